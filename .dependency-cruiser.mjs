@@ -1,0 +1,92 @@
+// One list is the whole architecture: a module may import only from floors below its own.
+// ARCHITECTURE.md draws the same list; test/architecture.test.ts holds the two together.
+export const floors = [
+  ['base'],
+  ['model', 'telemetry'],
+  ['kube', 'queues', 'diff', 'health', 'policy'],
+  ['settings', 'sharding', 'live', 'desired', 'sync', 'publish'],
+  ['controller'],
+  ['cli'],
+];
+export const outbuildings = ['sim', 'dashboard', 'bench', 'test'];
+
+const any = (names) => `^(?:${names.join('|')})/`;
+const production = floors.flat();
+const floorRules = floors.flatMap((floor, i) =>
+  floor.map((name) => ({
+    name: `floor-${i}-${name}`,
+    severity: 'error',
+    comment: `${name}/ stands on floor ${i}: it may use only what lies below, never its neighbours or what is above.`,
+    from: { path: `^${name}/`, pathNot: '[.]test[.]ts$' },
+    to: { path: any(production.filter((n) => n !== name && !floors.slice(0, i).flat().includes(n))) },
+  })),
+);
+
+export default {
+  forbidden: [
+    ...floorRules,
+    {
+      name: 'pure-core',
+      severity: 'error',
+      comment: 'Decisions are plain functions of values: they may use base, model and policy, and no I/O module.',
+      from: {
+        path: '^(?:controller/(?:freshness|autosync|operation-state)|sync/(?:plan|step|hooks|options)|sharding/(?:distribution|hash-ring)|settings/parse)[.]ts$|^(?:diff|health|policy|model)/',
+        pathNot: '[.]test[.]ts$',
+      },
+      to: {
+        path: '^(?:kube|live|desired|sync/(?:run|apply)|publish|telemetry|queues)/|^(?:node:)?(?:fs|net|http|https|http2|child_process|dgram|tls)$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'A cycle means two files are one module: merge them or extract the shared part.',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'only-through-the-door',
+      severity: 'error',
+      comment: 'Other folders are used through their index.ts, imported as #name.',
+      from: { path: '^([^/]+)/' },
+      to: { path: any([...production, 'sim', 'dashboard']), pathNot: ['^$1/', '^[^/]+/index[.]ts$'] },
+    },
+    {
+      name: 'outbuildings-stay-out',
+      severity: 'error',
+      comment:
+        'Production code never imports the simulator, the dashboard, tests or benches; cli alone may load the first two.',
+      from: { path: any(production.filter((n) => n !== 'cli')), pathNot: '[.]test[.]ts$' },
+      to: { path: any(outbuildings) },
+    },
+    {
+      name: 'guests-share-words-only',
+      severity: 'error',
+      comment:
+        'sim and dashboard may use base, model and telemetry only: the simulator must be an independent witness, the dashboard a guest.',
+      from: { path: '^(?:sim|dashboard)/', pathNot: '[.]test[.]ts$' },
+      to: { path: any(production.filter((n) => !['base', 'model', 'telemetry'].includes(n))) },
+    },
+    {
+      name: 'client-node-in-one-place',
+      severity: 'error',
+      comment:
+        '@kubernetes/client-node costs 0.4 s and 87 MB to import: kube/config.ts alone loads it (types elsewhere).',
+      from: { pathNot: '^kube/(?:config|kubeconfig)[^/]*[.]ts$' },
+      to: { path: '@kubernetes/client-node', dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'not-to-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      conditionNames: ['source', 'import', 'node', 'default'],
+      exportsFields: ['exports'],
+      extensions: ['.ts', '.js', '.mjs'],
+    },
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^dist/' },
+  },
+};

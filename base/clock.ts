@@ -1,0 +1,70 @@
+/** A pending timer. `cancel` is idempotent and safe after the timer has fired. */
+export interface Timer {
+  cancel(): void;
+}
+
+/**
+ * The only source of time. Wall time may jump in both directions; monotonic time never goes backwards and is the one to
+ * measure durations and leases with.
+ */
+export interface Clock {
+  /** Wall time in milliseconds since the epoch. */
+  now(): number;
+  /** Milliseconds from an arbitrary origin, never decreasing. */
+  monotonic(): number;
+  /** Calls `fire` once after `delayMs` (any size: delays beyond 2^31-1 ms are chained; Node would turn them into 1 ms). */
+  timer(delayMs: number, fire: () => void): Timer;
+  /** Resolves after `delayMs`, or rejects with the signal's reason and leaves no timer behind. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+const longestNodeDelayMs = 2 ** 31 - 1;
+
+class SystemClock implements Clock {
+  now(): number {
+    return Date.now();
+  }
+
+  monotonic(): number {
+    return performance.now();
+  }
+
+  timer(delayMs: number, fire: () => void): Timer {
+    let handle: NodeJS.Timeout;
+    const arm = (leftMs: number): void => {
+      const stepMs = Math.min(leftMs, longestNodeDelayMs);
+      handle = setTimeout(() => {
+        if (leftMs > stepMs) arm(leftMs - stepMs);
+        else fire();
+      }, stepMs);
+    };
+    arm(Math.max(0, delayMs));
+    return { cancel: () => clearTimeout(handle) };
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(this, delayMs, signal);
+  }
+}
+
+/** `Clock.sleep` for any clock, from its `timer`. */
+export function sleepOn(clock: Pick<Clock, 'timer'>, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(signal?.reason as Error);
+    };
+    const timer = clock.timer(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** The machine's clock. */
+export const systemClock: Clock = new SystemClock();

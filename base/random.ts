@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+
+/** The only source of chance, so that a run can be repeated from its seed. */
+export interface Random {
+  /** Uniform in [0, 1). */
+  next(): number;
+  /** `length` characters of lower-case letters and digits without vowels and look-alikes, as Kubernetes suffixes have. */
+  suffix(length: number): string;
+  /** A version 4 UUID. */
+  uuid(): string;
+}
+
+const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+
+class FromSource implements Random {
+  readonly #next: () => number;
+
+  constructor(next: () => number) {
+    this.#next = next;
+  }
+
+  next(): number {
+    return this.#next();
+  }
+
+  suffix(length: number): string {
+    let text = '';
+    for (let i = 0; i < length; i += 1) text += alphabet[Math.floor(this.#next() * alphabet.length)] ?? 'x';
+    return text;
+  }
+
+  uuid(): string {
+    const hex = Array.from({ length: 32 }, () => Math.floor(this.#next() * 16).toString(16));
+    hex[12] = '4';
+    hex[16] = (8 + Math.floor(this.#next() * 4)).toString(16);
+    const part = (from: number, to: number): string => hex.slice(from, to).join('');
+    return `${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`;
+  }
+}
+
+/** Unpredictable chance, from the operating system. */
+export const systemRandom: Random = new FromSource(() => randomBytes(6).readUIntBE(0, 6) / 2 ** 48);
+
+/** Repeatable chance: equal seeds give equal sequences on every machine (mulberry32). */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return new FromSource(() => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  });
+}

@@ -1,0 +1,2 @@
+/** controller: decides what to refresh, whether to sync and what to write. */
+export {};

@@ -1,0 +1,19 @@
+/** @type {import('jest').Config} */
+export default {
+  testEnvironment: 'node',
+  // "source" makes the doors (#queues ...) resolve to TypeScript, not to dist.
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'import', 'default'] },
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
+    ],
+  },
+  testMatch: ['**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testTimeout: 20000,
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '1GB',
+};

@@ -1,0 +1,68 @@
+import { DriftlessError } from '#base';
+import type { Retry } from '#base';
+
+/** `metav1.Status` as far as we read it. */
+export interface KubeStatus {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly retryAfterMs?: number;
+}
+
+const codes: Readonly<Record<number, string>> = {
+  400: 'KUBE_BAD_REQUEST',
+  401: 'KUBE_UNAUTHORIZED',
+  403: 'KUBE_FORBIDDEN',
+  404: 'KUBE_NOT_FOUND',
+  405: 'KUBE_METHOD_NOT_ALLOWED',
+  409: 'KUBE_CONFLICT',
+  410: 'KUBE_EXPIRED',
+  413: 'KUBE_TOO_LARGE',
+  415: 'KUBE_UNSUPPORTED_MEDIA_TYPE',
+  422: 'KUBE_INVALID',
+  429: 'KUBE_TOO_MANY_REQUESTS',
+};
+
+/** The API server answered, and the answer was not a success. The message is the server's own. */
+export class KubeApiError extends DriftlessError {
+  readonly status: number;
+  /** Status reason: NotFound, AlreadyExists, Conflict, Invalid ... */
+  readonly reason: string;
+
+  constructor(status: KubeStatus, request: string) {
+    const retry: Retry = status.retryAfterMs === undefined ? 'backoff' : { afterMs: status.retryAfterMs };
+    super(codes[status.code] ?? (status.code >= 500 ? 'KUBE_SERVER_ERROR' : 'KUBE_ERROR'), status.message, {
+      retry,
+      fields: { status: status.code, reason: status.reason, request },
+    });
+    this.status = status.code;
+    this.reason = status.reason;
+  }
+}
+
+/** There was no answer: refused, reset, unknown host, TLS failure. The message names the server and the cause. */
+export class KubeConnectionError extends DriftlessError {
+  constructor(server: string, message: string, cause: unknown) {
+    super('KUBE_CONNECTION', `cannot reach ${server}: ${message}`, { cause, fields: { server } });
+  }
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 404;
+}
+
+export function isConflict(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 409;
+}
+
+export function isAlreadyExists(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 409 && error.reason === 'AlreadyExists';
+}
+
+export function isExpired(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 410;
+}
+
+export function isForbidden(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 403;
+}

@@ -1,0 +1,30 @@
+/**
+ * kube: how to talk to an API server. A thin, raw client over shared connections, discovery, a reflector that survives everything a
+ * server or a network does, and an informer on top of it. Objects go through as they are: no field is ever dropped.
+ *
+ * @kubernetes/client-node is used for what it is good at, reading kubeconfig, in-cluster and credential configuration, in one file.
+ */
+export {
+  isAlreadyExists,
+  isConflict,
+  isExpired,
+  isForbidden,
+  isNotFound,
+  KubeApiError,
+  KubeConnectionError,
+} from './errors.ts';
+export type { KubeStatus } from './errors.ts';
+export type {
+  ApiSurface,
+  CallOptions,
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  ListPage,
+  NamedObject,
+  Patch,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from './types.ts';
+export type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';

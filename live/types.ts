@@ -1,0 +1,92 @@
+import type { Runnable } from '#base';
+import type { ApiSurface, KubeClient } from '#kube';
+import type { AppKey, Cluster, GroupKind, HealthStatus, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
+
+/** One object of a cluster in compact form: identity, owners, health, hash. Bodies are kept for tracked roots only. */
+export interface LiveNode extends ResourceRef {
+  readonly key: ResourceKey;
+  readonly version: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAt: string;
+  /** Keys of owners that exist or may exist, in the same cluster. */
+  readonly owners: readonly ResourceKey[];
+  /** Application instance that tracks it (roots only). */
+  readonly app?: string;
+  readonly health: HealthStatus | null;
+  readonly deleting: boolean;
+  readonly images: readonly string[];
+}
+
+/** A live object changed. One event per object and batch; no body. */
+export interface LiveChange {
+  readonly server: string;
+  readonly key: ResourceKey;
+  /** Instance names of the applications that this concerns, and whether the object is a managed root of each (else: a child in its tree). */
+  readonly apps: ReadonlyMap<string, { readonly managed: boolean }>;
+  /** Namespaced objects that no application tracks: orphan monitors of the namespace may care. */
+  readonly orphanNamespace?: string;
+}
+
+export interface KindState extends GroupKind {
+  readonly version: string;
+  readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden';
+  /** Why, when degraded or forbidden. */
+  readonly message?: string;
+  readonly objects: number;
+}
+
+export interface ClusterInfo {
+  readonly server: string;
+  /** `connecting` until discovery worked once and every kind has been listed or has failed once. */
+  readonly state: 'connecting' | 'synced' | 'failed';
+  readonly message?: string;
+  readonly serverVersion?: string;
+  readonly resourcesCount: number;
+  readonly apisCount: number;
+  readonly lastSyncAt?: number;
+  readonly kinds: readonly KindState[];
+}
+
+export interface LiveCluster {
+  readonly server: string;
+  info(): ClusterInfo;
+  /** Throws CLUSTER_UNAVAILABLE (with Argo CD's text) while discovery has never worked. */
+  surface(): ApiSurface;
+  /** The client for this cluster: reads only; writes go through the controller's write choke point. */
+  readonly client: KubeClient;
+  /**
+   * "Live objects for the application" (gitops-engine 1.14): roots tracked by `app`, plus for each target the existing object of the
+   * same key even if untracked, converted to the target's API version where needed. `degraded` names kinds whose picture is not
+   * fresh: nothing of them may be pruned.
+   */
+  managed(
+    app: string,
+    targets: readonly KubeObject[],
+    signal: AbortSignal,
+  ): Promise<{ readonly objects: ReadonlyMap<ResourceKey, KubeObject>; readonly degraded: readonly KindState[] }>;
+  node(key: ResourceKey): LiveNode | undefined;
+  /** Owner tree from `roots` downwards, each node once, parents before children; cycle-safe. `visit` returns false to leave out a subtree. */
+  walk(roots: Iterable<ResourceKey>, visit: (node: LiveNode, parents: readonly ResourceKey[]) => boolean): void;
+  /** Top-level objects of a namespace (for orphan monitoring). */
+  topLevel(namespace: string): readonly LiveNode[];
+  /** Whether a kind is namespaced; undefined when the server does not know it. */
+  isNamespaced(gk: GroupKind): boolean | undefined;
+  /** Puts an object that a write returned into the picture, so that the next read is not older than our own write. */
+  observe(object: KubeObject): void;
+}
+
+/** All clusters that this replica owns. */
+export interface LiveClusters extends Runnable {
+  /** Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). */
+  setClusters(clusters: readonly Cluster[], settings: Settings): void;
+  /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its first picture. */
+  cluster(server: string, signal: AbortSignal): Promise<LiveCluster>;
+  /** Without waiting. */
+  peek(server: string): LiveCluster | undefined;
+  infos(): readonly ClusterInfo[];
+  onChange(listener: (change: LiveChange) => void): () => void;
+}
+
+/** Instance name to queue key; the controller provides it. */
+export type AppKeyOf = (instance: string) => AppKey;

@@ -1,0 +1,46 @@
+/** Names of annotations, labels and finalizers on the wire (Argo CD: common/common.go, application_annotations.go). */
+export const annotations = {
+  refresh: 'argocd.argoproj.io/refresh',
+  refreshTimestamp: 'argocd.argoproj.io/refresh-timestamp',
+  skipReconcile: 'argocd.argoproj.io/skip-reconcile',
+  manifestGeneratePaths: 'argocd.argoproj.io/manifest-generate-paths',
+  compareOptions: 'argocd.argoproj.io/compare-options',
+  clientSideApplyMigrationManager: 'argocd.argoproj.io/client-side-apply-migration-manager',
+  deletionApproved: 'argocd.argoproj.io/deletion-approved',
+  trackingId: 'argocd.argoproj.io/tracking-id',
+  installationId: 'argocd.argoproj.io/installation-id',
+  syncOptions: 'argocd.argoproj.io/sync-options',
+  syncWave: 'argocd.argoproj.io/sync-wave',
+  hook: 'argocd.argoproj.io/hook',
+  hookDeletePolicy: 'argocd.argoproj.io/hook-delete-policy',
+  ignoreHealthcheck: 'argocd.argoproj.io/ignore-healthcheck',
+  ignoreResourceUpdates: 'argocd.argoproj.io/ignore-resource-updates',
+  helmHook: 'helm.sh/hook',
+  helmHookWeight: 'helm.sh/hook-weight',
+  helmHookDeletePolicy: 'helm.sh/hook-delete-policy',
+  helmResourcePolicy: 'helm.sh/resource-policy',
+  lastApplied: 'kubectl.kubernetes.io/last-applied-configuration',
+  managedBy: 'managed-by',
+} as const;
+
+export const labels = {
+  secretType: 'argocd.argoproj.io/secret-type',
+  partOf: 'app.kubernetes.io/part-of',
+  instance: 'app.kubernetes.io/instance',
+} as const;
+
+export const finalizers = {
+  resources: 'resources-finalizer.argocd.argoproj.io',
+  resourcesForeground: 'resources-finalizer.argocd.argoproj.io/foreground',
+  resourcesBackground: 'resources-finalizer.argocd.argoproj.io/background',
+  preDelete: 'pre-delete-finalizer.argocd.argoproj.io',
+  postDelete: 'post-delete-finalizer.argocd.argoproj.io',
+  hook: 'argocd.argoproj.io/hook-finalizer',
+} as const;
+
+/** The field manager of every write of the controller. */
+export const fieldManager = 'argocd-controller';
+
+/** The implicit cluster that the controller runs in. */
+export const inClusterServer = 'https://kubernetes.default.svc';
+export const inClusterName = 'in-cluster';

@@ -1,0 +1,287 @@
+import type { Json, JsonObject } from '#base';
+import type { KubeObject, ObjectMeta } from './object.ts';
+import type {
+  ApplicationCondition,
+  HealthStatus,
+  HealthStatusCode,
+  HookType,
+  OperationPhase,
+  ResultCode,
+  SyncPhase,
+  SyncStatusCode,
+} from './status.ts';
+
+/** `spec.source.directory`. */
+export interface DirectorySource {
+  readonly recurse?: boolean;
+  readonly include?: string;
+  readonly exclude?: string;
+  readonly disableExtensionFilter?: boolean;
+  readonly jsonnet?: JsonObject;
+}
+
+export interface ApplicationSource {
+  readonly repoURL: string;
+  readonly path?: string;
+  readonly targetRevision?: string;
+  readonly chart?: string;
+  readonly ref?: string;
+  readonly name?: string;
+  readonly directory?: DirectorySource;
+  readonly helm?: JsonObject;
+  readonly kustomize?: JsonObject;
+  readonly plugin?: JsonObject;
+}
+
+export interface ApplicationDestination {
+  readonly server?: string;
+  readonly name?: string;
+  readonly namespace?: string;
+}
+
+export interface AutomatedSync {
+  readonly prune?: boolean | null;
+  readonly selfHeal?: boolean | null;
+  readonly allowEmpty?: boolean | null;
+  readonly enabled?: boolean | null;
+}
+
+export interface RetryStrategy {
+  readonly limit?: number;
+  readonly refresh?: boolean;
+  readonly backoff?: { readonly duration?: string; readonly factor?: number; readonly maxDuration?: string };
+}
+
+export interface SyncPolicy {
+  readonly automated?: AutomatedSync;
+  readonly syncOptions?: readonly string[];
+  readonly retry?: RetryStrategy;
+  readonly managedNamespaceMetadata?: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+}
+
+export interface ResourceIgnoreDifferences {
+  readonly kind: string;
+  readonly group?: string;
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly jsonPointers?: readonly string[];
+  readonly jqPathExpressions?: readonly string[];
+  readonly managedFieldsManagers?: readonly string[];
+}
+
+export interface ApplicationSpec {
+  readonly project?: string;
+  readonly source?: ApplicationSource;
+  readonly sources?: readonly ApplicationSource[];
+  readonly sourceHydrator?: JsonObject;
+  readonly destination: ApplicationDestination;
+  readonly syncPolicy?: SyncPolicy;
+  readonly ignoreDifferences?: readonly ResourceIgnoreDifferences[];
+  readonly info?: readonly { readonly name: string; readonly value: string }[];
+  readonly revisionHistoryLimit?: number;
+}
+
+export interface SyncOperationResource {
+  readonly group?: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+export interface SyncOperation {
+  readonly revision?: string;
+  readonly revisions?: readonly string[];
+  readonly prune?: boolean;
+  readonly dryRun?: boolean;
+  readonly syncStrategy?: {
+    readonly apply?: { readonly force?: boolean };
+    readonly hook?: { readonly force?: boolean };
+  };
+  readonly resources?: readonly SyncOperationResource[];
+  readonly source?: ApplicationSource;
+  readonly sources?: readonly ApplicationSource[];
+  readonly manifests?: readonly string[];
+  readonly syncOptions?: readonly string[];
+  readonly autoHealAttemptsCount?: number;
+}
+
+export interface OperationInitiator {
+  readonly username?: string;
+  readonly automated?: boolean;
+}
+
+export interface Operation {
+  readonly sync?: SyncOperation;
+  readonly initiatedBy?: OperationInitiator;
+  readonly info?: readonly { readonly name: string; readonly value: string }[];
+  readonly retry?: RetryStrategy;
+}
+
+/** One entry of `operationState.syncResult.resources`. */
+export interface ResourceResult {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly status?: ResultCode;
+  readonly message?: string;
+  readonly hookType?: HookType;
+  readonly hookPhase?: OperationPhase;
+  readonly syncPhase?: SyncPhase;
+  readonly images?: readonly string[];
+}
+
+export interface SyncOperationResult {
+  readonly resources?: readonly ResourceResult[];
+  readonly revision: string;
+  readonly revisions?: readonly string[];
+  readonly source: ApplicationSource;
+  readonly sources?: readonly ApplicationSource[];
+  readonly managedNamespaceMetadata?: SyncPolicy['managedNamespaceMetadata'];
+}
+
+export interface OperationState {
+  readonly operation: Operation;
+  readonly phase: OperationPhase;
+  readonly message?: string;
+  readonly syncResult?: SyncOperationResult;
+  readonly startedAt: string;
+  readonly finishedAt?: string;
+  readonly retryCount?: number;
+}
+
+export interface ComparedTo {
+  readonly source: ApplicationSource;
+  readonly sources?: readonly ApplicationSource[];
+  readonly destination: ApplicationDestination;
+  readonly ignoreDifferences?: readonly ResourceIgnoreDifferences[];
+}
+
+export interface SyncStatus {
+  readonly status: SyncStatusCode;
+  readonly comparedTo?: ComparedTo;
+  readonly revision?: string;
+  readonly revisions?: readonly string[];
+}
+
+export interface AppHealthStatus {
+  readonly status?: HealthStatusCode;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/** One entry of `status.resources`. */
+export interface ResourceStatus {
+  readonly group?: string;
+  readonly version?: string;
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly status?: SyncStatusCode;
+  readonly health?: HealthStatus;
+  readonly hook?: boolean;
+  readonly requiresPruning?: boolean;
+  readonly requiresDeletionConfirmation?: boolean;
+  readonly syncWave?: number;
+}
+
+export interface RevisionHistory {
+  readonly id: number;
+  readonly revision?: string;
+  readonly revisions?: readonly string[];
+  readonly source: ApplicationSource;
+  readonly sources?: readonly ApplicationSource[];
+  readonly deployedAt: string;
+  readonly deployStartedAt?: string;
+  readonly initiatedBy: OperationInitiator;
+}
+
+export interface ApplicationSummary {
+  readonly externalURLs?: readonly string[];
+  readonly images?: readonly string[];
+  readonly isAppOfApps?: boolean;
+}
+
+export interface ApplicationStatus {
+  readonly resources?: readonly ResourceStatus[];
+  readonly sync?: SyncStatus;
+  readonly health?: AppHealthStatus;
+  readonly history?: readonly RevisionHistory[];
+  readonly conditions?: readonly ApplicationCondition[];
+  readonly reconciledAt?: string;
+  readonly operationState?: OperationState;
+  readonly sourceType?: string;
+  readonly sourceTypes?: readonly string[];
+  readonly summary?: ApplicationSummary;
+  readonly resourceHealthSource?: string;
+  readonly controllerNamespace?: string;
+  readonly sourceHydrator?: JsonObject;
+}
+
+/** An Application as it stands in the API server. Unknown fields stay where they are. */
+export interface Application {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+  readonly spec: ApplicationSpec;
+  readonly operation?: Operation | null;
+  readonly status?: ApplicationStatus;
+}
+
+/**
+ * Reads an object as an Application. The API server has checked its schema; what it could not check (a spec missing in an object that
+ * was stored before the CRD had a schema) becomes an empty destination, so that a poisoned object reaches the validation that names
+ * the fault instead of throwing where nobody sees it.
+ */
+export function asApplication(object: KubeObject): Application {
+  const spec = object['spec'];
+  const usable = typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? (spec as JsonObject) : {};
+  const destination = usable['destination'] ?? {};
+  return { ...object, spec: { ...usable, destination } } as unknown as Application;
+}
+
+/** Back to a raw object, for writing. */
+export function asObject(app: Application): KubeObject {
+  return app as unknown as KubeObject;
+}
+
+/** `spec.project`, "default" when empty. */
+export function projectOf(app: Application): string {
+  return app.spec.project === undefined || app.spec.project === '' ? 'default' : app.spec.project;
+}
+
+/** True when `spec.sources` is in force (it wins over `spec.source`; a source hydrator wins over both). */
+export function hasMultipleSources(spec: ApplicationSpec): boolean {
+  return spec.sourceHydrator === undefined && (spec.sources?.length ?? 0) > 0;
+}
+
+/** The sources in force: `sources`, else the single one; empty when the Application has none. */
+export function sourcesOf(spec: ApplicationSpec): readonly ApplicationSource[] {
+  if (hasMultipleSources(spec)) return spec.sources ?? [];
+  return spec.source === undefined ? [] : [spec.source];
+}
+
+/** The single source of the accessors in Argo CD (GetSource): the first, or an empty one. */
+export function sourceOf(spec: ApplicationSpec): ApplicationSource {
+  return sourcesOf(spec)[0] ?? { repoURL: '' };
+}
+
+/** Automated sync counts as on when the block is there and `enabled` is not false. */
+export function isAutomated(spec: ApplicationSpec): boolean {
+  const automated = spec.syncPolicy?.automated;
+  return automated !== undefined && automated.enabled !== false;
+}
+
+/** Exact, whole-string membership (Argo CD: SyncOptions.HasOption). */
+export function hasSyncOption(options: readonly string[] | undefined, option: string): boolean {
+  return options?.includes(option) ?? false;
+}
+
+/** `spec` as a JSON value. */
+export function jsonOf(value: unknown): Json {
+  return (value ?? null) as Json;
+}

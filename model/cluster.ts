@@ -1,0 +1,49 @@
+import type { Secret } from '#base';
+
+/** How to prove who we are to an API server. Absent members are not used. */
+export interface ClusterCredentials {
+  readonly username?: string;
+  readonly password?: Secret;
+  readonly bearerToken?: Secret;
+  /** Read again whenever the file changes (service account tokens rotate). */
+  readonly bearerTokenFile?: string;
+  readonly certData?: Secret;
+  readonly keyData?: Secret;
+  readonly exec?: {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly apiVersion: string;
+    readonly provideClusterInfo: boolean;
+  };
+}
+
+/** Where an API server is and how to talk to it. Plain values: two equal connections are interchangeable. */
+export interface ClusterConnection {
+  /** API URL without a trailing slash. */
+  readonly server: string;
+  readonly insecure: boolean;
+  /** PEM. */
+  readonly caData?: string;
+  readonly tlsServerName?: string;
+  readonly proxyUrl?: string;
+  readonly credentials: ClusterCredentials;
+}
+
+/** A cluster that Applications can be sent to, from its Secret or implicit. */
+export interface Cluster {
+  /** UID of the Secret, "" for the implicit in-cluster one: what sharding hashes. */
+  readonly id: string;
+  readonly server: string;
+  readonly name: string;
+  /** Non-empty: only these namespaces are managed. */
+  readonly namespaces: readonly string[];
+  /** With `namespaces`: cluster-scoped resources too. */
+  readonly clusterResources: boolean;
+  /** Manual pin in the Secret. */
+  readonly shard?: number;
+  readonly project?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly connection: ClusterConnection;
+}

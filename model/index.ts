@@ -1,0 +1,14 @@
+/**
+ * model: the words. Applications, projects, clusters, repositories, settings, resource keys, tracking ids and status codes, with Argo CD's
+ * names. Plain immutable values and pure functions of them; nothing here talks to anything.
+ */
+export * from './annotations.ts';
+export * from './application.ts';
+export * from './cluster.ts';
+export * from './names.ts';
+export * from './object.ts';
+export * from './project.ts';
+export * from './repository.ts';
+export * from './settings.ts';
+export * from './status.ts';
+export * from './tracking.ts';

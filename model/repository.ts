@@ -1,0 +1,36 @@
+import type { Secret } from '#base';
+
+/** A repository as its Secrets describe it: where, and with which credentials (D10: those print as ***). */
+export interface Repository {
+  readonly url: string;
+  readonly type: 'git' | 'helm' | 'oci';
+  readonly name?: string;
+  readonly project?: string;
+  readonly username?: string;
+  readonly password?: Secret;
+  readonly bearerToken?: Secret;
+  readonly sshPrivateKey?: Secret;
+  readonly tlsClientCertData?: Secret;
+  readonly tlsClientCertKey?: Secret;
+  readonly insecure: boolean;
+  readonly proxy?: string;
+  readonly noProxy?: string;
+  readonly inheritedCreds: boolean;
+}
+
+/** A repository that no Secret describes. */
+export function bareRepository(url: string): Repository {
+  return { url, type: 'git', insecure: false, inheritedCreds: false };
+}
+
+/**
+ * The form under which two spellings of one repository compare equal (Argo CD: util/git NormalizeGitURL): trimmed, lower case,
+ * scp-like ssh rewritten, `.git` and `ssh://` dropped.
+ */
+export function normalizeGitUrl(url: string): string {
+  let text = url.trim().toLowerCase();
+  const scp = /^([^@/:]+@)?([^/:]+):(?!\/\/)(?![0-9]+\/)(.+)$/.exec(text);
+  if (scp !== null && !text.includes('://'))
+    text = `ssh://${scp[1] ?? ''}${scp[2] ?? ''}/${(scp[3] ?? '').replace(/^\/+/, '')}`;
+  return text.replace(/^ssh:\/\//, '').replace(/\.git$/, '');
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from '#base';
+import type { ResourceIgnoreDifferences } from './application.ts';
+import type { TrackingSettings } from './tracking.ts';
+
+/** One entry of `resource.exclusions` / `resource.inclusions`. Empty lists mean any. */
+export interface FilteredResource {
+  readonly apiGroups: readonly string[];
+  readonly kinds: readonly string[];
+  readonly clusters: readonly string[];
+}
+
+/** One entry of `resource.customizations`, keyed by `group/Kind` (or `Kind`, or globs, or `*\/*`). */
+export interface ResourceOverride {
+  readonly healthLua?: string;
+  readonly useOpenLibs: boolean;
+  readonly ignoreDifferences?: Omit<ResourceIgnoreDifferences, 'kind'>;
+  readonly ignoreResourceUpdates?: Omit<ResourceIgnoreDifferences, 'kind'>;
+  readonly knownTypeFields: readonly { readonly field: string; readonly type: string }[];
+}
+
+/**
+ * Everything that argocd-cm says, as one immutable value. A pass of the controller reads it once, so that it never sees two versions of a
+ * setting. `version` changes with the content: caches that depend on settings compare it.
+ */
+export interface Settings {
+  readonly version: string;
+  readonly tracking: TrackingSettings;
+  readonly exclusions: readonly FilteredResource[];
+  readonly inclusions: readonly FilteredResource[];
+  readonly overrides: Readonly<Record<string, ResourceOverride>>;
+  readonly ignoreResourceStatusField: 'all' | 'crd' | 'none';
+  readonly ignoreAggregatedRoles: boolean;
+  readonly ignoreDifferencesOnResourceUpdates: boolean;
+  readonly ignoreResourceUpdatesEnabled: boolean;
+  readonly sensitiveAnnotations: readonly string[];
+  readonly inClusterEnabled: boolean;
+  readonly impersonation: { readonly enabled: boolean; readonly enforced: boolean };
+  readonly globalProjects: readonly { readonly projectName: string; readonly labelSelector: JsonObject }[];
+  readonly enabledSourceTypes: Readonly<Record<string, boolean>>;
+  /** Raw ConfigMap data, for keys that only one reader knows. */
+  readonly raw: Readonly<Record<string, string>>;
+}
+
+/** What holds with an empty or missing argocd-cm. */
+export const defaultSettings: Settings = {
+  version: 'default',
+  tracking: { method: 'annotation', labelKey: 'app.kubernetes.io/instance', installationId: '' },
+  exclusions: [],
+  inclusions: [],
+  overrides: {},
+  ignoreResourceStatusField: 'all',
+  ignoreAggregatedRoles: false,
+  ignoreDifferencesOnResourceUpdates: true,
+  ignoreResourceUpdatesEnabled: true,
+  sensitiveAnnotations: [],
+  inClusterEnabled: true,
+  impersonation: { enabled: false, enforced: true },
+  globalProjects: [],
+  enabledSourceTypes: {},
+  raw: {},
+};

@@ -1,0 +1,5 @@
+/**
+ * publish: what argocd-server and the UI read from us: managed resources, resource tree, cluster info. Redis in production, memory for the
+ * demo and tests, behind one interface.
+ */
+export type { Publisher } from './types.ts';

@@ -1,0 +1,49 @@
+/** Who waits: a person asked > a live object changed > a timer or resync. The lowest cannot starve (see WorkQueue). */
+export type Priority = 'asked' | 'live' | 'resync';
+
+export interface AddOptions<P> {
+  /** Merged with what waits already, by `WorkQueueOptions.merge`. */
+  readonly payload?: P;
+  /** Default `live`. The highest of the merged adds counts. */
+  readonly priority?: Priority;
+  /** Not before this much later; the earliest of the merged times counts. Missing or <= 0: now. */
+  readonly delayMs?: number;
+}
+
+/** What a worker got: the key is in its hands until `done`. */
+export interface Taken<K, P> {
+  readonly key: K;
+  /** The merged payload of every add since the key was last taken; undefined when none carried one. */
+  readonly payload: P | undefined;
+  readonly priority: Priority;
+  /** Milliseconds (monotonic) that the key waited after it became due. */
+  readonly waitedMs: number;
+}
+
+/**
+ * client-go's work queue with merging entries. Semantics of the sets: a key that is added while it waits is one entry; added while in
+ * someone's hands it waits again after `done`; added with a delay it keeps the earliest due time; an immediate add does not lose the
+ * payload of a pending delayed one.
+ */
+export interface WorkQueue<K extends string, P> {
+  readonly name: string;
+  add(key: K, options?: AddOptions<P>): void;
+  /** Adds after the rate limiter's delay for this key (Argo CD: AddRateLimited): max of item backoff and bucket. */
+  addRateLimited(key: K, options?: Omit<AddOptions<P>, 'delayMs'>): void;
+  /** Forgets the key's failures. */
+  forget(key: K): void;
+  /** Next due key by priority; waits for one. Rejects with the signal's reason; resolves undefined when the queue was shut down and is empty. */
+  take(signal: AbortSignal): Promise<Taken<K, P> | undefined>;
+  /** The hands let go; if the key was added meanwhile it becomes due again. Throws for a key that is in no hands. */
+  done(key: K): void;
+  /** Drops a waiting or delayed key (ownership lost); in-flight work is not touched, but it will not run again. */
+  drop(key: K): void;
+  /** No more adds; `take` hands out what is due, then resolves undefined. Delayed entries are dropped. */
+  shutDown(): void;
+  /** Due and waiting. */
+  readonly depth: number;
+  readonly delayed: number;
+  readonly inFlight: number;
+  /** Progress signal for liveness: age of the oldest due entry and of the oldest in-flight one, in ms. 0 when there is none. */
+  progress(): { readonly oldestWaitingMs: number; readonly oldestInFlightMs: number; readonly takenTotal: number };
+}

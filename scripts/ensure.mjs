@@ -1,0 +1,61 @@
+// Makes the checkout ready to run: installs packages and builds what is missing or older than its source.
+// `--dev` insists on the development packages too, `--build` always builds. Everything it prints goes to stderr, so that
+// the stdout of the command that follows stays clean.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19))
+  fail(`Node 20.19 or newer is needed, this is ${process.version}: install a current Node LTS and try again.`);
+
+const always = process.argv.includes('--build');
+installIfStale();
+buildIfStale();
+
+function fail(message) {
+  process.stderr.write(`driftless: ${message}\n`);
+  process.exit(1);
+}
+
+function run(command, args, what) {
+  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
+  if (result.status !== 0) fail(`${what} failed (${[command, ...args].join(' ')}): see the lines above.`);
+}
+
+/** The lock file decides: a stamp of its hash inside node_modules says what is installed. */
+function installIfStale() {
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  const stamp = join(root, 'node_modules', '.driftless-installed');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  process.stderr.write('driftless: installing packages (npm ci) ...\n');
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'Installing the packages');
+  writeFileSync(stamp, lock);
+}
+
+function buildIfStale() {
+  const built = join(root, 'dist', '.built');
+  const sources = newestSource(root);
+  if (!always && existsSync(built) && statSync(built).mtimeMs >= sources) return;
+  process.stderr.write('driftless: building ...\n');
+  if (always) rmSync(join(root, 'dist'), { recursive: true, force: true });
+  run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.'], 'Building');
+  writeFileSync(built, '');
+}
+
+function newestSource(dir) {
+  let newest = 0;
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    if (entry.name.startsWith('.') || entry.name === 'node_modules' || entry.name === 'dist') continue;
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) newest = Math.max(newest, newestSource(path));
+    else if (/\.ts$|^tsconfig\.json$|^package-lock\.json$/.test(entry.name))
+      newest = Math.max(newest, statSync(path).mtimeMs);
+  }
+  return newest;
+}

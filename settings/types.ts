@@ -1,0 +1,29 @@
+import type { Runnable } from '#base';
+import type { ApplicationDestination, Cluster, Repository, Settings } from '#model';
+
+/** Why a destination cannot be resolved; the message is Argo CD's (controller-core 2.5). */
+export interface UnresolvedDestination {
+  readonly error: string;
+}
+
+/** Live view of argocd-cm, cluster Secrets and repository Secrets of the controller namespace. Reads are synchronous and from memory. */
+export interface SettingsStore extends Runnable {
+  /** The current snapshot; never changes in place. */
+  settings(): Settings;
+  /** All clusters, the implicit in-cluster one included, sorted by id then server. */
+  clusters(): readonly Cluster[];
+  /** `spec.destination` to a cluster, by server or by name, with Argo CD's errors. */
+  resolve(destination: ApplicationDestination): Cluster | UnresolvedDestination;
+  /** The repository of a URL for a project, with inherited credentials; a bare one when no Secret knows it. */
+  repository(url: string, project: string): Repository;
+  /** Called after each change, with what changed. Returns the way to stop listening. */
+  onChange(
+    listener: (change: {
+      readonly settings: boolean;
+      readonly clusters: boolean;
+      readonly repositories: boolean;
+    }) => void,
+  ): () => void;
+  /** Entries that could not be read: where and why, without secrets. */
+  problems(): readonly { readonly object: string; readonly message: string }[];
+}

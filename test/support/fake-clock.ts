@@ -1,0 +1,78 @@
+import { sleepOn } from '#base';
+import type { Clock, Timer } from '#base';
+
+interface Pending {
+  readonly at: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+/**
+ * Virtual time. Nothing fires until the test calls `advance`; due timers then fire in order of their time, and everything that they wake
+ * runs before the next one. `settle` lets pending promises finish without moving time.
+ */
+export class FakeClock implements Clock {
+  #now: number;
+  readonly #origin: number;
+  #order = 0;
+  readonly #pending = new Set<Pending>();
+
+  constructor(now: number = Date.UTC(2026, 0, 1)) {
+    this.#now = now;
+    this.#origin = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now - this.#origin;
+  }
+
+  timer(delayMs: number, fire: () => void): Timer {
+    this.#order += 1;
+    const entry: Pending = { at: this.#now + Math.max(0, delayMs), order: this.#order, fire };
+    this.#pending.add(entry);
+    return { cancel: () => void this.#pending.delete(entry) };
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(this, delayMs, signal);
+  }
+
+  /** Timers that wait. A test may check at its end that none leaked. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** Moves time by `ms`, firing what becomes due on the way. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await this.settle();
+    for (;;) {
+      const next = this.#nextDue(end);
+      if (next === undefined) break;
+      this.#pending.delete(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.fire();
+      await this.settle();
+    }
+    this.#now = end;
+    await this.settle();
+  }
+
+  /** Lets promises and immediates that are ready run, without moving time. */
+  async settle(rounds = 5): Promise<void> {
+    for (let i = 0; i < rounds; i += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #nextDue(end: number): Pending | undefined {
+    let best: Pending | undefined;
+    for (const entry of this.#pending) {
+      if (entry.at > end) continue;
+      if (best === undefined || entry.at < best.at || (entry.at === best.at && entry.order < best.order)) best = entry;
+    }
+    return best;
+  }
+}
