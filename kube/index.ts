@@ -4,6 +4,18 @@
  *
  * @kubernetes/client-node is used for what it is good at, reading kubeconfig, in-cluster and credential configuration, in one file.
  */
+export { apiResource } from './api-resource.ts';
+export { createKubeClient } from './client.ts';
+export type {
+  CommandRequest,
+  CommandResult,
+  KubeClientDeps,
+  KubeClientLimits,
+  RequestRecord,
+  RunCommand,
+} from './client-types.ts';
+export { connectionFromKubeconfig, inClusterConnection } from './config.ts';
+export type { LoadedConnection } from './config.ts';
 export {
   isAlreadyExists,
   isConflict,
@@ -28,3 +40,12 @@ export type {
   WriteOptions,
 } from './types.ts';
 export type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
+export { createInformer } from './informer.ts';
+export { Reflector } from './reflector.ts';
+export type {
+  InformerOptions,
+  ReflectorOptions,
+  ReflectorStats,
+  ReflectorTarget,
+  ReflectorTuning,
+} from './reflector-types.ts';

@@ -67,6 +67,10 @@ export interface WatchOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly resourceVersion: string;
+  /** When the server shall end the watch by itself. Default: random in 240 to 480 s, so that watches do not all end together. */
+  readonly timeoutSeconds?: number;
+  /** Called once, when the server has accepted the watch. */
+  readonly onOpen?: () => void;
 }
 
 /** What a server can serve, as of one moment. Immutable. */
