@@ -4,6 +4,12 @@
  * Doors:
  *   diffObjects(target | null, live | null, rules) -> DiffResult      one pair
  *   maskSecrets(target | null, live | null, annotations) -> masked pair (both sides, equal values get equal masks)
- *   fingerprint(object, rules) -> hash after ignoreResourceUpdates, to drop updates that change nothing
+ *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing
+ *   predictApply(target, live) · clientSideApplyPatch(target, live)   what kubectl's client-side apply would do, and send
  */
+export { clientSideApplyPatch, predictApply } from './apply.ts';
+export type { ApplyPatch } from './apply.ts';
+export { diffObjects, fingerprint, maskSecrets } from './diff.ts';
+export type { MaskedPair } from './diff.ts';
+export { DiffRulesError } from './errors.ts';
 export type { DiffResult, DiffRules } from './types.ts';

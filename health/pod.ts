@@ -1,0 +1,73 @@
+import { annotationOf } from '#model';
+import type { HealthStatus, KubeObject } from '#model';
+import { fieldsOf, requireVersion } from './read.ts';
+import type { Fields } from './read.ts';
+
+const ignoreRestartPolicy = 'argocd.argoproj.io/ignore-restart-policy';
+
+/** Argo CD: gitops-engine/pkg/health/health_pod.go. `isHook` is decided by the caller of the door: hooks keep their own restart policy. */
+export function podHealth(object: KubeObject): HealthStatus {
+  requireVersion(object, 'v1');
+  const [spec, status] = [fieldsOf(object).fields('spec'), fieldsOf(object).fields('status')];
+  const policy = spec.text('restartPolicy');
+  const alwaysLike = policy === 'Always' || (annotationOf(object, ignoreRestartPolicy) === 'true' && !isHook(object));
+  const stuck = alwaysLike ? stuckContainers(status) : undefined;
+  if (stuck !== undefined) return { status: 'Degraded', message: stuck };
+  const message = status.text('message');
+  switch (status.text('phase')) {
+    case 'Pending':
+      return result('Progressing', message);
+    case 'Succeeded':
+      return result('Healthy', message);
+    case 'Failed':
+      return result('Degraded', message === '' ? failureOf(status) : message);
+    case 'Running':
+      return result(runningStatus(status, alwaysLike, policy), message);
+    default:
+      return result('Unknown', message);
+  }
+}
+
+/** The waiting messages when a (non-init) container cannot start; the join may be empty, undefined means none is stuck. */
+function stuckContainers(status: Fields): string | undefined {
+  const messages: string[] = [];
+  for (const container of status.list('containerStatuses')) {
+    const waiting = container.fields('state').fields('waiting');
+    if (/^Err|Error$|BackOff$/.test(waiting.text('reason'))) messages.push(waiting.text('message'));
+  }
+  return messages.length === 0 ? undefined : messages.join(', ');
+}
+
+function runningStatus(status: Fields, alwaysLike: boolean, policy: string): HealthStatus['status'] {
+  if (!alwaysLike) return policy === 'OnFailure' || policy === 'Never' ? 'Progressing' : 'Unknown';
+  const ready = status.list('conditions').find((condition) => condition.text('type') === 'Ready');
+  if (ready?.text('status') === 'True') return 'Healthy';
+  const crashed = status.list('containerStatuses').some((container) => container.fields('lastState').has('terminated'));
+  return crashed ? 'Degraded' : 'Progressing';
+}
+
+/** Why a failed pod failed: the first container, init containers first, that says something. */
+function failureOf(status: Fields): string {
+  for (const container of [...status.list('initContainerStatuses'), ...status.list('containerStatuses')]) {
+    const state = container.fields('state');
+    if (!state.has('terminated')) continue;
+    const terminated = state.fields('terminated');
+    if (terminated.text('message') !== '') return terminated.text('message');
+    if (terminated.text('reason') === 'OOMKilled') return 'OOMKilled';
+    const code = terminated.int('exitCode');
+    if (code !== 0) return `container ${JSON.stringify(container.text('name'))} failed with exit code ${code}`;
+  }
+  return '';
+}
+
+/** Argo's hook annotation makes a hook unless it says only Skip; Helm's unless it says only crd-install. */
+function isHook(object: KubeObject): boolean {
+  const argo = annotationOf(object, 'argocd.argoproj.io/hook');
+  if (argo !== undefined) return argo !== 'Skip';
+  const helm = annotationOf(object, 'helm.sh/hook');
+  return helm !== undefined && helm !== 'crd-install';
+}
+
+function result(status: HealthStatus['status'], message: string): HealthStatus {
+  return message === '' ? { status } : { status, message };
+}
