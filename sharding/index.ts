@@ -1,5 +1,23 @@
 /**
  * sharding: who does what. Distribution of clusters over replicas as pure functions, this replica's identity, and the table of what it
  * owns.
+ *
+ * The unit is the destination cluster. The table is a pure function of values that every replica sees alike (distribution.ts), so that
+ * replicas agree without talking; identity.ts says which line of it is ours; ownership.ts answers "is this mine?", also right before a
+ * write. It refuses to own anything before the first full list, and what it does not know.
  */
+export {
+  algorithms,
+  clusterKey,
+  countApplications,
+  distribute,
+  legacyShard,
+  parseAlgorithm,
+  shardOfText,
+} from './distribution.ts';
+export type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
+export { shardFromHostname, staticIdentity } from './identity.ts';
+export type { StaticIdentityInputs } from './identity.ts';
+export { createStaticOwnership } from './ownership.ts';
+export type { StaticOwnershipDeps } from './ownership.ts';
 export type { Ownership, OwnershipChange, ShardIdentity } from './types.ts';

@@ -1,0 +1,124 @@
+import { Secret } from '#base';
+import { bareRepository, normalizeGitUrl } from '#model';
+import type { KubeObject, Repository } from '#model';
+import { parseGoBool } from './values.ts';
+import { secretData } from './secret-data.ts';
+
+/** A repository or credential Secret as it was read. */
+export interface RepositoryEntry {
+  readonly repository: Repository;
+  /** It has credentials of any sort, also of sorts that we only recognise (GitHub App, Azure, Google): then nothing is inherited. */
+  readonly hasCredentials: boolean;
+}
+
+const booleans = [
+  'insecure',
+  'insecureIgnoreHostKey',
+  'enableLfs',
+  'enableOCI',
+  'insecureOCIForceHttp',
+  'forceHttpBasicAuth',
+  'useAzureWorkloadIdentity',
+] as const;
+const credentialKeys = [
+  'username',
+  'password',
+  'bearerToken',
+  'sshPrivateKey',
+  'tlsClientCertData',
+  'githubAppPrivateKey',
+  'azureServicePrincipalClientSecret',
+] as const;
+
+/**
+ * The repository that a `repository` or `repo-creds` Secret describes (for the latter, `url` is a prefix), or why it cannot be read (Argo
+ * CD: util/db/repository_secrets.go).
+ */
+export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { readonly error: string } {
+  const data = secretData(secret);
+  const url = data['url'] ?? '';
+  if (url === '') return { error: 'the key "url" is missing or empty' };
+  const type = data['type'] === undefined || data['type'] === '' ? 'git' : data['type'];
+  if (type !== 'git' && type !== 'helm' && type !== 'oci') return { error: 'the key "type" must be git, helm or oci' };
+  for (const key of booleans) {
+    const value = data[key];
+    if (value !== undefined && value !== '' && parseGoBool(value) === undefined)
+      return { error: `the key "${key}" must be true or false` };
+  }
+  const repository: Repository = {
+    url,
+    type,
+    ...optionalText(data, ['name', 'project', 'username', 'proxy', 'noProxy']),
+    ...optionalSecret(data, ['password', 'bearerToken', 'sshPrivateKey', 'tlsClientCertData', 'tlsClientCertKey']),
+    insecure: isTrue(data['insecure']) || isTrue(data['insecureIgnoreHostKey']),
+    inheritedCreds: false,
+  };
+  const hasCredentials =
+    credentialKeys.some((key) => (data[key] ?? '') !== '') || isTrue(data['useAzureWorkloadIdentity']);
+  return { repository, hasCredentials };
+}
+
+/**
+ * The repository of `url` for `project`: one with exactly that project, else one without a project, else a bare one; without own
+ * credentials it takes those of the credential Secret whose URL is the longest prefix of its own.
+ */
+export function findRepository(
+  url: string,
+  project: string,
+  repositories: readonly RepositoryEntry[],
+  credentials: readonly RepositoryEntry[],
+): Repository {
+  const wanted = normalizeGitUrl(url);
+  const same = wanted === '' ? [] : repositories.filter((entry) => normalizeGitUrl(entry.repository.url) === wanted);
+  const found =
+    same.find((entry) => (entry.repository.project ?? '') === project) ??
+    same.find((entry) => (entry.repository.project ?? '') === '');
+  const repository = found === undefined ? bareRepository(url) : { ...found.repository, url };
+  return found?.hasCredentials === true ? repository : inherit(repository, credentialsFor(url, credentials));
+}
+
+function credentialsFor(url: string, credentials: readonly RepositoryEntry[]): Repository | undefined {
+  const wanted = normalizeGitUrl(url);
+  let best: { repository: Repository; length: number } | undefined;
+  for (const { repository } of credentials) {
+    const prefix = normalizeGitUrl(repository.url);
+    if (wanted.startsWith(prefix) && prefix.length > (best?.length ?? 0)) best = { repository, length: prefix.length };
+  }
+  return best?.repository;
+}
+
+function inherit(repository: Repository, from: Repository | undefined): Repository {
+  if (from === undefined) return repository;
+  const lent: Record<string, unknown> = { ...from };
+  delete lent['name'];
+  delete lent['project'];
+  return { ...lent, ...repository, inheritedCreds: true };
+}
+
+function optionalText<K extends string>(
+  data: Readonly<Record<string, string>>,
+  keys: readonly K[],
+): Partial<Record<K, string>> {
+  const found: Partial<Record<K, string>> = {};
+  for (const key of keys) {
+    const value = data[key];
+    if (value !== undefined && value !== '') found[key] = value;
+  }
+  return found;
+}
+
+function optionalSecret<K extends string>(
+  data: Readonly<Record<string, string>>,
+  keys: readonly K[],
+): Partial<Record<K, Secret>> {
+  const found: Partial<Record<K, Secret>> = {};
+  for (const key of keys) {
+    const value = data[key];
+    if (value !== undefined && value !== '') found[key] = new Secret(value);
+  }
+  return found;
+}
+
+function isTrue(text: string | undefined): boolean {
+  return text !== undefined && parseGoBool(text) === true;
+}

@@ -1,0 +1,18 @@
+import { isObject } from '#base';
+import type { Json } from '#base';
+import type { KubeObject } from '#model';
+
+/** The decoded `data` of a Secret, as text. Members that are not strings are left out. */
+export function secretData(secret: KubeObject): Readonly<Record<string, string>> {
+  const data = secret['data'] as Json | undefined;
+  const decoded: Record<string, string> = {};
+  if (!isObject(data)) return decoded;
+  for (const [key, value] of Object.entries(data))
+    if (typeof value === 'string') decoded[key] = Buffer.from(value, 'base64').toString('utf8');
+  return decoded;
+}
+
+/** "Secret argocd/cluster-x", for messages. */
+export function nameOfSecret(secret: KubeObject): string {
+  return `Secret ${secret.metadata.namespace ?? ''}/${secret.metadata.name ?? ''}`;
+}

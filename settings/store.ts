@@ -1,0 +1,214 @@
+import { abortable, Secret } from '#base';
+import type { Clock, Random } from '#base';
+import { createInformer } from '#kube';
+import type { Informer, KubeClient } from '#kube';
+import { defaultSettings, labelOf, labels } from '#model';
+import type {
+  ApiResource,
+  ApplicationDestination,
+  Cluster,
+  ClusterConnection,
+  KubeObject,
+  Repository,
+  Settings,
+} from '#model';
+import type { Logger } from '#telemetry';
+import { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
+import type { ParsedCluster } from './clusters.ts';
+import { parseSettings } from './parse.ts';
+import { findRepository, parseRepositorySecret } from './repositories.ts';
+import type { RepositoryEntry } from './repositories.ts';
+import { nameOfSecret } from './secret-data.ts';
+import type { SettingsStore, UnresolvedDestination } from './types.ts';
+import type { Problem } from './values.ts';
+
+export interface SettingsStoreDeps {
+  /** The hub: the cluster that holds argocd-cm and the Secrets. */
+  readonly client: KubeClient;
+  /** The controller's namespace. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** How this process reaches the cluster it runs in: the connection of `https://kubernetes.default.svc`. */
+  readonly inClusterConnection?: ClusterConnection;
+}
+
+type Changed = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
+
+/**
+ * The store over two watches of the controller namespace: the ConfigMap argocd-cm (with or without the part-of label, which Argo CD
+ * demands) and the Secrets of clusters, repositories and credentials. Starts with `run`; `ready` when both have been read once.
+ */
+export function createSettingsStore(deps: SettingsStoreDeps): SettingsStore {
+  return new WatchedSettings(watchSettings(deps), deps);
+}
+
+/** What one Secret stands for. */
+type Entry =
+  | { readonly kind: 'cluster'; readonly value: ParsedCluster | { readonly error: string } }
+  | { readonly kind: 'repository' | 'credentials'; readonly value: RepositoryEntry | { readonly error: string } };
+
+class WatchedSettings implements SettingsStore {
+  readonly name = 'settings';
+  readonly #informers: { readonly configMap: Informer; readonly secrets: Informer };
+  readonly #deps: SettingsStoreDeps;
+  readonly #listeners = new Set<(change: Changed) => void>();
+  readonly #entries = new Map<string, Entry>();
+  #settings: Settings = defaultSettings;
+  #settingsProblems: readonly Problem[] = [];
+  #clusters: readonly Cluster[];
+
+  constructor(informers: { configMap: Informer; secrets: Informer }, deps: SettingsStoreDeps) {
+    this.#informers = informers;
+    this.#deps = deps;
+    this.#clusters = clusterList([], true, deps.inClusterConnection);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { configMap, secrets } = this.#informers;
+    const stop = [
+      configMap.onEvent((event) => this.#onConfigMap(event.type === 'deleted' ? undefined : event.object)),
+      secrets.onEvent((event) => this.#onSecret(event.type, event.object)),
+    ];
+    try {
+      await Promise.all([configMap.run(signal), secrets.run(signal)]);
+    } finally {
+      for (const unsubscribe of stop) unsubscribe();
+    }
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    const { configMap, secrets } = this.#informers;
+    await abortable(Promise.all([configMap.ready?.(signal), secrets.ready?.(signal)]), signal);
+  }
+
+  settings(): Settings {
+    return this.#settings;
+  }
+
+  clusters(): readonly Cluster[] {
+    return this.#clusters;
+  }
+
+  resolve(destination: ApplicationDestination): Cluster | UnresolvedDestination {
+    return resolveDestination(destination, this.#clusters, this.#settings.inClusterEnabled);
+  }
+
+  repository(url: string, project: string): Repository {
+    return findRepository(url, project, this.#repositories('repository'), this.#repositories('credentials'));
+  }
+
+  onChange(listener: (change: Changed) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  problems(): readonly Problem[] {
+    const found: Problem[] = [...this.#settingsProblems];
+    for (const [object, { value }] of this.#entries) {
+      if ('error' in value) found.push({ object, message: value.error });
+      else if ('problem' in value) found.push({ object, message: value.problem });
+    }
+    return found;
+  }
+
+  #onConfigMap(object: KubeObject | undefined): void {
+    const { settings, problems } = parseSettings(textData(object));
+    this.#settingsProblems = problems;
+    for (const problem of problems) this.#deps.logger.warn('A setting is ignored', { ...problem });
+    if (settings.version === this.#settings.version) return;
+    const inClusterChanged = settings.inClusterEnabled !== this.#settings.inClusterEnabled;
+    this.#settings = settings;
+    const clusters = inClusterChanged && this.#rebuildClusters();
+    this.#notify({ settings: true, clusters, repositories: false });
+  }
+
+  #onSecret(type: 'added' | 'updated' | 'deleted', secret: KubeObject): void {
+    const name = nameOfSecret(secret);
+    const before = this.#entries.get(name);
+    const entry = type === 'deleted' ? undefined : this.#read(secret);
+    if (entry === undefined) this.#entries.delete(name);
+    else this.#entries.set(name, entry);
+    if (entry !== undefined && 'error' in entry.value)
+      this.#deps.logger.warn('A Secret is ignored', { object: name, message: entry.value.error });
+    const kinds = [before?.kind, entry?.kind];
+    const clusters = kinds.includes('cluster') && this.#rebuildClusters();
+    const repositories = (kinds.includes('repository') || kinds.includes('credentials')) && !sameEntry(before, entry);
+    if (clusters || repositories) this.#notify({ settings: false, clusters, repositories });
+  }
+
+  #read(secret: KubeObject): Entry | undefined {
+    switch (labelOf(secret, labels.secretType)) {
+      case 'cluster':
+        return { kind: 'cluster', value: parseClusterSecret(secret, this.#deps.inClusterConnection) };
+      case 'repository':
+        return { kind: 'repository', value: parseRepositorySecret(secret) };
+      case 'repo-creds':
+        return { kind: 'credentials', value: parseRepositorySecret(secret) };
+      case undefined:
+      default:
+        return undefined;
+    }
+  }
+
+  /** True when the list is another one than before; credentials count, what does not reach a Cluster does not. */
+  #rebuildClusters(): boolean {
+    const parsed: Cluster[] = [];
+    for (const entry of this.#entries.values())
+      if (entry.kind === 'cluster' && !('error' in entry.value)) parsed.push(entry.value);
+    const clusters = clusterList(parsed, this.#settings.inClusterEnabled, this.#deps.inClusterConnection);
+    const same = sameValue(clusters, this.#clusters);
+    this.#clusters = clusters;
+    return !same;
+  }
+
+  #repositories(kind: 'repository' | 'credentials'): readonly RepositoryEntry[] {
+    const found: RepositoryEntry[] = [];
+    for (const entry of this.#entries.values())
+      if (entry.kind === kind && !('error' in entry.value)) found.push(entry.value);
+    return found;
+  }
+
+  #notify(change: Changed): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+function textData(object: KubeObject | undefined): Readonly<Record<string, string>> {
+  const data = object?.['data'] ?? {};
+  const members = Object.entries(data).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return Object.fromEntries(members);
+}
+
+function sameEntry(a: Entry | undefined, b: Entry | undefined): boolean {
+  return a?.kind === b?.kind && sameValue(a?.value, b?.value);
+}
+
+/** Deep equality of parsed values that looks into secrets: a rotated token is a change. */
+function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (a instanceof Secret || b instanceof Secret)
+    return a instanceof Secret && b instanceof Secret && a.reveal() === b.reveal();
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
+  return left.length === right.size && left.every(([key, value]) => right.has(key) && sameValue(value, right.get(key)));
+}
+
+const core = { group: '', version: 'v1', namespaced: true, subresources: [], shortNames: [] };
+const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
+const configMaps: ApiResource = { ...core, kind: 'ConfigMap', resource: 'configmaps', verbs };
+const secretResource: ApiResource = { ...core, kind: 'Secret', resource: 'secrets', verbs };
+
+function watchSettings(deps: SettingsStoreDeps): { readonly configMap: Informer; readonly secrets: Informer } {
+  const { client, namespace, clock, random, logger } = deps;
+  const common = { client, namespace, clock, random, logger };
+  return {
+    configMap: createInformer({ ...common, resource: configMaps, fieldSelector: 'metadata.name=argocd-cm' }),
+    secrets: createInformer({
+      ...common,
+      resource: secretResource,
+      labelSelector: `${labels.secretType} in (cluster,repo-creds,repository)`,
+    }),
+  };
+}
