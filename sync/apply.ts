@@ -1,0 +1,93 @@
+import { isAbort, messageOf } from '#base';
+import { groupOf } from '#model';
+import type { KubeObject, ResultCode } from '#model';
+import { hasResourceOption, resourceOption } from './options.ts';
+import { crdGroupKind, objectOf } from './plan.ts';
+import type { SyncTask } from './plan.ts';
+import { decidePrune, isBeingDeleted } from './step.ts';
+import type { ApplyHow, SyncRequest } from './types.ts';
+
+export interface TaskResult {
+  readonly status: ResultCode;
+  readonly message: string;
+  /** What the server returned. */
+  readonly object?: KubeObject;
+}
+
+/** How long a new CustomResourceDefinition may take until its kinds are served, and how often to look. */
+const establishMs = 3000;
+const establishPollMs = 100;
+
+/** Applies one target, the way the operation and the object's own options say. Cluster errors become the result; abort and loss of ownership reject. */
+export async function applyTask(task: SyncTask, request: SyncRequest, dryRun: boolean): Promise<TaskResult> {
+  const target = inNamespace(objectOf(task), request);
+  try {
+    const result = await request.writer.apply(target, task.live, howToApply(task, request, dryRun), request.signal);
+    if (!dryRun && crdGroupKind(target) !== undefined) await untilEstablished(target, request);
+    return { status: 'Synced', message: result.message, object: result.object };
+  } catch (error) {
+    rethrowAbort(error, request);
+    return { status: 'SyncFailed', message: messageOf(error) };
+  }
+}
+
+/** Deletes one object that is no longer wanted, if it may. */
+export async function pruneTask(task: SyncTask, request: SyncRequest, dryRun: boolean): Promise<TaskResult> {
+  const live = objectOf(task);
+  const decision = decidePrune(task, request.options);
+  if (!decision.delete) return { status: 'PruneSkipped', message: decision.message };
+  const gk = { group: groupOf(live.apiVersion), kind: live.kind };
+  if (!request.mayPrune(gk)) {
+    return { status: 'PruneSkipped', message: `ignored (the live state of ${gk.kind} is not fresh)` };
+  }
+  if (dryRun) return { status: 'Pruned', message: 'pruned (dry run)' };
+  if (isBeingDeleted(live)) return { status: 'Pruned', message: 'pruned' };
+  try {
+    await request.writer.delete(live, request.options.prunePropagationPolicy, request.signal);
+    return { status: 'Pruned', message: 'pruned' };
+  } catch (error) {
+    rethrowAbort(error, request);
+    if ((error as { readonly status?: unknown }).status === 404) return { status: 'Pruned', message: 'pruned' };
+    return { status: 'SyncFailed', message: messageOf(error) };
+  }
+}
+
+function howToApply(task: SyncTask, request: SyncRequest, dryRun: boolean): ApplyHow {
+  const { options } = request;
+  const { target, live } = task;
+  const says = (option: string): boolean => hasResourceOption(target, option) || hasResourceOption(live, option);
+  const ownServerSide = resourceOption(target, 'ServerSideApply');
+  return {
+    dryRun,
+    serverSide: ownServerSide === undefined ? options.serverSideApply : ownServerSide === 'true',
+    force: options.force || says('Force=true'),
+    replace: options.replace || says('Replace=true'),
+    validate: options.validate && !hasResourceOption(target, 'Validate=false'),
+  };
+}
+
+/** A namespaced object without a namespace goes where the Application goes. */
+function inNamespace(target: KubeObject, request: SyncRequest): KubeObject {
+  const resource = request.writer.surface.find({ group: groupOf(target.apiVersion), kind: target.kind });
+  const namespaced = resource?.namespaced ?? true;
+  if (!namespaced || target.metadata.namespace !== undefined) return target;
+  return { ...target, metadata: { ...target.metadata, namespace: request.destinationNamespace } };
+}
+
+/** Waits a little for the CRD's kinds to be served: what follows in the same sync needs them. Giving up is no failure. */
+async function untilEstablished(crd: KubeObject, request: SyncRequest): Promise<void> {
+  const end = request.clock.monotonic() + establishMs;
+  while (request.clock.monotonic() < end) {
+    const live = await request.writer.get(crd, request.signal);
+    const conditions = (
+      live?.['status'] as { readonly conditions?: readonly { type?: string; status?: string }[] } | undefined
+    )?.conditions;
+    if (conditions?.some((c) => c.type === 'Established' && c.status === 'True') === true) return;
+    await request.clock.sleep(establishPollMs, request.signal);
+  }
+}
+
+function rethrowAbort(error: unknown, request: SyncRequest): void {
+  request.signal.throwIfAborted();
+  if (isAbort(error)) throw error;
+}

@@ -1,0 +1,396 @@
+import { describe, expect, it } from '@jest/globals';
+import { DriftlessError } from '#base';
+import { FakeClock } from '#support';
+import { keyOf } from '#model';
+import type { ApiResource, HealthStatus, KubeObject } from '#model';
+import { pairResources, readSyncOptions, syncStep, terminateSync } from './index.ts';
+import type { ApplyHow, ClusterWriter, SyncOptions, SyncOutcome, SyncRequest } from './index.ts';
+
+const namespaced = new Set(['ConfigMap', 'Deployment', 'Job', 'Secret', 'Service', 'Widget']);
+
+function object(
+  kind: string,
+  name: string,
+  annotations: Record<string, string> = {},
+  apiVersion = versions[kind] ?? 'v1',
+): KubeObject {
+  const meta = Object.keys(annotations).length > 0 ? { name, annotations } : { name };
+  return { apiVersion, kind, metadata: meta };
+}
+
+const versions: Readonly<Record<string, string>> = {
+  Deployment: 'apps/v1',
+  Job: 'batch/v1',
+  CustomResourceDefinition: 'apiextensions.k8s.io/v1',
+  Widget: 'example.com/v1',
+};
+const wave = (n: number): Record<string, string> => ({ 'argocd.argoproj.io/sync-wave': String(n) });
+const hook = (type: string, policy?: string): Record<string, string> => ({
+  'argocd.argoproj.io/hook': type,
+  ...(policy === undefined ? {} : { 'argocd.argoproj.io/hook-delete-policy': policy }),
+});
+
+class NotThere extends DriftlessError {
+  readonly status = 404;
+  constructor() {
+    super('KUBE_NOT_FOUND', 'not found');
+  }
+}
+
+/** A cluster in memory that remembers what was asked of it, in order. */
+class World {
+  readonly clock = new FakeClock();
+  readonly live = new Map<string, KubeObject>();
+  readonly log: string[] = [];
+  readonly refuse = new Map<string, string>();
+  readonly health = new Map<string, HealthStatus | null>();
+  readonly unknown = new Set<string>();
+  results: SyncOutcome['results'] = [];
+
+  put(object: KubeObject): KubeObject {
+    const stored = {
+      ...object,
+      metadata: { ...object.metadata, namespace: namespaceOf(object), uid: object.metadata.name ?? '' },
+    };
+    this.live.set(keyOf(stored), stored);
+    return stored;
+  }
+
+  find(gk: { group: string; kind: string }): ApiResource | undefined {
+    if (this.unknown.has(gk.kind)) return undefined;
+    return {
+      ...gk,
+      version: 'v1',
+      resource: `${gk.kind.toLowerCase()}s`,
+      namespaced: namespaced.has(gk.kind),
+      verbs: ['get', 'list'],
+      subresources: [],
+      shortNames: [],
+    };
+  }
+
+  readonly writer: ClusterWriter = {
+    surface: { preferred: [], apiVersions: [], failedGroups: new Map(), find: (gk) => this.find(gk) },
+    get: async (wanted) =>
+      this.live.get(keyOf({ ...wanted, metadata: { ...wanted.metadata, namespace: namespaceOf(wanted) } })) ?? null,
+    apply: async (target: KubeObject, _live: KubeObject | null, how: ApplyHow) => {
+      const name = `${target.kind}/${target.metadata.name ?? ''}`;
+      const why = this.refuse.get(name);
+      this.log.push(`${how.dryRun ? 'dry ' : ''}${how.serverSide ? 'ssa' : 'apply'} ${name}`);
+      if (why !== undefined) throw new DriftlessError('KUBE_INVALID', why);
+      return { object: how.dryRun ? target : this.put(target), message: `${name} applied` };
+    },
+    create: async (target) => ({ object: this.put(target), message: 'created' }),
+    delete: async (live) => {
+      this.log.push(`delete ${live.kind}/${live.metadata.name ?? ''}`);
+      if (!this.live.delete(keyOf(live))) throw new NotThere();
+    },
+    patchMetadata: async (live, patch) => {
+      const current = this.live.get(keyOf(live));
+      if (current === undefined) throw new NotThere();
+      const next = { ...current, metadata: { ...current.metadata, finalizers: patch.finalizers ?? [] } };
+      this.live.set(keyOf(next), next);
+      return next;
+    },
+    denied: (wanted) => (wanted.kind === 'Secret' ? 'resource :Secret is not permitted in project default' : undefined),
+  };
+
+  request(targets: readonly KubeObject[], options: Partial<SyncOptions> = {}): SyncRequest {
+    // What the sync made without tracking (the destination namespace) is not a live object of the application.
+    const tracked = new Map(
+      [...this.live].filter(([, o]) => o.kind !== 'Namespace' || targets.some((t) => t.kind === 'Namespace')),
+    );
+    const paired = pairResources(
+      targets,
+      tracked as unknown as Parameters<typeof pairResources>[1],
+      'prod',
+      (gk) => this.find(gk)?.namespaced,
+    );
+    return {
+      resources: paired.pairs.map((pair) => ({ ...pair, modified: true })),
+      hooks: paired.hooks,
+      liveHooks: paired.liveHooks,
+      options: { ...readSyncOptions({ prune: true }, { pruneConfirmed: false, waveDelayMs: 0 }), ...options },
+      destinationNamespace: 'prod',
+      revision: '0123456789abcdef',
+      startedAt: 1_700_000_000_000,
+      results: this.results,
+      selected: () => true,
+      health: (live) => this.health.get(`${live.kind}/${live.metadata.name ?? ''}`) ?? null,
+      mayPrune: (gk) => gk.kind !== 'Service',
+      namespaceModifier: (live) => (live === null ? object('Namespace', 'prod') : null),
+      writer: this.writer,
+      clock: this.clock,
+      signal: new AbortController().signal,
+    };
+  }
+
+  async step(targets: readonly KubeObject[], options: Partial<SyncOptions> = {}): Promise<SyncOutcome> {
+    const running = syncStep(this.request(targets, options));
+    void this.clock.advance(10_000);
+    const outcome = await running;
+    this.results = outcome.results;
+    return outcome;
+  }
+}
+
+function namespaceOf(object: KubeObject): string {
+  return namespaced.has(object.kind) ? (object.metadata.namespace ?? 'prod') : '';
+}
+
+describe('a sync in one step', () => {
+  it('applies in kind order and succeeds without waiting for health', async () => {
+    const world = new World();
+    world.health.set('Deployment/web', { status: 'Progressing' });
+    const outcome = await world.step([
+      object('Deployment', 'web'),
+      object('Service', 'web'),
+      object('ConfigMap', 'c'),
+      object('Namespace', 'prod'),
+    ]);
+    expect(world.log).toEqual([
+      'apply Namespace/prod',
+      'apply ConfigMap/c',
+      'apply Service/web',
+      'apply Deployment/web',
+    ]);
+    expect(outcome).toMatchObject({ phase: 'Succeeded', message: 'successfully synced (all tasks run)' });
+    expect(outcome.results.map((r) => [r.kind, r.namespace, r.status, r.hookPhase, r.syncPhase])).toEqual([
+      ['Namespace', 'prod', 'Synced', 'Running', 'Sync'],
+      ['ConfigMap', 'prod', 'Synced', 'Running', 'Sync'],
+      ['Service', 'prod', 'Synced', 'Running', 'Sync'],
+      ['Deployment', 'prod', 'Synced', 'Running', 'Sync'],
+    ]);
+  });
+
+  it('applies everything it can and fails with the reasons when the server refuses one', async () => {
+    const world = new World();
+    world.refuse.set('ConfigMap/bad', 'ConfigMap "bad" is invalid');
+    const first = await world.step([object('ConfigMap', 'bad'), object('Deployment', 'web')]);
+    expect(first).toMatchObject({ phase: 'Running', message: 'waiting for healthy state of apps/Deployment/web' });
+    const second = await world.step([object('ConfigMap', 'bad'), object('Deployment', 'web')]);
+    expect(second).toMatchObject({
+      phase: 'Failed',
+      message: 'one or more synchronization tasks completed unsuccessfully, reason: ConfigMap "bad" is invalid',
+    });
+    expect(world.log).toEqual(['apply ConfigMap/bad', 'apply Deployment/web']);
+  });
+
+  it('touches nothing when a kind is unknown or the project forbids one', async () => {
+    const world = new World();
+    world.unknown.add('Widget');
+    const outcome = await world.step([object('ConfigMap', 'c'), object('Widget', 'w'), object('Secret', 's')]);
+    expect(outcome).toMatchObject({
+      phase: 'Failed',
+      message:
+        'one or more synchronization tasks are not valid: resource :Secret is not permitted in project default; the server could not find the requested resource',
+    });
+    expect(world.log).toEqual([]);
+    expect(outcome.results.map((r) => [r.kind, r.status])).toEqual([
+      ['Secret', 'SyncFailed'],
+      ['Widget', 'SyncFailed'],
+    ]);
+  });
+
+  it('accepts a kind whose definition comes with the same sync', async () => {
+    const world = new World();
+    world.unknown.add('Widget');
+    const crd: KubeObject = {
+      ...object('CustomResourceDefinition', 'widgets.example.com'),
+      spec: { group: 'example.com', names: { kind: 'Widget' } },
+    };
+    await world.step([object('Widget', 'w'), crd]);
+    expect(world.log).toEqual(['apply CustomResourceDefinition/widgets.example.com', 'apply Widget/w']);
+  });
+
+  it('asks the server without changing anything when the operation is a dry run', async () => {
+    const world = new World();
+    const outcome = await world.step([object('ConfigMap', 'c')], { dryRun: true });
+    expect(outcome).toMatchObject({ phase: 'Succeeded', message: 'successfully synced (no more tasks)' });
+    expect(world.log).toEqual(['dry apply ConfigMap/c']);
+    expect(world.live.size).toBe(0);
+  });
+});
+
+describe('waves', () => {
+  const targets = [
+    object('Deployment', 'second', wave(1)),
+    object('Deployment', 'first', wave(-1)),
+    object('ConfigMap', 'last', wave(2)),
+  ];
+
+  it('starts the next wave only when the one before is healthy', async () => {
+    const world = new World();
+    world.health.set('Deployment/first', { status: 'Progressing' });
+    expect(await world.step(targets)).toMatchObject({
+      phase: 'Running',
+      message: 'waiting for healthy state of apps/Deployment/first',
+    });
+    expect(await world.step(targets)).toMatchObject({ phase: 'Running' });
+    expect(world.log).toEqual(['apply Deployment/first']);
+    world.health.set('Deployment/first', { status: 'Healthy' });
+    world.health.set('Deployment/second', { status: 'Healthy' });
+    await world.step(targets);
+    expect(world.log).toEqual(['apply Deployment/first', 'apply Deployment/second']);
+    expect(await world.step(targets)).toMatchObject({ phase: 'Succeeded' });
+    expect(world.log).toHaveLength(3);
+  });
+
+  it('fails when a wave degrades, and never starts the next', async () => {
+    const world = new World();
+    world.health.set('Deployment/first', { status: 'Progressing' });
+    await world.step(targets);
+    world.health.set('Deployment/first', { status: 'Degraded', message: 'crash loop' });
+    expect(await world.step(targets)).toMatchObject({
+      phase: 'Failed',
+      message: 'one or more synchronization tasks completed unsuccessfully',
+    });
+    expect(world.log).toEqual(['apply Deployment/first']);
+  });
+
+  it('repeats nothing when another replica goes on from the recorded results', async () => {
+    const world = new World();
+    world.health.set('Deployment/first', { status: 'Healthy' });
+    world.health.set('Deployment/second', { status: 'Healthy' });
+    for (let i = 0; i < 6; i += 1) {
+      const before = world.log.length;
+      const outcome = await world.step(targets);
+      expect(world.log.length - before).toBeLessThanOrEqual(1);
+      if (outcome.phase === 'Succeeded') break;
+    }
+    expect(world.log).toEqual(['apply Deployment/first', 'apply Deployment/second', 'apply ConfigMap/last']);
+  });
+
+  it('puts a namespace before what lives in it, whatever the waves say', async () => {
+    const world = new World();
+    world.health.set('Namespace/prod', null);
+    await world.step([object('Namespace', 'prod', wave(5)), object('ConfigMap', 'c', wave(1))]);
+    expect(world.log).toEqual(['apply Namespace/prod', 'apply ConfigMap/c']);
+  });
+});
+
+describe('pruning', () => {
+  it('deletes what no target wants, later waves first', async () => {
+    const world = new World();
+    world.put(object('ConfigMap', 'early', wave(0)));
+    world.put(object('ConfigMap', 'late', wave(3)));
+    const first = await world.step([]);
+    expect(world.log).toEqual(['delete ConfigMap/late']);
+    expect(first.phase).toBe('Running');
+    await world.step([]);
+    expect(world.log).toEqual(['delete ConfigMap/late', 'delete ConfigMap/early']);
+  });
+
+  it.each([
+    ['the operation does not prune', {}, { prune: false }, 'ignored (requires pruning)'],
+    ['the resource says no', { 'argocd.argoproj.io/sync-options': 'Prune=false' }, {}, 'ignored (no prune)'],
+    ['the application says no', {}, { defaultPrune: 'false' }, 'ignored (no prune)'],
+  ])('skips when %s', async (_name, annotations, options, message) => {
+    const world = new World();
+    world.put(object('ConfigMap', 'old', annotations));
+    const outcome = await world.step([], options);
+    expect(outcome.results).toMatchObject([{ status: 'PruneSkipped', message }]);
+    expect(world.log).toEqual([]);
+  });
+
+  it('leaves kinds alone whose live picture is not fresh', async () => {
+    const world = new World();
+    world.put(object('Service', 'old'));
+    const outcome = await world.step([]);
+    expect(outcome.results).toMatchObject([{ kind: 'Service', status: 'PruneSkipped' }]);
+    expect(world.log).toEqual([]);
+  });
+
+  it('waits for a person where the resource asks for confirmation', async () => {
+    const world = new World();
+    world.put(object('ConfigMap', 'precious', { 'argocd.argoproj.io/sync-options': 'Prune=confirm' }));
+    expect(await world.step([])).toMatchObject({
+      phase: 'Running',
+      message: 'waiting for pruning confirmation of /ConfigMap/precious',
+    });
+    expect(world.log).toEqual([]);
+    await world.step([], { pruneConfirmed: true });
+    expect(world.log).toEqual(['delete ConfigMap/precious']);
+  });
+});
+
+describe('hooks', () => {
+  it('run in their phase, are waited for, and the old one is deleted first', async () => {
+    const world = new World();
+    world.put({
+      ...object('Job', 'migrate', hook('PreSync')),
+      metadata: { ...object('Job', 'migrate', hook('PreSync')).metadata },
+    });
+    const targets = [object('Job', 'migrate', hook('PreSync')), object('ConfigMap', 'c')];
+    expect(await world.step(targets)).toMatchObject({
+      phase: 'Running',
+      message: 'waiting for deletion of hook batch/Job/migrate',
+    });
+    world.health.set('Job/migrate', { status: 'Progressing' });
+    expect(await world.step(targets)).toMatchObject({
+      phase: 'Running',
+      message: 'waiting for completion of hook batch/Job/migrate',
+    });
+    expect(world.log).toEqual(['delete Job/migrate', 'apply Job/migrate']);
+    world.health.set('Job/migrate', { status: 'Healthy' });
+    expect(await world.step(targets)).toMatchObject({ phase: 'Succeeded' });
+    expect(world.log).toEqual(['delete Job/migrate', 'apply Job/migrate', 'apply ConfigMap/c']);
+  });
+
+  it('run SyncFail when the sync fails, and the operation fails with the reason', async () => {
+    const world = new World();
+    world.refuse.set('ConfigMap/bad', 'no');
+    world.health.set('Job/cleanup', { status: 'Progressing' });
+    const targets = [object('Job', 'cleanup', hook('SyncFail')), object('ConfigMap', 'bad')];
+    expect(await world.step(targets)).toMatchObject({
+      phase: 'Running',
+      message: 'waiting for completion of hook batch/Job/cleanup',
+    });
+    world.health.set('Job/cleanup', { status: 'Healthy' });
+    const end = await world.step(targets);
+    expect(end.phase).toBe('Failed');
+    expect(end.message).toBe('one or more synchronization tasks completed unsuccessfully, reason: no');
+  });
+
+  it('are deleted after success when they say so, and keep no finalizer', async () => {
+    const world = new World();
+    world.health.set('Job/once', { status: 'Healthy' });
+    const targets = [object('Job', 'once', hook('PreSync', 'HookSucceeded'))];
+    for (let i = 0; i < 4; i += 1) if ((await world.step(targets)).phase === 'Succeeded') break;
+    expect(world.log).toEqual(['apply Job/once', 'delete Job/once']);
+  });
+
+  it('that vanish while they run end the operation instead of holding it for ever (T-OP-2)', async () => {
+    const world = new World();
+    world.health.set('Job/gone', { status: 'Progressing' });
+    const targets = [object('Job', 'gone', hook('PreSync')), object('ConfigMap', 'c')];
+    await world.step(targets);
+    world.live.clear();
+    await world.step(targets);
+    const end = await world.step(targets);
+    expect(end.phase).toBe('Failed');
+    expect(end.message).toContain('Resource batch/Job/gone is missing, it might have been deleted');
+  });
+
+  it('are stopped by terminate', async () => {
+    const world = new World();
+    world.health.set('Job/long', { status: 'Progressing' });
+    const targets = [object('Job', 'long', hook('PreSync'))];
+    await world.step(targets);
+    const outcome = await terminateSync(world.request(targets));
+    expect(outcome).toMatchObject({ phase: 'Failed', message: 'Operation terminated' });
+    expect(outcome.results).toMatchObject([{ name: 'long', hookPhase: 'Failed', message: 'Terminated' }]);
+    expect(world.live.size).toBe(0);
+  });
+});
+
+describe('CreateNamespace', () => {
+  it('makes the namespace before anything else and leaves an existing one alone', async () => {
+    const world = new World();
+    await world.step([object('ConfigMap', 'c')], { createNamespace: true });
+    expect(world.log[0]).toBe('apply Namespace/prod');
+    for (let i = 0; i < 3; i += 1)
+      if ((await world.step([object('ConfigMap', 'c')], { createNamespace: true })).phase === 'Succeeded') break;
+    expect(world.log).toEqual(['apply Namespace/prod', 'apply ConfigMap/c']);
+  });
+});
