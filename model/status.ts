@@ -42,7 +42,9 @@ export type ConditionType =
   | 'SharedResourceWarning'
   | 'RepeatedResourceWarning'
   | 'ExcludedResourceWarning'
-  | 'OrphanedResourceWarning';
+  | 'OrphanedResourceWarning'
+  /** Ours: a kind whose live picture is not up to date (Argo CD has no word for it). */
+  | 'StaleResourceWarning';
 
 export interface ApplicationCondition {
   readonly type: ConditionType;
