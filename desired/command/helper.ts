@@ -1,0 +1,129 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { aborted } from '#base';
+import type { Runnable } from '#base';
+import type { Logger } from '#telemetry';
+import { CommandError } from '../errors.ts';
+import { allowedEnvironment, requestOf, resultOf } from './in-process.ts';
+import type { ProcessOutcome } from './run-process.ts';
+import type { CommandOptions, CommandResult, CommandRunner } from './types.ts';
+
+/** Runs commands in the helper process. `run` ends the helper when its signal aborts; without it, the helper ends with this process. */
+export interface CommandHelper extends CommandRunner, Runnable {
+  /** The helper's process id, undefined while there is none. */
+  readonly pid: number | undefined;
+}
+
+export interface CommandHelperDeps {
+  readonly logger: Logger;
+  /** The environment of the process; programs see the allow-listed part of it only. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The helper's program: the built `desired/command-helper-main.js` unless a test brings its own. */
+  readonly script?: string;
+}
+
+/**
+ * Starts the helper process at once, so call it while this process is still small (DESIGN D14). If the helper dies, what it was running
+ * fails with CommandError COMMAND_FAILED and the next command starts a new one.
+ */
+export function startCommandHelper(deps: CommandHelperDeps): CommandHelper {
+  return new ForkedHelper(deps);
+}
+
+interface Waiter {
+  resolve(outcome: ProcessOutcome): void;
+  reject(error: Error): void;
+}
+
+class ForkedHelper implements CommandHelper {
+  readonly name = 'command-helper';
+  readonly #deps: CommandHelperDeps;
+  readonly #waiting = new Map<number, Waiter>();
+  #child: ChildProcess | undefined;
+  #lastId = 0;
+  #ended = false;
+
+  constructor(deps: CommandHelperDeps) {
+    this.#deps = deps;
+    this.#child = this.#fork();
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await aborted(signal);
+    this.#ended = true;
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null) return;
+    const gone = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+    });
+    child.disconnect();
+    await gone;
+  }
+
+  async runCommand(argv: readonly string[], options: CommandOptions): Promise<CommandResult> {
+    options.signal.throwIfAborted();
+    if (this.#ended) throw new CommandError('COMMAND_FAILED', 'the command helper has been stopped');
+    this.#child ??= this.#fork();
+    const child = this.#child;
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const onAbort = (): void => {
+      child.send({ do: 'kill', id }, ignoreSendError);
+    };
+    const outcome = new Promise<ProcessOutcome>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+    });
+    options.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      child.send({ do: 'run', id, request: requestOf(argv, options, {}) }, ignoreSendError);
+      const result = await outcome;
+      options.signal.throwIfAborted();
+      return resultOf(argv, result);
+    } finally {
+      this.#waiting.delete(id);
+      options.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #fork(): ChildProcess {
+    const script = this.#deps.script ?? fileURLToPath(new URL('../command-helper-main.js', import.meta.url));
+    const child = fork(script, [], {
+      env: allowedEnvironment(this.#deps.env),
+      execArgv: ['--max-old-space-size=256'],
+      // Bytes cross as bytes, not as JSON text.
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    child.on('message', (answer) => {
+      const { id, outcome } = answer as { id: number; outcome: ProcessOutcome };
+      this.#waiting.get(id)?.resolve(outcome);
+    });
+    const onEnd = (): void => {
+      if (this.#child === child) this.#lost();
+    };
+    child.once('exit', onEnd);
+    child.once('error', onEnd);
+    // The helper alone must not keep this process alive.
+    child.unref();
+    child.channel?.unref();
+    return child;
+  }
+
+  #lost(): void {
+    this.#child = undefined;
+    if (!this.#ended) this.#deps.logger.warn('Command helper ended; the next command starts a new one');
+    const error = new CommandError('COMMAND_FAILED', 'the command helper process ended while it ran the command');
+    for (const waiter of this.#waiting.values()) waiter.reject(error);
+    this.#waiting.clear();
+  }
+}
+
+/** A send fails only when the helper is going down; its 'exit' then rejects everything that waits. */
+function ignoreSendError(): void {
+  // Nothing to do here.
+}

@@ -1,0 +1,90 @@
+import type { Clock } from '#base';
+import { CommandError } from '../errors.ts';
+import { runProcess } from './run-process.ts';
+import type { ProcessOutcome } from './run-process.ts';
+import type { CommandOptions, CommandResult, CommandRunner } from './types.ts';
+
+/** Variables that programs may inherit. HOME is not one of them: no user configuration leaks into a render. */
+const inherited = [
+  'PATH',
+  'TMPDIR',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'SSH_AUTH_SOCK',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'all_proxy',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'ALL_PROXY',
+] as const;
+
+/** The part of an environment that programs may see. */
+export function allowedEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const name of inherited) {
+    const value = env[name];
+    if (value !== undefined) result[name] = value;
+  }
+  return result;
+}
+
+/**
+ * Runs programs as children of this very process: for commands that end soon (driftless manifests) and for tests. A controller uses
+ * {@link startCommandHelper}, because a fork stalls a process in proportion to its size (DESIGN D14).
+ */
+export function createInProcessRunner(deps: {
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}): CommandRunner {
+  const base = allowedEnvironment(deps.env);
+  return {
+    async runCommand(argv, options) {
+      options.signal.throwIfAborted();
+      const running = runProcess(requestOf(argv, options, base), (ms, fire) => deps.clock.timer(ms, fire));
+      const onAbort = (): void => running.kill();
+      options.signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        const outcome = await running.outcome;
+        options.signal.throwIfAborted();
+        return resultOf(argv, outcome);
+      } finally {
+        options.signal.removeEventListener('abort', onAbort);
+      }
+    },
+  };
+}
+
+/** The request as plain data, with `base` under the command's own variables. */
+export function requestOf(
+  argv: readonly string[],
+  options: CommandOptions,
+  base: Readonly<Record<string, string>>,
+): Parameters<typeof runProcess>[0] {
+  return {
+    argv: [...argv],
+    env: { ...base, ...options.env },
+    timeoutMs: options.timeoutMs,
+    maxBytes: options.maxBytes,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...(options.stdin === undefined ? {} : { stdin: options.stdin }),
+  };
+}
+
+/** @throws CommandError for everything but an exit. */
+export function resultOf(argv: readonly string[], outcome: ProcessOutcome): CommandResult {
+  if (outcome.kind === 'exit') return { exitCode: outcome.exitCode, stdout: outcome.stdout, stderr: outcome.stderr };
+  const program = argv[0] ?? '';
+  switch (outcome.kind) {
+    case 'not-found':
+      throw new CommandError('COMMAND_NOT_FOUND', `cannot run ${program}: it is not installed, or not on PATH`);
+    case 'timeout':
+      throw new CommandError('COMMAND_TIMEOUT', outcome.message);
+    case 'output':
+      throw new CommandError('COMMAND_OUTPUT', outcome.message);
+    case 'failed':
+    case 'killed':
+      throw new CommandError('COMMAND_FAILED', `cannot run ${program}: ${outcome.message}`);
+  }
+}

@@ -1,0 +1,67 @@
+import { DriftlessError } from '#base';
+import type { ErrorDetails, ErrorFields } from '#base';
+
+/** Why a program gave no result. */
+export type CommandErrorCode = 'COMMAND_NOT_FOUND' | 'COMMAND_TIMEOUT' | 'COMMAND_OUTPUT' | 'COMMAND_FAILED';
+
+/**
+ * A program could not be run to its end: it is not installed, took too long, printed too much, or the helper process died under it.
+ * Operators look at the image (is git on PATH?) or at the limits.
+ */
+export class CommandError extends DriftlessError {
+  constructor(code: CommandErrorCode, message: string, details: ErrorDetails = {}) {
+    super(code, message, { retry: code === 'COMMAND_NOT_FOUND' ? 'never' : 'backoff', ...details });
+  }
+}
+
+/** The base of everything that `desired` reports about a source. Messages are Argo CD's where it has one, and hold no credentials. */
+export class DesiredError extends DriftlessError {}
+
+/** The branch, tag or commit is not there. The user corrects targetRevision, or pushes it. */
+export class RevisionNotFound extends DesiredError {
+  constructor(revision: string, details: ErrorDetails = {}) {
+    super('DESIRED_REVISION', `unable to resolve '${revision}' to a commit SHA: revision not found`, details);
+  }
+}
+
+/** The repository cannot be reached, does not exist, or refuses the credentials. */
+export class RepositoryError extends DesiredError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('DESIRED_REPOSITORY', message, details);
+  }
+}
+
+/** A URL, revision or path that is refused before anything is run with it (T-SEC-30, T-SEC-31). */
+export class UnsafeInput extends DesiredError {
+  constructor(message: string, fields: ErrorFields = {}) {
+    super('DESIRED_UNSAFE', message, { retry: 'never', fields });
+  }
+}
+
+/** The path of the source is missing, is a file, or leads out of the repository. */
+export class SourcePathError extends DesiredError {
+  constructor(message: string) {
+    super('DESIRED_PATH', message);
+  }
+}
+
+/** A manifest that cannot be read, or lacks what every object must have. */
+export class ManifestError extends DesiredError {
+  constructor(message: string, cause?: unknown) {
+    super('DESIRED_MANIFEST', message, cause === undefined ? {} : { cause });
+  }
+}
+
+/** Files, or the repository itself, are bigger than the limits allow (T-SEC-40). */
+export class SizeLimitExceeded extends DesiredError {
+  constructor(message: string) {
+    super('DESIRED_LIMIT', message);
+  }
+}
+
+/** A source that only Argo CD's repo-server can render today (Helm, Kustomize, Jsonnet, plugins, OCI). */
+export class UnsupportedSource extends DesiredError {
+  constructor(what: string) {
+    super('DESIRED_UNSUPPORTED', `${what}: not supported by the embedded manifest generator yet`, { retry: 'never' });
+  }
+}

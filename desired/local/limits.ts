@@ -1,0 +1,33 @@
+/** What one source, or one repository, may cost (T-SEC-40). Defaults as Argo CD's repo-server where it has the limit. */
+export interface DesiredLimits {
+  /** Time for one answer: resolving, fetching and rendering together. */
+  readonly deadlineMs: number;
+  /** How long an answer of `git ls-remote` is trusted (Argo CD: timeout.reconciliation, 3 minutes). */
+  readonly refsTtlMs: number;
+  /** Sum of the sizes of the manifests of one source (ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE, 10M). 0 = no limit. */
+  readonly maxManifestBytes: number;
+  /** Output of one `git ls-remote` or `git ls-tree`. */
+  readonly maxListingBytes: number;
+  /** Objects rendered from one source. */
+  readonly maxObjects: number;
+  /** Memory for rendered manifests, by the size of their text. */
+  readonly cacheBytes: number;
+  /** Commits whose file listings are kept. */
+  readonly cachedTrees: number;
+  /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
+  readonly parallelism: number;
+  /** History that a fetch brings: 1 is the commit alone, 0 is everything. */
+  readonly fetchDepth: number;
+}
+
+export const defaultLimits: DesiredLimits = {
+  deadlineMs: 60_000,
+  refsTtlMs: 180_000,
+  maxManifestBytes: 10_000_000,
+  maxListingBytes: 256 * 1024 * 1024,
+  maxObjects: 50_000,
+  cacheBytes: 64 * 1024 * 1024,
+  cachedTrees: 64,
+  parallelism: 16,
+  fetchDepth: 1,
+};
