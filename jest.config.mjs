@@ -2,7 +2,7 @@
 export default {
   testEnvironment: 'node',
   // "source" makes the doors (#queues ...) resolve to TypeScript, not to dist.
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'import', 'default'] },
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [
