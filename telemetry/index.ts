@@ -6,3 +6,5 @@ export { createLogger, silentLogger } from './log.ts';
 export type { LogFields, Logger, LogLevel, LogOptions } from './log.ts';
 export { PromMetrics } from './metrics.ts';
 export type { CounterMetric, GaugeMetric, HistogramMetric, Labels, MetricFamily, Metrics } from './metrics.ts';
+export { listen, ListenError, TelemetryServer } from './http.ts';
+export type { Health, TelemetryServerOptions } from './http.ts';

@@ -1,0 +1,128 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { aborted, DriftlessError, messageOf } from '#base';
+import type { Runnable } from '#base';
+import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
+
+/** The port is taken, or may not be opened. */
+export class ListenError extends DriftlessError {
+  constructor(what: string, host: string, port: number, cause: unknown) {
+    const code = (cause as { readonly code?: string }).code;
+    const why =
+      code === 'EADDRINUSE'
+        ? 'the port is in use: stop the other process or choose another port'
+        : `${messageOf(cause)}: choose another port`;
+    super('LISTEN', `${what} cannot listen on ${host}:${port}: ${why}`, { cause, retry: 'never' });
+  }
+}
+
+/** Listens, or rejects with a {@link ListenError}. Port 0 takes any free one. Resolves with the port. */
+export function listen(server: Server, what: string, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: unknown): void => reject(new ListenError(what, host, port, error));
+    server.once('error', onError);
+    server.listen(port, host, () => {
+      server.off('error', onError);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+export interface Health {
+  readonly ok: boolean;
+  /** Why not; shown by /healthz. */
+  readonly reason?: string;
+}
+
+export interface TelemetryServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** Is our own work moving? Answers /healthz and /livez. */
+  readonly healthy: () => Health;
+  /** May others rely on us? Answers /readyz. */
+  readonly ready: () => Health;
+  /** Plain values about everything that this replica does; answers /debug/state as JSON. */
+  readonly state: () => unknown;
+}
+
+/**
+ * /metrics, /healthz (Argo CD's name), /livez, /readyz and /debug/state over HTTP. Runs until its signal aborts; open connections are then
+ * closed at once.
+ */
+export class TelemetryServer implements Runnable {
+  readonly name = 'telemetry server';
+  readonly #options: TelemetryServerOptions;
+  #port: number | undefined;
+  #listening: (() => void) | undefined;
+  readonly #ready = new Promise<void>((resolve) => {
+    this.#listening = resolve;
+  });
+
+  constructor(options: TelemetryServerOptions) {
+    this.#options = options;
+  }
+
+  /** The port, once it listens. */
+  get port(): number | undefined {
+    return this.#port;
+  }
+
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { host, port, logger } = this.#options;
+    const server = createServer((request, response) => {
+      this.#answer(request, response).catch((error: unknown) => {
+        logger.warn('telemetry request failed', { error });
+        if (!response.headersSent) response.writeHead(500);
+        response.end();
+      });
+    });
+    this.#port = await listen(server, 'the telemetry server', host, port);
+    this.#listening?.();
+    logger.info('serving metrics and health', { host, port: this.#port });
+    await aborted(signal);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '/').split('?')[0];
+    switch (path) {
+      case '/metrics':
+        send(response, 200, 'text/plain; version=0.0.4; charset=utf-8', await this.#options.metrics.expose());
+        return;
+      case '/healthz':
+      case '/livez':
+        sendHealth(response, this.#options.healthy());
+        return;
+      case '/readyz':
+        sendHealth(response, this.#options.ready());
+        return;
+      case '/debug/state':
+        send(response, 200, 'application/json', JSON.stringify(this.#options.state(), bigintAsText));
+        return;
+      default:
+        send(response, 404, 'text/plain', 'not found: try /metrics, /healthz, /readyz or /debug/state\n');
+    }
+  }
+}
+
+function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+function sendHealth(response: ServerResponse, health: Health): void {
+  send(response, health.ok ? 200 : 503, 'text/plain', health.ok ? 'ok' : `${health.reason ?? 'not ok'}\n`);
+}
+
+function send(response: ServerResponse, code: number, type: string, body: string): void {
+  response.writeHead(code, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}

@@ -1,0 +1,104 @@
+import { createServer } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { DriftlessError, Secret, Shutdown } from '#base';
+import { createLogger, listen, ListenError, PromMetrics, silentLogger, TelemetryServer } from './index.ts';
+
+function lines(format: 'json' | 'text'): { readonly out: string[]; readonly log: ReturnType<typeof createLogger> } {
+  const out: string[] = [];
+  return { out, log: createLogger({ level: 'info', format, destination: { write: (line) => out.push(line) } }) };
+}
+
+describe('log', () => {
+  it('writes the envelope of Argo CD: time, level as a word, msg, and the fields', () => {
+    const { out, log } = lines('json');
+    log.child({ application: 'web' }).warn('sync is late', { time_ms: 12 });
+    expect(JSON.parse(out[0] ?? '')).toMatchObject({
+      level: 'warning',
+      msg: 'sync is late',
+      application: 'web',
+      time_ms: 12,
+      time: expect.any(String),
+    });
+  });
+
+  it('never shows a credential, whatever way it comes in', () => {
+    const { out, log } = lines('json');
+    log.error('fetch failed', {
+      password: new Secret('canary'),
+      url: 'https://user:canary@git.example/repo',
+      error: new DriftlessError('X', 'cannot reach https://bob:canary@git.example', {
+        fields: { server: 'git.example' },
+      }),
+    });
+    expect(out.join('')).not.toContain('canary');
+    expect(JSON.parse(out[0] ?? '')).toMatchObject({ password: '***', code: 'X', server: 'git.example' });
+  });
+
+  it('writes one plain line for people', () => {
+    const { out, log } = lines('text');
+    log.info('ready', { port: 8082, what: 'two words' });
+    log.debug('not shown');
+    expect(out).toHaveLength(1);
+    expect(out[0]).toMatch(/ INFO {4}ready port=8082 what="two words"\n$/);
+  });
+});
+
+describe('metrics', () => {
+  it('exposes counters, histograms and computed families in one text', async () => {
+    const metrics = new PromMetrics();
+    metrics.counter('a_total', 'A', ['x']).inc({ x: 'one' }, 2);
+    metrics.counter('a_total', 'A', ['x']).inc({ x: 'one' });
+    metrics.histogram('h', 'H', [1, 2]).observe(1.5);
+    metrics.family({
+      name: 'f',
+      help: 'F',
+      type: 'gauge',
+      collect: () => [{ labels: { name: 'say "hi"\n' }, value: 7 }],
+    });
+    const text = await metrics.expose();
+    expect(text).toContain('a_total{x="one"} 3');
+    expect(text).toContain('h_bucket{le="2"} 1');
+    expect(text).toContain('f{name="say \\"hi\\"\\n"} 7');
+  });
+});
+
+describe('telemetry server', () => {
+  it('answers health by what it is told, and stops when asked', async () => {
+    const state: { reason?: string } = {};
+    const server = new TelemetryServer({
+      host: '127.0.0.1',
+      port: 0,
+      metrics: new PromMetrics(),
+      logger: silentLogger,
+      healthy: () => (state.reason === undefined ? { ok: true } : { ok: false, reason: state.reason }),
+      ready: () => ({ ok: false, reason: 'caches are not synced' }),
+      state: () => ({ big: 2n ** 60n }),
+    });
+    const stop = new AbortController();
+    const running = server.run(stop.signal);
+    await server.ready();
+    const ask = async (path: string): Promise<[number, string]> => {
+      const answer = await globalThis.fetch(`http://127.0.0.1:${server.port ?? 0}${path}`);
+      return [answer.status, await answer.text()];
+    };
+    expect(await ask('/healthz')).toEqual([200, 'ok']);
+    state.reason = 'no item finished for 120 s';
+    expect(await ask('/healthz')).toEqual([503, 'no item finished for 120 s\n']);
+    expect(await ask('/readyz')).toEqual([503, 'caches are not synced\n']);
+    expect(await ask('/debug/state')).toEqual([200, '{"big":"1152921504606846976"}']);
+    expect((await ask('/nowhere'))[0]).toBe(404);
+    stop.abort(new Shutdown());
+    await running;
+    await expect(ask('/healthz')).rejects.toThrow();
+  });
+
+  it('says in one line that a port is in use, and what to do', async () => {
+    const taken = createServer();
+    const port = await listen(taken, 'test', '127.0.0.1', 0);
+    await expect(listen(createServer(), 'the dashboard', '127.0.0.1', port)).rejects.toThrow(
+      `the dashboard cannot listen on 127.0.0.1:${port}: the port is in use: stop the other process or choose another port`,
+    );
+    await expect(listen(createServer(), 'the dashboard', '127.0.0.1', port)).rejects.toBeInstanceOf(ListenError);
+    await new Promise((resolve) => taken.close(resolve));
+  });
+});
