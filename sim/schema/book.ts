@@ -6,6 +6,7 @@ import { SchemaBuilder, typeNameOf } from './build.ts';
 import type { NamedSchema } from './build.ts';
 import { decodeStruct, TypeMismatch } from './decode-builtin.ts';
 import { decodeCustom } from './decode-custom.ts';
+import { withDefaults } from './defaults/index.ts';
 import { applyJsonPatch } from './json-patch.ts';
 import { builtinKindTable } from './kinds.ts';
 import { typeTable } from './tables/index.ts';
@@ -21,7 +22,7 @@ export function createSchemaBook(): SchemaBook {
   return {
     builtinKinds: () => kinds,
     decode,
-    applyDefaults: (_kind, object) => object,
+    applyDefaults: withDefaults,
     validate: () => [],
     jsonPatch: (document, patch) => applyJsonPatch(document as Json, patch) as KubeObject,
     mergePatch: (document, patch) => applyMergePatch(document as Json, patch) as KubeObject,
