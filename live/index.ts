@@ -1,5 +1,19 @@
 /**
  * live: what the clusters say. One picture of each cluster that this replica owns, kept by one watch per kind. A kind that fails is
  * degraded alone: its old picture stays, nothing of it may be pruned, and no other kind notices.
+ *
+ *   LiveClusters ── WatchedCluster ──┬─ ClusterWatch (discovery) ── KindWatch ── reflector of #kube
+ *     (which)         (questions)    ├─ Picture (which of two versions counts) ── NodeStore (indexes)
+ *                                    └─ ChangeBatch (tells applications, once per object and batch)
+ *
+ * Invariants: an older version of an object never replaces a newer one, whichever path it came by; rows go only when a complete list, a
+ * deletion or the end of their kind says so; an application hears of an object at most once per batch, and not at all when nothing
+ * changed that matters to it. It refuses to write.
  */
+export { defaultTuning } from './cluster-watch.ts';
+export type { LiveTuning } from './cluster-watch.ts';
+export { ClusterIgnored, ClusterUnavailable, LiveStateError } from './errors.ts';
+export { isExcluded } from './filter.ts';
+export { createLiveClusters } from './live-clusters.ts';
+export type { LiveClustersDeps } from './live-clusters.ts';
 export type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode } from './types.ts';

@@ -1,0 +1,49 @@
+import type { Cluster, ClusterConnection, Settings } from '#model';
+
+/** What a changed cluster or changed settings ask of a running watch. */
+export type Adaptation =
+  | { readonly act: 'rebuild' }
+  | {
+      readonly act: 'keep';
+      readonly newCredentials: boolean;
+      readonly reconfigure: boolean;
+      readonly readAgain: boolean;
+    };
+
+/**
+ * The smallest step from one configuration to another (Argo CD lists the whole cluster again for any of them): another way to the server
+ * needs a new client and a new picture; credentials are swapped in place; namespaces and filters start and stop single watches; how
+ * objects are read (tracking, health, ignored updates) needs every object once more; labels, annotations, shard and name need nothing.
+ */
+export function adaptation(
+  before: { readonly cluster: Cluster; readonly settings: Settings },
+  after: { readonly cluster: Cluster; readonly settings: Settings },
+): Adaptation {
+  const [a, b] = [before.cluster.connection, after.cluster.connection];
+  if (route(a) !== route(b)) return { act: 'rebuild' };
+  const readAgain = reading(before.settings) !== reading(after.settings);
+  const scope = (cluster: Cluster): string =>
+    JSON.stringify([[...cluster.namespaces].sort(), cluster.clusterResources]);
+  const filters = ({ exclusions, inclusions }: Settings): string => JSON.stringify([exclusions, inclusions]);
+  const reconfigure =
+    scope(before.cluster) !== scope(after.cluster) || filters(before.settings) !== filters(after.settings) || readAgain;
+  return { act: 'keep', newCredentials: credentialText(a) !== credentialText(b), reconfigure, readAgain };
+}
+
+function route({ server, insecure, caData, tlsServerName, proxyUrl }: ClusterConnection): string {
+  return JSON.stringify([server, insecure, caData, tlsServerName, proxyUrl]);
+}
+
+/** For comparison in memory only. */
+function credentialText({ credentials }: ClusterConnection): string {
+  const { username, password, bearerToken, bearerTokenFile, certData, keyData, exec } = credentials;
+  const secrets = [password, bearerToken, certData, keyData].map((secret) => secret?.reveal());
+  return JSON.stringify([username, bearerTokenFile, exec, secrets]);
+}
+
+function reading(settings: Settings): string {
+  const { tracking, overrides, ignoreResourceStatusField, ignoreDifferencesOnResourceUpdates } = settings;
+  const { ignoreAggregatedRoles, ignoreResourceUpdatesEnabled } = settings;
+  const rest = [ignoreResourceStatusField, ignoreDifferencesOnResourceUpdates, ignoreAggregatedRoles];
+  return JSON.stringify([tracking, overrides, ignoreResourceUpdatesEnabled, rest]);
+}

@@ -1,0 +1,253 @@
+import type { Clock, Limiter, Random, Runnable } from '#base';
+import { messageOf, scrub, Shutdown, withChild, withDeadline } from '#base';
+import type { ApiSurface, KubeClient, ReflectorOptions } from '#kube';
+import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
+import { groupOf } from '#model';
+import type { Logger } from '#telemetry';
+import { KindWatch } from './kind-watch.ts';
+import type { Picture } from './picture.ts';
+import { plainVersion, planWatches } from './surface.ts';
+import type { WatchPlan } from './surface.ts';
+
+/** Durations in milliseconds; every member has a default in `defaultTuning`. */
+export interface LiveTuning {
+  /** Changes are gathered this long before they are told. */
+  readonly batchMs: number;
+  /** What a server can serve is looked up again this often, besides after changes of CRDs and APIServices. */
+  readonly discoveryMs: number;
+  /** Deadline of one discovery. */
+  readonly discoveryDeadlineMs: number;
+  /** Each kind is listed anew this often, to repair what a watch may have lost (ARGOCD_CLUSTER_CACHE_WATCH_RESYNC_DURATION); 0: never. */
+  readonly relistMs: number;
+  /** Lists of one cluster that run at once (ARGOCD_CLUSTER_CACHE_LIST_SEMAPHORE). */
+  readonly lists: number;
+  /** ARGOCD_CLUSTER_CACHE_LIST_PAGE_SIZE. */
+  readonly pageSize: number;
+}
+
+export const defaultTuning: LiveTuning = {
+  batchMs: 50,
+  discoveryMs: 300_000,
+  discoveryDeadlineMs: 60_000,
+  relistMs: 600_000,
+  lists: 12,
+  pageSize: 500,
+};
+
+export interface ClusterWatchDeps {
+  readonly client: KubeClient;
+  readonly picture: Picture;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly lists: Limiter;
+  readonly tuning: LiveTuning;
+  readonly reflect: (options: ReflectorOptions) => Runnable;
+  /** State or surface may have changed. */
+  readonly onState: () => void;
+  readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+}
+
+/** After a change of a CRD or APIService, discovery runs soon, then again: servers take seconds to serve what they have just accepted. */
+const followUpMs = [1000, 4000, 15_000] as const;
+const firstRetryMs = 1000;
+const retryCapMs = 30_000;
+
+interface Running {
+  readonly watch: KindWatch;
+  readonly stop: () => void;
+}
+
+/**
+ * Supervises the watches of one cluster: finds out what the server serves, starts a watch for each kind, stops those whose kind is gone
+ * and drops their rows. Groups that discovery cannot read this time keep their watches (a broken aggregated API is not a deleted one).
+ * Nothing that one kind does reaches another.
+ */
+export class ClusterWatch {
+  readonly #deps: ClusterWatchDeps;
+  #cluster: Cluster;
+  #settings: Settings;
+  #surface: ApiSurface | undefined;
+  #serverVersion: string | undefined;
+  #failure: string | undefined;
+  readonly #running = new Map<string, Running>();
+  readonly #ended = new Set<Promise<void>>();
+  #signal: AbortSignal | undefined;
+  #followUps: number[] = [];
+  #hasten: ((withinMs: number) => void) | undefined;
+
+  constructor(cluster: Cluster, settings: Settings, deps: ClusterWatchDeps) {
+    this.#cluster = cluster;
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
+  surface(): ApiSurface | undefined {
+    return this.#surface;
+  }
+
+  serverVersion(): string | undefined {
+    return this.#serverVersion;
+  }
+
+  /** Why the last discovery failed. */
+  failure(): string | undefined {
+    return this.#failure;
+  }
+
+  watches(): readonly KindWatch[] {
+    return [...this.#running.values()].map(({ watch }) => watch);
+  }
+
+  /** Runs until `signal` aborts and every watch has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    let attempt = 0;
+    while (!signal.aborted) {
+      const worked = await this.#discover(signal);
+      attempt = worked ? 0 : attempt + 1;
+      await this.#pause(worked ? this.#nextDelay() : this.#retryDelay(attempt), signal);
+    }
+    for (const { stop } of this.#running.values()) stop();
+    await Promise.all(this.#ended);
+  }
+
+  /** Namespaces, scope or filters may differ: starts and stops watches accordingly, now. */
+  reconfigure(cluster: Cluster, settings: Settings): void {
+    this.#cluster = cluster;
+    this.#settings = settings;
+    if (this.#surface !== undefined) this.#apply(this.#surface);
+  }
+
+  /** Lists everything again and reads every object again, for settings that decide how objects are read. */
+  readAgain(): void {
+    for (const { watch } of this.#running.values()) watch.relist(true);
+  }
+
+  /** To be told of every object: notices those that change what the server serves. */
+  notice(object: KubeObject): void {
+    const definesKinds =
+      (object.kind === 'CustomResourceDefinition' && groupOf(object.apiVersion) === 'apiextensions.k8s.io') ||
+      (object.kind === 'APIService' && groupOf(object.apiVersion) === 'apiregistration.k8s.io');
+    if (!definesKinds) return;
+    this.#followUps = [...followUpMs];
+    // What is due sooner stays due: a stream of such changes must not put discovery off.
+    if (this.#hasten !== undefined) this.#hasten(this.#followUps.shift() ?? 0);
+  }
+
+  async #discover(signal: AbortSignal): Promise<boolean> {
+    const { client, clock, tuning, logger } = this.#deps;
+    const limit = { clock, limitMs: tuning.discoveryDeadlineMs, what: `discovery of ${this.#cluster.server}` };
+    try {
+      const [surface, version] = await withDeadline(signal, limit, async (child) => {
+        const version = await client.version({ signal: child });
+        return [await client.discover({ signal: child }), version] as const;
+      });
+      if (this.#surface === undefined && surface.preferred.length === 0)
+        throw new Error('failed to discover server resources, zero resources returned');
+      this.#serverVersion = plainVersion(version);
+      this.#failure = undefined;
+      this.#surface = surface;
+      this.#apply(surface);
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      this.#failure = scrub(messageOf(error));
+      logger.warn('Discovery failed; what is known stays', { server: this.#cluster.server, error });
+      this.#deps.onState();
+      return false;
+    }
+  }
+
+  #apply(surface: ApiSurface): void {
+    const plan = planWatches(surface, this.#cluster, this.#settings);
+    for (const [key, { watch, stop }] of [...this.#running]) {
+      if (plan.has(key) || surface.failedGroups.has(watch.resource.group)) continue;
+      stop();
+      this.#running.delete(key);
+      this.#dropRows(watch, plan);
+    }
+    for (const [key, planned] of plan) if (!this.#running.has(key)) this.#start(key, planned);
+    this.#deps.onState();
+  }
+
+  /** Rows go when nobody watches them any more; a kind that is watched in another version keeps them until its new list is complete. */
+  #dropRows(watch: KindWatch, plan: ReadonlyMap<string, WatchPlan>): void {
+    const { picture } = this.#deps;
+    const { group, kind } = watch.resource;
+    const covers = new Set(
+      [...plan.values()]
+        .filter(({ resource }) => resource.group === group && resource.kind === kind)
+        .map(({ namespace }) => namespace ?? '*'),
+    );
+    if (covers.has('*')) return;
+    for (const node of [...picture.store.ofKind(group, kind)]) {
+      const mine = watch.namespace === undefined || node.namespace === watch.namespace;
+      if (mine && !covers.has(node.namespace)) picture.forget(node.key);
+    }
+  }
+
+  #start(key: string, { resource, namespace }: WatchPlan): void {
+    const parent = this.#signal;
+    if (parent === undefined || parent.aborted) return;
+    const { client, picture, clock, random, logger, lists, tuning, reflect, onState, onEvent } = this.#deps;
+    const watch = new KindWatch(resource, namespace, {
+      ...{ client, picture, clock, random, lists, reflect, onState, onEvent },
+      logger: logger.child({ group: resource.group, kind: resource.kind }),
+      pageSize: tuning.pageSize,
+      relistMs: tuning.relistMs,
+    });
+    const { started, stop } = startChild(parent, (signal) => watch.run(signal));
+    this.#running.set(key, { watch, stop });
+    const ended = started.finally(() => void this.#ended.delete(ended));
+    this.#ended.add(ended);
+  }
+
+  #nextDelay(): number {
+    const followUp = this.#followUps.shift();
+    // A tenth of spread, or all replicas would ask all clusters in the same second.
+    return followUp ?? this.#deps.tuning.discoveryMs * (0.95 + 0.1 * this.#deps.random.next());
+  }
+
+  #retryDelay(attempt: number): number {
+    const base = Math.min(retryCapMs, firstRetryMs * 2 ** Math.min(attempt - 1, 10));
+    return base * (1 + this.#deps.random.next());
+  }
+
+  /** Waits; `#hasten` makes the wait end within the given time. */
+  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', end);
+        this.#hasten = undefined;
+        resolve();
+      };
+      let dueAt = clock.monotonic() + delayMs;
+      let timer = clock.timer(delayMs, end);
+      this.#hasten = (withinMs) => {
+        const soonest = clock.monotonic() + withinMs;
+        if (dueAt <= soonest) return;
+        timer.cancel();
+        dueAt = soonest;
+        timer = clock.timer(withinMs, end);
+      };
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
+    });
+  }
+}
+
+/** Runs `body` beside the caller until the parent aborts or `stop` is called. `started` never rejects. */
+function startChild(
+  parent: AbortSignal,
+  body: (signal: AbortSignal) => Promise<void>,
+): { readonly started: Promise<void>; readonly stop: () => void } {
+  let stop = (): void => undefined;
+  const started = withChild(parent, async (signal, abort) => {
+    stop = () => abort(new Shutdown('no longer watched'));
+    await body(signal);
+  }).catch(() => undefined);
+  return { started, stop: () => stop() };
+}

@@ -1,0 +1,181 @@
+import type { Clock, Limiter, Random, Runnable } from '#base';
+import { isAbort, messageOf, Superseded, withChild } from '#base';
+import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, ReflectorState } from '#kube';
+import type { ApiResource, KubeObject } from '#model';
+import type { Logger } from '#telemetry';
+import type { StoredNode } from './node.ts';
+import type { Picture } from './picture.ts';
+import { compareVersions } from './version.ts';
+
+/** Keeps one kind (in one namespace, or in all) in the picture. */
+export interface KindWatchDeps {
+  readonly client: KubeClient;
+  readonly picture: Picture;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly lists: Limiter;
+  readonly pageSize: number;
+  /** The list is made anew this often, to repair what a watch may have lost; 0: never. */
+  readonly relistMs: number;
+  readonly reflect: (options: ReflectorOptions) => Runnable;
+  /** Something about the state has changed. */
+  readonly onState: () => void;
+  /** A watch event, or an object that a later list shows changed. */
+  readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+}
+
+/**
+ * One reflector and its sink. Rows of the kind stay until a complete new list says that they are gone, whatever fails in between. The
+ * first list is shown page by page as it comes (nothing older could be hidden by it); later ones are compared with what is there, so that
+ * only differences cost.
+ */
+export class KindWatch {
+  readonly resource: ApiResource;
+  readonly namespace: string | undefined;
+  readonly #deps: KindWatchDeps;
+  #state: ReflectorState = { state: 'listing' };
+  #settled = false;
+  #readAgain = false;
+  #refreshing = false;
+  #restart: ((reason: Error) => void) | undefined;
+  #syncedAt: number | undefined;
+
+  constructor(resource: ApiResource, namespace: string | undefined, deps: KindWatchDeps) {
+    this.resource = resource;
+    this.namespace = namespace;
+    this.#deps = deps;
+  }
+
+  state(): ReflectorState {
+    return this.#state;
+  }
+
+  /** It was listed once, or failed once. */
+  settled(): boolean {
+    return this.#settled;
+  }
+
+  /** Wall time of the last complete list. */
+  syncedAt(): number | undefined {
+    return this.#syncedAt;
+  }
+
+  /** Lists everything again, keeping the old rows until the new list is complete; with `readAgain`, also what has not changed. */
+  relist(readAgain = false): void {
+    if (readAgain) this.#readAgain = true;
+    this.#refreshing = this.#state.state === 'synced';
+    this.#restart?.(new Superseded('a new list'));
+  }
+
+  /** Runs until `signal` aborts; never rejects for what a server does. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await withChild(signal, (child, abort) => this.#once(child, abort));
+      } catch (error) {
+        await this.#ended(error, signal);
+      }
+    }
+  }
+
+  async #ended(error: unknown, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || isAbort(error)) return;
+    this.#onState({ state: 'degraded', message: messageOf(error), sinceMs: this.#deps.clock.now() });
+    this.#deps.logger.error('A watch ended unexpectedly', { kind: this.resource.kind, error });
+    await this.#deps.clock.sleep(restartDelayMs, signal).catch(() => undefined);
+  }
+
+  async #once(signal: AbortSignal, abort: (reason: Error) => void): Promise<void> {
+    const { client, clock, random, logger, lists, pageSize, relistMs } = this.#deps;
+    this.#restart = abort;
+    // Spread over a tenth, or all kinds of a cluster would list again in the same second.
+    const timer = relistMs > 0 ? clock.timer(relistMs * (0.95 + 0.1 * random.next()), () => this.relist()) : undefined;
+    try {
+      const reflector = this.#deps.reflect({
+        client,
+        resource: this.resource,
+        ...(this.namespace === undefined ? {} : { namespace: this.namespace }),
+        sink: this.#sink(),
+        clock,
+        random,
+        logger,
+        tuning: { lists, pageSize },
+      });
+      await reflector.run(signal);
+      signal.throwIfAborted();
+      throw new Error('the reflector stopped by itself');
+    } finally {
+      timer?.cancel();
+      this.#restart = undefined;
+    }
+  }
+
+  #sink(): ReflectorSink {
+    const { picture, onEvent } = this.#deps;
+    return {
+      startList: () => this.#startList(),
+      event: (type, object) => {
+        onEvent(this.resource, object);
+        if (type === 'DELETED') picture.delete(object);
+        else picture.put(picture.read(object));
+      },
+      state: (state) => this.#onState(state),
+    };
+  }
+
+  #startList(): ListCollector {
+    const { picture } = this.#deps;
+    const list = picture.nextList();
+    const isFirst = this.#syncedAt === undefined;
+    const readAgain = this.#readAgain;
+    let differing: StoredNode[] = [];
+    return {
+      add: (items) => {
+        for (const item of items) {
+          const known = isFirst || readAgain ? undefined : picture.known(item);
+          if (known !== undefined) known.seen = list;
+          else if (isFirst) picture.put(picture.read(item), list);
+          else {
+            this.#deps.onEvent(this.resource, item);
+            differing.push(picture.read(item));
+          }
+        }
+      },
+      commit: (resourceVersion) => {
+        for (const node of differing) picture.put(node, list);
+        const { group, kind } = this.resource;
+        for (const node of [...picture.store.ofKind(group, kind)])
+          if (this.#isGone(node, list, resourceVersion)) picture.forget(node.key);
+        this.#syncedAt = this.#deps.clock.now();
+        if (readAgain) this.#readAgain = false;
+      },
+      abandon: () => {
+        differing = [];
+      },
+    };
+  }
+
+  /** Not in the list, and not put there by a write of ours after the list was made. */
+  #isGone(node: StoredNode, list: number, listVersion: string): boolean {
+    if (this.namespace !== undefined && node.namespace !== this.namespace) return false;
+    if (node.seen === list) return false;
+    const order = compareVersions(node.resourceVersion, listVersion);
+    return order === undefined || order <= 0;
+  }
+
+  #onState(next: ReflectorState): void {
+    if (next.state === 'listing' && this.#refreshing) return;
+    const before = this.#state;
+    this.#state = next;
+    if (next.state !== 'listing') {
+      this.#settled = true;
+      this.#refreshing = false;
+    }
+    const recovered = next.state === 'synced' && (before.state === 'degraded' || before.state === 'forbidden');
+    if (recovered) this.#deps.picture.announce(this.resource);
+    this.#deps.onState();
+  }
+}
+
+const restartDelayMs = 1000;

@@ -1,0 +1,222 @@
+import type { Clock, Random, Runnable } from '#base';
+import { Limiter } from '#base';
+import type { ApiSurface, KubeClient, ReflectorOptions } from '#kube';
+import type { ApiResource, Cluster, GroupKind, KubeObject, ResourceKey, Settings } from '#model';
+import type { Logger } from '#telemetry';
+import { ChangeBatch } from './changes.ts';
+import { ClusterWatch } from './cluster-watch.ts';
+import type { LiveTuning } from './cluster-watch.ts';
+import { ClusterUnavailable } from './errors.ts';
+import type { KindWatch } from './kind-watch.ts';
+import { managedObjects } from './managed.ts';
+import { NodeStore } from './node-store.ts';
+import { ingestWith } from './node.ts';
+import { Picture } from './picture.ts';
+import { kindText } from './surface.ts';
+import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveNode } from './types.ts';
+
+export interface LiveClusterDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly tuning: LiveTuning;
+  readonly reflect: (options: ReflectorOptions) => Runnable;
+  readonly emit: (change: LiveChange) => void;
+  readonly onEvent: (resource: ApiResource) => void;
+}
+
+/** One cluster: its picture, its watches, and the questions that others ask. */
+export class WatchedCluster implements LiveCluster {
+  readonly server: string;
+  readonly client: KubeClient;
+  readonly #deps: LiveClusterDeps;
+  readonly #store = new NodeStore();
+  readonly #changes: ChangeBatch;
+  readonly #picture: Picture;
+  readonly #watch: ClusterWatch;
+  #cluster: Cluster;
+  #complete = false;
+  #abandoned = false;
+  #waiters: (() => void)[] = [];
+
+  constructor(cluster: Cluster, settings: Settings, deps: LiveClusterDeps) {
+    this.server = cluster.server;
+    this.client = deps.client;
+    this.#deps = deps;
+    this.#cluster = cluster;
+    const { clock, random, logger, tuning, reflect, emit, onEvent } = deps;
+    const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit };
+    this.#changes = new ChangeBatch(changes);
+    this.#picture = new Picture({
+      store: this.#store,
+      changes: this.#changes,
+      ingest: ingestWith(settings, (gk) => this.isNamespaced(gk)),
+    });
+    this.#watch = new ClusterWatch(cluster, settings, {
+      ...{ client: deps.client, picture: this.#picture, clock, random, logger, tuning, reflect },
+      lists: new Limiter(tuning.lists),
+      onState: () => this.#onState(),
+      onEvent: (resource, object) => {
+        onEvent(resource);
+        this.#watch.notice(object);
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#watch.run(signal);
+    } finally {
+      this.#changes.stop();
+      await this.client.close();
+    }
+  }
+
+  /** Resolves when the first picture is complete, or discovery has failed. */
+  async settled(signal: AbortSignal): Promise<void> {
+    while (this.#state() === 'connecting' && !this.#abandoned) {
+      signal.throwIfAborted();
+      await new Promise<void>((resolve, reject) => {
+        const onAbort = (): void => reject(signal.reason as Error);
+        signal.addEventListener('abort', onAbort, { once: true });
+        this.#waiters.push(() => {
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+        });
+      });
+    }
+  }
+
+  /** Wakes everybody who waits; the cluster is not kept any more. */
+  abandon(): void {
+    this.#abandoned = true;
+    this.#wakeWaiters();
+  }
+
+  /** Takes over what can change without a new picture. */
+  reconfigure(cluster: Cluster, settings: Settings, readAgain: boolean): void {
+    this.#cluster = cluster;
+    if (readAgain) this.#picture.ingestWith(ingestWith(settings, (gk) => this.isNamespaced(gk)));
+    this.#watch.reconfigure(cluster, settings);
+    if (readAgain) this.#watch.readAgain();
+  }
+
+  info(): ClusterInfo {
+    const kinds = this.#kinds();
+    const failure = this.#watch.failure();
+    const serverVersion = this.#watch.serverVersion();
+    const synced = this.#watch.watches().map((watch) => watch.syncedAt());
+    const lastSyncAt = Math.max(0, ...synced.map((time) => time ?? 0));
+    return {
+      server: this.server,
+      state: this.#state(),
+      ...(failure === undefined ? {} : { message: failure }),
+      ...(serverVersion === undefined ? {} : { serverVersion }),
+      resourcesCount: this.#store.size,
+      apisCount: kinds.length,
+      ...(lastSyncAt > 0 ? { lastSyncAt } : {}),
+      kinds,
+    };
+  }
+
+  surface(): ApiSurface {
+    const surface = this.#watch.surface();
+    if (surface === undefined) {
+      const why = this.#watch.failure() ?? 'not connected yet';
+      throw new ClusterUnavailable(this.server, `failed to get server version: ${why}`);
+    }
+    return surface;
+  }
+
+  async managed(
+    app: string,
+    targets: readonly KubeObject[],
+    signal: AbortSignal,
+  ): Promise<{ readonly objects: ReadonlyMap<ResourceKey, KubeObject>; readonly degraded: readonly KindState[] }> {
+    const surface = this.surface();
+    const watches = new Map<string, KindWatch[]>();
+    for (const watch of this.#watch.watches())
+      watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
+    const sources = {
+      ...{ cluster: this.#cluster, client: this.client, surface, store: this.#store },
+      isFresh: (target: GroupKind & { readonly namespace: string }) =>
+        (watches.get(kindText(target)) ?? []).some(
+          (watch) =>
+            watch.state().state === 'synced' && (watch.namespace === undefined || watch.namespace === target.namespace),
+        ),
+    };
+    const objects = await managedObjects(app, targets, sources, signal);
+    return { objects, degraded: this.#kinds().filter((kind) => kind.state !== 'synced') };
+  }
+
+  node(key: ResourceKey): LiveNode | undefined {
+    return this.#store.get(key);
+  }
+
+  walk(roots: Iterable<ResourceKey>, visit: (node: LiveNode, parents: readonly ResourceKey[]) => boolean): void {
+    this.#store.walk(roots, visit);
+  }
+
+  topLevel(namespace: string): readonly LiveNode[] {
+    return this.#store.topLevel(namespace);
+  }
+
+  isNamespaced(gk: GroupKind): boolean | undefined {
+    return this.#watch.surface()?.find(gk)?.namespaced;
+  }
+
+  observe(object: KubeObject): void {
+    const watched = this.#watch.watches().some(({ resource, namespace }) => {
+      const { group, kind, version } = resource;
+      const sameKind = kind === object.kind && `${group === '' ? '' : `${group}/`}${version}` === object.apiVersion;
+      return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
+    });
+    if (watched) this.#picture.put(this.#picture.read(object));
+  }
+
+  #state(): ClusterInfo['state'] {
+    if (this.#complete) return 'synced';
+    return this.#watch.surface() === undefined && this.#watch.failure() !== undefined ? 'failed' : 'connecting';
+  }
+
+  #onState(): void {
+    if (!this.#complete && this.#watch.surface() !== undefined) {
+      const watches = this.#watch.watches();
+      this.#complete = watches.every((watch) => watch.settled());
+      if (this.#complete) {
+        this.#picture.speak();
+        this.#deps.logger.info('Cluster picture is complete', {
+          server: this.server,
+          kinds: watches.length,
+          objects: this.#store.size,
+        });
+      }
+    }
+    if (this.#state() !== 'connecting') this.#wakeWaiters();
+  }
+
+  #wakeWaiters(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /** One entry per kind: the worst state of its namespaces. */
+  #kinds(): readonly KindState[] {
+    const kinds = new Map<string, KindState>();
+    for (const watch of this.#watch.watches()) {
+      const { group, kind, version } = watch.resource;
+      const state = watch.state();
+      const other = kinds.get(kindText(watch.resource));
+      if (other !== undefined && severity[other.state] >= severity[state.state]) continue;
+      kinds.set(kindText(watch.resource), {
+        ...{ group, kind, version, state: state.state, objects: this.#store.countOfKind(group, kind) },
+        ...('message' in state ? { message: state.message } : {}),
+      });
+    }
+    return [...kinds.values()];
+  }
+}
+
+const severity: Readonly<Record<KindState['state'], number>> = { synced: 0, listing: 1, forbidden: 2, degraded: 3 };

@@ -1,0 +1,159 @@
+import type { Clock, Random, Runnable } from '#base';
+import { abortable, Shutdown, withChild } from '#base';
+import { Reflector } from '#kube';
+import type { KubeClient, ReflectorOptions } from '#kube';
+import type { Cluster, ClusterConnection, Settings } from '#model';
+import type { Logger, Metrics } from '#telemetry';
+import { adaptation } from './adapt.ts';
+import { defaultTuning } from './cluster-watch.ts';
+import type { LiveTuning } from './cluster-watch.ts';
+import { ClusterIgnored } from './errors.ts';
+import { WatchedCluster } from './live-cluster.ts';
+import { registerMetrics } from './metrics.ts';
+import type { ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
+
+export interface LiveClustersDeps {
+  /** A client for a connection; called once per cluster and again when the way to its server changes. */
+  readonly connect: (connection: ClusterConnection) => KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly tuning?: Partial<LiveTuning>;
+  /** What keeps one kind current; the reflector of #kube unless a test says otherwise. */
+  readonly reflect?: (options: ReflectorOptions) => Runnable;
+}
+
+/** Starts nothing; `run` does. `setClusters` may come before or while it runs. */
+export function createLiveClusters(deps: LiveClustersDeps): LiveClusters {
+  return new WatchedClusters(deps);
+}
+
+interface Kept {
+  cluster: Cluster;
+  settings: Settings;
+  readonly live: WatchedCluster;
+  stop: () => void;
+}
+
+class WatchedClusters implements LiveClusters {
+  readonly name = 'live';
+  readonly #deps: LiveClustersDeps;
+  readonly #kept = new Map<string, Kept>();
+  readonly #listeners = new Set<(change: LiveChange) => void>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #countEvent: (server: string, group: string, kind: string) => void;
+  #signal: AbortSignal | undefined;
+
+  constructor(deps: LiveClustersDeps) {
+    this.#deps = deps;
+    const instruments = registerMetrics(deps.metrics, deps.clock, () =>
+      [...this.#kept.values()].map(({ cluster, live }) => ({ name: cluster.name, info: live.info() })),
+    );
+    this.#countEvent = instruments.countEvent;
+  }
+
+  /** Runs until `signal` aborts and every watch has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    for (const kept of this.#kept.values()) this.#start(kept, signal);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.all(this.#running);
+  }
+
+  setClusters(clusters: readonly Cluster[], settings: Settings): void {
+    const wanted = new Map<string, Cluster>();
+    for (const cluster of clusters) if (!wanted.has(cluster.server)) wanted.set(cluster.server, cluster);
+    for (const server of [...this.#kept.keys()]) if (!wanted.has(server)) this.#drop(server);
+    for (const cluster of wanted.values()) this.#keep(cluster, settings);
+  }
+
+  async cluster(server: string, signal: AbortSignal): Promise<LiveCluster> {
+    for (;;) {
+      const live = this.#kept.get(server)?.live;
+      if (live === undefined) throw new ClusterIgnored(server);
+      await abortable(live.settled(signal), signal);
+      // It may have been dropped or rebuilt while we waited.
+      if (this.#kept.get(server)?.live === live) return live;
+    }
+  }
+
+  peek(server: string): LiveCluster | undefined {
+    return this.#kept.get(server)?.live;
+  }
+
+  infos(): readonly ClusterInfo[] {
+    return [...this.#kept.values()].map(({ live }) => live.info());
+  }
+
+  onChange(listener: (change: LiveChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #keep(cluster: Cluster, settings: Settings): void {
+    const kept = this.#kept.get(cluster.server);
+    if (kept === undefined) {
+      this.#add(cluster, settings);
+      return;
+    }
+    const step = adaptation(kept, { cluster, settings });
+    if (step.act === 'rebuild') {
+      this.#drop(cluster.server);
+      this.#add(cluster, settings);
+      return;
+    }
+    kept.cluster = cluster;
+    kept.settings = settings;
+    if (step.newCredentials) kept.live.client.updateCredentials(cluster.connection);
+    if (step.reconfigure) kept.live.reconfigure(cluster, settings, step.readAgain);
+  }
+
+  #add(cluster: Cluster, settings: Settings): void {
+    const { clock, random, logger, connect, tuning, reflect } = this.#deps;
+    const live = new WatchedCluster(cluster, settings, {
+      ...{ clock, random, client: connect(cluster.connection) },
+      logger: logger.child({ server: cluster.server }),
+      tuning: { ...defaultTuning, ...tuning },
+      reflect: reflect ?? ((options) => new Reflector(options)),
+      emit: (change) => this.#emit(change),
+      onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),
+    });
+    const kept: Kept = { cluster, settings, live, stop: () => undefined };
+    this.#kept.set(cluster.server, kept);
+    if (this.#signal !== undefined) this.#start(kept, this.#signal);
+  }
+
+  #drop(server: string): void {
+    const kept = this.#kept.get(server);
+    this.#kept.delete(server);
+    kept?.live.abandon();
+    kept?.stop();
+  }
+
+  #start(kept: Kept, parent: AbortSignal): void {
+    if (parent.aborted) return;
+    const running: Promise<void> = withChild(parent, async (signal, abort) => {
+      kept.stop = () => abort(new Shutdown('cluster no longer kept'));
+      await kept.live.run(signal);
+    })
+      .catch((error: unknown) => {
+        if (!parent.aborted) this.#deps.logger.error('A cluster watch failed', { server: kept.cluster.server, error });
+      })
+      .finally(() => void this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  #emit(change: LiveChange): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#deps.logger.error('A listener of live changes failed', { server: change.server, error });
+      }
+    }
+  }
+}

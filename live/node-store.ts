@@ -1,0 +1,214 @@
+import type { ResourceKey } from '#model';
+import { isClaimOf } from './owners.ts';
+import type { StoredNode } from './node.ts';
+
+/**
+ * All nodes of one cluster, with the indexes that questions need: by key, by kind, by namespace, by application, and children by owner.
+ *
+ *   byKey       key -> node            the one truth; the others are derived in put and remove
+ *   byKind      group/kind -> nodes    what a list of one kind replaces
+ *   byNamespace namespace -> nodes     top-level objects, inferred owners
+ *   byApp       instance -> nodes      tracked roots
+ *   byOwnerUid  uid -> nodes           children whose owner reference has a uid
+ *   byOwnerKey  key -> nodes           children of owners that are known by name only
+ */
+export class NodeStore {
+  readonly #byKey = new Map<ResourceKey, StoredNode>();
+  readonly #byKind = new Map<string, Set<StoredNode>>();
+  readonly #byNamespace = new Map<string, Set<StoredNode>>();
+  readonly #byApp = new Map<string, Set<StoredNode>>();
+  readonly #byOwnerUid = new Map<string, Set<StoredNode>>();
+  readonly #byOwnerKey = new Map<ResourceKey, Set<StoredNode>>();
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  get(key: ResourceKey): StoredNode | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Inserts or replaces. */
+  put(node: StoredNode): void {
+    const before = this.#byKey.get(node.key);
+    if (before !== undefined) this.#unlink(before);
+    this.#byKey.set(node.key, node);
+    if (before !== undefined && before.claims.length > 0 && node.claims.length === 0) this.#disown(before);
+    this.#infer(node);
+    add(this.#byKind, kindText(node), node);
+    add(this.#byNamespace, node.namespace, node);
+    if (node.app !== undefined) add(this.#byApp, node.app, node);
+    this.#linkOwners(node);
+  }
+
+  remove(key: ResourceKey): StoredNode | undefined {
+    const node = this.#byKey.get(key);
+    if (node === undefined) return undefined;
+    this.#byKey.delete(key);
+    this.#unlink(node);
+    if (node.claims.length > 0) this.#disown(node);
+    return node;
+  }
+
+  ofKind(group: string, kind: string): Iterable<StoredNode> {
+    return this.#byKind.get(`${group}/${kind}`) ?? [];
+  }
+
+  countOfKind(group: string, kind: string): number {
+    return this.#byKind.get(`${group}/${kind}`)?.size ?? 0;
+  }
+
+  ofApp(app: string): Iterable<StoredNode> {
+    return this.#byApp.get(app) ?? [];
+  }
+
+  /** Objects of a namespace that nothing owns. */
+  topLevel(namespace: string): readonly StoredNode[] {
+    return [...(this.#byNamespace.get(namespace) ?? [])].filter((node) => node.ownerRefs.length === 0);
+  }
+
+  /** Children in the same namespace; of a cluster-scoped node, in all namespaces. */
+  children(node: StoredNode): readonly StoredNode[] {
+    const found: StoredNode[] = [];
+    const reach = (child: StoredNode): void => {
+      if (node.namespace === '' || child.namespace === node.namespace) found.push(child);
+    };
+    if (node.uid !== '') this.#byOwnerUid.get(node.uid)?.forEach(reach);
+    this.#byOwnerKey.get(node.key)?.forEach(reach);
+    return found.length > 1 ? withoutDoubles(found) : found;
+  }
+
+  /** Owners that exist: an owner of that name with another uid is another object. */
+  parents(node: StoredNode): readonly StoredNode[] {
+    const found: StoredNode[] = [];
+    for (const { key, uid } of node.ownerRefs) {
+      const owner = this.#byKey.get(key);
+      if (owner !== undefined && (uid === '' || owner.uid === uid)) found.push(owner);
+    }
+    return found;
+  }
+
+  /**
+   * Every node below `roots`, each once, parents before children. A cycle ends where it meets itself. `visit` returns false to leave out
+   * what is below a node; that node's children may still be reached through another parent.
+   */
+  walk(roots: Iterable<ResourceKey>, visit: (node: StoredNode, parents: readonly ResourceKey[]) => boolean): void {
+    const seen = new Set<ResourceKey>();
+    const unseen = (node: StoredNode): boolean => !seen.has(node.key) && seen.add(node.key).has(node.key);
+    const found = [...roots].map((key) => this.#byKey.get(key)).filter((node) => node !== undefined);
+    // A queue, not recursion: chains of owners may be longer than the stack.
+    let level = found.filter(unseen);
+    while (level.length > 0) {
+      const next: StoredNode[] = [];
+      for (const node of level) {
+        const parents = this.parents(node).map((parent) => parent.key);
+        if (visit(node, parents)) next.push(...this.children(node).filter(unseen));
+      }
+      level = next;
+    }
+  }
+
+  /** Applications that a node concerns: its own, else those of the owners above it. */
+  appsOf(node: StoredNode): ReadonlySet<string> {
+    if (node.app !== undefined) return new Set([node.app]);
+    const apps = new Set<string>();
+    const seen = new Set<StoredNode>([node]);
+    const queue = [node];
+    for (let here = queue.pop(); here !== undefined; here = queue.pop()) {
+      for (const parent of this.parents(here)) {
+        if (seen.has(parent)) continue;
+        seen.add(parent);
+        if (parent.app !== undefined) apps.add(parent.app);
+        else queue.push(parent);
+      }
+    }
+    return apps;
+  }
+
+  #unlink(node: StoredNode): void {
+    drop(this.#byKind, kindText(node), node);
+    drop(this.#byNamespace, node.namespace, node);
+    if (node.app !== undefined) drop(this.#byApp, node.app, node);
+    this.#unlinkOwners(node);
+  }
+
+  #linkOwners(node: StoredNode): void {
+    for (const { key, uid } of node.ownerRefs) {
+      if (uid !== '') add(this.#byOwnerUid, uid, node);
+      else add(this.#byOwnerKey, key, node);
+    }
+  }
+
+  #unlinkOwners(node: StoredNode): void {
+    for (const { key, uid } of node.ownerRefs) {
+      if (uid !== '') drop(this.#byOwnerUid, uid, node);
+      else drop(this.#byOwnerKey, key, node);
+    }
+  }
+
+  /** Claims of StatefulSets: whichever of the two comes second finds the other. */
+  #infer(node: StoredNode): void {
+    if (node.claims.length > 0) {
+      for (const other of this.#byNamespace.get(node.namespace) ?? []) {
+        if (!isClaim(other)) continue;
+        const owned = isClaimOf(other.name, node.name, node.claims);
+        this.#setInferred(other, node.key, owned);
+      }
+    } else if (isClaim(node)) {
+      for (const other of this.#byKind.get('apps/StatefulSet') ?? []) {
+        if (other.namespace === node.namespace && isClaimOf(node.name, other.name, other.claims))
+          this.#setInferred(node, other.key, true);
+      }
+    }
+  }
+
+  #disown(set: StoredNode): void {
+    for (const other of this.#byNamespace.get(set.namespace) ?? [])
+      if (isClaim(other)) this.#setInferred(other, set.key, false);
+  }
+
+  /** Adds or removes an owner that is known by name only; a real reference to the same owner stays. */
+  #setInferred(claim: StoredNode, owner: ResourceKey, owned: boolean): void {
+    const existing = claim.ownerRefs.find((ref) => ref.key === owner);
+    if (owned === (existing !== undefined) || (existing !== undefined && existing.uid !== '')) return;
+    const linked = this.#byKey.get(claim.key) === claim;
+    if (linked) this.#unlinkOwners(claim);
+    claim.ownerRefs = owned
+      ? [...claim.ownerRefs, { key: owner, uid: '' }]
+      : claim.ownerRefs.filter((ref) => ref.key !== owner);
+    claim.owners = claim.ownerRefs.map((ref) => ref.key);
+    if (linked) this.#linkOwners(claim);
+  }
+}
+
+function isClaim(node: StoredNode): boolean {
+  return node.kind === 'PersistentVolumeClaim' && node.group === '';
+}
+
+function kindText(node: StoredNode): string {
+  return `${node.group}/${node.kind}`;
+}
+
+/** One object that is served under two groups shows once: under the key that sorts first. */
+function withoutDoubles(nodes: readonly StoredNode[]): readonly StoredNode[] {
+  const byIdentity = new Map<string, StoredNode>();
+  for (const node of nodes) {
+    const identity = node.uid === '' ? node.key : node.uid;
+    const other = byIdentity.get(identity);
+    if (other === undefined || node.key < other.key) byIdentity.set(identity, node);
+  }
+  return [...byIdentity.values()];
+}
+
+function add<K>(index: Map<K, Set<StoredNode>>, key: K, node: StoredNode): void {
+  const set = index.get(key);
+  if (set === undefined) index.set(key, new Set([node]));
+  else set.add(node);
+}
+
+function drop<K>(index: Map<K, Set<StoredNode>>, key: K, node: StoredNode): void {
+  const set = index.get(key);
+  if (set === undefined) return;
+  set.delete(node);
+  if (set.size === 0) index.delete(key);
+}

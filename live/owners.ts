@@ -1,0 +1,68 @@
+import { at } from '#base';
+import type { Json } from '#base';
+import { annotationOf, groupOf, resourceKey } from '#model';
+import type { GroupKind, KubeObject, ResourceKey } from '#model';
+
+/** An owner of an object. `uid` is "" where only the name is known. */
+export interface Owner {
+  readonly key: ResourceKey;
+  readonly uid: string;
+}
+
+/**
+ * Owners by `metadata.ownerReferences`, then those that Kubernetes leaves unsaid (Argo CD: gitops-engine/pkg/cache/references.go):
+ * Endpoints of a Service, a ClusterServiceVersion of its OperatorGroup, a token Secret of its ServiceAccount. The owner's namespace is
+ * the object's own unless the owner's kind is known to be cluster-scoped.
+ */
+export function ownersOf(object: KubeObject, isNamespaced: (gk: GroupKind) => boolean | undefined): readonly Owner[] {
+  const namespace = object.metadata.namespace ?? '';
+  const owner = (apiVersion: string, kind: string, name: string, uid: string): Owner => {
+    const group = groupOf(apiVersion);
+    const scope = isNamespaced({ group, kind }) === false ? '' : namespace;
+    return { key: resourceKey(group, kind, scope, name), uid };
+  };
+  const owners = (object.metadata.ownerReferences ?? []).map((ref) =>
+    owner(ref.apiVersion, ref.kind, ref.name, ref.uid),
+  );
+  const name = object.metadata.name ?? '';
+  if (object.apiVersion === 'v1' && object.kind === 'Endpoints' && owners.length === 0)
+    owners.push(owner('v1', 'Service', name, ''));
+  if (groupOf(object.apiVersion) === 'operators.coreos.com' && object.kind === 'ClusterServiceVersion') {
+    const operatorGroup = annotationOf(object, 'olm.operatorGroup') ?? '';
+    if (operatorGroup !== '') owners.push(owner('operators.coreos.com/v1', 'OperatorGroup', operatorGroup, ''));
+  }
+  if (object.apiVersion === 'v1' && object.kind === 'Secret') owners.push(...tokenOwner(object, owner));
+  return owners;
+}
+
+function tokenOwner(
+  secret: KubeObject,
+  owner: (apiVersion: string, kind: string, name: string, uid: string) => Owner,
+): readonly Owner[] {
+  if (secret['type'] !== 'kubernetes.io/service-account-token') return [];
+  const name = annotationOf(secret, 'kubernetes.io/service-account.name') ?? '';
+  const uid = annotationOf(secret, 'kubernetes.io/service-account.uid') ?? '';
+  return name === '' || uid === '' ? [] : [owner('v1', 'ServiceAccount', name, uid)];
+}
+
+/** Names of the volume claim templates of a StatefulSet; none for other kinds. */
+export function claimTemplates(object: KubeObject): readonly string[] {
+  if (object.kind !== 'StatefulSet' || groupOf(object.apiVersion) !== 'apps') return [];
+  const templates = at(object['spec'] as Json | undefined, 'volumeClaimTemplates');
+  if (!Array.isArray(templates)) return [];
+  return (templates as readonly Json[]).flatMap((template) => {
+    const name = at(template, 'metadata', 'name');
+    return typeof name === 'string' ? [name] : [];
+  });
+}
+
+/**
+ * Whether a PersistentVolumeClaim of that name comes from a StatefulSet: `<template>-<set>-<ordinal>`. Difference from Argo CD: the whole
+ * name must match, so that `x-data-web-0` is nobody's.
+ */
+export function isClaimOf(claim: string, set: string, templates: readonly string[]): boolean {
+  return templates.some((template) => {
+    const prefix = `${template}-${set}-`;
+    return claim.startsWith(prefix) && /^[0-9]+$/.test(claim.slice(prefix.length));
+  });
+}
