@@ -29,7 +29,7 @@ export interface RequestRecord {
   readonly kind: string;
   /** HTTP status, 0 when there was no answer. */
   readonly code: number;
-  /** From sending to the answer's head (watch) or end (all others). */
+  /** From sending to the head of the answer. */
   readonly durationMs: number;
 }
 

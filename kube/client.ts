@@ -1,7 +1,248 @@
-import type { ClusterConnection } from '#model';
+import { isObject, stringifyJson } from '#base';
+import type { Json, JsonObject } from '#base';
+import { groupKindName } from '#model';
+import type { ApiResource, ClusterConnection, KubeObject } from '#model';
+import { readJson, readList, readObject } from './answers.ts';
 import type { KubeClientDeps } from './client-types.ts';
-import type { KubeClient } from './types.ts';
+import { discover } from './discovery.ts';
+import { KubeProtocolError, KubeRequestError } from './errors.ts';
+import { Exchange } from './exchange.ts';
+import type { Spec } from './exchange.ts';
+import { resourcePath, withQuery } from './paths.ts';
+import { SingleFlight } from './single-flight.ts';
+import type {
+  ApiSurface,
+  CallOptions,
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  ListPage,
+  NamedObject,
+  Patch,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from './types.ts';
+import { watchStream } from './watch-stream.ts';
 
+const contentTypes: Readonly<Record<Patch['type'], string>> = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+};
+const json = { 'content-type': 'application/json' };
+const shortestWatchS = 240;
+const longestWatchS = 480;
+
+/**
+ * A client for one API server. Opens nothing until the first call; ask `close` to end its connections. Clients made by `impersonate` share
+ * its connections, throttle and credentials, and live as long as it does.
+ */
 export function createKubeClient(connection: ClusterConnection, deps: KubeClientDeps): KubeClient {
-  throw new Error(`${connection.server} ${deps.userAgent}`);
+  return new RawClient(new Exchange(connection, deps), undefined);
+}
+
+class RawClient implements KubeClient {
+  readonly #exchange: Exchange;
+  readonly #user: string | undefined;
+  readonly #discovering = new SingleFlight<ApiSurface>();
+
+  constructor(exchange: Exchange, user: string | undefined) {
+    this.#exchange = exchange;
+    this.#user = user;
+  }
+
+  get server(): string {
+    return this.#exchange.server;
+  }
+
+  get(resource: ApiResource, object: NamedObject, options: CallOptions): Promise<KubeObject> {
+    return this.#object('get', resource, options, () => ({
+      method: 'GET',
+      path: objectPath(resource, object),
+      repeatable: true,
+    }));
+  }
+
+  async list(resource: ApiResource, options: ListOptions): Promise<ListPage> {
+    const { labelSelector, fieldSelector, limit, resourceVersion } = options;
+    const path = withQuery(resourcePath(resource, scopeOf(options)), {
+      labelSelector,
+      fieldSelector,
+      limit,
+      continue: options.continue,
+      resourceVersion,
+    });
+    const spec = this.#spec('list', resource, options, { method: 'GET', path, repeatable: true });
+    return this.#exchange.send(spec, (response, request) => readList(response, resource, request));
+  }
+
+  create(resource: ApiResource, object: KubeObject, options: WriteOptions): Promise<KubeObject> {
+    return this.#object('create', resource, options, () => {
+      const name = object.metadata.name;
+      const parent = resourcePath(resource, { namespace: namespaceOf(resource, object, object.metadata.namespace) });
+      // Only a subresource is created below a name.
+      const path =
+        options.subresource === undefined || name === undefined
+          ? parent
+          : `${parent}/${encodeURIComponent(name)}/${options.subresource}`;
+      return { method: 'POST', path: withQuery(path, writeQuery(options)), ...bodyOf(object), repeatable: false };
+    });
+  }
+
+  replace(resource: ApiResource, object: KubeObject, options: WriteOptions): Promise<KubeObject> {
+    return this.#object('update', resource, options, () => {
+      const { name = '', namespace = '' } = object.metadata;
+      const path = objectPath(resource, { name, namespace }, options.subresource);
+      return { method: 'PUT', path: withQuery(path, writeQuery(options)), ...bodyOf(object), repeatable: false };
+    });
+  }
+
+  patch(resource: ApiResource, object: NamedObject, patch: Patch, options: WriteOptions): Promise<KubeObject> {
+    return this.#object('patch', resource, options, () => {
+      if (patch.type === 'apply' && (options.fieldManager ?? '') === '')
+        throw new KubeRequestError(`cannot apply ${resource.kind} "${object.name}" without a field manager`);
+      const force = patch.type === 'apply' ? options.force : undefined;
+      const path = objectPath(resource, object, options.subresource);
+      return {
+        method: 'PATCH',
+        path: withQuery(path, { ...writeQuery(options), force }),
+        headers: { 'content-type': contentTypes[patch.type] },
+        body: stringifyJson(patch.body as Json),
+        repeatable: false,
+      };
+    });
+  }
+
+  async delete(resource: ApiResource, object: NamedObject, options: DeleteOptions): Promise<void> {
+    const { propagationPolicy, preconditions, gracePeriodSeconds, dryRun } = options;
+    const body: JsonObject = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+      ...(preconditions === undefined ? {} : { preconditions: { ...preconditions } }),
+      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      ...(dryRun === true ? { dryRun: ['All'] } : {}),
+    };
+    const spec = this.#spec('delete', resource, options, {
+      method: 'DELETE',
+      path: objectPath(resource, object),
+      headers: json,
+      body: stringifyJson(body),
+      repeatable: false,
+    });
+    await this.#exchange.send(spec, readJson);
+  }
+
+  watch(resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent> {
+    const { labelSelector, fieldSelector, resourceVersion, onOpen } = options;
+    const spread = Math.floor(this.#exchange.random.next() * (longestWatchS - shortestWatchS + 1));
+    const path = withQuery(resourcePath(resource, scopeOf(options)), {
+      watch: true,
+      allowWatchBookmarks: true,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      timeoutSeconds: options.timeoutSeconds ?? shortestWatchS + spread,
+    });
+    const call = { signal: options.signal };
+    const spec = this.#spec('watch', resource, call, { method: 'GET', path, repeatable: true });
+    return watchStream(this.#exchange, spec, onOpen);
+  }
+
+  discover(options: CallOptions): Promise<ApiSurface> {
+    return this.#discovering.run(options.signal, (signal) =>
+      discover((path, accept) =>
+        this.#exchange.send(
+          this.#spec(
+            'discovery',
+            undefined,
+            { ...options, signal },
+            {
+              method: 'GET',
+              path,
+              headers: { accept },
+              repeatable: true,
+            },
+          ),
+          readJson,
+        ),
+      ),
+    );
+  }
+
+  async version(options: CallOptions): Promise<string> {
+    const spec = this.#spec('version', undefined, options, { method: 'GET', path: '/version', repeatable: true });
+    const answer = await this.#exchange.send(spec, readJson);
+    const gitVersion = isObject(answer) ? answer['gitVersion'] : undefined;
+    if (typeof gitVersion !== 'string')
+      throw new KubeProtocolError(this.#exchange.describe(spec), 'the answer has no gitVersion');
+    return gitVersion;
+  }
+
+  impersonate(user: string): KubeClient {
+    return new RawClient(this.#exchange, user);
+  }
+
+  updateCredentials(connection: ClusterConnection): void {
+    this.#exchange.updateCredentials(connection);
+  }
+
+  async close(): Promise<void> {
+    if (this.#user === undefined) await this.#exchange.close();
+  }
+
+  /** A call whose answer is one object. What cannot be sent rejects, it never throws. */
+  async #object(verb: string, resource: ApiResource, options: CallOptions, build: () => Wire): Promise<KubeObject> {
+    return this.#exchange.send(this.#spec(verb, resource, options, build()), readObject);
+  }
+
+  #spec(verb: string, resource: ApiResource | undefined, options: CallOptions, wire: Wire): Spec {
+    return {
+      ...wire,
+      verb,
+      kind: resource === undefined ? '' : groupKindName(resource),
+      headers: { ...wire.headers, ...(this.#user === undefined ? {} : { 'impersonate-user': this.#user }) },
+      signal: options.signal,
+      ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+    };
+  }
+}
+
+type Wire = Pick<Spec, 'method' | 'path' | 'headers' | 'body' | 'repeatable'>;
+
+function bodyOf(object: KubeObject): Pick<Wire, 'headers' | 'body'> {
+  return { headers: json, body: stringifyJson(object as unknown as Json) };
+}
+
+function writeQuery(options: WriteOptions): Record<string, string | undefined> {
+  return {
+    fieldManager: options.fieldManager,
+    dryRun: options.dryRun === true ? 'All' : undefined,
+    fieldValidation: options.fieldValidation,
+  };
+}
+
+function scopeOf(options: { readonly namespace?: string }): { namespace?: string } {
+  return options.namespace === undefined ? {} : { namespace: options.namespace };
+}
+
+function objectPath(resource: ApiResource, object: NamedObject, subresource?: string): string {
+  const namespace = namespaceOf(resource, { metadata: { name: object.name } }, object.namespace);
+  return resourcePath(resource, {
+    namespace,
+    name: object.name,
+    ...(subresource === undefined ? {} : { subresource }),
+  });
+}
+
+function namespaceOf(
+  resource: ApiResource,
+  object: Pick<KubeObject, 'metadata'>,
+  namespace: string | undefined,
+): string {
+  if (!resource.namespaced) return '';
+  if (namespace !== undefined && namespace !== '') return namespace;
+  throw new KubeRequestError(`${resource.kind} "${object.metadata.name ?? ''}" needs a namespace`);
 }

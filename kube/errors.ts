@@ -42,8 +42,44 @@ export class KubeApiError extends DriftlessError {
 
 /** There was no answer: refused, reset, unknown host, TLS failure. The message names the server and the cause. */
 export class KubeConnectionError extends DriftlessError {
-  constructor(server: string, message: string, cause: unknown) {
+  /** The request cannot have reached the server: repeating even a write does no harm. */
+  readonly neverSent: boolean;
+  /** Trying again will not help (certificates, proxy settings). */
+  readonly permanent: boolean;
+
+  constructor(
+    server: string,
+    message: string,
+    cause: unknown,
+    what: { readonly neverSent?: boolean; readonly permanent?: boolean } = {},
+  ) {
     super('KUBE_CONNECTION', `cannot reach ${server}: ${message}`, { cause, fields: { server } });
+    this.neverSent = what.neverSent === true;
+    this.permanent = what.permanent === true;
+  }
+}
+
+/** The server answered with something that an API server never sends: a line that is no JSON, a list without metadata. */
+export class KubeProtocolError extends DriftlessError {
+  constructor(request: string, message: string, cause?: unknown) {
+    super('KUBE_PROTOCOL', `${request}: ${message}`, {
+      fields: { request },
+      ...(cause === undefined ? {} : { cause }),
+    });
+  }
+}
+
+/** We have no credentials to show: the plugin failed or took too long, the token file cannot be read. */
+export class KubeCredentialError extends DriftlessError {
+  constructor(message: string, cause?: unknown) {
+    super('KUBE_CREDENTIALS', message, cause === undefined ? {} : { cause });
+  }
+}
+
+/** We were asked for something that cannot be sent: a namespaced object without namespace, an apply without field manager. */
+export class KubeRequestError extends DriftlessError {
+  constructor(message: string) {
+    super('KUBE_REQUEST', message, { retry: 'never' });
   }
 }
 

@@ -24,6 +24,9 @@ export {
   isNotFound,
   KubeApiError,
   KubeConnectionError,
+  KubeCredentialError,
+  KubeProtocolError,
+  KubeRequestError,
 } from './errors.ts';
 export type { KubeStatus } from './errors.ts';
 export type {

@@ -1,6 +1,275 @@
-import type { Informer } from './informer-types.ts';
+import { messageOf, Shutdown, withChild, yieldToLoop } from '#base';
+import type { KubeObject } from '#model';
+import type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
+import { Reflector } from './reflector.ts';
 import type { InformerOptions } from './reflector-types.ts';
 
+const resyncSlice = 100;
+const maxTombstones = 1_000;
+
+/**
+ * An {@link Informer} over a {@link Reflector}. Its memory is one whole object each: for kinds that we read entirely (Applications, Secrets),
+ * not for all that a cluster holds.
+ *
+ * Own writes: `writeBack` changes the store and tells nobody, except that a new object is announced as `added`. What others wrote just
+ * before our write is still announced, against the object that listeners saw last, even though the store is ahead of it: no change of
+ * somebody else hides behind ours.
+ */
 export function createInformer(options: InformerOptions): Informer {
-  throw new Error(options.resource.kind);
+  return new StoreInformer(options);
+}
+
+class StoreInformer implements Informer {
+  readonly name: string;
+  readonly #options: InformerOptions;
+  readonly #reflector: Reflector;
+  readonly #listeners = new Set<(event: InformerEvent) => void>();
+  #objects = new Map<string, KubeObject>();
+  /** What listeners saw last, where the store is ahead of it by our own writes. */
+  readonly #announced = new Map<string, KubeObject>();
+  /** UIDs of recent deletions: an answer to our own write that comes late must not bring the object back. */
+  readonly #tombstones = new Set<string>();
+  #synced = false;
+
+  constructor(options: InformerOptions) {
+    this.#options = options;
+    this.#reflector = new Reflector({ ...options, sink: this.#sink() });
+    this.name = this.#reflector.name.replace('reflector', 'informer');
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return withChild(signal, async (child, abort) => {
+      const resyncing = this.#resyncForever(child);
+      await this.#reflector.run(child);
+      abort(new Shutdown());
+      await resyncing;
+    });
+  }
+
+  ready(signal: AbortSignal): Promise<void> {
+    return this.#reflector.ready(signal);
+  }
+
+  get(key: string): KubeObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(): readonly KubeObject[] {
+    return [...this.#objects.values()];
+  }
+
+  onEvent(listener: (event: InformerEvent) => void): () => void {
+    // A set holds a function once: two registrations of one listener are two listeners.
+    const own = (event: InformerEvent): void => listener(event);
+    this.#listeners.add(own);
+    for (const [key, object] of this.#objects)
+      this.#tell(own, { type: 'added', object: this.#announced.get(key) ?? object });
+    return () => void this.#listeners.delete(own);
+  }
+
+  writeBack(written: KubeObject): void {
+    const object = this.#transformed(written);
+    const key = keyOf(object);
+    const old = this.#objects.get(key);
+    if (this.#tombstones.has(object.metadata.uid ?? '')) return;
+    if (old !== undefined && sameUid(old, object)) {
+      if (isOlder(object, old)) return;
+      if (!this.#announced.has(key)) this.#announced.set(key, old);
+      this.#objects.set(key, object);
+      return;
+    }
+    if (old !== undefined) {
+      if (isOlder(object, old)) return;
+      this.#remove(key, old);
+    }
+    this.#objects.set(key, object);
+    this.#emit({ type: 'added', object });
+  }
+
+  synced(): boolean {
+    return this.#synced;
+  }
+
+  state(): ReflectorState {
+    return this.#reflector.state();
+  }
+
+  #sink(): ReflectorSink {
+    return {
+      startList: () => this.#startList(),
+      event: (type, object) => this.#event(type, object),
+      state: () => undefined,
+    };
+  }
+
+  #startList(): ListCollector {
+    const next = new Map<string, KubeObject>();
+    return {
+      add: (items) => {
+        for (const item of items) {
+          const object = this.#transformed(item);
+          next.set(keyOf(object), object);
+        }
+      },
+      commit: (resourceVersion) => {
+        // Before the listeners run: what they see is a complete picture.
+        this.#synced = true;
+        this.#replace(next, resourceVersion);
+      },
+      abandon: () => next.clear(),
+    };
+  }
+
+  #event(type: 'ADDED' | 'MODIFIED' | 'DELETED', raw: KubeObject): void {
+    const object = this.#transformed(raw);
+    const key = keyOf(object);
+    const old = this.#objects.get(key);
+    if (type === 'DELETED') {
+      if (old !== undefined && sameUid(old, object)) this.#remove(key, object);
+      else this.#bury(object);
+    } else if (old !== undefined && sameUid(old, object)) this.#update(key, old, object);
+    else {
+      if (old !== undefined) this.#remove(key, old);
+      this.#objects.set(key, object);
+      this.#emit({ type: 'added', object });
+    }
+  }
+
+  #update(key: string, old: KubeObject, object: KubeObject): void {
+    const announced = this.#announced.get(key);
+    if (announced !== undefined && isOlder(object, old)) {
+      // Written by others before our write: the store is ahead, the listeners are not.
+      if (!isOlder(announced, object)) return;
+      this.#announced.set(key, object);
+      this.#emit({ type: 'updated', object, old: announced });
+      return;
+    }
+    this.#announced.delete(key);
+    this.#objects.set(key, object);
+    this.#emit({ type: 'updated', object, old });
+  }
+
+  #replace(next: Map<string, KubeObject>, resourceVersion: string): void {
+    const before = this.#objects;
+    const events = [...next].flatMap(([key, object]) => this.#listed(key, object, next));
+    for (const [key, old] of before) {
+      if (next.has(key)) continue;
+      // Created by ourselves after the list was made.
+      if (writtenAfter(old, resourceVersion)) next.set(key, old);
+      else {
+        this.#announced.delete(key);
+        this.#bury(old);
+        events.push({ type: 'deleted', object: old });
+      }
+    }
+    this.#objects = next;
+    for (const event of events) this.#emit(event);
+  }
+
+  /** What a listed object means to the listeners; the answer to a write of ours may be newer than the list, then it stays. */
+  #listed(key: string, object: KubeObject, next: Map<string, KubeObject>): InformerEvent[] {
+    const old = this.#objects.get(key);
+    if (old === undefined) return [{ type: 'added', object }];
+    const seen = this.#announced.get(key) ?? old;
+    const ahead = isOlder(object, old);
+    if (ahead) next.set(key, old);
+    else this.#announced.delete(key);
+    if (!sameUid(old, object)) return ahead ? [] : this.#recreated(seen, object);
+    if (isOlder(object, seen) || object.metadata.resourceVersion === seen.metadata.resourceVersion) return [];
+    if (ahead) this.#announced.set(key, object);
+    return [{ type: 'updated', object, old: seen }];
+  }
+
+  #recreated(old: KubeObject, object: KubeObject): InformerEvent[] {
+    this.#bury(old);
+    return [
+      { type: 'deleted', object: old },
+      { type: 'added', object },
+    ];
+  }
+
+  #remove(key: string, object: KubeObject): void {
+    this.#objects.delete(key);
+    this.#announced.delete(key);
+    this.#bury(object);
+    this.#emit({ type: 'deleted', object });
+  }
+
+  #bury(object: KubeObject): void {
+    if (object.metadata.uid === undefined) return;
+    this.#tombstones.add(object.metadata.uid);
+    if (this.#tombstones.size <= maxTombstones) return;
+    for (const oldest of this.#tombstones) {
+      this.#tombstones.delete(oldest);
+      return;
+    }
+  }
+
+  async #resyncForever(signal: AbortSignal): Promise<void> {
+    const { resyncMs = 0, clock } = this.#options;
+    while (resyncMs > 0 && !signal.aborted) {
+      await clock.sleep(resyncMs, signal).catch(() => undefined);
+      let told = 0;
+      for (const key of [...this.#objects.keys()]) {
+        if (isAborted(signal)) return;
+        const object = this.#objects.get(key);
+        if (object !== undefined) this.#emit({ type: 'updated', object, old: object });
+        told += 1;
+        if (told % resyncSlice === 0) await yieldToLoop();
+      }
+    }
+  }
+
+  #transformed(object: KubeObject): KubeObject {
+    return this.#options.transform?.(object) ?? object;
+  }
+
+  #emit(event: InformerEvent): void {
+    for (const listener of [...this.#listeners]) this.#tell(listener, event);
+  }
+
+  #tell(listener: (event: InformerEvent) => void, event: InformerEvent): void {
+    try {
+      listener(event);
+    } catch (error) {
+      this.#options.logger.error('Listener of Kubernetes events failed', {
+        informer: this.name,
+        event: event.type,
+        reason: messageOf(error),
+        error,
+      });
+    }
+  }
+}
+
+function keyOf(object: KubeObject): string {
+  const { namespace = '', name = '' } = object.metadata;
+  return namespace === '' ? name : `${namespace}/${name}`;
+}
+
+/** Servers without UIDs (few, and old) count as always the same object. */
+function sameUid(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata.uid === undefined || b.metadata.uid === undefined || a.metadata.uid === b.metadata.uid;
+}
+
+const digits = /^\d+$/;
+
+/**
+ * True when `a` is known to be older than `b`. Versions of one kind can be ordered where they are numbers (KEP-5504), and they may exceed
+ * 2^53; where they are not, nothing is known, and the later word counts.
+ */
+function isOlder(a: KubeObject, b: KubeObject): boolean {
+  const left = a.metadata.resourceVersion ?? '';
+  const right = b.metadata.resourceVersion ?? '';
+  return digits.test(left) && digits.test(right) && BigInt(left) < BigInt(right);
+}
+
+/** For an object that a list does not have: false when it cannot be known, so that what is gone goes. */
+function writtenAfter(object: KubeObject, listVersion: string): boolean {
+  const version = object.metadata.resourceVersion ?? '';
+  return digits.test(version) && digits.test(listVersion) && BigInt(version) > BigInt(listVersion);
+}
+
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
 }

@@ -1,22 +1,273 @@
+import { abortable, DriftlessError, messageOf, scrub } from '#base';
 import type { Runnable } from '#base';
+import { groupKindName } from '#model';
+import { isExpired, isForbidden, KubeApiError, KubeProtocolError } from './errors.ts';
 import type { ReflectorState } from './informer-types.ts';
-import type { ReflectorOptions, ReflectorStats } from './reflector-types.ts';
+import type { ReflectorOptions, ReflectorStats, ReflectorTuning } from './reflector-types.ts';
+import type { ListOptions, ListPage, WatchEvent } from './types.ts';
 
+const defaults: ReflectorTuning = {
+  pageSize: 500,
+  pageDeadlineMs: 60_000,
+  firstListFromCache: false,
+  backoffMs: 800,
+  backoffCapMs: 30_000,
+  forbiddenRetryMs: 30_000,
+  emptyWatches: 3,
+};
+/** A watch that ends sooner is suspicious; watches are never opened more often than this. */
+const shortWatchMs = 1_000;
+/** A watch that lived this long was a success: failures are counted anew. */
+const healthyWatchMs = 20_000;
+/** The whole list in one answer, when continuing page by page is refused. */
+const fullListDeadlineMs = 300_000;
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Why a watch is over, and so what comes next. */
+type Ending = 'resume' | 'relist';
+
+/**
+ * Keeps a sink equal to what a server has of one kind, for as long as it runs.
+ *
+ *             ┌────────────────────────── 410, bad line, k empty watches ─────────────────────────┐
+ *             v                                                                                   │
+ *   ──> list, page by page ── commit ──> watch from the last resourceVersion ── closed, cut ──> same again
+ *             │                                  │
+ *             └── failure: degraded, forbidden ──┴── the sink keeps what it has; wait (backoff, jitter), then go on
+ *
+ * A list is made only when the server cannot continue from where we are. Waits double up to a cap and carry jitter; what the sink throws
+ * is counted and logged, and never ends anything. As client-go's tools/cache/reflector.go, except: a line that cannot be read leads to
+ * a new list instead of being skipped, and lists after the first are consistent reads.
+ */
 export class Reflector implements Runnable {
   readonly name: string;
+  readonly #options: ReflectorOptions;
+  readonly #tuning: ReflectorTuning;
+  readonly #stats: Mutable<ReflectorStats> = {
+    lists: 0,
+    watches: 0,
+    events: 0,
+    bookmarks: 0,
+    failures: 0,
+    sinkErrors: 0,
+  };
+  readonly #listed: Promise<void>;
+  #markListed: () => void = () => undefined;
+  #state: ReflectorState = { state: 'listing' };
+  /** Where the next watch starts; undefined: a list is needed. Never compared other than for equality. */
+  #resourceVersion: string | undefined;
+  #everListed = false;
+  /** Failures in a row, for the backoff. */
+  #failures = 0;
+  #emptyWatches = 0;
+
   constructor(options: ReflectorOptions) {
-    this.name = options.resource.kind;
+    this.#options = options;
+    this.#tuning = { ...defaults, ...options.tuning };
+    const where = options.namespace === undefined ? '' : ` in ${options.namespace}`;
+    this.name = `reflector of ${groupKindName(options.resource)}${where}`;
+    this.#listed = new Promise((resolve) => {
+      this.#markListed = resolve;
+    });
   }
-  run(signal: AbortSignal): Promise<void> {
-    throw new Error(`${this.name} ${typeof signal}`);
+
+  /** Runs until `signal` aborts; then resolves. Nothing that a server does makes it reject. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#inSink((sink) => sink.state(this.#state));
+    while (!signal.aborted) {
+      const startedAt = this.#options.clock.monotonic();
+      try {
+        if (this.#resourceVersion === undefined) this.#resourceVersion = await this.#list(signal);
+        else await this.#watch(this.#resourceVersion, signal);
+      } catch (error) {
+        if (isAborted(signal)) return;
+        await this.#fail(error, startedAt, signal).catch(() => undefined);
+      }
+    }
   }
+
+  /** Resolves with the first complete list. */
   ready(signal: AbortSignal): Promise<void> {
-    throw new Error(`${this.name} ${typeof signal}`);
+    return abortable(this.#listed, signal);
   }
+
   state(): ReflectorState {
-    throw new Error(`${this.name}`);
+    return this.#state;
   }
+
   stats(): ReflectorStats {
-    throw new Error(`${this.name}`);
+    return { ...this.#stats };
   }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const lists = this.#tuning.lists;
+    const body = (): Promise<string> => this.#listInto(signal);
+    const resourceVersion = await (lists === undefined ? body() : lists.run(signal, body));
+    this.#everListed = true;
+    this.#markListed();
+    this.#enter({ state: 'synced' });
+    return resourceVersion;
+  }
+
+  async #listInto(signal: AbortSignal): Promise<string> {
+    this.#stats.lists += 1;
+    if (this.#failures === 0) this.#enter({ state: 'listing' });
+    try {
+      return await this.#collect(signal, () => this.#firstPage(signal));
+    } catch (error) {
+      if (!isExpired(error)) throw error;
+      // The snapshot behind the pages is gone: begin again, in one piece, as client-go's pager does.
+      return this.#collect(signal, () => this.#page(signal, { deadlineMs: fullListDeadlineMs }));
+    }
+  }
+
+  async #collect(signal: AbortSignal, firstPage: () => Promise<ListPage>): Promise<string> {
+    const collector = this.#options.sink.startList();
+    let complete = false;
+    try {
+      let page = await firstPage();
+      for (;;) {
+        const { items } = page;
+        this.#isolated(() => collector.add(items));
+        if (page.continue === undefined) break;
+        page = await this.#page(signal, { limit: this.#tuning.pageSize, continue: page.continue });
+      }
+      complete = true;
+      const { resourceVersion } = page;
+      this.#isolated(() => collector.commit(resourceVersion));
+      return resourceVersion;
+    } finally {
+      if (!complete) this.#isolated(() => collector.abandon());
+    }
+  }
+
+  async #firstPage(signal: AbortSignal): Promise<ListPage> {
+    const limit = this.#tuning.pageSize;
+    if (!this.#everListed && this.#tuning.firstListFromCache) {
+      try {
+        return await this.#page(signal, { limit, resourceVersion: '0' });
+      } catch (error) {
+        if (!isExpired(error)) throw error;
+      }
+    }
+    return this.#page(signal, { limit });
+  }
+
+  #page(signal: AbortSignal, extra: Partial<ListOptions>): Promise<ListPage> {
+    const { client, resource } = this.#options;
+    return client.list(resource, { deadlineMs: this.#tuning.pageDeadlineMs, ...this.#scope(), ...extra, signal });
+  }
+
+  async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { client, resource, clock, random } = this.#options;
+    const openedAt = clock.monotonic();
+    const seenBefore = this.#stats.events + this.#stats.bookmarks;
+    this.#stats.watches += 1;
+    const onOpen = (): void => this.#enter({ state: 'synced' });
+    for await (const event of client.watch(resource, { ...this.#scope(), resourceVersion, signal, onOpen })) {
+      this.#take(event);
+    }
+    signal.throwIfAborted();
+    const livedMs = clock.monotonic() - openedAt;
+    const empty = this.#stats.events + this.#stats.bookmarks === seenBefore && livedMs < shortWatchMs;
+    this.#emptyWatches = empty ? this.#emptyWatches + 1 : 0;
+    if (livedMs >= healthyWatchMs) this.#failures = 0;
+    // Servers answer a too old version with an empty success for some kinds (kubernetes/kubernetes#104171).
+    if (this.#emptyWatches >= this.#tuning.emptyWatches) {
+      this.#emptyWatches = 0;
+      throw new KubeProtocolError(this.name, 'the server ends its watches at once');
+    }
+    if (livedMs < shortWatchMs) await clock.sleep((shortWatchMs - livedMs) * (1 + random.next()), signal);
+  }
+
+  #take(event: WatchEvent): void {
+    if (event.type === 'BOOKMARK') {
+      this.#stats.bookmarks += 1;
+      this.#resourceVersion = event.resourceVersion;
+      return;
+    }
+    const { resourceVersion = '' } = event.object.metadata;
+    if (resourceVersion === '') throw new KubeProtocolError(this.name, 'an event has no resourceVersion');
+    this.#stats.events += 1;
+    this.#inSink((sink) => sink.event(event.type, event.object));
+    this.#resourceVersion = resourceVersion;
+  }
+
+  /** Says what is wrong, decides how to go on, and waits. */
+  async #fail(error: unknown, startedAt: number, signal: AbortSignal): Promise<void> {
+    const { clock, logger, resource } = this.#options;
+    if (this.#resourceVersion !== undefined && clock.monotonic() - startedAt >= healthyWatchMs) this.#failures = 0;
+    this.#failures += 1;
+    this.#stats.failures += 1;
+    const listing = this.#resourceVersion === undefined;
+    const ending = endingOf(error);
+    if (ending === 'relist') this.#resourceVersion = undefined;
+    const forbidden = isForbidden(error);
+    // A watch that was cut once and comes back at once is daily life, not trouble.
+    if (forbidden || listing || this.#failures > 1) {
+      this.#trouble(forbidden ? 'forbidden' : 'degraded', scrub(messageOf(error)));
+    } else if (ending === 'relist') this.#enter({ state: 'listing' });
+    const waitMs = this.#waitAfter(error, forbidden, listing || ending === 'relist');
+    logger.debug('Watch or list failed', { kind: groupKindName(resource), error, ending, waitMs });
+    await clock.sleep(waitMs, signal);
+  }
+
+  #waitAfter(error: unknown, forbidden: boolean, listing: boolean): number {
+    const { backoffMs, backoffCapMs, forbiddenRetryMs } = this.#tuning;
+    const jitter = 1 + this.#options.random.next();
+    if (forbidden) return Math.min(10 * forbiddenRetryMs, forbiddenRetryMs * 2 ** (this.#failures - 1)) * jitter;
+    const told = error instanceof DriftlessError && typeof error.retry === 'object' ? error.retry.afterMs : 0;
+    // An expired version is an invitation to list: the first time there is nothing to wait for.
+    if (listing && this.#failures === 1 && isExpired(error)) return told;
+    return Math.max(told, Math.min(backoffCapMs, backoffMs * 2 ** Math.min(20, this.#failures - 1)) * jitter);
+  }
+
+  #trouble(state: 'degraded' | 'forbidden', message: string): void {
+    const since = 'sinceMs' in this.#state ? this.#state.sinceMs : this.#options.clock.now();
+    this.#enter({ state, message, sinceMs: since });
+  }
+
+  #enter(state: ReflectorState): void {
+    const before = this.#state;
+    const said = 'message' in before ? before.message : '';
+    if (before.state === state.state && said === ('message' in state ? state.message : '')) return;
+    this.#state = state;
+    this.#inSink((sink) => sink.state(state));
+  }
+
+  #scope(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+  }
+
+  #inSink(body: (sink: ReflectorOptions['sink']) => void): void {
+    this.#isolated(() => body(this.#options.sink));
+  }
+
+  /** A fault of ours must not cost us the watch (T-JS-7). */
+  #isolated(body: () => void): void {
+    try {
+      body();
+    } catch (error) {
+      this.#stats.sinkErrors += 1;
+      this.#options.logger.error('Handler of Kubernetes events failed', { reflector: this.name, error });
+    }
+  }
+}
+
+/** Only a server that cannot continue costs a new list; everything else resumes where we are. */
+function endingOf(error: unknown): Ending {
+  if (error instanceof KubeProtocolError || isExpired(error)) return 'relist';
+  if (!(error instanceof KubeApiError)) return 'resume';
+  // 404: the kind is gone, and if it comes back its versions start anew. 400, 422: this version means nothing to the server.
+  return [400, 404, 405, 422].includes(error.status) ? 'relist' : 'resume';
+}
+
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
 }

@@ -1,0 +1,55 @@
+import { messageOf, scrub } from '#base';
+import { KubeConnectionError } from './errors.ts';
+
+/** The request cannot have left: nothing was connected. */
+const neverSent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ERR_HTTP2_GOAWAY_SESSION',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+const certificateCodes =
+  /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_OSSL_|ERR_SSL_|HOSTNAME_MISMATCH|INVALID_CA)/;
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'unknown host',
+  EAI_AGAIN: 'the host name cannot be resolved now',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network unreachable',
+  ETIMEDOUT: 'connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
+};
+
+/** Makes one kind of error of what undici, node:http2, node:tls and node:dns throw. */
+export function connectionError(server: string, error: unknown): KubeConnectionError {
+  if (error instanceof KubeConnectionError) return error;
+  const root = rootOf(error);
+  const code = codeOf(root);
+  const certificate = certificateCodes.test(code);
+  const said = scrub(messageOf(root).split('\n', 1)[0] ?? '');
+  return new KubeConnectionError(server, words[code] ?? (said === '' ? code : said), error, {
+    neverSent: neverSent.has(code) || certificate,
+    permanent: certificate,
+  });
+}
+
+/** undici hides the reason in `cause`, happy eyeballs in `errors`. */
+function rootOf(error: unknown): unknown {
+  let root = error;
+  for (let depth = 0; depth < 5; depth += 1) {
+    if (root instanceof AggregateError && root.errors.length > 0) root = root.errors[0];
+    else if (root instanceof Error && root.cause instanceof Error) root = root.cause;
+    else break;
+  }
+  return root;
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : '';
+}

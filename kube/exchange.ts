@@ -1,0 +1,171 @@
+import { withDeadline } from '#base';
+import type { Clock, Random } from '#base';
+import type { ClusterConnection } from '#model';
+import type { Logger } from '#telemetry';
+import { errorOf } from './answers.ts';
+import type { KubeClientDeps, KubeClientLimits, RequestRecord } from './client-types.ts';
+import { credentialSource } from './credentials.ts';
+import type { Credential, CredentialSource } from './credentials.ts';
+import type { KubeApiError } from './errors.ts';
+import { retryDelay } from './retry.ts';
+import { runChild } from './run-command.ts';
+import { TokenBucket } from './token-bucket.ts';
+import { Transport } from './transport.ts';
+import type { HttpRequest, HttpResponse } from './transport.ts';
+import type { CallOptions } from './types.ts';
+
+/** One request as the verbs describe it. */
+export interface Spec extends CallOptions {
+  /** For metrics: get, list, watch, create, update, patch, delete, discovery, version. */
+  readonly verb: string;
+  /** For metrics: `<group>/<kind>`. */
+  readonly kind: string;
+  readonly method: HttpRequest['method'];
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Sending it twice does no harm. */
+  readonly repeatable: boolean;
+}
+
+export const defaultLimits: KubeClientLimits = {
+  qps: 50,
+  burst: 100,
+  connections: 32,
+  deadlineMs: 30_000,
+  watchIdleMs: 100_000,
+  attempts: 5,
+  http2: true,
+};
+
+/**
+ * Everything between a verb and the wire: throttle, credentials, deadline, retries, one renewal of refused credentials. Shared by a client
+ * and the clients that impersonate through it.
+ */
+export class Exchange {
+  readonly limits: KubeClientLimits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly #deps: KubeClientDeps;
+  readonly #logger: Logger;
+  readonly #transport: Transport;
+  readonly #bucket: TokenBucket;
+  #connection: ClusterConnection;
+  #credentials: CredentialSource;
+
+  constructor(connection: ClusterConnection, deps: KubeClientDeps) {
+    const limits = deps.limits ?? {};
+    this.limits = { ...defaultLimits, ...(limits.qps === undefined ? {} : { burst: 2 * limits.qps }), ...limits };
+    this.clock = deps.clock;
+    this.random = deps.random;
+    this.#deps = deps;
+    this.#logger = deps.logger;
+    this.#connection = connection;
+    this.#bucket = new TokenBucket(deps.clock, this.limits.qps, this.limits.burst);
+    this.#transport = new Transport(connection, { ...this.limits, clock: deps.clock });
+    this.#credentials = this.#sourceFor(connection);
+  }
+
+  get server(): string {
+    return this.#connection.server;
+  }
+
+  /** Sends, and again where that is safe, until `read` has made a result of a successful answer or the deadline has come. */
+  send<T>(spec: Spec, read: (response: HttpResponse, request: string) => Promise<T>): Promise<T> {
+    const what = this.describe(spec);
+    const limitMs = spec.deadlineMs ?? this.limits.deadlineMs;
+    const endsAt = this.clock.monotonic() + limitMs;
+    return withDeadline(spec.signal, { clock: this.clock, limitMs, what }, async (signal) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await read(await this.#once({ ...spec, signal }, false), what);
+        } catch (error) {
+          const waitMs = retryDelay(error, attempt, spec.repeatable, this.random.next());
+          const late = waitMs === undefined || this.clock.monotonic() + waitMs >= endsAt;
+          if (signal.aborted || late || attempt >= this.limits.attempts) throw error;
+          this.#logger.debug('Kubernetes request failed, trying again', { request: what, error, attempt, waitMs });
+          await this.clock.sleep(waitMs, signal);
+        }
+      }
+    });
+  }
+
+  /** Opens a stream: one try, no deadline of its own; everything ends with `spec.signal`. */
+  open(spec: Spec): Promise<HttpResponse> {
+    return this.#once(spec, true);
+  }
+
+  describe(spec: Pick<Spec, 'method' | 'path'>): string {
+    return `${spec.method} ${this.server}${spec.path}`;
+  }
+
+  updateCredentials(connection: ClusterConnection): void {
+    this.#connection = connection;
+    this.#transport.connection = connection;
+    this.#credentials = this.#sourceFor(connection);
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /** A successful answer, or its error. Refused credentials that can be renewed are worth one more try. */
+  async #once(spec: Spec, watch: boolean): Promise<HttpResponse> {
+    const source = this.#credentials;
+    const credential = await source.current(spec.signal);
+    const response = await this.#exchange(spec, watch, credential);
+    if (response.status < 300) return response;
+    const error = await this.#errorOf(response, spec);
+    const renewable = error.status === 401 && (source !== this.#credentials || source.refused(credential));
+    if (!renewable) throw error;
+    const next = await this.#credentials.current(spec.signal);
+    if (next === credential) throw error;
+    const second = await this.#exchange(spec, watch, next);
+    if (second.status < 300) return second;
+    throw await this.#errorOf(second, spec);
+  }
+
+  #errorOf(response: HttpResponse, spec: Spec): Promise<KubeApiError> {
+    return errorOf(response, this.describe(spec), this.clock.now());
+  }
+
+  async #exchange(spec: Spec, watch: boolean, credential: Credential): Promise<HttpResponse> {
+    await this.#bucket.take(spec.signal);
+    const request: HttpRequest = {
+      method: spec.method,
+      path: spec.path,
+      headers: { accept: 'application/json', 'user-agent': this.#deps.userAgent, ...spec.headers },
+      ...(spec.body === undefined ? {} : { body: spec.body }),
+      signal: spec.signal,
+    };
+    const started = this.clock.monotonic();
+    let code = 0;
+    try {
+      const response = await (watch
+        ? this.#transport.watch(request, credential)
+        : this.#transport.call(request, credential));
+      code = response.status;
+      return response;
+    } finally {
+      this.#record(spec, code, started);
+    }
+  }
+
+  #record(spec: Spec, code: number, started: number): void {
+    const record: RequestRecord = {
+      verb: spec.verb,
+      kind: spec.kind,
+      code,
+      durationMs: this.clock.monotonic() - started,
+    };
+    this.#deps.onRequest?.(record);
+  }
+
+  #sourceFor(connection: ClusterConnection): CredentialSource {
+    return credentialSource(connection, {
+      clock: this.clock,
+      logger: this.#logger,
+      runCommand: this.#deps.runCommand ?? runChild,
+    });
+  }
+}

@@ -1,0 +1,96 @@
+import { at, isObject, messageOf, parseJson, scrub, Secret, withDeadline } from '#base';
+import type { Clock, Json, JsonObject } from '#base';
+import type { ClusterConnection, ClusterCredentials } from '#model';
+import type { CommandResult, RunCommand } from './client-types.ts';
+import { KubeCredentialError } from './errors.ts';
+
+/** What a credential plugin handed out. */
+export interface IssuedCredential {
+  readonly token?: Secret;
+  readonly certData?: Secret;
+  readonly keyData?: Secret;
+  /** Wall time; missing: until the server refuses it. */
+  readonly expiresAtMs?: number;
+}
+
+type ExecConfig = NonNullable<ClusterCredentials['exec']>;
+
+const timeoutMs = 10_000;
+
+/**
+ * Asks an exec plugin for a credential, as client-go's plugin/pkg/client/auth/exec does, but never through a shell, never interactively,
+ * and with a deadline of ten seconds.
+ * @throws KubeCredentialError that names the plugin; what it printed is shortened and scrubbed.
+ */
+export async function askExecPlugin(
+  connection: ClusterConnection,
+  exec: ExecConfig,
+  deps: { readonly clock: Clock; readonly runCommand: RunCommand },
+  signal: AbortSignal,
+): Promise<IssuedCredential> {
+  const what = `credential plugin "${exec.command}"`;
+  const env = { ...exec.env, KUBERNETES_EXEC_INFO: JSON.stringify(execInfo(connection, exec)) };
+  let result: CommandResult;
+  try {
+    result = await withDeadline(signal, { clock: deps.clock, limitMs: timeoutMs, what }, (limited) =>
+      deps.runCommand({ command: exec.command, args: exec.args, env }, limited),
+    );
+  } catch (error) {
+    if (signal.aborted) throw signal.reason as Error;
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw new KubeCredentialError(
+      missing ? `${what} is not installed: it is not found on PATH` : `${what} failed: ${scrub(messageOf(error))}`,
+      error,
+    );
+  }
+  if (result.code !== 0) {
+    const said = scrub(result.stderr.trim()).replace(/\s+/g, ' ').slice(0, 200);
+    const how = result.code === null ? 'was killed' : `failed with exit code ${result.code}`;
+    throw new KubeCredentialError(`${what} ${how}${said === '' ? '' : `: ${said}`}`);
+  }
+  return parseCredential(result.stdout, exec, what);
+}
+
+function execInfo(connection: ClusterConnection, exec: ExecConfig): JsonObject {
+  const cluster: JsonObject = {
+    server: connection.server,
+    ...(connection.insecure ? { 'insecure-skip-tls-verify': true } : {}),
+    ...(connection.tlsServerName === undefined ? {} : { 'tls-server-name': connection.tlsServerName }),
+    ...(connection.proxyUrl === undefined ? {} : { 'proxy-url': connection.proxyUrl }),
+    ...(connection.caData === undefined
+      ? {}
+      : { 'certificate-authority-data': Buffer.from(connection.caData).toString('base64') }),
+  };
+  const spec: JsonObject = { interactive: false, ...(exec.provideClusterInfo ? { cluster } : {}) };
+  return { apiVersion: exec.apiVersion, kind: 'ExecCredential', spec };
+}
+
+/** Its output holds the credential: no part of it may get into a message. */
+function parseCredential(stdout: string, exec: ExecConfig, what: string): IssuedCredential {
+  let answer: Json;
+  try {
+    answer = parseJson(stdout);
+  } catch {
+    throw new KubeCredentialError(`${what} did not print JSON`);
+  }
+  if (!isObject(answer) || answer['kind'] !== 'ExecCredential')
+    throw new KubeCredentialError(`${what} did not print an ExecCredential`);
+  if (answer['apiVersion'] !== exec.apiVersion)
+    throw new KubeCredentialError(`${what} did not print apiVersion ${exec.apiVersion}, as its configuration says`);
+  const token = member(answer, 'token');
+  const cert = member(answer, 'clientCertificateData');
+  const key = member(answer, 'clientKeyData');
+  if (token === undefined && (cert === undefined || key === undefined))
+    throw new KubeCredentialError(`${what} printed neither a token nor a certificate with its key`);
+  const expiry = Date.parse(member(answer, 'expirationTimestamp') ?? '');
+  return {
+    ...(token === undefined ? {} : { token: new Secret(token) }),
+    ...(cert === undefined || key === undefined ? {} : { certData: new Secret(cert), keyData: new Secret(key) }),
+    ...(Number.isNaN(expiry) ? {} : { expiresAtMs: expiry }),
+  };
+}
+
+function member(answer: JsonObject, name: string): string | undefined {
+  const value = at(answer, 'status', name);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

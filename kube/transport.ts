@@ -1,0 +1,237 @@
+import { Agent, ProxyAgent } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
+import { scrub } from '#base';
+import type { Clock } from '#base';
+import type { ClusterConnection } from '#model';
+import type { Credential } from './credentials.ts';
+import { connectionError } from './connection-error.ts';
+import { KubeConnectionError } from './errors.ts';
+import { Http2Lane } from './http2-lane.ts';
+
+/** One HTTP exchange, credentials apart. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path below the server's URL, with query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Ends the exchange, also while the body is read. */
+  readonly signal: AbortSignal;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Must be read to its end, or left (breaking out of the loop closes the exchange). */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+export interface TransportOptions {
+  readonly clock: Clock;
+  readonly connections: number;
+  readonly http2: boolean;
+}
+
+interface Lane {
+  /** What it was built from: a lane serves one TLS identity. */
+  readonly key: string;
+  readonly calls: Dispatcher;
+  readonly watches: Dispatcher;
+  readonly http2: Http2Lane | undefined;
+}
+
+const connectTimeoutMs = 10_000;
+// libuv probes every second after this quiet time and gives up after ten: a dead peer is noticed within 40 s (T-JS-4).
+const keepAliveDelayMs = 30_000;
+const idleConnectionMs = 30_000;
+
+/**
+ * The connections to one server. Calls share a bounded set of keep-alive connections; watches have their own, so that a flood of events
+ * cannot starve an apply. A change of client certificate opens a new lane; what runs on the old one ends there in peace.
+ */
+export class Transport {
+  readonly #options: TransportOptions;
+  #connection: ClusterConnection;
+  #lane: Lane | undefined;
+  readonly #retired = new Set<Lane>();
+  #closed = false;
+
+  constructor(connection: ClusterConnection, options: TransportOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  set connection(connection: ClusterConnection) {
+    this.#connection = connection;
+  }
+
+  /** @throws KubeConnectionError; the signal's reason when it aborts. */
+  async call(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
+    const lane = this.#laneFor(credential);
+    return this.#guarded(request, () => this.#dispatch(lane.calls, request, credential));
+  }
+
+  /** As `call`, on the connections of watches: HTTP/2 where a TLS server speaks it. */
+  async watch(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
+    const lane = this.#laneFor(credential);
+    return this.#guarded(request, async () => {
+      const path = this.#base().path + request.path;
+      const multiplexed = await lane.http2?.open({ ...request, path, headers: headersOf(request, credential) });
+      return multiplexed ?? this.#dispatch(lane.watches, request, credential);
+    });
+  }
+
+  /** Ends everything at once. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const lanes = [...this.#retired, ...(this.#lane === undefined ? [] : [this.#lane])];
+    this.#lane = undefined;
+    this.#retired.clear();
+    await Promise.all(
+      lanes.flatMap((lane) => [
+        lane.calls.destroy(),
+        lane.watches.destroy(),
+        lane.http2?.destroy() ?? Promise.resolve(),
+      ]),
+    );
+  }
+
+  async #guarded(request: HttpRequest, body: () => Promise<HttpResponse>): Promise<HttpResponse> {
+    try {
+      const response = await body();
+      return { ...response, body: this.#guardedBody(response.body, request.signal) };
+    } catch (error) {
+      throw this.#explained(error, request.signal);
+    }
+  }
+
+  async *#guardedBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (error) {
+      throw this.#explained(error, signal);
+    }
+  }
+
+  #explained(error: unknown, signal: AbortSignal): Error {
+    if (signal.aborted) return signal.reason as Error;
+    return connectionError(this.#connection.server, error);
+  }
+
+  async #dispatch(dispatcher: Dispatcher, request: HttpRequest, credential: Credential): Promise<HttpResponse> {
+    const { origin, path } = this.#base();
+    const answer = await dispatcher.request({
+      origin,
+      path: path + request.path,
+      method: request.method,
+      headers: headersOf(request, credential),
+      body: request.body ?? null,
+      signal: request.signal,
+      // Deadlines are ours, on our clock.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+  }
+
+  #base(): { origin: string; path: string } {
+    const url = new URL(this.#connection.server);
+    return { origin: url.origin, path: url.pathname.replace(/\/+$/, '') };
+  }
+
+  #laneFor(credential: Credential): Lane {
+    if (this.#closed)
+      throw new KubeConnectionError(this.#connection.server, 'this client is closed', undefined, { permanent: true });
+    const key = laneKey(this.#connection, credential);
+    if (this.#lane?.key === key) return this.#lane;
+    const lane = this.#open(key, credential);
+    if (this.#lane !== undefined) this.#retire(this.#lane);
+    this.#lane = lane;
+    return lane;
+  }
+
+  #retire(lane: Lane): void {
+    this.#retired.add(lane);
+    void Promise.all([lane.calls.close(), lane.watches.close(), lane.http2?.close()]).then(
+      () => this.#retired.delete(lane),
+      () => this.#retired.delete(lane),
+    );
+  }
+
+  #open(key: string, credential: Credential): Lane {
+    const connection = this.#connection;
+    const tls = tlsOptions(connection, credential);
+    const secure = connection.server.startsWith('https:');
+    const agent = (connections: number | null): Dispatcher => dispatcherFor(connection, tls, connections);
+    return {
+      key,
+      calls: agent(this.#options.connections),
+      watches: agent(null),
+      http2:
+        this.#options.http2 && secure && connection.proxyUrl === undefined
+          ? new Http2Lane(connection.server, { ...tls, timeoutMs: connectTimeoutMs }, this.#options.clock)
+          : undefined,
+    };
+  }
+}
+
+/** TLS settings that node:tls, undici and node:http2 all understand. */
+export interface TlsOptions {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly servername?: string;
+  readonly rejectUnauthorized: boolean;
+  readonly keepAlive: boolean;
+  readonly keepAliveInitialDelay: number;
+}
+
+function tlsOptions(connection: ClusterConnection, credential: Credential): TlsOptions {
+  return {
+    rejectUnauthorized: !connection.insecure,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveDelayMs,
+    ...(connection.caData === undefined || connection.caData === '' ? {} : { ca: connection.caData }),
+    ...(connection.tlsServerName === undefined || connection.tlsServerName === ''
+      ? {}
+      : { servername: connection.tlsServerName }),
+    ...(credential.tls === undefined ? {} : { cert: credential.tls.cert.reveal(), key: credential.tls.key.reveal() }),
+  };
+}
+
+function dispatcherFor(connection: ClusterConnection, tls: TlsOptions, connections: number | null): Dispatcher {
+  const connect: buildConnector.BuildOptions = { ...tls, timeout: connectTimeoutMs };
+  const common = {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: idleConnectionMs,
+    keepAliveMaxTimeout: idleConnectionMs,
+    connect,
+  };
+  const proxy = connection.proxyUrl ?? '';
+  if (proxy === '') return new Agent(common);
+  if (!/^https?:\/\//i.test(proxy)) {
+    const message = `its proxy ${scrub(proxy)} is not supported: only http:// and https:// proxies are`;
+    throw new KubeConnectionError(connection.server, message, undefined, { neverSent: true, permanent: true });
+  }
+  return new ProxyAgent({ ...common, uri: proxy, requestTls: connect });
+}
+
+function laneKey(connection: ClusterConnection, credential: Credential): string {
+  return JSON.stringify([
+    connection.server,
+    connection.insecure,
+    connection.caData,
+    connection.tlsServerName,
+    connection.proxyUrl,
+    credential.tls?.cert.reveal(),
+    credential.tls?.key.reveal(),
+  ]);
+}
+
+function headersOf(request: HttpRequest, credential: Credential): Record<string, string> {
+  return {
+    ...request.headers,
+    ...(credential.authorization === undefined ? {} : { authorization: credential.authorization.reveal() }),
+  };
+}

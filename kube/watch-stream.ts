@@ -1,0 +1,100 @@
+import { at, DeadlineExceeded, isObject, parseJson, yieldToLoop } from '#base';
+import type { Clock, Json, Timer } from '#base';
+import { isKubeObject, statusOfObject } from './answers.ts';
+import { KubeApiError, KubeProtocolError } from './errors.ts';
+import type { Exchange, Spec } from './exchange.ts';
+import { LineSplitter } from './list-splitter.ts';
+import type { WatchEvent } from './types.ts';
+
+const sliceBytes = 256 * 1024;
+
+/**
+ * The events of one watch request. Reading is pulled by the consumer: while it works on an event nothing more is read, and TCP or HTTP/2
+ * flow control holds the server back.
+ */
+export async function* watchStream(exchange: Exchange, spec: Spec, onOpen?: () => void): AsyncGenerator<WatchEvent> {
+  const what = exchange.describe(spec);
+  const life = new AbortController();
+  const end = (): void => life.abort(spec.signal.reason);
+  spec.signal.throwIfAborted();
+  spec.signal.addEventListener('abort', end, { once: true });
+  const watchdog = new Watchdog(exchange.clock, (limitMs, doing) =>
+    life.abort(new DeadlineExceeded(`${what}: ${doing}`, limitMs)),
+  );
+  try {
+    watchdog.watch(spec.deadlineMs ?? exchange.limits.deadlineMs, 'opening the watch');
+    const response = await exchange.open({ ...spec, signal: life.signal });
+    watchdog.watch(exchange.limits.watchIdleMs, 'the silence');
+    onOpen?.();
+    const lines = new LineSplitter();
+    let sinceTurn = 0;
+    for await (const chunk of response.body) {
+      watchdog.alive();
+      for (const line of lines.push(chunk)) yield parseEvent(line, what);
+      watchdog.alive();
+      sinceTurn += chunk.length;
+      if (sinceTurn < sliceBytes) continue;
+      sinceTurn = 0;
+      await yieldToLoop();
+    }
+    if (lines.rest() !== '') throw new KubeProtocolError(what, 'the watch was cut off inside an event');
+  } finally {
+    watchdog.stop();
+    spec.signal.removeEventListener('abort', end);
+    life.abort(spec.signal.aborted ? spec.signal.reason : new Error('the watch is over'));
+  }
+}
+
+/** Fires when nothing was alive for the limit. One timer for any number of signs of life. */
+class Watchdog {
+  readonly #clock: Clock;
+  readonly #fire: (limitMs: number, doing: string) => void;
+  #aliveAt = 0;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, fire: (limitMs: number, doing: string) => void) {
+    this.#clock = clock;
+    this.#fire = fire;
+  }
+
+  watch(limitMs: number, doing: string): void {
+    this.stop();
+    this.alive();
+    this.#arm(limitMs, limitMs, doing);
+  }
+
+  alive(): void {
+    this.#aliveAt = this.#clock.monotonic();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #arm(delayMs: number, limitMs: number, doing: string): void {
+    this.#timer = this.#clock.timer(delayMs, () => {
+      const leftMs = this.#aliveAt + limitMs - this.#clock.monotonic();
+      if (leftMs > 0) this.#arm(leftMs, limitMs, doing);
+      else this.#fire(limitMs, doing);
+    });
+  }
+}
+
+function parseEvent(line: string, what: string): WatchEvent {
+  let event: Json;
+  try {
+    event = parseJson(line);
+  } catch (error) {
+    throw new KubeProtocolError(what, 'the watch sent a line that is not JSON', error);
+  }
+  const type = at(event, 'type');
+  const object = at(event, 'object');
+  if (type === 'ERROR' && isObject(object)) throw new KubeApiError(statusOfObject(object), what);
+  if (type === 'BOOKMARK') {
+    const resourceVersion = at(object, 'metadata', 'resourceVersion');
+    if (typeof resourceVersion === 'string' && resourceVersion !== '') return { type, resourceVersion };
+  } else if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubeObject(object)) {
+    return { type, object };
+  }
+  throw new KubeProtocolError(what, 'the watch sent something that is not an event');
+}
