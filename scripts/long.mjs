@@ -1,0 +1,22 @@
+// `npm run long`: the property tests again with twenty times as many cases. A counterexample that it finds becomes a plain test.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const files = propertyTests(root);
+process.stdout.write(`${files.length} files with properties\n`);
+const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
+const setup = join(root, 'test', 'support', 'long-run.mjs');
+const args = ['--experimental-vm-modules', '--no-warnings', jest, '--setupFiles', setup, '--testTimeout', '900000', '--runTestsByPath', ...files];
+process.exit(spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1);
+
+function propertyTests(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.name.startsWith('.') || entry.name === 'node_modules' || entry.name === 'dist') return [];
+    if (entry.isDirectory()) return propertyTests(path);
+    return entry.name.endsWith('.test.ts') && readFileSync(path, 'utf8').includes("from 'fast-check'") ? [path] : [];
+  });
+}
