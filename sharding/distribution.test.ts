@@ -1,0 +1,188 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Application } from '#model';
+import { algorithms, clusterKey, countApplications, distribute, legacyShard, parseAlgorithm } from './distribution.ts';
+import type { ShardedCluster } from './distribution.ts';
+
+/** Golden vectors: sharding reference A.11 (FNV-1a cross-checked against Go's unit tests): id -> shard for 2, 3, 5 and 7 replicas. */
+const legacyVectors: readonly (readonly [string, number, number, number, number])[] = [
+  ['5f2c1e7a-8b1d-4c55-9d0e-3a7b6f1c2d90', 1, 1, 3, 3],
+  ['0b9f8a66-2f0e-4a0b-bb3e-7c5d4e3f2a10', 0, 2, 0, 5],
+  ['c3d9e1f2-6a5b-4c7d-8e9f-0a1b2c3d4e5f', 0, 1, 3, 0],
+  ['7d444840-9dc0-11d1-b245-5ffdce74fad2', 1, 0, 0, 5],
+  ['e7f4b3a2-1c0d-4b5e-a6f7-8091a2b3c4d5', 1, 0, 0, 5],
+  ['ffffffff-ffff-4fff-bfff-ffffffffffff', 1, 2, 4, 2],
+  ['00000000-0000-4000-8000-000000000001', 0, 2, 2, 4],
+  ['https://kubernetes.default.svc', 1, 0, 4, 4],
+  ['https://10.0.0.1:6443', 1, 1, 0, 5],
+  ['https://ABCDEF0123456789.gr7.eu-west-1.eks.amazonaws.com', 1, 2, 2, 0],
+  ['https://mycluster.example.com:8443/k8s/clusters/c-m-abc', 0, 1, 2, 3],
+  ['1', 0, 1, 4, 2],
+  ['2', 1, 1, 1, 3],
+  ['cluster-é', 0, 1, 3, 2],
+  ['кластер-1', 1, 1, 3, 3],
+  ['集群-東京', 1, 2, 2, 0],
+  ['🚀-prod', 0, 1, 0, 0],
+  ['', 0, 0, 0, 0],
+];
+
+/** A.11: the empty id and the first eleven above, in byte order: round-robin for 2, 3, 5 and 7 replicas. */
+const roundRobinVectors: readonly (readonly [string, number, number, number, number])[] = [
+  ['', 0, 0, 0, 0],
+  ['00000000-0000-4000-8000-000000000001', 1, 1, 1, 1],
+  ['0b9f8a66-2f0e-4a0b-bb3e-7c5d4e3f2a10', 0, 2, 2, 2],
+  ['5f2c1e7a-8b1d-4c55-9d0e-3a7b6f1c2d90', 1, 0, 3, 3],
+  ['7d444840-9dc0-11d1-b245-5ffdce74fad2', 0, 1, 4, 4],
+  ['c3d9e1f2-6a5b-4c7d-8e9f-0a1b2c3d4e5f', 1, 2, 0, 5],
+  ['e7f4b3a2-1c0d-4b5e-a6f7-8091a2b3c4d5', 0, 0, 1, 6],
+  ['ffffffff-ffff-4fff-bfff-ffffffffffff', 1, 1, 2, 0],
+  ['https://10.0.0.1:6443', 0, 2, 3, 1],
+  ['https://ABCDEF0123456789.gr7.eu-west-1.eks.amazonaws.com', 1, 0, 4, 2],
+  ['https://kubernetes.default.svc', 0, 1, 0, 3],
+  ['https://mycluster.example.com:8443/k8s/clusters/c-m-abc', 1, 2, 1, 4],
+];
+
+const replicaCounts = [2, 3, 5, 7] as const;
+const none = new Map<string, number>();
+
+function clusters(ids: readonly string[]): readonly ShardedCluster[] {
+  return ids.map((id, i) => ({ id, server: `https://c${i}` }));
+}
+
+describe('legacy', () => {
+  it.each(legacyVectors)('puts %s where Argo CD puts it', (id, ...shards) => {
+    expect(replicaCounts.map((replicas) => legacyShard(id, replicas))).toEqual(shards);
+  });
+
+  it('gives ids 1, 2, 3, 4 of the Go suite shards 4, 1, 2, 2 of 5', () => {
+    expect(['1', '2', '3', '4'].map((id) => legacyShard(id, 5))).toEqual([4, 1, 2, 2]);
+  });
+});
+
+describe('round-robin', () => {
+  it.each(replicaCounts.map((replicas, i) => [replicas, i] as const))('ranks by id over %s replicas', (replicas, i) => {
+    const list = clusters(roundRobinVectors.map(([id]) => id));
+    const table = distribute('round-robin', [...list].reverse(), none, replicas);
+    expect(list.map((cluster) => table.get(cluster.server))).toEqual(roundRobinVectors.map((row) => row[i + 1]));
+  });
+
+  it('sorts by bytes, not by UTF-16 units', () => {
+    const table = distribute('round-robin', clusters(['🚀', '\uffee']), none, 2);
+    expect([table.get('https://c0'), table.get('https://c1')]).toEqual([1, 0]);
+  });
+});
+
+describe('pins', () => {
+  const pinned = (shard: number): readonly ShardedCluster[] => [{ id: 'x', server: 'https://x/', shard }];
+
+  it.each(algorithms)(
+    '%s honours a pin, sends one beyond the replicas to 0 and ignores a negative one',
+    (algorithm) => {
+      expect(distribute(algorithm, pinned(2), none, 3).get('https://x')).toBe(2);
+      expect(distribute(algorithm, pinned(3), none, 3).get('https://x')).toBe(0);
+      const free = distribute(algorithm, [{ id: 'x', server: 'https://x' }], none, 3);
+      expect(distribute(algorithm, pinned(-1), none, 3)).toEqual(free);
+    },
+  );
+
+  it('still takes a rank in round-robin', () => {
+    const list = [
+      { id: 'a', server: 'a', shard: 1 },
+      { id: 'b', server: 'b' },
+    ];
+    expect(distribute('round-robin', list, none, 2).get('b')).toBe(1);
+  });
+});
+
+describe('distribute (T-SHARD-1)', () => {
+  const cluster = fc.record({
+    id: fc.oneof(fc.constant(''), fc.uuid(), fc.string({ maxLength: 6 })),
+    server: fc.constantFrom('https://a', 'https://a/', 'https://b', 'https://c', 'https://d', 'https://e'),
+    shard: fc.option(fc.integer({ min: -2, max: 14 }), { nil: undefined }),
+  });
+  const list = fc
+    .array(cluster, { maxLength: 12 })
+    .map((items): readonly ShardedCluster[] =>
+      items.map(({ id, server, shard }) => ({ id, server, ...(shard === undefined ? {} : { shard }) })),
+    );
+  const counts = fc.dictionary(fc.constantFrom('https://a', 'https://b', 'https://c'), fc.nat(500));
+  const replicas = fc.integer({ min: 0, max: 12 });
+
+  it('gives every cluster exactly one shard, whatever the order and repetition of the input', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...algorithms),
+        list,
+        counts,
+        replicas,
+        fc.nat(),
+        (algorithm, items, apps, n, seed) => {
+          const table = distribute(algorithm, items, new Map(Object.entries(apps)), n);
+          const rotated = [...items.slice(seed % (items.length + 1)), ...items, ...items.slice(0, 2)].reverse();
+          const again = distribute(algorithm, rotated, new Map(Object.entries(apps).reverse()), n);
+          expect(again).toEqual(table);
+          expect(new Set(table.keys())).toEqual(new Set(items.map((item) => clusterKey(item.server))));
+          for (const shard of table.values()) expect(shard >= 0 && shard < Math.max(1, n)).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe('consistent-hashing', () => {
+  const many = Array.from({ length: 400 }, (_, i) => ({ id: `id-${i}`, server: `https://c${i}` }));
+  const weights = new Map(many.map(({ server }, i) => [server, Math.floor(2000 / (i + 1))]));
+
+  it('moves about a tenth of the clusters from 10 to 11 replicas, legacy nine tenths', () => {
+    const moved = (algorithm: 'legacy' | 'consistent-hashing'): number => {
+      const [before, after] = [10, 11].map((n) => distribute(algorithm, many, none, n));
+      return many.filter(({ server }) => before?.get(server) !== after?.get(server)).length / many.length;
+    };
+    expect(moved('consistent-hashing')).toBeLessThan(0.2);
+    expect(moved('legacy')).toBeGreaterThan(0.8);
+  });
+
+  it('keeps every shard within the bound, unless a single cluster is heavier', () => {
+    const even = new Map(many.map(({ server }) => [server, 10]));
+    for (const [counts, slack] of [
+      [even, 0],
+      [weights, 2001],
+    ] as const) {
+      const loads = new Array<number>(7).fill(0);
+      const table = distribute('consistent-hashing', many, counts, 7);
+      for (const [server, shard] of table) loads[shard]! += 1 + (counts.get(server) ?? 0);
+      const total = loads.reduce((a, b) => a + b, 0);
+      expect(Math.max(...loads)).toBeLessThanOrEqual(Math.max(Math.ceil((1.25 * total) / 7), slack));
+    }
+  });
+});
+
+describe('countApplications', () => {
+  const app = (namespace: string, destination: Application['spec']['destination']): Application =>
+    ({ metadata: { namespace, name: 'web' }, spec: { destination } }) as Application;
+
+  it('counts by server and by name, in every namespace, and nothing that does not resolve', () => {
+    const list = [
+      { server: 'https://a', name: 'a' },
+      { server: 'https://b', name: 'twice' },
+      { server: 'https://c', name: 'twice' },
+    ];
+    const apps = [
+      app('one', { server: 'https://a/' }),
+      app('two', { name: 'a' }),
+      app('one', { name: 'twice' }),
+      app('one', { name: 'nobody' }),
+      app('one', {}),
+    ];
+    expect(Object.fromEntries(countApplications(list, apps))).toEqual({
+      'https://a': 2,
+      'https://b': 0,
+      'https://c': 0,
+    });
+  });
+});
+
+it('takes legacy for an unknown algorithm, and says so', () => {
+  expect(parseAlgorithm('Legacy')).toEqual({ algorithm: 'legacy', known: false });
+  expect(parseAlgorithm('round-robin')).toEqual({ algorithm: 'round-robin', known: true });
+});
