@@ -1,0 +1,17 @@
+import type { Allocator } from './prepare.ts';
+
+/** Hands out service addresses and node ports in order; a simulated cluster never runs out of either in its life. */
+export function createAllocator(): Allocator {
+  let address = 1;
+  let port = 0;
+  return {
+    clusterIp: () => {
+      address += 1;
+      return `10.96.${Math.floor(address / 256) % 256}.${address % 256}`;
+    },
+    nodePort: () => {
+      port += 1;
+      return 30_000 + ((port - 1) % 2768);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { isObject } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { KubeObject } from '#model';
+import type { PrinterColumn, Schema } from '../types.ts';
+import { field, items, str, text, withField } from './fields.ts';
+import { shelfOf } from './registry.ts';
+import type { ServedKind } from './registry.ts';
+
+const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+
+/** The kinds that a definition serves, one per served version. */
+export function kindsOf(crd: KubeObject): readonly ServedKind[] {
+  const group = text(crd, 'spec', 'group');
+  const names = (field(crd, 'spec', 'names') ?? {}) as JsonObject;
+  const kind = str(names['kind']);
+  const versions = items(crd, 'spec', 'versions');
+  const storageVersion = str(versions.find((version) => version['storage'] === true)?.['name']);
+  const strings = (value: Json | undefined): string[] => (Array.isArray(value) ? value.map(str) : []);
+  return versions
+    .filter((version) => version['served'] === true)
+    .map((version) => ({
+      group,
+      version: str(version['name']),
+      kind,
+      listKind: str(names['listKind']) || `${kind}List`,
+      resource: str(names['plural']),
+      singular: str(names['singular']) || kind.toLowerCase(),
+      shortNames: strings(names['shortNames']),
+      categories: strings(names['categories']),
+      namespaced: text(crd, 'spec', 'scope') === 'Namespaced',
+      verbs,
+      custom: true,
+      shelf: shelfOf(group, kind),
+      storageVersion,
+      crd: crd.metadata.name ?? '',
+      ...partsOf(version),
+    }));
+}
+
+function partsOf(
+  version: JsonObject,
+): Pick<
+  ServedKind,
+  'statusSubresource' | 'scaleSubresource' | 'schema' | 'printerColumns' | 'selectable' | 'deprecation'
+> {
+  const parts = isObject(version['subresources']) ? version['subresources'] : {};
+  const scale = isObject(parts['scale']) ? parts['scale'] : undefined;
+  const schema = isObject(version['schema']) ? version['schema']['openAPIV3Schema'] : undefined;
+  const columns = version['additionalPrinterColumns'];
+  const selectable = items({ apiVersion: '', kind: '', metadata: {}, ...version }, 'selectableFields');
+  const selector = scale === undefined ? '' : str(scale['labelSelectorPath']);
+  return {
+    statusSubresource: isObject(parts['status']),
+    ...(scale === undefined
+      ? {}
+      : {
+          scaleSubresource: {
+            specReplicasPath: str(scale['specReplicasPath']),
+            statusReplicasPath: str(scale['statusReplicasPath']),
+            ...(selector === '' ? {} : { labelSelectorPath: selector }),
+          },
+        }),
+    ...(isObject(schema) ? { schema: schema as unknown as Schema } : {}),
+    ...(Array.isArray(columns) ? { printerColumns: columns as unknown as PrinterColumn[] } : {}),
+    ...(selectable.length === 0
+      ? {}
+      : { selectable: selectable.map((one) => str(one['jsonPath']).replace(/^\./, '')) }),
+    ...(version['deprecated'] === true ? { deprecation: str(version['deprecationWarning']) } : {}),
+  };
+}
+
+/** What the server fills into a new or changed definition. */
+export function prepareCrd(object: KubeObject, old: KubeObject | undefined): KubeObject {
+  const spec = (field(object, 'spec') ?? {}) as JsonObject;
+  const names = (isObject(spec['names']) ? spec['names'] : {}) as JsonObject;
+  const kind = str(names['kind']);
+  const filled = {
+    ...spec,
+    conversion: spec['conversion'] ?? { strategy: 'None' },
+    names: {
+      ...names,
+      listKind: str(names['listKind']) || `${kind}List`,
+      singular: str(names['singular']) || kind.toLowerCase(),
+    },
+  };
+  const named = { ...object, spec: filled };
+  if (old !== undefined) return named;
+  const storage = items(object, 'spec', 'versions').find((version) => version['storage'] === true);
+  const status = { acceptedNames: { kind: '', plural: '' }, conditions: [], storedVersions: [str(storage?.['name'])] };
+  return withField(named, 'status', status);
+}

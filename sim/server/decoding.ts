@@ -1,0 +1,45 @@
+import type { KubeObject } from '#model';
+import type { SchemaBook } from '../types.ts';
+import { expectKind } from './objects.ts';
+import { parseBody } from './request.ts';
+import type { ResourceRequest } from './request.ts';
+import { badRequest } from './status.ts';
+import type { SimError } from './status.ts';
+
+/** What the HTTP side knows of a request beside its path. */
+export interface Incoming {
+  readonly request: ResourceRequest;
+  readonly body: string;
+  readonly contentType: string | undefined;
+  readonly userAgent: string;
+}
+
+/** What became of fields that the kind does not have: an error, warnings or silence, as `fieldValidation` says. */
+export function judgeUnknown(query: URLSearchParams, unknown: readonly string[]): readonly string[] {
+  const mode = query.get('fieldValidation') ?? 'Warn';
+  if (unknown.length === 0 || mode === 'Ignore') return [];
+  if (mode === 'Strict') throw new StrictDecodingError(`strict decoding error: ${unknown.join(', ')}`);
+  return unknown;
+}
+
+/** Unknown fields under `fieldValidation=Strict`; each verb dresses it in its own Status. */
+export class StrictDecodingError extends Error {}
+
+/** The object that a body holds, checked against the kind of the URL. @throws SimError 400, 415 */
+export function decodeBody(
+  book: SchemaBook,
+  { request, body, contentType }: Incoming,
+): { readonly object: KubeObject; readonly warnings: readonly string[] } {
+  const { kind, query } = request;
+  const given = expectKind(kind, parseBody(body, contentType));
+  const decoded = book.decode(kind, given);
+  const dress = (why: string): SimError =>
+    badRequest(`${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${why}`);
+  if (decoded.typeError !== undefined) throw dress(decoded.typeError);
+  try {
+    return { object: decoded.object, warnings: judgeUnknown(query, decoded.unknownFields) };
+  } catch (error) {
+    if (error instanceof StrictDecodingError) throw dress(error.message);
+    throw error;
+  }
+}

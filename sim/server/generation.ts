@@ -1,0 +1,37 @@
+import { deepEqual } from '#base';
+import type { KubeObject } from '#model';
+import { asJson } from './fields.ts';
+import type { ServedKind } from './registry.ts';
+
+/** Built-in kinds whose strategy counts generations; the others have none. */
+const counted = new Set([
+  '/ReplicationController',
+  'apps/DaemonSet',
+  'apps/Deployment',
+  'apps/ReplicaSet',
+  'apps/StatefulSet',
+  'batch/CronJob',
+  'batch/Job',
+  'networking.k8s.io/Ingress',
+  'networking.k8s.io/IngressClass',
+  'networking.k8s.io/NetworkPolicy',
+  'policy/PodDisruptionBudget',
+  'discovery.k8s.io/EndpointSlice',
+  'apiextensions.k8s.io/CustomResourceDefinition',
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration',
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration',
+]);
+
+/** Does this kind have `metadata.generation`? Custom resources always do. */
+export function hasGeneration(kind: ServedKind): boolean {
+  return kind.custom || counted.has(kind.shelf);
+}
+
+/** Did an update change anything that a controller has to observe: all but metadata and, where it is a subresource, status? */
+export function changesGeneration(kind: ServedKind, old: KubeObject, next: KubeObject): boolean {
+  const silent = new Set(['apiVersion', 'kind', 'metadata', ...(kind.statusSubresource ? ['status'] : [])]);
+  const before = asJson(old);
+  const after = asJson(next);
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].some((name) => !silent.has(name) && !deepEqual(before[name], after[name]));
+}

@@ -1,0 +1,112 @@
+import { parseJson } from '#base';
+import type { KubeObject } from '#model';
+import type { ListMeta } from './representation.ts';
+import type { ResourceRequest } from './request.ts';
+import { fieldMatcher, labelMatcher } from './selectors.ts';
+import type { Matcher } from './selectors.ts';
+import { badRequest, continueExpired, invalidOptions, SimError, tooLarge } from './status.ts';
+import { storageKey } from './storage.ts';
+import type { Storage } from './storage.ts';
+
+/** What a request selects by labels, fields and, where the path has one, name. */
+export function matcherOf(request: ResourceRequest): Matcher {
+  const { query, kind, name } = request;
+  const labels = labelMatcher(query.get('labelSelector') ?? '');
+  const fields = fieldMatcher(query.get('fieldSelector') ?? '', kind).matches;
+  return (object) => (name === '' || object.metadata.name === name) && labels(object) && fields(object);
+}
+
+/** A resourceVersion of a query; undefined when it is not given. @throws SimError 400 */
+export function revisionOf(value: string | null): number | undefined {
+  if (value === null || value === '') return undefined;
+  if (/^[0-9]+$/.test(value)) return Number(value);
+  throw badRequest(`resourceVersion: Invalid value: "${value}": strconv.ParseUint: parsing "${value}": invalid syntax`);
+}
+
+interface Token {
+  /** -1: the present state, from `start` on. */
+  readonly revision: number;
+  /** The last key that was given. */
+  readonly start: string;
+}
+
+function encodeToken(token: Token): string {
+  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: token.revision, start: token.start })).toString(
+    'base64url',
+  );
+}
+
+function decodeToken(text: string): Token {
+  try {
+    const value = parseJson(Buffer.from(text, 'base64url').toString('utf8')) as { rv?: unknown; start?: unknown };
+    if (typeof value.rv === 'number' && typeof value.start === 'string')
+      return { revision: value.rv, start: value.start };
+  } catch {
+    // Falls through to the one message for everything that is not a token.
+  }
+  throw badRequest('continue key is not valid: it is not a token that this server gave out');
+}
+
+/** One page of a collection: the objects and the list's metadata. @throws SimError 400, 410, 504 */
+export function listPage(
+  storage: Storage,
+  request: ResourceRequest,
+): { readonly objects: readonly KubeObject[]; readonly meta: ListMeta } {
+  const { query } = request;
+  const matches = matcherOf(request);
+  const token = query.get('continue') ?? '';
+  const from = token === '' ? undefined : decodeToken(token);
+  const revision = snapshotRevision(storage, query, from);
+  const all = snapshot(storage, request, revision, from).filter(matches);
+  const rest = from === undefined ? all : all.filter((object) => keyOf(object) > from.start);
+  const limit = Number(query.get('limit') ?? 0);
+  const meta = { resourceVersion: String(revision) };
+  if (!Number.isInteger(limit) || limit <= 0 || rest.length <= limit) return { objects: rest, meta };
+  const objects = rest.slice(0, limit);
+  const last = objects.at(-1);
+  const next = encodeToken({ revision, start: last === undefined ? '' : keyOf(last) });
+  const selective = (query.get('labelSelector') ?? '') !== '' || (query.get('fieldSelector') ?? '') !== '';
+  // With a selector the real server does not know how much is left.
+  const remaining = selective ? {} : { remainingItemCount: rest.length - limit };
+  return { objects, meta: { ...meta, continue: next, ...remaining } };
+}
+
+function keyOf(object: KubeObject): string {
+  return storageKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
+}
+
+/** The revision that the answer shows. */
+function snapshotRevision(storage: Storage, query: URLSearchParams, from: Token | undefined): number {
+  const asked = revisionOf(query.get('resourceVersion'));
+  const match = query.get('resourceVersionMatch');
+  if (from !== undefined) return from.revision < 0 ? storage.revision : from.revision;
+  if (match !== null && match !== '' && asked === undefined)
+    throw forbiddenOption('resourceVersionMatch is forbidden unless resourceVersion is provided');
+  if (match === 'Exact' && asked === 0)
+    throw forbiddenOption('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+  if (asked !== undefined && asked > storage.revision) throw tooLarge(asked, storage.revision);
+  return match === 'Exact' && asked !== undefined ? asked : storage.revision;
+}
+
+function forbiddenOption(why: string): SimError {
+  return invalidOptions('ListOptions', [
+    { type: 'FieldValueForbidden', field: 'resourceVersionMatch', message: `Forbidden: ${why}` },
+  ]);
+}
+
+function snapshot(
+  storage: Storage,
+  request: ResourceRequest,
+  revision: number,
+  from: Token | undefined,
+): readonly KubeObject[] {
+  const { kind, namespace } = request;
+  if (revision === storage.revision) return storage.list(kind.shelf, namespace);
+  try {
+    return storage.listAt(kind.shelf, namespace, revision);
+  } catch (error) {
+    if (from !== undefined && error instanceof SimError && error.httpCode === 410)
+      throw continueExpired(encodeToken({ revision: -1, start: from.start }));
+    throw error;
+  }
+}

@@ -1,0 +1,200 @@
+import type { Json, JsonObject } from '#base';
+import type { KubeObject } from '#model';
+import type { FieldError } from '../types.ts';
+import { asJson, itemsOf, str } from './fields.ts';
+import type { ServedKind } from './registry.ts';
+
+/**
+ * The rules of `metadata` that hold for every kind: names, labels, annotations, finalizers, owners, and what an update may not touch
+ * (apimachinery: pkg/api/validation/objectmeta.go, pkg/util/validation).
+ */
+interface NameRule {
+  readonly shape: RegExp;
+  readonly longest: number;
+  readonly text: string;
+}
+
+const subdomain: NameRule = {
+  shape: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+  longest: 253,
+  text:
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
+    "alphanumeric character (e.g. 'example.com', regex used for validation is " +
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+};
+const label: NameRule = {
+  shape: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+  longest: 63,
+  text:
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric " +
+    "character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+};
+const serviceLabel: NameRule = {
+  shape: /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
+  longest: 63,
+  text:
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an " +
+    "alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+};
+
+/** Kinds whose names are not DNS subdomains. */
+const nameRules: Readonly<Record<string, NameRule | 'segment'>> = {
+  '/Namespace': label,
+  '/Service': serviceLabel,
+  'rbac.authorization.k8s.io/Role': 'segment',
+  'rbac.authorization.k8s.io/RoleBinding': 'segment',
+  'rbac.authorization.k8s.io/ClusterRole': 'segment',
+  'rbac.authorization.k8s.io/ClusterRoleBinding': 'segment',
+};
+
+function invalidValue(field: string, value: Json | undefined, why: string): FieldError {
+  return { type: 'FieldValueInvalid', field, message: `Invalid value: ${JSON.stringify(value ?? null)}: ${why}` };
+}
+
+/** Problems of an object's name alone. */
+export function nameErrors(kind: ServedKind, name: string): FieldError[] {
+  const rule = nameRules[kind.shelf] ?? subdomain;
+  if (rule === 'segment') return segmentErrors(name);
+  const errors: FieldError[] = [];
+  if (name.length > rule.longest)
+    errors.push(invalidValue('metadata.name', name, `must be no more than ${rule.longest} characters`));
+  if (!rule.shape.test(name)) errors.push(invalidValue('metadata.name', name, rule.text));
+  return errors;
+}
+
+function segmentErrors(name: string): FieldError[] {
+  if (name === '.' || name === '..') return [invalidValue('metadata.name', name, `may not be '${name}'`)];
+  const bad = ['/', '%'].filter((character) => name.includes(character));
+  return bad.map((character) => invalidValue('metadata.name', name, `may not contain '${character}'`));
+}
+
+/** Problems of the metadata of a new object, or of an update of `old`. */
+export function metaErrors(kind: ServedKind, object: KubeObject, old: KubeObject | undefined): FieldError[] {
+  const meta = asJson(object.metadata);
+  const name = object.metadata.name ?? '';
+  const errors: FieldError[] = [];
+  if (name === '')
+    errors.push({
+      type: 'FieldValueRequired',
+      field: 'metadata.name',
+      message: 'Required value: name or generateName is required',
+    });
+  else if (old === undefined) errors.push(...nameErrors(kind, name));
+  errors.push(...labelErrors(meta['labels']), ...annotationErrors(meta['annotations']), ...ownerErrors(meta));
+  for (const finalizer of object.metadata.finalizers ?? []) {
+    for (const why of qualifiedNameErrors(finalizer)) errors.push(invalidValue('metadata.finalizers', finalizer, why));
+  }
+  if (old !== undefined) errors.push(...updateErrors(object, old));
+  return errors;
+}
+
+function labelErrors(labels: Json | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [key, value] of Object.entries((labels ?? {}) as JsonObject)) {
+    for (const why of qualifiedNameErrors(key)) errors.push(invalidValue('metadata.labels', key, why));
+    for (const why of labelValueErrors(str(value))) errors.push(invalidValue('metadata.labels', value, why));
+  }
+  return errors;
+}
+
+const valueText =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " +
+  "alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
+  "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const namePartText =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. " +
+  "'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const qualifiedText =
+  "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
+  "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an " +
+  "optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+
+function labelValueErrors(value: string): string[] {
+  const errors = value.length > 63 ? ['must be no more than 63 characters'] : [];
+  return /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/.test(value) ? errors : [...errors, valueText];
+}
+
+function qualifiedNameErrors(key: string): string[] {
+  const parts = key.split('/');
+  if (parts.length > 2) return [qualifiedText];
+  const errors: string[] = [];
+  const [prefix, name] = parts.length === 2 ? [parts[0] ?? '', parts[1] ?? ''] : [undefined, parts[0] ?? ''];
+  if (prefix === '') errors.push('prefix part must be non-empty');
+  else if (prefix !== undefined && !subdomain.shape.test(prefix)) errors.push(`prefix part ${subdomain.text}`);
+  if (name === '') errors.push('name part must be non-empty');
+  else if (name.length > 63) errors.push('name part must be no more than 63 characters');
+  if (!/^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/.test(name)) errors.push(namePartText);
+  return errors;
+}
+
+const annotationBytes = 256 * 1024;
+
+function annotationErrors(annotations: Json | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries((annotations ?? {}) as JsonObject)) {
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(str(value));
+    for (const why of qualifiedNameErrors(key.toLowerCase()))
+      errors.push(invalidValue('metadata.annotations', key, why));
+  }
+  if (bytes > annotationBytes)
+    errors.push({
+      type: 'FieldValueTooLong',
+      field: 'metadata.annotations',
+      message: `Too long: may not be more than ${annotationBytes} bytes`,
+    });
+  return errors;
+}
+
+function ownerErrors(meta: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const owners = itemsOf(meta['ownerReferences']);
+  const path = 'metadata.ownerReferences';
+  for (const owner of owners) {
+    if (str(owner['apiVersion']) === '')
+      errors.push(invalidValue(`${path}.apiVersion`, owner['apiVersion'] ?? '', 'version must not be empty'));
+    for (const member of ['kind', 'name', 'uid'])
+      if (str(owner[member]) === '') errors.push(invalidValue(`${path}.${member}`, '', 'must not be empty'));
+  }
+  const controllers = owners.filter((owner) => owner['controller'] === true);
+  if (controllers.length > 1) {
+    const [first, second] = controllers.map((owner) => str(owner['name']));
+    const why =
+      'Only one reference can have Controller set to true. Found "true" in references for ' +
+      `${first ?? ''} and ${second ?? ''}`;
+    errors.push(invalidValue(path, owners, why));
+  }
+  return errors;
+}
+
+function updateErrors(object: KubeObject, old: KubeObject): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const member of ['name', 'namespace', 'uid', 'creationTimestamp'] as const) {
+    const value = object.metadata[member];
+    if (value !== old.metadata[member]) errors.push(invalidValue(`metadata.${member}`, value, 'field is immutable'));
+  }
+  if (old.metadata.deletionTimestamp === undefined) return errors;
+  const added = (object.metadata.finalizers ?? []).filter((name) => !(old.metadata.finalizers ?? []).includes(name));
+  if (added.length > 0) {
+    const list = added.map((name) => JSON.stringify(name)).join(', ');
+    errors.push({
+      type: 'FieldValueForbidden',
+      field: 'metadata.finalizers',
+      message: `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
+    });
+  }
+  return errors;
+}
+
+const emptyable = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'managedFields'];
+
+/** Metadata as the server keeps it: nothing that a client may not set, no empty maps and lists, no nulls. */
+export function tidyMeta(metadata: KubeObject['metadata']): KubeObject['metadata'] {
+  const result: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(metadata) as [string, Json | undefined][]) {
+    if (value === undefined || value === null || key === 'selfLink') continue;
+    if (emptyable.includes(key) && typeof value === 'object' && Object.keys(value).length === 0) continue;
+    result[key] = value;
+  }
+  return result;
+}

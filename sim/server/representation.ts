@@ -1,0 +1,145 @@
+import { stringifyJson } from '#base';
+import type { Json } from '#base';
+import { apiVersionOf } from '#model';
+import type { KubeObject } from '#model';
+import { asJson, asObject } from './fields.ts';
+import { inVersion } from './registry.ts';
+import type { ServedKind } from './registry.ts';
+import { itemJsonOf, jsonOf } from './storage.ts';
+import { tableColumns, tableRow } from './tables.ts';
+
+/** How the client wants to see objects: as they are, only their metadata, or as a table for people. */
+export interface Shape {
+  readonly as: 'object' | 'meta' | 'table';
+  /** Of Table and PartialObjectMetadata. */
+  readonly version: 'v1' | 'v1beta1';
+  /** Of a Table row: what it carries of its object. */
+  readonly include: 'None' | 'Metadata' | 'Object';
+}
+
+/** The first alternative of an Accept header that we can serve; undefined when there is none. */
+export function shapeOf(accept: string | undefined, includeObject: string | null): Shape | undefined {
+  const include = includeObject === 'None' || includeObject === 'Object' ? includeObject : 'Metadata';
+  for (const alternative of (accept ?? '*/*').split(',')) {
+    const [type = '', ...rest] = alternative.split(';').map((part) => part.trim());
+    const options = new Map(rest.map((part) => part.split('=') as [string, string]));
+    if (!['application/json', '*/*', 'application/*', ''].includes(type)) continue;
+    const as = options.get('as');
+    const version = options.get('v') === 'v1beta1' ? 'v1beta1' : 'v1';
+    if (as === undefined) return { as: 'object', version, include };
+    if (options.get('g') !== 'meta.k8s.io') continue;
+    if (as === 'Table') return { as: 'table', version, include };
+    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return { as: 'meta', version, include };
+  }
+  return undefined;
+}
+
+/** `metadata` of a list. */
+export interface ListMeta {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+/** Writes objects, lists and watch events of one kind in one shape. */
+export class Representation {
+  readonly #kind: ServedKind;
+  readonly #shape: Shape;
+  readonly #now: () => number;
+  readonly #apiVersion: string;
+  #headed = false;
+
+  constructor(kind: ServedKind, shape: Shape, now: () => number) {
+    this.#kind = kind;
+    this.#shape = shape;
+    this.#now = now;
+    this.#apiVersion = apiVersionOf(kind.group, kind.version);
+  }
+
+  one(object: KubeObject): string {
+    switch (this.#shape.as) {
+      case 'object':
+        return jsonOf(inVersion(object, this.#apiVersion));
+      case 'meta':
+        return stringifyJson(this.#partial(object));
+      case 'table':
+        return this.#table([object], { resourceVersion: object.metadata.resourceVersion ?? '' }, true);
+    }
+  }
+
+  list(objects: readonly KubeObject[], meta: ListMeta): string {
+    switch (this.#shape.as) {
+      case 'object': {
+        const text = this.#kind.custom ? jsonOf : itemJsonOf;
+        const items = objects.map((object) => text(inVersion(object, this.#apiVersion))).join(',');
+        return `{"kind":"${this.#kind.listKind}","apiVersion":"${this.#apiVersion}","metadata":${JSON.stringify(meta)},"items":[${items}]}`;
+      }
+      case 'meta': {
+        const items = objects.map((object) => this.#partial(object));
+        const head = { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${this.#shape.version}` };
+        return stringifyJson({ ...head, metadata: { ...meta }, items });
+      }
+      case 'table':
+        return this.#table(objects, meta, true);
+    }
+  }
+
+  /** The object part of a watch event. Only the first table of a watch has column definitions. */
+  event(object: KubeObject): string {
+    if (this.#shape.as !== 'table') return this.one(object);
+    const first = !this.#headed;
+    this.#headed = true;
+    return this.#table([object], { resourceVersion: object.metadata.resourceVersion ?? '' }, first);
+  }
+
+  /** An object that carries a revision and nothing else. */
+  bookmark(revision: number, initialEventsEnd: boolean): string {
+    const annotations = initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
+    const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
+    const object = { kind: this.#kind.kind, apiVersion: this.#apiVersion, metadata };
+    if (this.#shape.as === 'object') return JSON.stringify(object);
+    if (this.#shape.as === 'meta') return stringifyJson(this.#partial(asObject(object)));
+    return JSON.stringify({
+      ...this.#tableHead({ resourceVersion: String(revision) }),
+      columnDefinitions: [],
+      rows: [],
+    });
+  }
+
+  #partial(object: KubeObject): Json {
+    return {
+      kind: 'PartialObjectMetadata',
+      apiVersion: `meta.k8s.io/${this.#shape.version}`,
+      metadata: asJson(object.metadata),
+    };
+  }
+
+  #tableHead(meta: ListMeta): { kind: string; apiVersion: string; metadata: ListMeta } {
+    return { kind: 'Table', apiVersion: `meta.k8s.io/${this.#shape.version}`, metadata: meta };
+  }
+
+  #table(objects: readonly KubeObject[], meta: ListMeta, headed: boolean): string {
+    const rows = objects.map((object) => {
+      const { cells, conditions } = tableRow(this.#kind, object, this.#now());
+      const included = this.#included(object);
+      return {
+        cells,
+        ...(conditions === undefined ? {} : { conditions }),
+        ...(included === undefined ? {} : { object: included }),
+      };
+    });
+    const head = this.#tableHead(meta);
+    return stringifyJson({
+      kind: head.kind,
+      apiVersion: head.apiVersion,
+      metadata: { ...meta },
+      columnDefinitions: headed ? tableColumns(this.#kind) : [],
+      rows,
+    });
+  }
+
+  #included(object: KubeObject): Json | undefined {
+    if (this.#shape.include === 'None') return undefined;
+    return this.#shape.include === 'Object' ? asJson(inVersion(object, this.#apiVersion)) : this.#partial(object);
+  }
+}

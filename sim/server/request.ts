@@ -1,0 +1,113 @@
+import type { IncomingMessage } from 'node:http';
+import { isObject, messageOf, parseJson, parseYamlDocuments } from '#base';
+import type { Json } from '#base';
+import type { Registry, ServedKind } from './registry.ts';
+import { badRequest, methodNotAllowed, SimError, unsupportedMediaType } from './status.ts';
+
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+
+/** A request for a resource, taken apart. */
+export interface ResourceRequest {
+  readonly verb: Verb;
+  readonly kind: ServedKind;
+  readonly namespace: string;
+  /** "" for a collection. */
+  readonly name: string;
+  readonly subresource: string;
+  readonly query: URLSearchParams;
+}
+
+/**
+ * Finds the resource that a path names: `/api/v1/...` or `/apis/<group>/<version>/...` with an optional namespace, name and subresource.
+ * Undefined when nothing is served there.
+ */
+export function routeResource(
+  registry: Registry,
+  method: string,
+  segments: readonly string[],
+  query: URLSearchParams,
+): ResourceRequest | undefined {
+  const core = segments[0] === 'api';
+  const [group, version, ...rest] = core ? ['', ...segments.slice(1)] : segments.slice(1);
+  if (group === undefined || version === undefined || rest.length === 0) return undefined;
+  const { namespace, path } = takeNamespace(core, rest);
+  const [resource = '', name = '', ...sub] = path;
+  const kind = registry.byResource(group, version, resource);
+  if (kind === undefined || sub.length > 1) return undefined;
+  if (kind.namespaced ? name !== '' && namespace === '' : namespace !== '') return undefined;
+  const verb = verbOf(method, name, query);
+  if (verb === undefined || (verb === 'create' && kind.namespaced && namespace === '')) throw methodNotAllowed();
+  return { verb, kind, namespace, name, subresource: sub[0] ?? '', query };
+}
+
+function takeNamespace(core: boolean, rest: readonly string[]): { namespace: string; path: readonly string[] } {
+  if (rest[0] !== 'namespaces' || rest.length < 3) return { namespace: '', path: rest };
+  if (core && rest.length === 3 && (rest[2] === 'status' || rest[2] === 'finalize'))
+    return { namespace: '', path: rest };
+  return { namespace: rest[1] ?? '', path: rest.slice(2) };
+}
+
+function verbOf(method: string, name: string, query: URLSearchParams): Verb | undefined {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      if (isTrue(query.get('watch'))) return 'watch';
+      return name === '' ? 'list' : 'get';
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return name === '' ? undefined : 'update';
+    case 'PATCH':
+      return name === '' ? undefined : 'patch';
+    case 'DELETE':
+      return name === '' ? 'deletecollection' : 'delete';
+    default:
+      return undefined;
+  }
+}
+
+/** A boolean of a query: present and neither "false" nor "0". */
+export function isTrue(value: string | null): boolean {
+  return value !== null && value !== 'false' && value !== '0';
+}
+
+const longestBody = 3 * 1024 * 1024;
+
+/** @throws SimError 413 for a body over 3 MiB. */
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > longestBody)
+      throw new SimError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${longestBody}`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+export function mediaType(header: string | undefined): string {
+  return (header ?? '').split(';')[0]?.trim() ?? '';
+}
+
+const bodyTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+
+/** A body in JSON or YAML. @throws SimError 400, or 415 for another media type. */
+export function parseBody(text: string, contentType: string | undefined): Json {
+  const type = mediaType(contentType);
+  try {
+    if (type === '' || type === 'application/json') return parseJson(text);
+    if (type === 'application/yaml' || type === 'application/apply-patch+yaml') return parseYaml(text);
+  } catch (error) {
+    throw badRequest(messageOf(error));
+  }
+  throw unsupportedMediaType(bodyTypes);
+}
+
+function parseYaml(text: string): Json {
+  // Most YAML bodies are JSON: the exact parser is also the faster one.
+  if (text.trimStart().startsWith('{')) return parseJson(text);
+  const [first = null] = parseYamlDocuments(text);
+  if (!isObject(first)) throw badRequest('error decoding YAML: the body is not an object');
+  return first;
+}

@@ -1,0 +1,98 @@
+import { at, cloneJson, isObject } from '#base';
+import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import type { KubeObject } from '#model';
+import { asJson, asObject, field } from './fields.ts';
+import type { ServedKind } from './registry.ts';
+import { badRequest } from './status.ts';
+
+/** The autoscaling/v1 Scale view of an object. */
+export function readScale(kind: ServedKind, object: KubeObject): JsonObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const paths = kind.scaleSubresource;
+  const replicas = numberAt(object, paths?.specReplicasPath);
+  const selector = selectorText(kind, object);
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: {
+      name: name ?? '',
+      ...(namespace === undefined ? {} : { namespace }),
+      uid: uid ?? '',
+      resourceVersion: resourceVersion ?? '',
+      creationTimestamp: creationTimestamp ?? null,
+    },
+    spec: replicas === undefined ? {} : { replicas },
+    status: {
+      replicas: numberAt(object, paths?.statusReplicasPath) ?? 0,
+      ...(selector === '' ? {} : { selector }),
+    },
+  };
+}
+
+/** The object with the replicas, and the precondition, of a Scale. @throws SimError 400 */
+export function writeScale(kind: ServedKind, live: KubeObject, scale: JsonObject): KubeObject {
+  const replicas = at(scale, 'spec', 'replicas') ?? 0;
+  if (typeof replicas !== 'number' || !Number.isInteger(replicas))
+    throw badRequest('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer');
+  const result = cloneJson(asJson(live)) as MutableJsonObject;
+  setAt(result, steps(kind.scaleSubresource?.specReplicasPath), replicas);
+  const revision = at(scale, 'metadata', 'resourceVersion');
+  if (typeof revision === 'string' && revision !== '' && isObject(result['metadata'] as Json))
+    (result['metadata'] as MutableJsonObject)['resourceVersion'] = revision;
+  return asObject(result);
+}
+
+function steps(path: string | undefined): string[] {
+  return (path ?? '').split('.').filter((step) => step !== '');
+}
+
+function numberAt(object: KubeObject, path: string | undefined): number | undefined {
+  const value = field(object, ...steps(path));
+  return typeof value === 'number' ? value : undefined;
+}
+
+function setAt(target: MutableJsonObject, path: readonly string[], value: MutableJson): void {
+  const [first, ...rest] = path;
+  if (first === undefined) return;
+  if (rest.length === 0) {
+    target[first] = value;
+    return;
+  }
+  const next = target[first];
+  const inner: MutableJsonObject = typeof next === 'object' && next !== null && !Array.isArray(next) ? next : {};
+  target[first] = inner;
+  setAt(inner, rest, value);
+}
+
+/** The pod selector as text: built-in kinds have it as an object in spec, custom ones as text where their CRD says. */
+function selectorText(kind: ServedKind, object: KubeObject): string {
+  if (kind.custom) {
+    const value = field(object, ...steps(kind.scaleSubresource?.labelSelectorPath));
+    return typeof value === 'string' ? value : '';
+  }
+  const selector = field(object, 'spec', 'selector');
+  if (!isObject(selector)) return '';
+  return selectorString(kind.kind === 'ReplicationController' ? { matchLabels: selector } : selector);
+}
+
+/** A LabelSelector in the text form of query parameters. */
+export function selectorString(selector: JsonObject): string {
+  const labels = isObject(selector['matchLabels']) ? Object.entries(selector['matchLabels']) : [];
+  const expressions = Array.isArray(selector['matchExpressions']) ? selector['matchExpressions'].filter(isObject) : [];
+  const parts = labels.map(([key, value]) => ({ key, text: `${key}=${String(value)}` }));
+  for (const { key, operator, values } of expressions) {
+    const name = String(key);
+    const list = Array.isArray(values) ? values.map(String).sort().join(',') : '';
+    const texts: Record<string, string> = {
+      In: `${name} in (${list})`,
+      NotIn: `${name} notin (${list})`,
+      Exists: name,
+      DoesNotExist: `!${name}`,
+    };
+    parts.push({ key: name, text: texts[String(operator)] ?? '' });
+  }
+  return parts
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map((part) => part.text)
+    .join(',');
+}
