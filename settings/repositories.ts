@@ -74,7 +74,10 @@ export function findRepository(
     same.find((entry) => (entry.repository.project ?? '') === project) ??
     same.find((entry) => (entry.repository.project ?? '') === '');
   const repository = found === undefined ? bareRepository(url) : { ...found.repository, url };
-  return found?.hasCredentials === true ? repository : inherit(repository, credentialsFor(url, credentials));
+  if (found?.hasCredentials === true) return repository;
+  const lender = credentialsFor(url, credentials);
+  if (lender === undefined) return repository;
+  return inherit(found === undefined ? { ...repository, type: lender.type } : repository, lender);
 }
 
 function credentialsFor(url: string, credentials: readonly RepositoryEntry[]): Repository | undefined {
@@ -87,8 +90,7 @@ function credentialsFor(url: string, credentials: readonly RepositoryEntry[]): R
   return best?.repository;
 }
 
-function inherit(repository: Repository, from: Repository | undefined): Repository {
-  if (from === undefined) return repository;
+function inherit(repository: Repository, from: Repository): Repository {
   const lent: Record<string, unknown> = { ...from };
   delete lent['name'];
   delete lent['project'];

@@ -1,0 +1,203 @@
+import { describe, expect, it } from '@jest/globals';
+import { Secret } from '#base';
+import type { Cluster, ClusterConnection, KubeObject } from '#model';
+import { clusterList, implicitCluster, parseClusterSecret, resolveDestination } from './clusters.ts';
+
+const inClusterUrl = 'https://kubernetes.default.svc';
+const podConnection: ClusterConnection = {
+  server: 'https://10.96.0.1:443',
+  insecure: false,
+  caData: 'POD CA',
+  credentials: { bearerTokenFile: '/var/run/token' },
+};
+
+function secret(data: Record<string, string>, metadata: Partial<KubeObject['metadata']> = {}): KubeObject {
+  const encoded = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')]));
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'argocd', uid: 'u1', ...metadata },
+    data: encoded,
+  };
+}
+
+function parsed(data: Record<string, string>, metadata: Partial<KubeObject['metadata']> = {}): Cluster {
+  const result = parseClusterSecret(secret(data, metadata), podConnection);
+  if ('error' in result) throw new Error(result.error);
+  return result;
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('parseClusterSecret', () => {
+  it('reads everything', () => {
+    const config = {
+      username: 'u',
+      password: 'p',
+      bearerToken: 't',
+      tlsClientConfig: {
+        insecure: true,
+        serverName: 'sn',
+        caData: base64('CA'),
+        certData: base64('CERT'),
+        keyData: base64('KEY'),
+      },
+      proxyUrl: 'socks5://proxy:1',
+    };
+    const cluster = parsed(
+      {
+        server: 'https://x//',
+        name: 'ex',
+        namespaces: ' a, ,b',
+        clusterResources: 'true',
+        shard: '2',
+        project: 'p1',
+        config: JSON.stringify(config),
+      },
+      {
+        labels: { 'argocd.argoproj.io/secret-type': 'cluster', env: 'prod' },
+        annotations: { 'managed-by': 'argocd.argoproj.io', keep: 'me' },
+      },
+    );
+    expect(cluster).toMatchObject({
+      id: 'u1',
+      server: 'https://x',
+      name: 'ex',
+      namespaces: ['a', 'b'],
+      clusterResources: true,
+      shard: 2,
+      project: 'p1',
+      labels: { env: 'prod' },
+      annotations: { keep: 'me' },
+    });
+    const { connection } = cluster;
+    expect(connection).toMatchObject({
+      server: 'https://x',
+      insecure: true,
+      caData: 'CA',
+      tlsServerName: 'sn',
+      proxyUrl: 'socks5://proxy:1',
+    });
+    const { password, bearerToken, certData, keyData } = connection.credentials;
+    expect([password, bearerToken, certData, keyData].map((s) => s?.reveal())).toEqual(['p', 't', 'CERT', 'KEY']);
+    expect(JSON.stringify(cluster)).not.toMatch(/CERT|KEY|"p"|"t"/);
+  });
+
+  it('needs no more than a server', () => {
+    expect(parsed({ server: 'https://x' }).connection).toEqual({
+      server: 'https://x',
+      insecure: false,
+      credentials: {},
+    });
+  });
+
+  it.each([
+    [{}, 'the key "server" is missing or empty'],
+    [{ server: 'https://x', config: '{"password":"hunter2"' }, 'the key "config" is not valid JSON'],
+    [{ server: 'https://x', config: '[]' }, 'the key "config" is not a JSON object'],
+    [{ server: 'https://x', config: '{"proxyUrl":"ftp://y"}' }, 'config.proxyUrl must be an http, https or socks5 URL'],
+  ])('refuses %j without showing what it read', (data, error) => {
+    expect(parseClusterSecret(secret(data as Record<string, string>))).toEqual({ error });
+  });
+
+  it.each([
+    ['3', 3],
+    ['-1', -1],
+    [' 3', undefined],
+    ['3\n', undefined],
+    ['three', undefined],
+  ])('reads shard %j as %s', (shard, expected) => {
+    const cluster = parseClusterSecret(secret({ server: 'https://x', shard }));
+    expect('shard' in cluster ? cluster.shard : undefined).toBe(expected);
+    expect('problem' in cluster).toBe(expected === undefined);
+  });
+
+  it('runs credential plugins: aws before exec before tokens', () => {
+    const exec = {
+      command: 'get-token',
+      args: ['-x'],
+      env: { A: 'b' },
+      apiVersion: 'client.authentication.k8s.io/v1',
+      provideClusterInfo: true,
+    };
+    const withExec = parsed({
+      server: 'https://x',
+      config: JSON.stringify({ bearerToken: 't', execProviderConfig: exec }),
+    });
+    expect(withExec.connection.credentials).toEqual({ exec });
+    const aws = { clusterName: 'c', roleARN: 'r', profile: 'p' };
+    const withAws = parsed({
+      server: 'https://x',
+      config: JSON.stringify({ execProviderConfig: exec, awsAuthConfig: aws }),
+    });
+    expect(withAws.connection.credentials.exec).toEqual({
+      command: 'argocd-k8s-auth',
+      args: ['aws', '--cluster-name', 'c', '--role-arn', 'r', '--profile', 'p'],
+      env: {},
+      apiVersion: 'client.authentication.k8s.io/v1beta1',
+      provideClusterInfo: false,
+    });
+  });
+
+  it('goes to the in-cluster URL as the pod does, with the credentials of the Secret when it has some', () => {
+    expect(parsed({ server: inClusterUrl }).connection).toEqual(podConnection);
+    const config = JSON.stringify({ bearerToken: 't', tlsClientConfig: { insecure: true } });
+    const { connection } = parsed({ server: inClusterUrl, config });
+    expect(connection).toMatchObject({ server: 'https://10.96.0.1:443', insecure: false, caData: 'POD CA' });
+    expect(connection.credentials.bearerToken).toBeInstanceOf(Secret);
+    expect(connection.credentials.bearerTokenFile).toBeUndefined();
+  });
+});
+
+describe('clusterList', () => {
+  const remote = parsed({ server: 'https://x', name: 'x' });
+  const inSecret = parsed({ server: inClusterUrl, name: 'hub' });
+
+  it('adds the implicit cluster when no Secret has its URL, first because its id is empty', () => {
+    expect(clusterList([remote], true, podConnection)).toEqual([implicitCluster(podConnection), remote]);
+    expect(clusterList([remote, inSecret], true, podConnection)).toHaveLength(2);
+  });
+
+  it('drops every in-cluster one when that is disabled', () => {
+    expect(clusterList([remote, inSecret], false)).toEqual([remote]);
+  });
+});
+
+describe('resolveDestination', () => {
+  const a = parsed({ server: 'https://a', name: 'same' });
+  const b = parsed({ server: 'https://b', name: 'same' });
+  const c = parsed({ server: 'https://c', name: 'sea' });
+  const list = clusterList([a, b, c], true);
+  const errorOf = (destination: Parameters<typeof resolveDestination>[0], enabled = true): string | undefined => {
+    const result = resolveDestination(destination, enabled ? list : clusterList([a], false), enabled);
+    return 'error' in result ? result.error : undefined;
+  };
+
+  it('finds by server, with or without slash, and by name', () => {
+    expect(resolveDestination({ server: 'https://c/' }, list, true)).toBe(c);
+    expect(resolveDestination({ name: 'sea' }, list, true)).toBe(c);
+    expect(resolveDestination({ name: 'in-cluster' }, list, true)).toMatchObject({ server: inClusterUrl });
+  });
+
+  it('finds the in-cluster one by its well-known name although its Secret has another', () => {
+    const hub = parsed({ server: inClusterUrl, name: 'hub' });
+    expect(resolveDestination({ name: 'in-cluster' }, clusterList([hub], true), true)).toBe(hub);
+  });
+
+  it("says what is wrong in Argo CD's words", () => {
+    expect(errorOf({ name: 'n', server: 's' })).toBe(
+      "application destination can't have both name and server defined: n s",
+    );
+    expect(errorOf({ server: 'https://nope' })).toBe(
+      'error getting cluster by server "https://nope": cluster "https://nope" not found',
+    );
+    expect(errorOf({ name: 'nope' })).toBe('there are no clusters with this name: nope');
+    expect(errorOf({ name: 'same' })).toBe('there are 2 clusters with the same name: [https://a https://b]');
+    expect(errorOf({})).toBe('Destination server missing from app spec');
+    expect(errorOf({ name: '', server: '' })).toBe('Destination server missing from app spec');
+    expect(errorOf({ server: inClusterUrl }, false)).toBe(
+      `error getting cluster by server "${inClusterUrl}": cluster "${inClusterUrl}" is disabled`,
+    );
+    expect(errorOf({ name: 'in-cluster' }, false)).toBe('there are no clusters with this name: in-cluster');
+  });
+});

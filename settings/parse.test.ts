@@ -1,0 +1,184 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { defaultSettings } from '#model';
+import { parseSettings } from './parse.ts';
+
+const settings = (data: Record<string, string>) => parseSettings(data).settings;
+const messages = (data: Record<string, string>) => parseSettings(data).problems.map((problem) => problem.message);
+
+describe('parseSettings', () => {
+  it('gives the defaults for an empty ConfigMap', () => {
+    expect(parseSettings({})).toEqual({ settings: defaultSettings, problems: [] });
+  });
+
+  it('gives the defaults, apart from version and raw data, for keys that it does not know', () => {
+    const { version, raw, enabledSourceTypes, ...rest } = settings({ 'some.key': 'x' });
+    const { version: _v, raw: _r, enabledSourceTypes: _e, ...defaults } = defaultSettings;
+    expect(rest).toEqual(defaults);
+    expect(raw).toEqual({ 'some.key': 'x' });
+    expect(version).not.toBe('default');
+    expect(enabledSourceTypes).toEqual({ Kustomize: true, Helm: true, Directory: true, Plugin: true });
+  });
+
+  it('has another version for other content, whatever the order of keys', () => {
+    expect(settings({ a: '1', b: '2' }).version).toBe(settings({ b: '2', a: '1' }).version);
+    expect(settings({ a: '1' }).version).not.toBe(settings({ a: '2' }).version);
+  });
+
+  it.each([
+    ['annotation', 'annotation'],
+    ['label', 'label'],
+    ['annotation+label', 'annotation+label'],
+    ['', 'annotation'],
+    ['nonsense', 'annotation'],
+  ])('reads tracking method "%s" as %s', (text, method) => {
+    expect(settings({ 'application.resourceTrackingMethod': text }).tracking.method).toBe(method);
+  });
+
+  it('reads tracking label and installation id', () => {
+    const { tracking } = settings({ 'application.instanceLabelKey': 'my/label', installationID: 'one' });
+    expect(tracking).toEqual({ method: 'annotation', labelKey: 'my/label', installationId: 'one' });
+  });
+
+  it.each([
+    ['application.sync.impersonation.enabled', 'true', { enabled: true, enforced: true }],
+    ['application.sync.impersonation.enabled', 'TRUE', { enabled: false, enforced: true }],
+    ['application.sync.impersonation.enforced', 'false', { enabled: false, enforced: false }],
+    ['application.sync.impersonation.enforced', '', { enabled: false, enforced: true }],
+  ])('reads %s: %s', (key, value, impersonation) => {
+    expect(settings({ [key]: value }).impersonation).toEqual(impersonation);
+  });
+
+  it('takes only the exact "false" as disabling the in-cluster destination', () => {
+    expect(settings({ 'cluster.inClusterEnabled': 'false' }).inClusterEnabled).toBe(false);
+    expect(settings({ 'cluster.inClusterEnabled': 'False' }).inClusterEnabled).toBe(true);
+  });
+
+  it('reads exclusions and inclusions', () => {
+    const data = {
+      'resource.exclusions':
+        '- apiGroups: ["*.k8s.io"]\n  kinds: [Endpoints]\n  clusters: ["https://a"]\n- kinds: ["*"]',
+      'resource.inclusions': '- apiGroups: [apps]',
+    };
+    expect(settings(data).exclusions).toEqual([
+      { apiGroups: ['*.k8s.io'], kinds: ['Endpoints'], clusters: ['https://a'] },
+      { apiGroups: [], kinds: ['*'], clusters: [] },
+    ]);
+    expect(settings(data).inclusions).toEqual([{ apiGroups: ['apps'], kinds: [], clusters: [] }]);
+  });
+
+  it.each([
+    ['ignoreResourceStatusField: none', 'none'],
+    ['ignoreResourceStatusField: off', 'none'],
+    ['ignoreResourceStatusField: "off"', 'none'],
+    ['ignoreResourceStatusField: false', 'none'],
+    ['ignoreResourceStatusField: crd', 'crd'],
+    ['ignoreResourceStatusField: all', 'all'],
+    ['ignoreResourceStatusField: ""', 'all'],
+    ['ignoreResourceStatusField: nonsense', 'all'],
+    ['ignoreAggregatedRoles: true', 'all'],
+  ])('reads compareoptions "%s"', (text, field) => {
+    expect(settings({ 'resource.compareoptions': text }).ignoreResourceStatusField).toBe(field);
+  });
+
+  it('overlays compareoptions on their defaults', () => {
+    const some = settings({ 'resource.compareoptions': 'ignoreAggregatedRoles: true' });
+    expect([some.ignoreAggregatedRoles, some.ignoreDifferencesOnResourceUpdates]).toEqual([true, true]);
+    const others = settings({ 'resource.compareoptions': 'ignoreDifferencesOnResourceUpdates: false' });
+    expect([others.ignoreAggregatedRoles, others.ignoreDifferencesOnResourceUpdates]).toEqual([false, false]);
+  });
+
+  it('reads customizations in both forms; the split key wins over the same field of the bulk form', () => {
+    const { overrides } = settings({
+      'resource.customizations': [
+        'argoproj.io/Rollout:',
+        '  health.lua: return bulk',
+        '  health.lua.useOpenLibs: true',
+        '  ignoreDifferences: |',
+        '    jsonPointers: [/spec/replicas]',
+        'ConfigMap:',
+        '  knownTypeFields: [{field: data, type: core/v1/X}]',
+      ].join('\n'),
+      'resource.customizations.health.argoproj.io_Rollout': 'return split',
+      'resource.customizations.ignoreResourceUpdates.all': 'jsonPointers: [/status]',
+      'resource.customizations.ignoreDifferences.apps_Deployment':
+        'jqPathExpressions: [".spec.x"]\nmanagedFieldsManagers: [hpa]',
+      'resource.customizations.useOpenLibs.Service': 'true',
+      'resource.customizations.actions.Service': 'ignored',
+    });
+    expect(overrides).toEqual({
+      'argoproj.io/Rollout': {
+        healthLua: 'return split',
+        useOpenLibs: true,
+        ignoreDifferences: { jsonPointers: ['/spec/replicas'], jqPathExpressions: [], managedFieldsManagers: [] },
+        knownTypeFields: [],
+      },
+      ConfigMap: { useOpenLibs: false, knownTypeFields: [{ field: 'data', type: 'core/v1/X' }] },
+      '*/*': {
+        useOpenLibs: false,
+        knownTypeFields: [],
+        ignoreResourceUpdates: { jsonPointers: ['/status'], jqPathExpressions: [], managedFieldsManagers: [] },
+      },
+      'apps/Deployment': {
+        useOpenLibs: false,
+        knownTypeFields: [],
+        ignoreDifferences: { jsonPointers: [], jqPathExpressions: ['.spec.x'], managedFieldsManagers: ['hpa'] },
+      },
+      Service: { useOpenLibs: true, knownTypeFields: [] },
+    });
+  });
+
+  it.each([
+    ['resource.exclusions', 'a: [', /^resource\.exclusions: not valid YAML: line/],
+    ['resource.exclusions', 'a: b', /must be a YAML list/],
+    ['resource.customizations.nonsense.Pod', 'x', /unknown kind of customization "nonsense"/],
+    ['resource.customizations.health.a_b_c', 'x', /must end in/],
+    ['resource.customizations.ignoreDifferences.Pod', '{', /not valid YAML/],
+    ['resource.ignoreResourceUpdatesEnabled', 'perhaps', /must be true or false; true is used/],
+    ['application.resourceTrackingMethod', 'magic', /unknown method "magic"/],
+    ['globalProjects', '- projectName: p\n  labelSelector: 3', /every item needs/],
+    ['resource.compareoptions', '[1]', /must be a YAML map/],
+  ])('names %s when it is malformed, and spoils nothing else', (key, value, message) => {
+    const data = { [key]: value, 'resource.customizations.health.batch_Job': 'return ok', installationID: 'here' };
+    expect(messages(data).join()).toMatch(message);
+    expect(settings(data).tracking.installationId).toBe('here');
+    expect(settings(data).overrides['batch/Job']?.healthLua).toBe('return ok');
+  });
+
+  it('reads global projects, masked annotations and enabled source types', () => {
+    const all = settings({
+      globalProjects: '- projectName: base\n  labelSelector: {matchLabels: {a: b}}',
+      'resource.sensitive.mask.annotations': ' a/b , c,',
+      'helm.enable': 'false',
+      'kustomize.enable': 'true',
+      'resource.ignoreResourceUpdatesEnabled': 'F',
+    });
+    expect(all.globalProjects).toEqual([{ projectName: 'base', labelSelector: { matchLabels: { a: 'b' } } }]);
+    expect(all.sensitiveAnnotations).toEqual(['a/b', 'c']);
+    expect(all.enabledSourceTypes).toEqual({ Kustomize: true, Helm: false, Directory: true, Plugin: true });
+    expect(all.ignoreResourceUpdatesEnabled).toBe(false);
+  });
+
+  it('never throws, whatever the values are', () => {
+    const keys = fc.constantFrom(
+      'resource.exclusions',
+      'resource.customizations',
+      'resource.compareoptions',
+      'globalProjects',
+      'resource.customizations.health.a_b',
+      'resource.customizations.ignoreDifferences.all',
+      'resource.customizations.',
+      'resource.customizations.x',
+    );
+    const yaml = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.constantFrom('- 1', '- a: {b: c}', 'x: {y: [z]}', '__proto__: {a: 1}', '!!bad'),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(keys, yaml), (data) => {
+        expect(parseSettings(data).settings.raw).toEqual(data);
+      }),
+    );
+  });
+});

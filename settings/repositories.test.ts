@@ -1,0 +1,91 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '#model';
+import { findRepository, parseRepositorySecret } from './repositories.ts';
+import type { RepositoryEntry } from './repositories.ts';
+
+function secret(data: Record<string, string>): KubeObject {
+  const encoded = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')]));
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'argocd' }, data: encoded };
+}
+
+function entry(data: Record<string, string>): RepositoryEntry {
+  const result = parseRepositorySecret(secret(data));
+  if ('error' in result) throw new Error(result.error);
+  return result;
+}
+
+const url = 'https://git.example.com/team/app';
+
+describe('parseRepositorySecret', () => {
+  it('reads what it says, with git as the default type', () => {
+    const { repository, hasCredentials } = entry({
+      url,
+      username: 'u',
+      password: 'p',
+      insecure: 't',
+      proxy: 'http://p',
+      name: '',
+    });
+    expect(repository).toMatchObject({
+      url,
+      type: 'git',
+      username: 'u',
+      insecure: true,
+      proxy: 'http://p',
+      inheritedCreds: false,
+    });
+    expect(repository.password?.reveal()).toBe('p');
+    expect('name' in repository).toBe(false);
+    expect(hasCredentials).toBe(true);
+  });
+
+  it.each([
+    [{}, 'the key "url" is missing or empty'],
+    [{ url, type: 'svn' }, 'the key "type" must be git, helm or oci'],
+    [{ url, insecure: 'perhaps' }, 'the key "insecure" must be true or false'],
+  ])('refuses %j', (data, error) => {
+    expect(parseRepositorySecret(secret(data as Record<string, string>))).toEqual({ error });
+  });
+
+  it('recognises credentials that it cannot use', () => {
+    expect(entry({ url, githubAppPrivateKey: 'x' }).hasCredentials).toBe(true);
+    expect(entry({ url, useAzureWorkloadIdentity: 'true' }).hasCredentials).toBe(true);
+    expect(entry({ url }).hasCredentials).toBe(false);
+  });
+});
+
+describe('findRepository', () => {
+  const shared = entry({ url: `${url}.git`, name: 'shared' });
+  const scoped = entry({ url, project: 'p', name: 'scoped' });
+
+  it('prefers the exact project, then none, then a bare one', () => {
+    expect(findRepository(url, 'p', [shared, scoped], []).name).toBe('scoped');
+    expect(findRepository(url, 'other', [scoped, shared], []).name).toBe('shared');
+    expect(findRepository(url, 'other', [scoped], [])).toEqual({
+      url,
+      type: 'git',
+      insecure: false,
+      inheritedCreds: false,
+    });
+  });
+
+  it('keeps the spelling that was asked for', () => {
+    expect(findRepository('https://GIT.example.com/team/app.git', '', [shared], []).url).toBe(
+      'https://GIT.example.com/team/app.git',
+    );
+  });
+
+  it('inherits from the longest matching prefix, unless the repository has credentials', () => {
+    const creds = [
+      entry({ url: 'https://git.example.com', username: 'short' }),
+      entry({ url: 'https://git.example.com/team', username: 'long', proxy: 'http://p', project: 'x' }),
+      entry({ url: 'https://other.example.com', username: 'other' }),
+    ];
+    const inherited = findRepository(url, '', [shared], creds);
+    expect(inherited).toMatchObject({ username: 'long', proxy: 'http://p', inheritedCreds: true, name: 'shared' });
+    expect(inherited.project).toBeUndefined();
+    expect(findRepository(url, '', [], creds)).toMatchObject({ url, username: 'long', inheritedCreds: true });
+    const own = entry({ url, username: 'own', password: 'p' });
+    expect(findRepository(url, '', [own], creds)).toMatchObject({ username: 'own', inheritedCreds: false });
+  });
+});
