@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DueHeap } from './due-heap.ts';
+import type { InHeap } from './due-heap.ts';
+
+const op = fc.oneof(
+  fc.record({ do: fc.constant('push' as const), at: fc.integer({ min: 0, max: 20 }) }),
+  fc.record({ do: fc.constant('earlier' as const), which: fc.nat(), by: fc.nat(10) }),
+  fc.record({ do: fc.constant('remove' as const), which: fc.nat() }),
+  fc.record({ do: fc.constant('pop' as const) }),
+);
+
+describe('DueHeap', () => {
+  it('is a sorted list, whatever is moved and removed', () => {
+    fc.assert(
+      fc.property(fc.array(op, { maxLength: 120 }), (ops) => {
+        const heap = new DueHeap<InHeap>();
+        const model: InHeap[] = [];
+        let order = 0;
+        const drop = (entry: InHeap | undefined): void => {
+          if (entry === undefined) return;
+          heap.remove(entry);
+          model.splice(model.indexOf(entry), 1);
+          expect(entry.heapIndex).toBe(-1);
+        };
+        for (const step of ops) {
+          if (step.do === 'push') {
+            const entry = { dueAt: step.at, order: (order += 1), heapIndex: -1 };
+            heap.push(entry);
+            model.push(entry);
+          } else if (step.do === 'earlier') {
+            const entry = model[step.which % Math.max(1, model.length)];
+            if (entry !== undefined) {
+              entry.dueAt -= step.by;
+              heap.movedEarlier(entry);
+            }
+          } else drop(step.do === 'remove' ? model[step.which % Math.max(1, model.length)] : heap.first);
+          model.sort((a, b) => a.dueAt - b.dueAt || a.order - b.order);
+          expect(heap.size).toBe(model.length);
+          expect(heap.first).toBe(model[0]);
+        }
+        while (model.length > 0) {
+          expect(heap.first).toBe(model[0]);
+          drop(heap.first);
+        }
+        expect(heap.first).toBeUndefined();
+      }),
+    );
+  });
+
+  it('forgets everything at once', () => {
+    const heap = new DueHeap<InHeap>();
+    const entries = [3, 1, 2].map((dueAt, order) => ({ dueAt, order, heapIndex: -1 }));
+    for (const entry of entries) heap.push(entry);
+    heap.clear();
+    expect(heap.size).toBe(0);
+    expect(entries.map((entry) => entry.heapIndex)).toEqual([-1, -1, -1]);
+  });
+});

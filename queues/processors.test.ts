@@ -1,0 +1,473 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DeadlineExceeded, DriftlessError, messageOf, OwnershipLost, Shutdown, Superseded, UsageError } from '#base';
+import { PromMetrics, silentLogger } from '#telemetry';
+import type { LogFields, Logger } from '#telemetry';
+import { FakeClock } from '#support';
+import { QueueMetrics } from './metrics.ts';
+import { Processors, stallOf } from './processors.ts';
+import type { Handler, ProcessorsConfig } from './processors.ts';
+import { createWorkQueue } from './work-queue.ts';
+
+type Payload = readonly number[];
+
+interface Line {
+  readonly level: 'info' | 'error';
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+function setUp(handler: Handler<string, Payload>, config: Partial<ProcessorsConfig> = {}) {
+  const clock = new FakeClock();
+  const registry = new PromMetrics();
+  const metrics = new QueueMetrics(registry);
+  const lines: Line[] = [];
+  const write = (level: Line['level']) => (message: string, fields?: LogFields) =>
+    void lines.push({ level, message, fields: fields ?? {} });
+  const logger: Logger = { ...silentLogger, info: write('info'), error: write('error') };
+  const queue = createWorkQueue<string, Payload>({ clock, name: 'q', merge: (a, b) => [...a, ...b], metrics });
+  const pool = new Processors({ queue, handler, clock, logger, metrics }, { workers: 2, graceMs: 10_000, ...config });
+  const stop = new AbortController();
+  let ended: unknown = 'no';
+  const start = (): void => {
+    void pool.run(stop.signal).then(
+      () => (ended = 'stopped'),
+      (error: unknown) => (ended = error),
+    );
+  };
+  const end = async () => {
+    await clock.settle();
+    return ended;
+  };
+  const outcomes = async () => {
+    const counter = /^driftless_workqueue_items_total\{name="q",outcome="(\w+)"\} (\d+)/gm;
+    const counts: Record<string, number> = {};
+    for (const [, outcome = '', count] of (await registry.expose()).matchAll(counter)) counts[outcome] = Number(count);
+    return counts;
+  };
+  return { clock, queue, pool, stop, start, end, lines, outcomes };
+}
+
+describe('processors', () => {
+  it('an item that throws disturbs nothing, is logged once, counted, and runs again after its backoff', async () => {
+    const runs: string[] = [];
+    const { clock, queue, start, stop, end, lines, outcomes } = setUp(async ({ key, payload }) => {
+      runs.push(`${key} ${(payload ?? []).join()} at ${clock.monotonic()}`);
+      if (key === 'bad' && runs.filter((run) => run.startsWith('bad')).length < 3) throw new TypeError('broken');
+      return 'done';
+    });
+    start();
+    queue.add('bad', { payload: [1], priority: 'asked' });
+    queue.add('good');
+    await clock.advance(500);
+    queue.add('good');
+    await clock.advance(10_000);
+    expect(runs).toEqual(['bad 1 at 0', 'good  at 0', 'bad 1 at 500', 'good  at 500', 'bad 1 at 1500']);
+    expect(lines.map(({ level, fields }) => [level, fields['key'], fields['queue'], fields['retry']])).toEqual([
+      ['error', 'bad', 'q', 'backoff'],
+      ['error', 'bad', 'q', 'backoff'],
+    ]);
+    expect(lines[0]?.fields['error']).toBeInstanceOf(TypeError);
+    expect(await outcomes()).toEqual({ retried: 2, done: 3 });
+    stop.abort(new Shutdown());
+    expect(await end()).toBe('stopped');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('keeps what a failed run was asked for, together with what was asked meanwhile', async () => {
+    const seen: unknown[] = [];
+    const { clock, queue, start } = setUp(async ({ key, payload, priority }) => {
+      seen.push([payload, priority]);
+      if (seen.length === 1) {
+        queue.add(key, { payload: [2], priority: 'resync', delayMs: 3 });
+        throw new Error('first time');
+      }
+      return 'done';
+    });
+    start();
+    queue.add('a', { payload: [1], priority: 'asked' });
+    await clock.advance(5000);
+    expect(seen).toEqual([
+      [[1], 'asked'],
+      [[1, 2], 'asked'],
+    ]);
+  });
+
+  const failures: [string, unknown, number | undefined][] = [
+    ['never', new UsageError('no such thing'), undefined],
+    ['after a stated time', new DriftlessError('BUSY', 'busy', { retry: { afterMs: 7000 } }), 7000],
+    ['backoff', new DriftlessError('BROKEN', 'broken'), 500],
+    ['the platform’s abort error is a failure', new DOMException('socket', 'AbortError'), 500],
+    ['something that is not an error', 'a text', 500],
+    ['superseded: newer work takes over', new Superseded('a newer one'), undefined],
+    ['ownership lost: another replica works', new OwnershipLost('a'), undefined],
+  ];
+  it.each(failures)('retries: %s', async (_name, thrown, afterMs) => {
+    const runs: number[] = [];
+    const { clock, queue, start } = setUp(async () => {
+      runs.push(clock.monotonic());
+      if (runs.length === 1) throw thrown as Error;
+      return 'done';
+    });
+    start();
+    queue.add('a');
+    await clock.advance(20_000);
+    expect(runs).toEqual(afterMs === undefined ? [0] : [0, afterMs]);
+    expect([queue.depth, queue.delayed, queue.inFlight]).toEqual([0, 0, 0]);
+  });
+
+  it('survives a handler that throws before it returns a promise', async () => {
+    let runs = 0;
+    const { clock, queue, start, lines } = setUp(() => {
+      runs += 1;
+      throw new Error('at once');
+    });
+    start();
+    queue.add('a');
+    await clock.advance(500);
+    expect([runs, lines.length]).toEqual([2, 2]);
+  });
+
+  it('runs again when the handler says so, with the priority and payload that it says', async () => {
+    const seen: unknown[] = [];
+    const { clock, queue, start } = setUp(async ({ payload, priority }) => {
+      seen.push([clock.monotonic(), payload, priority]);
+      if (seen.length === 1) return { requeueAfterMs: 100 };
+      if (seen.length === 2) return { requeueAfterMs: 50, priority: 'resync', payload: [9] };
+      return 'done';
+    });
+    start();
+    queue.add('a', { payload: [1], priority: 'asked' });
+    await clock.advance(1000);
+    expect(seen).toEqual([
+      [0, [1], 'asked'],
+      [100, undefined, 'asked'],
+      [150, [9], 'resync'],
+    ]);
+  });
+
+  it('does not run a dropped key again, whatever its run asks for', async () => {
+    let runs = 0;
+    const { clock, queue, start } = setUp(async ({ key }) => {
+      runs += 1;
+      queue.drop(key);
+      return { requeueAfterMs: 1 };
+    });
+    start();
+    queue.add('a');
+    await clock.advance(1000);
+    expect(runs).toBe(1);
+  });
+
+  it('works on as many keys at once as it has workers', async () => {
+    let most = 0;
+    const { clock, queue, pool, start } = setUp(
+      async (_taken, signal) => {
+        most = Math.max(most, pool.progress().running);
+        await clock.sleep(10, signal);
+        return 'done';
+      },
+      { workers: 5 },
+    );
+    start();
+    for (let i = 0; i < 20; i += 1) queue.add(`key-${i}`);
+    await clock.advance(35);
+    expect(most).toBe(5);
+    expect(pool.progress()).toMatchObject({ workers: 5, running: 5, waiting: 0, oldestInFlightMs: 5, takenTotal: 20 });
+    await clock.advance(5);
+    expect(pool.progress().running).toBe(0);
+  });
+
+  it('lets the event loop turn while there is always something to do', async () => {
+    let runs = 0;
+    const { queue, start, stop, end } = setUp(async () => {
+      runs += 1;
+      return 'done';
+    });
+    for (let i = 0; i < 5000; i += 1) queue.add(`key-${i}`);
+    start();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(runs).toBeLessThan(200);
+    for (let turns = 0; runs < 5000 && turns < 500; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(runs).toBe(5000);
+    stop.abort(new Shutdown());
+    expect(await end()).toBe('stopped');
+  });
+
+  it('leaves no listeners behind and prints no warning about them', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const { clock, queue, start, stop, end } = setUp(
+      async (_taken, signal) => {
+        await clock.sleep(1, signal);
+        return 'done';
+      },
+      { workers: 40 },
+    );
+    start();
+    for (let i = 0; i < 200; i += 1) queue.add(`key-${i}`);
+    await clock.advance(20);
+    stop.abort(new Shutdown());
+    expect(await end()).toBe('stopped');
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('stopping processors', () => {
+  it('starts nothing new and waits for what runs', async () => {
+    const started: string[] = [];
+    const { clock, queue, start, stop, end } = setUp(async ({ key }, signal) => {
+      started.push(key);
+      await clock.sleep(5000, signal);
+      return 'done';
+    });
+    start();
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    await clock.settle();
+    stop.abort(new Shutdown());
+    await clock.advance(4999);
+    expect(await end()).toBe('no');
+    await clock.advance(1);
+    expect(await end()).toBe('stopped');
+    expect(started).toEqual(['a', 'b']);
+    expect([queue.depth, queue.inFlight]).toEqual([1, 0]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('aborts what still runs when the grace is over, with a typed reason, and does not requeue it', async () => {
+    let reason: unknown;
+    const { clock, queue, start, stop, end, lines, outcomes } = setUp(async (_taken, signal) => {
+      await clock.sleep(60_000, signal).catch((error: unknown) => {
+        reason = error;
+        throw error as Error;
+      });
+      return 'done';
+    });
+    start();
+    queue.add('a');
+    await clock.settle();
+    stop.abort(new Shutdown());
+    await clock.advance(9_999);
+    expect(reason).toBeUndefined();
+    await clock.advance(1);
+    expect(reason).toBeInstanceOf(Shutdown);
+    expect(await end()).toBe('stopped');
+    expect([queue.depth, queue.delayed, queue.inFlight]).toEqual([0, 0, 0]);
+    expect(lines.map(({ level }) => level)).toEqual(['info']);
+    expect(await outcomes()).toEqual({ aborted: 1 });
+  });
+
+  it('gives up on an item that ignores its abort, and names it', async () => {
+    const { clock, queue, start, stop, end } = setUp(() => new Promise(() => undefined));
+    start();
+    queue.add('argocd/stubborn');
+    await clock.settle();
+    stop.abort(new Shutdown());
+    await clock.advance(10_999);
+    expect(await end()).toBe('no');
+    await clock.advance(1);
+    const error = await end();
+    expect(error).toBeInstanceOf(DeadlineExceeded);
+    expect(messageOf(error)).toContain('argocd/stubborn');
+  });
+
+  it('puts back a key that it got in the moment of the stop', async () => {
+    let runs = 0;
+    const { clock, queue, start, stop, end } = setUp(async () => {
+      runs += 1;
+      return 'done';
+    });
+    start();
+    await clock.settle();
+    queue.add('a', { payload: [1], priority: 'asked' });
+    stop.abort(new Shutdown());
+    expect(await end()).toBe('stopped');
+    expect(runs).toBe(0);
+    expect(await queue.take(new AbortController().signal)).toMatchObject({ key: 'a', payload: [1], priority: 'asked' });
+  });
+
+  it('ends when the queue is shut down and empty', async () => {
+    const runs: string[] = [];
+    const { clock, queue, start, end } = setUp(async ({ key }) => {
+      runs.push(key);
+      await clock.sleep(10);
+      return 'done';
+    });
+    start();
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    await clock.settle();
+    queue.shutDown();
+    await clock.advance(20);
+    expect(await end()).toBe('stopped');
+    expect(runs).toEqual(['a', 'b', 'c']);
+  });
+
+  it('never starts when it is told to stop before', async () => {
+    const { queue, start, stop, end, clock } = setUp(async () => 'done');
+    queue.add('a');
+    stop.abort(new Shutdown());
+    start();
+    expect(await end()).toBe('stopped');
+    expect([queue.depth, clock.pending]).toEqual([1, 0]);
+  });
+
+  it('fails, and stops its other loops, when the queue itself fails', async () => {
+    const { clock, queue } = setUp(async () => 'done');
+    let takes = 0;
+    const broken = {
+      take: (signal: AbortSignal) =>
+        (takes += 1) === 3 ? Promise.reject(new Error('queue broke')) : queue.take(signal),
+    };
+    const pool = new Processors(
+      {
+        queue: new Proxy(queue, {
+          get: (target, name) => Reflect.get(name === 'take' ? broken : target, name) as unknown,
+        }),
+        handler: async () => 'done',
+        clock,
+        logger: silentLogger,
+      },
+      { workers: 3, graceMs: 1 },
+    );
+    await expect(pool.run(new AbortController().signal)).rejects.toThrow('queue broke');
+  });
+});
+
+describe('T-Q-1: no request is lost', () => {
+  const steps = [0, 1, 2, 3, 4];
+
+  it.each(steps)('an add at step %i of a run is followed by exactly one more run that sees it', async (at) => {
+    const runs: Payload[] = [];
+    let runNumber = 0;
+    const { clock, queue, start } = setUp(async ({ payload }, signal) => {
+      runNumber += 1;
+      runs.push(payload ?? []);
+      for (const step of steps) {
+        if (runNumber === 1 && step === at) {
+          queue.add('a', { payload: [2] });
+          queue.add('a', { payload: [3] });
+        }
+        await clock.sleep(1, signal);
+      }
+      return 'done';
+    });
+    start();
+    queue.add('a', { payload: [1] });
+    await clock.advance(100);
+    expect(runs).toEqual([[1], [2, 3]]);
+  });
+});
+
+/*
+ * Random interleavings: producers, handlers that wait at several points and fail at random, any number of loops. Invariants:
+ *  1. No key is worked on twice at once.
+ *  2. After the dust has settled the last run of each key began after its last add, and did not fail.
+ *  3. No payload is lost: every one was given to some run that succeeded.
+ *  4. Nothing is left in the queue.
+ */
+describe('random interleavings', () => {
+  it('hold the invariants', async () => {
+    const add = fc.record({
+      key: fc.constantFrom('a', 'b', 'c'),
+      priority: fc.constantFrom('asked' as const, 'live' as const, 'resync' as const),
+      delayed: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(add, { minLength: 1, maxLength: 15 }),
+        fc.array(fc.boolean(), { maxLength: 6 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (scheduler, adds, fails, workers) => {
+          const world = {
+            added: new Map<string, number>(),
+            seen: new Map<string, number>(),
+            inHands: new Set<string>(),
+          };
+          const lost = new Set(adds.keys());
+          const { clock, queue, start, stop, end } = setUp(
+            async ({ key, payload }) => {
+              if (world.inHands.has(key)) throw new Error(`${key} is in two pairs of hands`);
+              world.inHands.add(key);
+              const began = world.added.get(key) ?? 0;
+              await scheduler.schedule(Promise.resolve(), `first step of ${key}`);
+              await scheduler.schedule(Promise.resolve(), `second step of ${key}`);
+              world.inHands.delete(key);
+              if (fails.pop() === true) throw new Error('bad luck');
+              world.seen.set(key, began);
+              for (const id of payload ?? []) lost.delete(id);
+              return 'done';
+            },
+            { workers },
+          );
+          start();
+          for (const [id, { key, priority, delayed }] of adds.entries()) {
+            void scheduler.schedule(Promise.resolve(), `add ${id} of ${key}`).then(() => {
+              world.added.set(key, id + 1);
+              queue.add(key, { payload: [id], priority, ...(delayed ? { delayMs: 50 } : {}) });
+            });
+          }
+          for (let round = 0; round < 12; round += 1) {
+            while (scheduler.count() > 0) {
+              await scheduler.waitNext(1);
+              await clock.settle(1);
+            }
+            await clock.advance(10_000);
+          }
+          for (const [key, id] of world.added) expect([key, world.seen.get(key)]).toEqual([key, id]);
+          expect([...lost]).toEqual([]);
+          expect([queue.depth, queue.delayed, queue.inFlight]).toEqual([0, 0, 0]);
+          stop.abort(new Shutdown());
+          expect(await end()).toBe('stopped');
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('stallOf', () => {
+  const calm = {
+    workers: 2,
+    running: 0,
+    waiting: 0,
+    oldestWaitingMs: 0,
+    oldestInFlightMs: 0,
+    takenTotal: 9,
+    sinceTakenMs: 1e6,
+  };
+
+  it.each([
+    ['nothing to do', calm],
+    ['one slow item, nothing waits', { ...calm, running: 1, oldestInFlightMs: 1e9 }],
+    ['work waits, but not for long', { ...calm, running: 2, waiting: 5, oldestWaitingMs: 999, oldestInFlightMs: 1e9 }],
+    ['a long queue that moves', { ...calm, running: 1, waiting: 5000, oldestWaitingMs: 1e6, sinceTakenMs: 10 }],
+  ])('is silent: %s', (_name, progress) => {
+    expect(stallOf(progress, 1000)).toBeUndefined();
+  });
+
+  it('speaks when all are stuck, and when nobody takes what waits', () => {
+    const stuck = { ...calm, running: 2, waiting: 3, oldestWaitingMs: 60_000, oldestInFlightMs: 90_000 };
+    expect(stallOf(stuck, 30_000)).toBe('3 keys wait, the oldest for 60 s; 2 of 2 processors are busy, one for 90 s');
+    expect(stallOf({ ...stuck, running: 0 }, 30_000)).toBe('3 keys wait, the oldest for 60 s; 0 of 2 processors work');
+  });
+
+  it('tells a stuck pool from one that works', async () => {
+    const { clock, queue, pool, start } = setUp(async ({ key }, signal) => {
+      await clock.sleep(key.startsWith('stuck') ? 1e9 : 10, signal);
+      return 'done';
+    });
+    start();
+    queue.add('stuck-1');
+    for (let i = 0; i < 50; i += 1) queue.add(`key-${i}`);
+    await clock.advance(400);
+    expect(stallOf(pool.progress(), 200)).toBeUndefined();
+    queue.add('stuck-2', { priority: 'asked' });
+    await clock.advance(400);
+    expect(stallOf(pool.progress(), 200)).toContain('2 of 2 processors are busy');
+  });
+});
