@@ -1,5 +1,16 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from './clock.ts';
 import { DeadlineExceeded } from './errors.ts';
+
+/**
+ * An AbortController whose signal may have any number of listeners. Many tasks may well wait on one signal; Node would print a leak
+ * warning at the eleventh.
+ */
+export function newAbortController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
 
 /**
  * Runs `body` with a signal that aborts when `parent` does, and unlinks it afterwards. Use it instead of `AbortSignal.any`,
@@ -9,7 +20,7 @@ export async function withChild<T>(
   parent: AbortSignal,
   body: (signal: AbortSignal, abort: (reason: Error) => void) => Promise<T>,
 ): Promise<T> {
-  const child = new AbortController();
+  const child = newAbortController();
   const onAbort = (): void => child.abort(parent.reason);
   if (parent.aborted) child.abort(parent.reason);
   else parent.addEventListener('abort', onAbort, { once: true });
@@ -64,7 +75,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** Resolves when the signal aborts; never rejects. */
+/** Resolves when the signal aborts; never rejects. The listener stays until then: wait once, not in a loop. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {

@@ -4,7 +4,7 @@
  * The list is closed: a thing that names Kubernetes' objects or Argo CD belongs in model/ or above. Nothing here keeps state
  * between calls or touches the network or files.
  */
-export { abortable, aborted, withChild, withDeadline } from './abort.ts';
+export { abortable, aborted, newAbortController, withChild, withDeadline } from './abort.ts';
 export type { Deadline } from './abort.ts';
 export { KeyedMutex, Limiter, mapLimit, yieldToLoop } from './async.ts';
 export { sleepOn, systemClock } from './clock.ts';

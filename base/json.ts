@@ -1,4 +1,4 @@
-import { DriftlessError, messageOf } from './errors.ts';
+import { DriftlessError } from './errors.ts';
 
 /**
  * A JSON value that loses nothing a Kubernetes object can hold: an integer that a double cannot represent is a bigint
@@ -15,31 +15,45 @@ export interface MutableJsonObject {
   [key: string]: MutableJson | undefined;
 }
 
-/** Text that is not JSON. */
+/** Text that is not JSON. The message tells where and why, and never quotes the text: it may be a Secret. */
 export class JsonSyntaxError extends DriftlessError {
-  constructor(message: string, cause?: unknown) {
-    super('JSON_SYNTAX', message, { retry: 'never', ...(cause === undefined ? {} : { cause }) });
+  constructor(message: string) {
+    super('JSON_SYNTAX', message, { retry: 'never' });
   }
 }
 
 // Sixteen digits in a row may be an integer beyond 2^53; anything shorter never is. The scan costs a hundredth of the parse.
 const maybeBig = /[0-9]{16}/;
+// Strings are matched only to be skipped: a long number inside one (a time stamp, an id) needs no exact parser.
+const stringOrBig = /"[^"\\]*(?:\\.[^"\\]*)*"|[0-9]{16,}(?![0-9.eE])/gs;
 
 /**
  * Parses JSON exactly: integers outside ±(2^53-1) become bigint, all else is what JSON.parse gives.
- * @throws JsonSyntaxError
+ * @throws JsonSyntaxError with line and column
  */
 export function parseJson(text: string): Json {
+  if (mayHoldBig(text)) return new ExactParser(text).parse();
   try {
-    if (!maybeBig.test(text)) return JSON.parse(text) as Json;
+    return JSON.parse(text) as Json;
+  } catch {
+    // The runtime's message quotes the text, and gives no position for short ones; ours does neither.
     return new ExactParser(text).parse();
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) throw error;
-    throw new JsonSyntaxError(`not valid JSON: ${messageOf(error)}`, error);
   }
 }
 
-/** The slow path: only texts with a long run of digits come here. Strings are left to JSON.parse. */
+function mayHoldBig(text: string): boolean {
+  if (!maybeBig.test(text)) return false;
+  for (const [token] of text.matchAll(stringOrBig)) if (!token.startsWith('"')) return true;
+  return false;
+}
+
+const maxDepth = 2_000;
+const spaces = /[ \t\n\r]*/y;
+const stringToken = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
+const numberToken = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
+const wordToken = /true|false|null/y;
+
+/** The slow path: only texts with a long integer, or with an error, come here. */
 class ExactParser {
   readonly #text: string;
   #at = 0;
@@ -51,12 +65,12 @@ class ExactParser {
   parse(): Json {
     const value = this.#value(0);
     this.#space();
-    if (this.#at !== this.#text.length) this.#fail();
+    if (this.#at !== this.#text.length) this.#fail('something follows the value');
     return value;
   }
 
   #value(depth: number): Json {
-    if (depth > 10_000) throw new JsonSyntaxError('not valid JSON: nested deeper than 10000');
+    if (depth > maxDepth) this.#fail(`nested deeper than ${maxDepth}`);
     this.#space();
     switch (this.#text[this.#at]) {
       case '{':
@@ -77,14 +91,14 @@ class ExactParser {
     if (this.#skip('}')) return result;
     for (;;) {
       this.#space();
-      if (this.#text[this.#at] !== '"') this.#fail();
+      if (this.#text[this.#at] !== '"') this.#fail('a quoted key is missing');
       const key = this.#string();
       this.#space();
-      if (!this.#skip(':')) this.#fail();
+      if (!this.#skip(':')) this.#fail("':' is missing after a key");
       setOwn(result, key, this.#value(depth + 1) as MutableJson);
       this.#space();
       if (this.#skip('}')) return result;
-      if (!this.#skip(',')) this.#fail();
+      if (!this.#skip(',')) this.#fail("',' or '}' is missing");
     }
   }
 
@@ -97,27 +111,33 @@ class ExactParser {
       result.push(this.#value(depth + 1));
       this.#space();
       if (this.#skip(']')) return result;
-      if (!this.#skip(',')) this.#fail();
+      if (!this.#skip(',')) this.#fail("',' or ']' is missing");
     }
   }
 
   #string(): string {
-    const from = this.#at;
-    this.#at += 1;
-    while (this.#at < this.#text.length && this.#text[this.#at] !== '"')
-      this.#at += this.#text[this.#at] === '\\' ? 2 : 1;
-    this.#at += 1;
-    return JSON.parse(this.#text.slice(from, this.#at)) as string;
+    const token = this.#token(stringToken);
+    if (token === undefined) this.#fail('a string has no end, or holds a wrong escape or a bare control character');
+    const text = token[0];
+    return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
   }
 
   #scalar(): Json {
-    const token = /[^\s,\]}]*/y;
-    token.lastIndex = this.#at;
-    const word = token.exec(this.#text)?.[0] ?? '';
-    this.#at += word.length;
-    const value = JSON.parse(word) as Json;
-    if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?[0-9]+$/.test(word)) return value;
-    return BigInt(word);
+    const word = this.#token(wordToken)?.[0];
+    if (word !== undefined) return JSON.parse(word) as Json;
+    const token = this.#token(numberToken);
+    if (token === undefined) this.#fail(this.#at >= this.#text.length ? 'the text ends early' : 'a value is missing');
+    const [digits, fraction, exponent] = token;
+    const value = Number(digits);
+    const exact = fraction !== undefined || exponent !== undefined || Number.isSafeInteger(value);
+    return exact ? value : BigInt(digits);
+  }
+
+  #token(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.#at;
+    const match = pattern.exec(this.#text);
+    if (match !== null) this.#at += match[0].length;
+    return match ?? undefined;
   }
 
   #skip(char: string): boolean {
@@ -127,29 +147,48 @@ class ExactParser {
   }
 
   #space(): void {
-    while (/[\s]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+    this.#token(spaces);
   }
 
-  #fail(): never {
-    throw new JsonSyntaxError(`not valid JSON at position ${this.#at}`);
+  #fail(why: string): never {
+    const before = this.#text.slice(0, this.#at);
+    const line = before.split('\n').length;
+    const column = this.#at - before.lastIndexOf('\n');
+    throw new JsonSyntaxError(`not valid JSON at line ${line}, column ${column}: ${why}`);
   }
 }
 
-/** JSON text with bigints as bare integers. Key order is kept; undefined members are left out. */
-export function stringifyJson(value: Json | undefined, indent?: number): string {
-  if (!hasBigint(value)) return JSON.stringify(value, undefined, indent);
-  const bigs: bigint[] = [];
-  const mark = '\u0000big';
-  const text = JSON.stringify(
-    value,
-    (_key, item: unknown) => {
-      if (typeof item !== 'bigint') return item;
-      bigs.push(item);
-      return `${mark}${bigs.length - 1}`;
-    },
-    indent,
-  );
-  return text.replace(/"\\u0000big([0-9]+)"/g, (_all, index: string) => String(bigs[Number(index)]));
+/**
+ * JSON text with bigints as bare integers. Key order is kept; undefined members are left out, and an undefined value or array item is
+ * null, as is a number that JSON cannot hold.
+ */
+export function stringifyJson(value: Json | undefined, indent = 0): string {
+  if (value === undefined) return 'null';
+  try {
+    return JSON.stringify(value, undefined, indent);
+  } catch (error) {
+    // The runtime refuses bigints, and nothing else that is Json.
+    if (!(error instanceof TypeError) || !hasBigint(value)) throw error;
+    return written(value, indent, '\n');
+  }
+}
+
+/** JSON.stringify for values with bigints; `line` is a line break with the indentation of the current depth. */
+function written(value: Json, indent: number, line: string): string {
+  if (typeof value === 'bigint') return String(value);
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const inner = line + ' '.repeat(indent);
+  const colon = indent > 0 ? ': ' : ':';
+  const isArray = Array.isArray(value);
+  const parts: string[] = [];
+  if (isArray)
+    for (const item of value as readonly (Json | undefined)[]) parts.push(written(item ?? null, indent, inner));
+  else
+    for (const [key, member] of Object.entries(value))
+      if (member !== undefined) parts.push(`${JSON.stringify(key)}${colon}${written(member, indent, inner)}`);
+  const [open, close] = isArray ? '[]' : '{}';
+  if (parts.length === 0 || indent === 0) return `${open}${parts.join(',')}${close}`;
+  return `${open}${inner}${parts.join(`,${inner}`)}${line}${close}`;
 }
 
 function hasBigint(value: Json | undefined): boolean {
@@ -159,26 +198,37 @@ function hasBigint(value: Json | undefined): boolean {
   return false;
 }
 
-/** The one text of a value: keys sorted by code unit, no white space. Equal values have equal texts; hash this. */
+/**
+ * The one text of a value: keys sorted by code unit, no white space. Values that `deepEqual` calls equal have equal texts (so an integer is
+ * written out in full, whether a number or a bigint holds it); hash this.
+ */
 export function canonicalJson(value: Json | undefined): string {
-  if (value === undefined) return 'null';
-  if (value === null || typeof value !== 'object') return stringifyJson(value);
-  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonicalJson).join(',')}]`;
-  const object = value as JsonObject;
-  const parts: string[] = [];
-  for (const key of Object.keys(object).sort()) {
-    const member = object[key];
-    if (member !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(member)}`);
-  }
-  return `{${parts.join(',')}}`;
+  return sorted(value, (number) =>
+    Number.isInteger(number) && !Number.isSafeInteger(number) ? String(BigInt(number)) : JSON.stringify(number),
+  );
 }
 
 /** As Go's encoding/json writes it: sorted keys and `<`, `>`, `&`, U+2028, U+2029 escaped. For bytes that Go programs compare. */
 export function goJson(value: Json | undefined): string {
-  return canonicalJson(value).replace(
+  return sorted(value, (number) => JSON.stringify(number)).replace(
     /[<>&\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+function sorted(value: Json | undefined, number: (value: number) => string): string {
+  if (value === undefined) return 'null';
+  if (typeof value === 'number') return number(value);
+  if (typeof value === 'bigint') return String(value);
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map((item) => sorted(item, number)).join(',')}]`;
+  const object = value as JsonObject;
+  const parts: string[] = [];
+  for (const key of Object.keys(object).sort()) {
+    const member = object[key];
+    if (member !== undefined) parts.push(`${JSON.stringify(key)}:${sorted(member, number)}`);
+  }
+  return `{${parts.join(',')}}`;
 }
 
 export function isObject(value: unknown): value is JsonObject {
@@ -237,7 +287,8 @@ function copy(value: unknown): unknown {
 export function at(value: Json | undefined, ...path: readonly (string | number)[]): Json | undefined {
   let here: Json | undefined = value;
   for (const step of path) {
-    if (Array.isArray(here)) here = (here as readonly Json[])[Number(step)];
+    if (Array.isArray(here))
+      here = typeof step === 'number' || /^[0-9]+$/.test(step) ? (here as readonly Json[])[Number(step)] : undefined;
     else if (isObject(here)) here = own(here, String(step));
     else return undefined;
   }

@@ -1,6 +1,6 @@
-import { abortable, withDeadline } from './abort.ts';
+import { abortable, newAbortController, withDeadline } from './abort.ts';
 import type { Clock } from './clock.ts';
-import { Shutdown } from './errors.ts';
+import { isAbort, Shutdown } from './errors.ts';
 
 /**
  * Anything with a life. `run` starts it, resolves when it has fully stopped after `signal` aborted, and rejects when it
@@ -15,8 +15,8 @@ export interface Runnable {
 
 /**
  * Runs `groups` in order: a group starts when all of the group before are ready. When `signal` aborts, or one runnable fails, the
- * groups stop in reverse order, each waited for, with one deadline for everything. Rejects with the first failure; an error
- * that arrives during the stop is kept as its cause, not lost.
+ * groups stop in reverse order, each waited for, with one deadline for everything; when it is over, all groups that are left are told to
+ * stop at once and no longer waited for. Rejects with the first failure; later ones are kept as its cause, not lost.
  */
 export async function runGroups(
   groups: readonly (readonly Runnable[])[],
@@ -24,7 +24,7 @@ export async function runGroups(
   options: { readonly clock: Clock; readonly graceMs: number },
 ): Promise<void> {
   const failures: unknown[] = [];
-  const stopping = new AbortController();
+  const stopping = newAbortController();
   const begin = (): void => stopping.abort(signal.reason ?? new Shutdown());
   signal.addEventListener('abort', begin, { once: true });
   if (signal.aborted) begin();
@@ -49,18 +49,39 @@ export async function runGroups(
     signal.removeEventListener('abort', begin);
   }
   await stopAll(started, options).catch((error: unknown) => failures.push(error));
-  if (failures.length > 0) throw failures[0] as Error;
+  if (failures.length > 0) throw combined(failures);
 }
 
 async function stopAll(groups: readonly Group[], options: { clock: Clock; graceMs: number }): Promise<void> {
   const never = new AbortController().signal;
-  await withDeadline(never, { clock: options.clock, limitMs: options.graceMs, what: 'stopping' }, async () => {
-    for (const group of [...groups].reverse()) await group.stop();
-  });
+  try {
+    await withDeadline(never, { clock: options.clock, limitMs: options.graceMs, what: 'stopping' }, async () => {
+      for (const group of [...groups].reverse()) await group.stop();
+    });
+  } catch (error) {
+    // What hangs must not keep the others from letting go (of leases, for one).
+    for (const group of [...groups].reverse()) void group.stop();
+    throw error;
+  }
+}
+
+/** The first failure, with all others as its cause. */
+function combined([first, ...later]: readonly unknown[]): Error {
+  const error = first instanceof Error ? first : new Error(String(first));
+  if (later.length === 0) return error;
+  const causes = error.cause === undefined ? later : [error.cause, ...later];
+  const cause = causes.length === 1 ? causes[0] : new AggregateError(causes, 'more than one thing failed');
+  Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true });
+  return error;
+}
+
+/** `run`, with a synchronous throw turned into a rejection, so that its neighbours are not forgotten. */
+async function start(runnable: Runnable, signal: AbortSignal): Promise<void> {
+  await runnable.run(signal);
 }
 
 class Group {
-  readonly #stop = new AbortController();
+  readonly #stop = newAbortController();
   readonly #runnables: readonly Runnable[];
   readonly #ended: Promise<unknown>;
 
@@ -68,8 +89,8 @@ class Group {
     this.#runnables = runnables;
     this.#ended = Promise.all(
       runnables.map((runnable) =>
-        runnable.run(this.#stop.signal).catch((error: unknown) => {
-          if (error !== this.#stop.signal.reason) onFailure(error);
+        start(runnable, this.#stop.signal).catch((error: unknown) => {
+          if (!this.#stop.signal.aborted || !isAbort(error)) onFailure(error);
         }),
       ),
     );
