@@ -113,6 +113,8 @@ export interface ApplyConflict {
   readonly manager: string;
   /** `.spec.replicas` */
   readonly field: string;
+  /** `"kubectl" with subresource "scale" using apps/v1`: the manager as the server's text shows it after "conflict with ". */
+  readonly detail: string;
 }
 
 /** Everything that schema/ offers; `schemaBook()` makes one. Pure. */
