@@ -31,6 +31,13 @@ export class RepositoryError extends DesiredError {
   }
 }
 
+/** The mirror of a repository on our own disk lost objects. It has been thrown away: the next attempt fetches anew. */
+export class MirrorLost extends DesiredError {
+  constructor(what: string, cause: string) {
+    super('DESIRED_MIRROR', `cannot read ${what} from the local mirror of the repository: ${cause}`);
+  }
+}
+
 /** A URL, revision or path that is refused before anything is run with it (T-SEC-30, T-SEC-31). */
 export class UnsafeInput extends DesiredError {
   constructor(message: string, fields: ErrorFields = {}) {

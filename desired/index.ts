@@ -10,6 +10,7 @@ export {
   CommandError,
   DesiredError,
   ManifestError,
+  MirrorLost,
   RepositoryError,
   RevisionNotFound,
   SizeLimitExceeded,
@@ -20,6 +21,7 @@ export {
 export type { CommandErrorCode } from './errors.ts';
 export { defaultLimits } from './local/limits.ts';
 export type { DesiredLimits } from './local/limits.ts';
+export type { GitTrust } from './local/git.ts';
 export { createDesiredSource } from './local/source.ts';
 export type { DesiredSourceDeps } from './local/source.ts';
 export type { DesiredSource, Manifests, ManifestsRequest } from './types.ts';

@@ -57,7 +57,7 @@ class ForkedHelper implements CommandHelper {
     await aborted(signal);
     this.#ended = true;
     const child = this.#child;
-    if (child === undefined || child.exitCode !== null) return;
+    if (child?.exitCode !== null) return;
     const gone = new Promise<void>((resolve) => {
       child.once('exit', () => resolve());
     });
@@ -79,6 +79,7 @@ class ForkedHelper implements CommandHelper {
       this.#waiting.set(id, { resolve, reject });
     });
     options.signal.addEventListener('abort', onAbort, { once: true });
+    child.channel?.ref();
     try {
       child.send({ do: 'run', id, request: requestOf(argv, options, {}) }, ignoreSendError);
       const result = await outcome;
@@ -86,6 +87,7 @@ class ForkedHelper implements CommandHelper {
       return resultOf(argv, result);
     } finally {
       this.#waiting.delete(id);
+      if (this.#waiting.size === 0) child.channel?.unref();
       options.signal.removeEventListener('abort', onAbort);
     }
   }
@@ -108,7 +110,7 @@ class ForkedHelper implements CommandHelper {
     };
     child.once('exit', onEnd);
     child.once('error', onEnd);
-    // The helper alone must not keep this process alive.
+    // An idle helper must not keep this process alive; a command that runs does.
     child.unref();
     child.channel?.unref();
     return child;

@@ -1,0 +1,107 @@
+import { compileGlob } from '#base';
+import type { DirectorySource, KubeObject } from '#model';
+import type { Logger } from '#telemetry';
+import { DesiredError, ManifestError, SizeLimitExceeded, UnsupportedSource } from '../errors.ts';
+import { isSkipped, objectsOf } from './documents.ts';
+import type { ManifestFile } from './documents.ts';
+import { walk } from './tree.ts';
+import type { DirectoryNode, FileNode, Tree, WalkedEntry } from './tree.ts';
+
+/** A file that may hold manifests; its content has not been read yet. */
+export interface Candidate {
+  /** Relative to the application's directory. */
+  readonly path: string;
+  readonly name: string;
+  readonly file: FileNode;
+}
+
+const manifestName = /\.(?:yaml|yml|json|jsonnet)$/;
+const lfsPointer = Buffer.from('version https://git-lfs.github.com/spec/');
+
+export interface DirectoryScope {
+  readonly tree: Tree;
+  /** The application's directory: segments from the root as written (links allowed), and the node where they end. */
+  readonly segments: readonly string[];
+  readonly directory: DirectoryNode;
+  readonly options: DirectorySource;
+}
+
+/**
+ * The files of a directory source by name, in lexical order (Argo CD: getPotentiallyValidManifests). Order of the rules: extension, link
+ * inside the repository, regular file, exclude, include. Globs run over the path relative to the application's directory, `*` crosses `/`.
+ * @throws DesiredError for a link that leaves the repository; UnsupportedSource for Jsonnet and for submodules in the way
+ */
+export function candidatesOf(scope: DirectoryScope, logger: Logger): Candidate[] {
+  const { options } = scope;
+  const excluded = globOf(options.exclude);
+  const included = globOf(options.include);
+  const candidates: Candidate[] = [];
+  for (const entry of walk(scope.directory, options.recurse === true)) {
+    if (entry.node.kind === 'submodule') {
+      if (options.recurse === true) throw new UnsupportedSource(`Git submodules ("${entry.path}")`);
+      continue;
+    }
+    if (options.disableExtensionFilter !== true && !manifestName.test(entry.name)) continue;
+    const file = fileOf(scope, entry, logger);
+    if (file === undefined || excluded?.(entry.path) === true || included?.(entry.path) === false) continue;
+    if (entry.name.endsWith('.libsonnet')) continue;
+    if (entry.name.endsWith('.jsonnet')) throw new UnsupportedSource(`Jsonnet ("${entry.path}")`);
+    candidates.push({ path: entry.path, name: entry.name, file });
+  }
+  return candidates;
+}
+
+/** Undefined for a pattern that is not set. One that cannot be compiled matches nothing, as in Argo CD. */
+function globOf(pattern: string | undefined): ((path: string) => boolean) | undefined {
+  if (pattern === undefined || pattern === '') return undefined;
+  return compileGlob(pattern) ?? (() => false);
+}
+
+function fileOf(scope: DirectoryScope, entry: WalkedEntry, logger: Logger): FileNode | undefined {
+  if (entry.node.kind === 'file') return entry.node;
+  const found = scope.tree.lookup([...scope.segments, ...entry.path.split('/')]);
+  if (found.kind === 'outside')
+    throw new DesiredError(
+      'DESIRED_PATH',
+      `failed to get potentially valid manifests: illegal filepath in symlink at "${entry.path}"`,
+    );
+  if (found.kind === 'found' && found.node.kind === 'file') return found.node;
+  logger.warn('Ignoring a link that does not lead to a file', { path: entry.path });
+  return undefined;
+}
+
+/** @throws SizeLimitExceeded when the files together are larger than `limit` (0 = no limit). */
+export function checkSize(sizes: Iterable<number>, limit: number): void {
+  let sum = 0;
+  for (const size of sizes) sum += size;
+  if (limit > 0 && sum > limit)
+    throw new SizeLimitExceeded('failed to get potentially valid manifests: exceeded max combined manifest file size');
+}
+
+/**
+ * The objects of the candidates, in file order. Only pure work: contents have been read.
+ * @throws ManifestError, SizeLimitExceeded
+ */
+export function* render(
+  files: readonly ManifestFile[],
+  limits: { readonly maxManifestBytes: number; readonly maxObjects: number },
+): Generator<KubeObject[]> {
+  const kept = files.filter((file) => !isSkipped(file.content));
+  checkSize(
+    kept.map((file) => file.content.length),
+    limits.maxManifestBytes,
+  );
+  let count = 0;
+  for (const file of kept) {
+    if (isLfsPointer(file.content))
+      throw new ManifestError(`Failed to unmarshal "${file.path}": it is a Git LFS pointer, and LFS is not supported`);
+    const objects = objectsOf(file);
+    count += objects.length;
+    if (count > limits.maxObjects) throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
+    yield objects;
+  }
+}
+
+function isLfsPointer(content: Uint8Array): boolean {
+  return Buffer.compare(content.subarray(0, lfsPointer.length), lfsPointer) === 0;
+}

@@ -1,0 +1,393 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hashJson, KeyedMutex, scrub } from '#base';
+import type { Clock } from '#base';
+import type { Repository } from '#model';
+import type { CommandResult } from '../command/types.ts';
+import { DesiredError, MirrorLost, RepositoryError, RevisionNotFound } from '../errors.ts';
+import { remoteFailure } from './git.ts';
+import type { Git, GitRun } from './git.ts';
+import { SharedJobs } from './jobs.ts';
+import type { DesiredLimits } from './limits.ts';
+import { Lru } from './lru.ts';
+import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
+import type { Refs } from './refs.ts';
+import { Tree } from './tree.ts';
+import type { SafeUrl } from './untrusted.ts';
+
+export interface GitRepositoryDeps {
+  readonly clock: Clock;
+  readonly git: Git;
+  readonly limits: DesiredLimits;
+  readonly cacheDir: string;
+}
+
+/** Fetches between two clean-ups of a repository, and the commits that a clean-up leaves reachable. */
+const fetchesPerCleanup = 64;
+const keptCommits = 32;
+const refPrefix = 'refs/driftless/';
+
+/**
+ * One remote repository under one set of credentials, mirrored in a bare repository as far as somebody asked for it. At most one
+ * `git ls-remote` and one `git fetch` run at a time; everyone who wants the same waits for the same (T-REPO-1). What other credentials
+ * fetched is never visible here: each set has a directory of its own.
+ */
+export class GitRepository {
+  readonly #deps: GitRepositoryDeps;
+  readonly #url: SafeUrl;
+  readonly #repository: Repository;
+  readonly #directory: string;
+  readonly #locks = new KeyedMutex<'list' | 'write'>();
+  readonly #listings: SharedJobs<Refs>;
+  readonly #commits: SharedJobs<string>;
+  readonly #trees: SharedJobs<Tree>;
+  readonly #treeCache: Lru<Tree>;
+  /** Asked for and verified to be here, by what was asked: full SHA (of a commit or an annotated tag) to commit. */
+  readonly #present = new Map<string, string>();
+  #refs: { readonly refs: Refs; readonly at: number } | undefined;
+  #started = 0;
+  #finished = 0;
+  #prepared = false;
+  #generation = 0;
+  #fetches = 0;
+  #reads: PendingRead[] = [];
+  #reading = false;
+
+  constructor(deps: GitRepositoryDeps, url: SafeUrl, repository: Repository) {
+    this.#deps = deps;
+    this.#url = url;
+    this.#repository = repository;
+    this.#directory = join(deps.cacheDir, 'git', repositoryKey(repository));
+    this.#listings = new SharedJobs(deps.clock, deps.limits.deadlineMs);
+    this.#commits = new SharedJobs(deps.clock, deps.limits.deadlineMs);
+    this.#trees = new SharedJobs(deps.clock, deps.limits.deadlineMs);
+    this.#treeCache = new Lru(deps.limits.cachedTrees);
+  }
+
+  /** One per address and credentials. */
+  get key(): string {
+    return this.#directory;
+  }
+
+  /** Nobody is waiting for anything: it may be forgotten. */
+  get idle(): boolean {
+    return this.#listings.idle && this.#commits.idle && this.#trees.idle && !this.#reading;
+  }
+
+  stop(reason: Error): void {
+    this.#listings.stop(reason);
+    this.#commits.stop(reason);
+    this.#trees.stop(reason);
+  }
+
+  /**
+   * The commit that `revision` names (checked by checkRevision before). A full SHA is its own answer, without asking anyone.
+   * @throws RevisionNotFound, RepositoryError
+   */
+  async resolve(revision: string, noCache: boolean, signal: AbortSignal): Promise<string> {
+    if (isFullSha(revision)) return revision.toLowerCase();
+    const sha = resolveInRefs(revision, await this.#listRefs(noCache, signal));
+    if (sha !== undefined) return sha;
+    if (mayBeShortSha(revision)) return this.#expand(revision.toLowerCase(), signal);
+    throw new RevisionNotFound(revision === '' ? 'HEAD' : revision, { fields: { repository: this.#url.url } });
+  }
+
+  /**
+   * The refs, from memory while they are fresh. With `noCache` the listing begins after this call: one that is under way may have begun
+   * before the push that the caller knows of, so that the caller waits for the next one, together with all who came since.
+   */
+  async #listRefs(noCache: boolean, signal: AbortSignal): Promise<Refs> {
+    const cached = this.#refs;
+    if (!noCache && cached !== undefined) {
+      if (this.#deps.clock.monotonic() - cached.at < this.#deps.limits.refsTtlMs) return cached.refs;
+    }
+    const underWay = this.#finished < this.#started;
+    const turn = !noCache && underWay ? this.#started : this.#started + 1;
+    return this.#listings.run(String(turn), `listing the refs of ${this.#url.url}`, signal, (work) =>
+      this.#locks.run('list', work, () => this.#list(work)),
+    );
+  }
+
+  async #list(signal: AbortSignal): Promise<Refs> {
+    this.#started += 1;
+    try {
+      await this.#prepare(signal);
+      const at = this.#deps.clock.monotonic();
+      const result = await this.#git(['ls-remote', 'source'], signal, { remote: true });
+      if (result.exitCode !== 0) throw remoteFailure('failed to list refs', this.#url.url, result.stderr);
+      const refs = parseRefs(textOf(result));
+      this.#refs = { refs, at };
+      return refs;
+    } finally {
+      this.#finished = this.#started;
+    }
+  }
+
+  /**
+   * Makes sure that the commit is here and returns its full SHA: that of the commit itself where `sha` is an annotated tag.
+   * @throws DesiredError DESIRED_REVISION when the remote does not have it, RepositoryError
+   */
+  async ensureCommit(sha: string, signal: AbortSignal): Promise<string> {
+    const present = this.#present.get(sha);
+    if (present !== undefined) return present;
+    return this.#commits.run(sha, `fetching ${sha} of ${this.#url.url}`, signal, (work) =>
+      this.#locks.run('write', work, async () => {
+        await this.#prepare(work);
+        const commit =
+          this.#present.get(sha) ?? (await this.#commitOf(sha, work)) ?? (await this.#fetchCommit(sha, work));
+        this.#present.set(sha, commit);
+        return commit;
+      }),
+    );
+  }
+
+  async #fetchCommit(sha: string, signal: AbortSignal): Promise<string> {
+    const depth = this.#deps.limits.fetchDepth;
+    const shallow = depth > 0 ? [`--depth=${depth}`] : [];
+    const one = await this.#fetch([...shallow, 'source', `+${sha}:${refPrefix}${sha}`], signal);
+    let commit = await this.#commitOf(sha, signal);
+    if (commit !== undefined) return commit;
+    if (one.exitCode !== 0 && !/not our ref|unadvertised object|does not support shallow/i.test(one.stderr))
+      throw remoteFailure(`failed to fetch ${sha}`, this.#url.url, one.stderr);
+    // Old servers give commits only by the refs that lead to them.
+    await this.#fetchAll(signal);
+    commit = await this.#commitOf(sha, signal);
+    if (commit !== undefined) return commit;
+    throw new DesiredError(
+      'DESIRED_REVISION',
+      `Failed to checkout revision ${sha}: the repository does not have this commit`,
+      { fields: { repository: this.#url.url } },
+    );
+  }
+
+  /** Everything that branches and tags lead to, with their history. */
+  async #fetchAll(signal: AbortSignal): Promise<void> {
+    const shallow = await readdir(this.#directory).then((names) => names.includes('shallow'));
+    const result = await this.#fetch(
+      [
+        ...(shallow ? ['--unshallow'] : []),
+        'source',
+        '+refs/heads/*:refs/remotes/source/*',
+        '+refs/tags/*:refs/tags/*',
+      ],
+      signal,
+    );
+    if (result.exitCode !== 0) throw remoteFailure('Failed to fetch default', this.#url.url, result.stderr);
+  }
+
+  /** This process is alone in the directory and holds the lock: a lock file can only be what a killed git left behind (Argo CD #7898). */
+  async #fetch(args: readonly string[], signal: AbortSignal): Promise<CommandResult> {
+    const all = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--force', ...args];
+    this.#fetches += 1;
+    if (this.#fetches % fetchesPerCleanup === 0) await this.#cleanUp(signal);
+    const first = await this.#git(all, signal, { remote: true });
+    if (first.exitCode === 0 || !/\.lock['"]?: File exists/i.test(first.stderr)) return first;
+    await removeLeftovers(this.#directory);
+    return this.#git(all, signal, { remote: true });
+  }
+
+  /** Drops commits that nobody asked for lately; objects of the last hour stay, because somebody may be reading them. */
+  async #cleanUp(signal: AbortSignal): Promise<void> {
+    const old = [...this.#present.keys()].slice(0, -keptCommits);
+    const stdin = old.map((sha) => `delete ${refPrefix}${sha}\n`).join('');
+    for (const sha of old) this.#present.delete(sha);
+    await this.#git(['update-ref', '--stdin'], signal, { stdin });
+    await this.#git(['gc', '--quiet', '--prune=1.hour.ago'], signal, {});
+  }
+
+  async #commitOf(sha: string, signal: AbortSignal): Promise<string | undefined> {
+    const result = await this.#git(
+      ['rev-parse', '--verify', '--quiet', '--end-of-options', `${sha}^{commit}`],
+      signal,
+      {},
+    );
+    const commit = textOf(result).trim();
+    return result.exitCode === 0 && isFullSha(commit) ? commit : undefined;
+  }
+
+  async #expand(short: string, signal: AbortSignal): Promise<string> {
+    return this.#commits.run(`short ${short}`, `looking for ${short} in ${this.#url.url}`, signal, (work) =>
+      this.#locks.run('write', work, async () => {
+        await this.#prepare(work);
+        const known = await this.#commitOf(short, work);
+        if (known !== undefined) return known;
+        await this.#fetchAll(work);
+        const commit = await this.#commitOf(short, work);
+        if (commit === undefined) throw new RevisionNotFound(short, { fields: { repository: this.#url.url } });
+        return commit;
+      }),
+    );
+  }
+
+  /** The files of a commit that is here. `again` reads them anew. */
+  async tree(commit: string, again: boolean, signal: AbortSignal): Promise<Tree> {
+    if (again) this.#treeCache.delete(commit);
+    const cached = this.#treeCache.get(commit);
+    if (cached !== undefined) return cached;
+    return this.#trees.run(commit, `listing the files of ${commit}`, signal, async (work) => {
+      const generation = this.#generation;
+      const result = await this.#git(['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit], work, {});
+      if (result.exitCode !== 0) throw await this.#broken(commit, generation, result.stderr);
+      const tree = await Tree.parse(result.stdout);
+      await this.#readLinks(tree, work);
+      this.#treeCache.set(commit, tree, 1);
+      return tree;
+    });
+  }
+
+  async #readLinks(tree: Tree, signal: AbortSignal): Promise<void> {
+    const short = tree.links.filter(({ node }) => node.size <= 4096);
+    if (short.length === 0) return;
+    const contents = await this.read(
+      short.map(({ node }) => node),
+      signal,
+    );
+    for (const { node } of short) node.target = Buffer.from(contents.get(node.oid) ?? []).toString('utf8');
+  }
+
+  /**
+   * The contents of blobs, by object id. Requests that arrive while git is reading are answered together by the next git: a thousand
+   * applications that render at once cost a handful of processes.
+   */
+  async read(
+    blobs: readonly { readonly oid: string; readonly size: number }[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, Uint8Array>> {
+    if (blobs.length === 0) return new Map();
+    signal.throwIfAborted();
+    const result = new Promise<ReadonlyMap<string, Uint8Array>>((resolve, reject) => {
+      this.#reads.push({ blobs, resolve, reject });
+    });
+    void this.#drainReads();
+    return result;
+  }
+
+  async #drainReads(): Promise<void> {
+    if (this.#reading) return;
+    this.#reading = true;
+    // Whoever asks in this turn of the event loop comes along.
+    await Promise.resolve();
+    while (this.#reads.length > 0) {
+      const batch = takeBatch(this.#reads);
+      try {
+        const contents = await this.#catFile(new Map(batch.flatMap((read) => read.blobs.map((b) => [b.oid, b.size]))));
+        for (const read of batch) read.resolve(contents);
+      } catch (error) {
+        for (const read of batch) read.reject(error as Error);
+      }
+    }
+    this.#reading = false;
+  }
+
+  /** Belongs to several waiters, so that no single one's signal may end it; its own time limit does. */
+  async #catFile(sizes: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, Uint8Array>> {
+    const generation = this.#generation;
+    let bytes = 0;
+    for (const size of sizes.values()) bytes += size + 128;
+    const stdin = [...sizes.keys()].map((oid) => `${oid}\n`).join('');
+    const result = await this.#git(['cat-file', '--batch', '--buffer'], new AbortController().signal, {
+      stdin,
+      maxBytes: bytes + 1024,
+    });
+    const contents = result.exitCode === 0 ? parseBatch(result.stdout, sizes) : undefined;
+    if (contents === undefined) throw await this.#broken('a file', generation, result.stderr);
+    return contents;
+  }
+
+  /** Objects that were here are gone: a disk fault, or a person in the cache. Throws the mirror away, once for all who noticed. */
+  async #broken(what: string, generation: number, stderr: string): Promise<MirrorLost> {
+    await this.#locks.run('write', new AbortController().signal, async () => {
+      if (this.#generation !== generation) return;
+      this.#generation += 1;
+      this.#present.clear();
+      this.#prepared = false;
+      await rm(this.#directory, { recursive: true, force: true });
+    });
+    return new MirrorLost(what, scrub(stderr.trim().split('\n')[0] ?? ''));
+  }
+
+  async #prepare(signal: AbortSignal): Promise<void> {
+    if (this.#prepared) return;
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    await removeLeftovers(this.#directory);
+    const result = await this.#git(['init', '--quiet', '--bare', '--template=', this.#directory], signal, {});
+    if (result.exitCode !== 0) throw new RepositoryError(`Failed to initialize git repo: ${result.stderr.trim()}`);
+    this.#prepared = true;
+  }
+
+  #git(
+    args: readonly string[],
+    signal: AbortSignal,
+    more: { readonly remote?: true; readonly stdin?: string; readonly maxBytes?: number },
+  ): Promise<CommandResult> {
+    const run: GitRun = {
+      directory: this.#directory,
+      signal,
+      timeoutMs: this.#deps.limits.deadlineMs,
+      maxBytes: more.maxBytes ?? this.#deps.limits.maxListingBytes,
+      ...(more.stdin === undefined ? {} : { stdin: more.stdin }),
+      ...(more.remote === undefined ? {} : { remote: { url: this.#url, repository: this.#repository } }),
+    };
+    return this.#deps.git.run(args, run);
+  }
+}
+
+interface PendingRead {
+  readonly blobs: readonly { readonly oid: string; readonly size: number }[];
+  resolve(contents: ReadonlyMap<string, Uint8Array>): void;
+  reject(error: Error): void;
+}
+
+const batchBytes = 32 * 1024 * 1024;
+
+/** Takes requests from the front until their blobs weigh enough; at least one. */
+function takeBatch(reads: PendingRead[]): PendingRead[] {
+  let bytes = 0;
+  let count = 0;
+  for (const read of reads) {
+    if (count > 0 && bytes > batchBytes) break;
+    for (const blob of read.blobs) bytes += blob.size;
+    count += 1;
+  }
+  return reads.splice(0, count);
+}
+
+/** Reads `git cat-file --batch`; undefined when a blob is missing or the output is not what was asked for. */
+function parseBatch(output: Uint8Array, sizes: ReadonlyMap<string, number>): Map<string, Uint8Array> | undefined {
+  const bytes = Buffer.from(output.buffer, output.byteOffset, output.byteLength);
+  const contents = new Map<string, Uint8Array>();
+  let from = 0;
+  for (const [oid, size] of sizes) {
+    const end = bytes.indexOf(10, from);
+    if (end < 0 || bytes.toString('latin1', from, end) !== `${oid} blob ${size}`) return undefined;
+    contents.set(oid, bytes.subarray(end + 1, end + 1 + size));
+    from = end + 1 + size + 1;
+  }
+  return contents;
+}
+
+/** The identity of a mirror: the address and everything that decides what the remote shows. Credentials enter as a hash only. */
+export function repositoryKey(repository: Repository): string {
+  return hashJson([
+    repository.url.trim(),
+    repository.username ?? '',
+    repository.password?.reveal() ?? '',
+    repository.bearerToken?.reveal() ?? '',
+    repository.sshPrivateKey?.reveal() ?? '',
+    repository.tlsClientCertData?.reveal() ?? '',
+    repository.tlsClientCertKey?.reveal() ?? '',
+    repository.proxy ?? '',
+    repository.insecure,
+  ]);
+}
+
+/** Lock files and half-written packs of a git that was killed. */
+async function removeLeftovers(directory: string): Promise<void> {
+  const names = await readdir(directory, { recursive: true }).catch(() => []);
+  const stale = names.filter((name) => name.endsWith('.lock') || /(?:^|\/)objects\/.*tmp_[^/]*$/.test(name));
+  await Promise.all(stale.map((name) => rm(join(directory, name), { force: true })));
+}
+
+function textOf(result: CommandResult): string {
+  return Buffer.from(result.stdout).toString('utf8');
+}

@@ -1,0 +1,239 @@
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { scrub } from '#base';
+import type { Random, Secret } from '#base';
+import type { Repository } from '#model';
+import type { CommandResult, CommandRunner } from '../command/types.ts';
+import { RepositoryError, UnsupportedSource } from '../errors.ts';
+import type { SafeUrl } from './untrusted.ts';
+
+/** Where trust comes from, as Argo CD lays it out (ARGOCD_SSH_DATA_PATH, ARGOCD_TLS_DATA_PATH). */
+export interface GitTrust {
+  /** File of known ssh hosts. */
+  readonly sshKnownHosts: string;
+  /** Directory with one CA bundle per host, named after the host. */
+  readonly tlsCertificates: string;
+}
+
+export const defaultTrust: GitTrust = {
+  sshKnownHosts: '/app/config/ssh/ssh_known_hosts',
+  tlsCertificates: '/app/config/tls',
+};
+
+export interface GitDeps {
+  readonly commands: CommandRunner;
+  readonly random: Random;
+  readonly cacheDir: string;
+  readonly trust: GitTrust;
+}
+
+export interface GitRun {
+  /** The bare repository. */
+  readonly directory: string;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly maxBytes?: number;
+  readonly stdin?: string;
+  /** Talk to this remote, which git then knows as `source`. */
+  readonly remote?: { readonly url: SafeUrl; readonly repository: Repository };
+}
+
+/**
+ * Runs git with nothing of the machine's or a user's configuration, without prompts, hooks and background work, over an allow-list of
+ * protocols. Addresses and credentials travel in the environment (GIT_CONFIG_*) or in files of mode 0600 that are gone afterwards, never
+ * in argv, where every process of the machine could read them.
+ */
+export class Git {
+  readonly #deps: GitDeps;
+
+  constructor(deps: GitDeps) {
+    this.#deps = deps;
+  }
+
+  /** The result, also of a failed run: callers word the failure. */
+  async run(args: readonly string[], run: GitRun): Promise<CommandResult> {
+    const home = join(this.#deps.cacheDir, 'home');
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    const remote = run.remote === undefined ? undefined : await this.#access(run.remote.url, run.remote.repository);
+    const config = { ...baseConfig, ...remote?.config };
+    try {
+      const result = await this.#deps.commands.runCommand(['git', `--git-dir=${run.directory}`, ...args], {
+        cwd: home,
+        env: { ...baseEnv(home), ...remote?.env, ...configEnv(config) },
+        timeoutMs: run.timeoutMs,
+        maxBytes: run.maxBytes ?? 1024 * 1024,
+        signal: run.signal,
+        ...(run.stdin === undefined ? {} : { stdin: run.stdin }),
+      });
+      return { ...result, stderr: withoutSecrets(result.stderr, remote?.secrets ?? []) };
+    } finally {
+      await Promise.all((remote?.files ?? []).map((file) => rm(file, { force: true })));
+    }
+  }
+
+  async #access(url: SafeUrl, repository: Repository): Promise<Access> {
+    const access: Access = { config: { 'remote.source.url': url.url }, env: {}, files: [], secrets: [] };
+    if (url.transport === 'http') await this.#http(access, url, repository);
+    else if (url.transport === 'ssh') await this.#ssh(access, repository);
+    return access;
+  }
+
+  async #http(access: Access, url: SafeUrl, repository: Repository): Promise<void> {
+    const { bearerToken } = repository;
+    const password = repository.password?.reveal() ?? url.password;
+    const username = nonEmpty(repository.username) ?? url.username ?? 'x-access-token';
+    // Bound to the address: a redirect to another host does not get it.
+    const header = `http.${new URL(url.url).origin}/.extraHeader`;
+    if (nonEmpty(password) !== undefined) {
+      const basic = Buffer.from(`${username}:${password ?? ''}`).toString('base64');
+      access.config[header] = `Authorization: Basic ${basic}`;
+      access.secrets.push(password ?? '', basic);
+    } else if (bearerToken !== undefined) {
+      access.config[header] = `Authorization: Bearer ${bearerToken.reveal()}`;
+      access.secrets.push(bearerToken.reveal());
+    }
+    await this.#tls(access, url, repository);
+    if (nonEmpty(repository.proxy) !== undefined) access.config['http.proxy'] = repository.proxy ?? '';
+    if (nonEmpty(repository.noProxy) !== undefined) access.env['no_proxy'] = repository.noProxy ?? '';
+  }
+
+  async #tls(access: Access, url: SafeUrl, repository: Repository): Promise<void> {
+    const { tlsClientCertData, tlsClientCertKey } = repository;
+    if (repository.insecure) access.env['GIT_SSL_NO_VERIFY'] = 'true';
+    else {
+      const bundle = join(this.#deps.trust.tlsCertificates, url.host);
+      if (await exists(bundle)) access.env['GIT_SSL_CAINFO'] = bundle;
+    }
+    if (tlsClientCertData !== undefined && tlsClientCertKey !== undefined) {
+      access.env['GIT_SSL_CERT'] = await this.#secretFile(access, tlsClientCertData);
+      access.env['GIT_SSL_KEY'] = await this.#secretFile(access, tlsClientCertKey);
+    }
+  }
+
+  async #ssh(access: Access, repository: Repository): Promise<void> {
+    if (nonEmpty(repository.proxy) !== undefined) throw new UnsupportedSource('a proxy for an ssh repository');
+    const hosts = repository.insecure ? '/dev/null' : this.#deps.trust.sshKnownHosts;
+    const options = [
+      'BatchMode=yes',
+      'ConnectTimeout=15',
+      `StrictHostKeyChecking=${repository.insecure ? 'no' : 'yes'}`,
+      `UserKnownHostsFile=${hosts}`,
+      'GlobalKnownHostsFile=/dev/null',
+      'ProxyCommand=none',
+      'PermitLocalCommand=no',
+    ];
+    const words = ['ssh', '-F', '/dev/null', ...options.flatMap((option) => ['-o', option])];
+    if (repository.sshPrivateKey !== undefined) {
+      const key = await this.#secretFile(access, repository.sshPrivateKey);
+      words.push('-o', 'IdentitiesOnly=yes', '-i', key);
+    }
+    // git hands this to a shell: every word is ours, and quoted all the same.
+    access.env['GIT_SSH_COMMAND'] = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+    access.env['GIT_SSH_VARIANT'] = 'ssh';
+  }
+
+  async #secretFile(access: Access, secret: Secret): Promise<string> {
+    const directory = join(this.#deps.cacheDir, 'keys');
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const file = join(directory, this.#deps.random.uuid());
+    access.files.push(file);
+    await writeFile(file, `${secret.reveal().trimEnd()}\n`, { mode: 0o600, flag: 'wx' });
+    return file;
+  }
+}
+
+interface Access {
+  readonly config: Record<string, string>;
+  readonly env: Record<string, string>;
+  readonly files: string[];
+  /** Texts that must not appear in any message. */
+  readonly secrets: string[];
+}
+
+const baseConfig: Readonly<Record<string, string>> = {
+  'gc.auto': '0',
+  'maintenance.auto': 'false',
+  'core.hooksPath': '/dev/null',
+  'core.askPass': '',
+  'credential.helper': '',
+  'protocol.version': '2',
+  'fetch.recurseSubmodules': 'false',
+  'http.lowSpeedLimit': '1',
+  'http.lowSpeedTime': '30',
+  'transfer.credentialsInUrl': 'die',
+};
+
+function baseEnv(home: string): Record<string, string> {
+  return {
+    HOME: home,
+    XDG_CONFIG_HOME: home,
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ALLOW_PROTOCOL: 'http:https:ssh:git:file',
+    GIT_PROTOCOL_FROM_USER: '0',
+    GIT_LFS_SKIP_SMUDGE: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+  };
+}
+
+function configEnv(config: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(config);
+  const env: Record<string, string> = { GIT_CONFIG_COUNT: String(entries.length) };
+  for (const [i, [key, value]] of entries.entries()) {
+    env[`GIT_CONFIG_KEY_${i}`] = key;
+    env[`GIT_CONFIG_VALUE_${i}`] = value;
+  }
+  return env;
+}
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret === '') continue;
+    for (const form of [secret, encodeURIComponent(secret)]) clean = clean.replaceAll(form, '***');
+  }
+  return scrub(clean);
+}
+
+/**
+ * What a failed conversation with a remote means, in Argo CD's words where it has them. `doing` begins the message: "failed to list refs".
+ * Texts are git's own, which it does not translate (LC_ALL=C); one table, tested, is the only place that reads them.
+ */
+export function remoteFailure(doing: string, url: string, stderr: string): RepositoryError {
+  const fields = { repository: scrub(url) };
+  for (const [pattern, meaning] of failures)
+    if (pattern.test(stderr)) return new RepositoryError(`${doing}: ${meaning(scrub(url))}`, { fields });
+  const lines = stderr.split('\n').map((line) => line.trim());
+  const cause = lines.find((line) => /^(?:fatal|error|ERROR|ssh):/i.test(line)) ?? lines.find((line) => line !== '');
+  return new RepositoryError(`${doing}: ${(cause ?? 'git failed without a message').replace(/^fatal: /, '')}`, {
+    fields,
+  });
+}
+
+const failures: readonly (readonly [RegExp, (url: string) => string])[] = [
+  [
+    /terminal prompts disabled|Authentication failed|could not read (?:Username|Password)|Permission denied \(|returned error: 40[13]/i,
+    (url) => `failed to authenticate to git repository "${url}": no credentials matched this URL, or they were refused`,
+  ],
+  [
+    /does not appear to be a git repository|repository '[^']*' not found|Repository not found|returned error: 404/i,
+    () => 'repository not found',
+  ],
+  [/Host key verification failed/i, (url) => `the ssh host key of "${url}" is not among the known hosts`],
+  [/detected dubious ownership/i, (url) => `"${url}" belongs to another user than this process`],
+];
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}

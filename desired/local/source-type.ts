@@ -1,0 +1,104 @@
+import { applyMergePatch, hashJson, isObject, messageOf, parseYamlDocuments } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { ApplicationSource } from '#model';
+import { DesiredError, UnsupportedSource } from '../errors.ts';
+import type { DirectoryNode, FileNode, Tree } from './tree.ts';
+
+type SourceType = 'Kustomize' | 'Helm' | 'Directory' | 'Plugin';
+const kustomizations = new Set(['kustomization.yaml', 'kustomization.yml', 'Kustomization']);
+
+/** Files beside the manifests that change the source, in the order in which they are applied. */
+export interface OverrideFile {
+  readonly name: string;
+  readonly node: FileNode;
+}
+
+/** `.argocd-source.yaml` and `.argocd-source-<app>.yaml` of an application's directory, as far as they are there. */
+export function overrideFiles(tree: Tree, directory: readonly string[], appName: string): readonly OverrideFile[] {
+  const names = ['.argocd-source.yaml', ...(/^[\w.-]+$/.test(appName) ? [`.argocd-source-${appName}.yaml`] : [])];
+  const files: OverrideFile[] = [];
+  for (const name of names) {
+    const found = tree.lookup([...directory, name]);
+    if (found.kind === 'found' && found.node.kind === 'file') files.push({ name, node: found.node });
+  }
+  return files;
+}
+
+/**
+ * Applies an override file: a merge patch over the source that may change all but where it comes from (Argo CD: mergeSourceParameters).
+ * @throws DesiredError
+ */
+export function withOverride(source: ApplicationSource, name: string, text: string): ApplicationSource {
+  let patch: Json;
+  try {
+    patch = parseYamlDocuments(text)[0] ?? null;
+  } catch (error) {
+    throw new DesiredError('DESIRED_SOURCE', `error while parsing source parameters: ${name}: ${messageOf(error)}`);
+  }
+  if (patch === null) return source;
+  if (!isObject(patch))
+    throw new DesiredError('DESIRED_SOURCE', `error while parsing source parameters: ${name}: it is not an object`);
+  const merged = applyMergePatch(source as unknown as JsonObject, patch) as unknown as ApplicationSource;
+  return { ...without(merged, origin), ...only(source, origin) } as unknown as ApplicationSource;
+}
+
+/**
+ * Refuses what only a repo-server can render: a chart repository, an OCI artifact, a Helm chart, a kustomization, a plugin. Never renders
+ * such a directory as plain files, which would look right and be wrong.
+ * @throws UnsupportedSource, DesiredError when several types are set at once
+ */
+export function refuseRemoteTypes(source: ApplicationSource): void {
+  if (source.repoURL.startsWith('oci://')) throw new UnsupportedSource('OCI artifacts (repoURL oci://)');
+  if (source.chart !== undefined && source.chart !== '')
+    throw new UnsupportedSource(`Helm chart repositories (chart ${source.chart})`);
+}
+
+export function requireDirectory(source: ApplicationSource, directory: DirectoryNode, shownPath: string): void {
+  const type = explicitType(source) ?? discoveredType(directory);
+  if (type !== 'Directory') throw new UnsupportedSource(`${shownPath} is a ${type} source`);
+}
+
+function explicitType(source: ApplicationSource): SourceType | undefined {
+  const set: SourceType[] = [];
+  if (isSet(source.kustomize)) set.push('Kustomize');
+  if (isSet(source.helm)) set.push('Helm');
+  if (isSet(source.directory)) set.push('Directory');
+  if (isSet(source.plugin)) set.push('Plugin');
+  if (set.length > 1)
+    throw new DesiredError('DESIRED_SOURCE', `multiple application sources defined: ${set.join(',')}`, {
+      retry: 'never',
+    });
+  return set[0];
+}
+
+/** An empty object counts, null does not. */
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function discoveredType(directory: DirectoryNode): SourceType {
+  let chart = false;
+  for (const [name, node] of directory.children) {
+    if (node.kind === 'directory') continue;
+    if (kustomizations.has(name)) return 'Kustomize';
+    // A suffix, not a name: MyChart.yaml makes a chart too, as in Argo CD (util/app/discovery).
+    if (name.endsWith('Chart.yaml')) chart = true;
+  }
+  return chart ? 'Helm' : 'Directory';
+}
+
+/** What a rendered directory depends on besides its files. */
+export function optionsHash(source: ApplicationSource): string {
+  return hashJson(without(source, [...origin, 'ref', 'name']) as JsonObject);
+}
+
+/** Where a source comes from: an override may not change it, and the cache knows it by the tree instead. */
+const origin: readonly string[] = ['repoURL', 'path', 'targetRevision', 'chart'];
+
+function without(source: ApplicationSource, members: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(source).filter(([name]) => !members.includes(name)));
+}
+
+function only(source: ApplicationSource, members: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(source).filter(([name]) => members.includes(name)));
+}

@@ -1,0 +1,151 @@
+import { yieldToLoop } from '#base';
+
+/** One entry of a commit. Directories know their tree's object id ("" for the root), so that equal directories are known as equal. */
+export type TreeNode = DirectoryNode | FileNode | LinkNode | { readonly kind: 'submodule' };
+export interface DirectoryNode {
+  readonly kind: 'directory';
+  readonly oid: string;
+  readonly children: Map<string, TreeNode>;
+}
+export interface FileNode {
+  readonly kind: 'file';
+  readonly oid: string;
+  readonly size: number;
+}
+export interface LinkNode {
+  readonly kind: 'link';
+  readonly oid: string;
+  readonly size: number;
+  target: string;
+}
+
+/** Where a path ends after following links; `outside` when a link leads out of the repository. */
+export type Lookup =
+  | { readonly kind: 'found'; readonly node: DirectoryNode | FileNode | { readonly kind: 'submodule' } }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'outside' };
+
+const longestLink = 4096;
+const mostHops = 40;
+
+/**
+ * The files of one commit, without a checkout: nothing of a repository ever lies on disk as files, so that no link in it can lead to
+ * anything but another entry of the same commit (T-SEC-30).
+ */
+export class Tree {
+  readonly root: DirectoryNode = { kind: 'directory', oid: '', children: new Map() };
+  readonly links: { readonly path: string; readonly node: LinkNode }[] = [];
+
+  /** Reads `git ls-tree -r -t -l -z`. */
+  static async parse(listing: Uint8Array): Promise<Tree> {
+    const tree = new Tree();
+    const bytes = Buffer.from(listing.buffer, listing.byteOffset, listing.byteLength);
+    let from = 0;
+    for (let count = 1; from < bytes.length; count += 1) {
+      const end = bytes.indexOf(0, from);
+      const stop = end < 0 ? bytes.length : end;
+      tree.#add(bytes.toString('utf8', from, stop));
+      from = stop + 1;
+      if (count % 4096 === 0) await yieldToLoop();
+    }
+    return tree;
+  }
+
+  #add(line: string): void {
+    const tab = line.indexOf('\t');
+    const [mode = '', , oid = '', size = '0'] = line.slice(0, tab).split(/ +/);
+    const path = line.slice(tab + 1);
+    const slash = path.lastIndexOf('/');
+    const parent = slash < 0 ? this.root : this.#directoryAt(path.slice(0, slash));
+    const node = nodeOf(mode, oid, Number(size));
+    if (node.kind === 'link') this.links.push({ path, node });
+    parent?.children.set(path.slice(slash + 1), node);
+  }
+
+  #directoryAt(path: string): DirectoryNode | undefined {
+    let here: TreeNode | undefined = this.root;
+    for (const segment of path.split('/')) here = here?.kind === 'directory' ? here.children.get(segment) : undefined;
+    return here?.kind === 'directory' ? here : undefined;
+  }
+
+  /** The first link whose target is absolute, too long, or leaves the repository when read segment by segment. */
+  outOfBoundsLink(): string | undefined {
+    return this.links.find(({ path, node }) => node.size > longestLink || leavesRoot(path, node.target))?.path;
+  }
+
+  /** Follows `segments` from the root (or from `base`, which they may leave by ".."), through links, as a file system would. */
+  lookup(segments: readonly string[], base: readonly string[] = []): Lookup {
+    const stack: DirectoryNode[] = [this.root];
+    const todo = [...base, ...segments].reverse();
+    let hops = 0;
+    while (todo.length > 0) {
+      const segment = todo.pop() ?? '';
+      if (segment === '' || segment === '.') continue;
+      if (segment === '..') {
+        if (stack.length === 1) return { kind: 'outside' };
+        stack.pop();
+        continue;
+      }
+      const node = stack.at(-1)?.children.get(segment);
+      if (node === undefined) return { kind: 'missing' };
+      if (node.kind === 'directory') stack.push(node);
+      else if (node.kind === 'link') {
+        hops += 1;
+        if (hops > mostHops) return { kind: 'missing' };
+        if (node.target.startsWith('/')) return { kind: 'outside' };
+        todo.push(...node.target.split('/').reverse());
+      } else return todo.length === 0 ? { kind: 'found', node } : { kind: 'missing' };
+    }
+    return { kind: 'found', node: stack.at(-1) ?? this.root };
+  }
+}
+
+function nodeOf(mode: string, oid: string, size: number): TreeNode {
+  switch (mode) {
+    case '040000':
+      return { kind: 'directory', oid, children: new Map() };
+    case '120000':
+      return { kind: 'link', oid, size, target: '' };
+    case '160000':
+      return { kind: 'submodule' };
+    default:
+      return { kind: 'file', oid, size };
+  }
+}
+
+function leavesRoot(path: string, target: string): boolean {
+  if (target.startsWith('/')) return true;
+  let depth = path.split('/').length - 1;
+  for (const segment of target.split('/')) {
+    if (segment === '..') depth -= 1;
+    else if (segment !== '' && segment !== '.') depth += 1;
+    if (depth < 0) return true;
+  }
+  return false;
+}
+
+/** Names in the order of Go's os.ReadDir: by their bytes. */
+export function inByteOrder(names: Iterable<string>): string[] {
+  // For text without surrogates, the order of code units is that of UTF-8 bytes.
+  const list = [...names];
+  if (list.some((name) => /[\ud800-\udfff]/.test(name)))
+    return list.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return list.sort();
+}
+
+export interface WalkedEntry {
+  /** Relative to where the walk began. */
+  readonly path: string;
+  readonly name: string;
+  readonly node: Exclude<TreeNode, DirectoryNode>;
+}
+
+/** The entries under a directory in lexical order, directories in their place; links are entries, never descended. */
+export function* walk(directory: DirectoryNode, recurse: boolean, prefix = ''): Generator<WalkedEntry> {
+  for (const name of inByteOrder(directory.children.keys())) {
+    const node = directory.children.get(name);
+    if (node === undefined) continue;
+    if (node.kind !== 'directory') yield { path: prefix + name, name, node };
+    else if (recurse) yield* walk(node, recurse, `${prefix}${name}/`);
+  }
+}
