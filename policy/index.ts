@@ -1,9 +1,31 @@
 /**
  * policy: may this application put this kind there, from this source, now? AppProject rules and sync windows. Pure.
  *
- * Doors (project = effective AppProject):
+ * Doors (project = effective AppProject, from effectiveProject):
  *   isSourcePermitted(project, url) · isDestinationPermitted(project, destination, scopedClusters) ·
- *   isResourcePermitted(project, gk & name, namespaced) · isAppNamespacePermitted(app, project, controllerNamespace) ·
- *   canSync(windows, facts, now)
+ *   isGroupKindPermitted(project, gk & name, namespaced) · isResourcePermitted(project, gk, name, namespace, cluster, scopedClusters) ·
+ *   isAppNamespacePermitted(appNamespace, project, controllerNamespace) · matchesNamespacePattern(pattern, namespace) ·
+ *   isOrphanIgnored(project, ref) · canSync(windows, facts, trigger, now) · validateSpec(app, project, cluster, scopedClusters) ·
+ *   effectiveProject(project, sources) · impersonationTarget(project, server, destinationNamespace, appNamespace)
+ *
+ * Three matchers are in play, and they are Argo CD's: gobwas globs (with separator `/` for repositories, without for the rest), Go's
+ * filepath.Match for kinds, regular expressions between slashes for namespaces. Nothing here trusts an AppProject: a bad pattern matches
+ * nothing, a bad schedule is an error value.
  */
-export {};
+export { effectiveProject, impersonationTarget } from './effective.ts';
+export type { ImpersonationTarget, ProjectSources } from './effective.ts';
+export {
+  appNamespaceDenied,
+  isAppNamespacePermitted,
+  isDestinationPermitted,
+  isGroupKindPermitted,
+  isOrphanIgnored,
+  isResourcePermitted,
+  isSourcePermitted,
+  matchesNamespacePattern,
+} from './project.ts';
+export type { PermittedDestination } from './project.ts';
+export { validateSpec } from './spec.ts';
+export type { ResolvedCluster } from './spec.ts';
+export { canSync } from './windows.ts';
+export type { SyncTrigger, SyncVerdict, WindowFacts } from './windows.ts';
