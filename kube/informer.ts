@@ -73,7 +73,7 @@ class StoreInformer implements Informer {
     const old = this.#objects.get(key);
     if (this.#tombstones.has(object.metadata.uid ?? '')) return;
     if (old !== undefined && sameUid(old, object)) {
-      if (isOlder(object, old)) return;
+      if (isOlder(object, old) || object.metadata.resourceVersion === old.metadata.resourceVersion) return;
       if (!this.#announced.has(key)) this.#announced.set(key, old);
       this.#objects.set(key, object);
       return;

@@ -1,0 +1,470 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { DeadlineExceeded, parseJson, Secret, Shutdown, stringifyJson } from '#base';
+import type { Json } from '#base';
+import type { KubeObject } from '#model';
+import { eventually, FakeClock } from '#support';
+import { apiResource, isConflict, isNotFound, KubeApiError, KubeConnectionError } from './index.ts';
+import type { KubeClient, RequestRecord } from './index.ts';
+import { clientFor, configMaps, deployments, noSignal, object, ScriptedServer } from './testing/index.ts';
+import type { Turn } from './testing/index.ts';
+
+const open: { close(): Promise<void> }[] = [];
+
+async function serve(play: (turn: Turn) => void): Promise<ScriptedServer> {
+  const server = await ScriptedServer.start(play);
+  open.push(server);
+  return server;
+}
+
+function connect(server: { url: string }, setup: Parameters<typeof clientFor>[1] = {}): KubeClient {
+  const client = clientFor(server, setup);
+  open.push(client);
+  return client;
+}
+
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await thing.close();
+});
+
+/** Everything that a typed client loses: unknown fields, order, big integers, odd names. */
+const odd = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","zFuture":{"b":[1,null,{}],"a":9223372036854775807},"resourceVersion":"7"},"futureTop":{"nested":[{"deep":-9007199254740993}],"empty":""},"data":{"Key":"ü\\u2028€"},"x.y/z":[[],{}]}`;
+const oddObject = parseJson(odd) as KubeObject;
+const sent = stringifyJson(oddObject as unknown as Json);
+const at = { namespace: 'default', name: 'a' };
+
+describe('bodies', () => {
+  const verbs: Record<string, (client: KubeClient) => Promise<KubeObject>> = {
+    create: (client) => client.create(configMaps, oddObject, { signal: noSignal }),
+    replace: (client) => client.replace(configMaps, oddObject, { signal: noSignal }),
+    'merge patch': (client) =>
+      client.patch(configMaps, at, { type: 'merge', body: oddObject as unknown as Json }, { signal: noSignal }),
+    'json patch': (client) =>
+      client.patch(configMaps, at, { type: 'json', body: [oddObject as unknown as Json] }, { signal: noSignal }),
+    'strategic patch': (client) =>
+      client.patch(configMaps, at, { type: 'strategic', body: oddObject as unknown as Json }, { signal: noSignal }),
+    apply: (client) =>
+      client.patch(
+        configMaps,
+        at,
+        { type: 'apply', body: oddObject },
+        { signal: noSignal, fieldManager: 'm', force: true },
+      ),
+  };
+  const types: Record<string, string> = {
+    'merge patch': 'application/merge-patch+json',
+    'json patch': 'application/json-patch+json',
+    'strategic patch': 'application/strategic-merge-patch+json',
+    apply: 'application/apply-patch+yaml',
+  };
+  it.each(Object.keys(verbs))(
+    'T-JS-2 T-NUM-1: %s sends and returns every byte of what it does not know',
+    async (verb) => {
+      const server = await serve((turn) => turn.reply(200, odd));
+      const answer = await verbs[verb]!(connect(server));
+      const turn = server.turns[0]!;
+      expect(turn.body).toBe(verb === 'json patch' ? `[${sent}]` : sent);
+      expect(turn.body).toContain('"a":9223372036854775807');
+      expect(turn.body).toContain('-9007199254740993');
+      expect(turn.headers['content-type']).toBe(types[verb] ?? 'application/json');
+      expect(stringifyJson(answer as unknown as Json)).toBe(sent);
+    },
+  );
+
+  it('asks the server for dry run, validation, field manager and force by their names', async () => {
+    const server = await serve((turn) => turn.reply(200, odd));
+    const options = {
+      signal: noSignal,
+      dryRun: true,
+      fieldManager: 'argocd-controller',
+      fieldValidation: 'Strict',
+    } as const;
+    const client = connect(server);
+    await client.create(configMaps, oddObject, options);
+    await client.patch(
+      configMaps,
+      at,
+      { type: 'apply', body: oddObject },
+      { ...options, force: true, subresource: 'status' },
+    );
+    const [create, apply] = server.turns;
+    expect(create?.query.toString()).toBe('fieldManager=argocd-controller&dryRun=All&fieldValidation=Strict');
+    expect(apply?.path).toBe('/api/v1/namespaces/default/configmaps/a/status');
+    expect(apply?.query.get('force')).toBe('true');
+    await expect(
+      client.patch(configMaps, at, { type: 'apply', body: oddObject }, { signal: noSignal }),
+    ).rejects.toThrow('cannot apply ConfigMap "a" without a field manager');
+  });
+
+  it('deletes with preconditions, propagation and grace', async () => {
+    const server = await serve((turn) => turn.status(409, 'Conflict', 'Precondition failed: UID'));
+    const deletion = connect(server).delete(deployments, at, {
+      signal: noSignal,
+      propagationPolicy: 'Foreground',
+      preconditions: { uid: 'u', resourceVersion: '9' },
+      gracePeriodSeconds: 0,
+      dryRun: true,
+    });
+    expect(isConflict(await deletion.catch((error: unknown) => error))).toBe(true);
+    expect(server.turns[0]?.method).toBe('DELETE');
+    expect(parseJson(server.turns[0]?.body ?? '')).toEqual({
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      propagationPolicy: 'Foreground',
+      preconditions: { uid: 'u', resourceVersion: '9' },
+      gracePeriodSeconds: 0,
+      dryRun: ['All'],
+    });
+  });
+});
+
+describe('paths', () => {
+  it('T-JS-3: keeps capitals and colons, encodes the rest, honours a base path', async () => {
+    const server = await serve((turn) => turn.reply(200, odd));
+    const roles = apiResource('rbac.authorization.k8s.io', 'v1', 'ClusterRole', 'clusterroles', false);
+    const client = connect({ url: `${server.url}/k8s/clusters/c-1` });
+    await client.get(roles, { namespace: '', name: 'System:MyRole' }, { signal: noSignal });
+    await client.get(roles, { namespace: '', name: 'a/b%c d' }, { signal: noSignal });
+    expect(server.turns.map((turn) => turn.path)).toEqual([
+      '/k8s/clusters/c-1/apis/rbac.authorization.k8s.io/v1/clusterroles/System:MyRole',
+      '/k8s/clusters/c-1/apis/rbac.authorization.k8s.io/v1/clusterroles/a%2Fb%25c%20d',
+    ]);
+  });
+
+  it('refuses what no server could understand, before sending it', async () => {
+    const server = await serve((turn) => turn.reply(200, odd));
+    const client = connect(server);
+    await expect(client.get(configMaps, { namespace: '', name: 'a' }, { signal: noSignal })).rejects.toThrow(
+      'ConfigMap "a" needs a namespace',
+    );
+    await expect(client.get(configMaps, { namespace: 'n', name: '..' }, { signal: noSignal })).rejects.toThrow('".."');
+    expect(server.turns).toHaveLength(0);
+  });
+});
+
+describe('connections', () => {
+  it('T-JS-1: hundreds of requests share a few connections', async () => {
+    const server = await serve((turn) => turn.reply(200, odd));
+    const client = connect(server, { limits: { connections: 4, qps: 0 } });
+    const get = (): Promise<KubeObject> => client.get(configMaps, at, { signal: noSignal });
+    await Promise.all(Array.from({ length: 300 }, get));
+    for (let i = 0; i < 100; i += 1) await get();
+    expect(server.turns).toHaveLength(400);
+    expect(server.connections).toBeLessThanOrEqual(4);
+  });
+
+  it('close ends them all, running watches too, and is idempotent', async () => {
+    const server = await serve((turn) => (turn.query.has('watch') ? turn.begin() : turn.reply(200, odd)));
+    const client = connect(server);
+    await client.get(configMaps, at, { signal: noSignal });
+    let opened = false;
+    const watch = client.watch(configMaps, { signal: noSignal, resourceVersion: '1', onOpen: () => (opened = true) });
+    const next = watch[Symbol.asyncIterator]().next();
+    next.catch(() => undefined);
+    await eventually(() => expect(opened).toBe(true));
+    await client.close();
+    await client.close();
+    await expect(next).rejects.toBeInstanceOf(KubeConnectionError);
+    await eventually(() => expect(server.open).toBe(0));
+    await expect(client.get(configMaps, at, { signal: noSignal })).rejects.toThrow('this client is closed');
+  });
+});
+
+describe('errors', () => {
+  it("are the server's own words, with code and reason", async () => {
+    const server = await serve((turn) => turn.status(404, 'NotFound', 'configmaps "a" not found'));
+    const error = await connect(server)
+      .get(configMaps, at, { signal: noSignal })
+      .catch((e: unknown) => e);
+    expect(isNotFound(error)).toBe(true);
+    expect(error).toMatchObject({ message: 'configmaps "a" not found', reason: 'NotFound', code: 'KUBE_NOT_FOUND' });
+  });
+
+  it('of proxies are cut short and scrubbed', async () => {
+    const page = `<html>\n  moved to https://user:hunter2@proxy.example/x ${'y'.repeat(500)}</html>`;
+    const server = await serve((turn) => turn.reply(403, page));
+    const error = (await connect(server)
+      .get(configMaps, at, { signal: noSignal })
+      .catch((e: unknown) => e)) as KubeApiError;
+    expect(error.status).toBe(403);
+    expect(error.reason).toBe('Forbidden');
+    expect(error.message).toMatch(/^the server answered 403: <html> moved to /);
+    expect(error.message).not.toContain('hunter2');
+    expect(error.message.length).toBeLessThan(240);
+  });
+
+  it('a success that is not JSON is an error too', async () => {
+    const server = await serve((turn) => turn.reply(200, '<html>login</html>'));
+    const clock = new FakeClock();
+    const answer = connect(server, { clock, limits: { attempts: 1 } }).get(configMaps, at, { signal: noSignal });
+    await expect(answer).rejects.toMatchObject({ code: 'KUBE_PROTOCOL' });
+  });
+
+  it('name the server that cannot be reached, and why', async () => {
+    const server = await serve((turn) => turn.reply(200, odd));
+    const { url } = server;
+    await server.close();
+    const get = connect({ url }, { limits: { attempts: 1 } }).get(configMaps, at, { signal: noSignal });
+    await expect(get).rejects.toThrow(`cannot reach ${url}: connection refused`);
+  });
+
+  it('a SOCKS proxy is refused in words', async () => {
+    const client = connect({ url: 'https://127.0.0.1:1' }, { connection: { proxyUrl: 'socks5://u:pw@proxy:1080' } });
+    await expect(client.version({ signal: noSignal })).rejects.toThrow(
+      'cannot reach https://127.0.0.1:1: its proxy socks5://***@proxy:1080 is not supported: only http:// and https:// proxies are',
+    );
+  });
+});
+
+describe('retries', () => {
+  interface Case {
+    readonly name: string;
+    readonly fail: (turn: Turn) => void;
+    readonly read: number;
+    readonly write: number;
+  }
+  const cases: readonly Case[] = [
+    { name: '500', fail: (turn) => turn.status(500, 'InternalError', 'boom'), read: 2, write: 1 },
+    { name: '503', fail: (turn) => turn.status(503, 'ServiceUnavailable', 'wait'), read: 2, write: 1 },
+    {
+      name: '503 with Retry-After',
+      fail: (turn) => turn.status(503, 'ServiceUnavailable', 'wait', { 'retry-after': '2' }),
+      read: 2,
+      write: 2,
+    },
+    {
+      name: '429 with Retry-After',
+      fail: (turn) => turn.status(429, 'TooManyRequests', 'slow down', { 'retry-after': '2' }),
+      read: 2,
+      write: 2,
+    },
+    { name: 'reset', fail: (turn) => turn.reset(), read: 2, write: 1 },
+    {
+      name: 'an answer that breaks off',
+      fail: (turn) => {
+        turn.begin();
+        turn.write(odd.slice(0, 40));
+        setImmediate(() => turn.reset());
+      },
+      read: 2,
+      write: 1,
+    },
+    { name: '409', fail: (turn) => turn.status(409, 'Conflict', 'changed'), read: 1, write: 1 },
+    { name: '422', fail: (turn) => turn.status(422, 'Invalid', 'no'), read: 1, write: 1 },
+  ];
+  it.each(cases)('$name: a read is sent $read times, a write $write times', async ({ fail, read, write }) => {
+    const clock = new FakeClock();
+    let failed = new Set<string>();
+    const server = await serve((turn) => {
+      if (failed.has(turn.method)) turn.reply(200, odd);
+      else {
+        failed = failed.add(turn.method);
+        fail(turn);
+      }
+    });
+    const client = connect(server, { clock });
+    const settle = async (call: Promise<unknown>): Promise<string> => {
+      const result = call.then(
+        () => 'ok',
+        () => 'failed',
+      );
+      let done: string | undefined;
+      void result.then((value) => (done = value));
+      await eventually(async () => {
+        await clock.advance(1_000);
+        expect(done).toBeDefined();
+      });
+      return result;
+    };
+    expect(await settle(client.get(configMaps, at, { signal: noSignal }))).toBe(read > 1 ? 'ok' : 'failed');
+    expect(await settle(client.replace(configMaps, oddObject, { signal: noSignal }))).toBe(write > 1 ? 'ok' : 'failed');
+    expect(server.turns.filter((turn) => turn.method === 'GET')).toHaveLength(read);
+    expect(server.turns.filter((turn) => turn.method === 'PUT')).toHaveLength(write);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('waits as long as Retry-After says, no shorter', async () => {
+    const clock = new FakeClock();
+    const server = await serve((turn) =>
+      server.turns.length === 1
+        ? turn.status(429, 'TooManyRequests', 'slow down', { 'retry-after': '7' })
+        : turn.reply(200, odd),
+    );
+    const get = connect(server, { clock }).get(configMaps, at, { signal: noSignal });
+    await eventually(() => expect(clock.pending).toBe(2));
+    await clock.advance(6_900);
+    expect(server.turns).toHaveLength(1);
+    await clock.advance(1_000);
+    await get;
+    expect(server.turns).toHaveLength(2);
+  });
+
+  it('a Retry-After beyond the deadline is an error at once', async () => {
+    const server = await serve((turn) => turn.status(429, 'TooManyRequests', 'slow down', { 'retry-after': '60' }));
+    const get = connect(server, { clock: new FakeClock() }).get(configMaps, at, { signal: noSignal });
+    await expect(get).rejects.toMatchObject({ code: 'KUBE_TOO_MANY_REQUESTS', retry: { afterMs: 60_000 } });
+  });
+
+  it('a write to a server that is not there is sent when it comes', async () => {
+    const clock = new FakeClock();
+    const gone = await serve((turn) => turn.reply(200, odd));
+    const { url } = gone;
+    await gone.close();
+    const records: RequestRecord[] = [];
+    const client = connect({ url }, { clock, onRequest: (record) => records.push(record) });
+    const create = client.create(configMaps, oddObject, { signal: noSignal });
+    create.catch(() => undefined);
+    await eventually(async () => {
+      await clock.advance(1_000);
+      expect(records).toHaveLength(5);
+    });
+    await expect(create).rejects.toBeInstanceOf(KubeConnectionError);
+    expect(records[0]).toMatchObject({ verb: 'create', kind: 'ConfigMap', code: 0 });
+  });
+});
+
+describe('time', () => {
+  it('a server that never answers ends with the deadline', async () => {
+    const clock = new FakeClock();
+    const server = await serve(() => undefined);
+    const get = connect(server, { clock }).get(configMaps, at, { signal: noSignal });
+    get.catch(() => undefined);
+    await eventually(() => expect(server.turns).toHaveLength(1));
+    await clock.advance(30_000);
+    await expect(get).rejects.toBeInstanceOf(DeadlineExceeded);
+    await expect(get).rejects.toThrow('GET http://127.0.0.1');
+    expect(clock.pending).toBe(0);
+    await eventually(() => expect(server.open).toBe(0));
+  });
+
+  it('an aborted call rejects with the reason and frees its connection', async () => {
+    const server = await serve(() => undefined);
+    const stop = new AbortController();
+    const get = connect(server).get(configMaps, at, { signal: stop.signal });
+    get.catch(() => undefined);
+    await eventually(() => expect(server.turns).toHaveLength(1));
+    stop.abort(new Shutdown());
+    await expect(get).rejects.toBeInstanceOf(Shutdown);
+    await eventually(() => expect(server.open).toBe(0));
+  });
+
+  it('the throttle lets the burst through, then so many a second', async () => {
+    const clock = new FakeClock();
+    const server = await serve((turn) => turn.reply(200, odd));
+    const client = connect(server, { clock, limits: { qps: 10, burst: 5, connections: 50 } });
+    const calls = Array.from({ length: 25 }, () => client.get(configMaps, at, { signal: noSignal }));
+    await eventually(() => expect(server.turns).toHaveLength(5));
+    await clock.advance(1_000);
+    await eventually(() => expect(server.turns).toHaveLength(15));
+    await clock.advance(1_000);
+    await Promise.all(calls);
+    expect(server.turns).toHaveLength(25);
+  });
+});
+
+describe('list', () => {
+  const page = (items: Json[], more = ''): Json => ({
+    kind: 'ConfigMapList',
+    apiVersion: 'v1',
+    metadata: { resourceVersion: '99', ...(more === '' ? {} : { continue: more, remainingItemCount: 1 }) },
+    items,
+  });
+
+  it('fills in what items leave out, and says when more follows', async () => {
+    const server = await serve((turn) =>
+      turn.reply(200, page([{ metadata: { name: 'a' }, big: 9007199254740993n }], 'tok+/=')),
+    );
+    const answer = await connect(server).list(configMaps, { signal: noSignal, limit: 1, labelSelector: 'a in (b,c)' });
+    expect(answer).toEqual({
+      items: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, big: 9007199254740993n }],
+      resourceVersion: '99',
+      continue: 'tok+/=',
+    });
+    await connect(server).list(configMaps, { signal: noSignal, namespace: 'n', continue: 'tok+/=' });
+    expect(server.turns[0]?.path).toBe('/api/v1/configmaps');
+    expect(server.turns[0]?.query.get('labelSelector')).toBe('a in (b,c)');
+    expect(server.turns[1]?.path).toBe('/api/v1/namespaces/n/configmaps');
+    expect(server.turns[1]?.query.get('continue')).toBe('tok+/=');
+  });
+
+  it('arrives whole however it is cut, and the loop turns meanwhile', async () => {
+    const items = Array.from({ length: 2_000 }, (_, i) => ({
+      metadata: { name: `cm-${i}`, annotations: { text: `"{[\\ü€${'x'.repeat(700)}` } },
+    }));
+    const bytes = Buffer.from(stringifyJson(page(items)));
+    const server = await serve((turn) => {
+      turn.begin();
+      for (let from = 0, step = 1; from < bytes.length; from += step, step = (step * 7 + 13) % 50_000)
+        turn.write(bytes.subarray(from, from + step));
+      turn.end();
+    });
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    const answer = await connect(server).list(configMaps, { signal: noSignal });
+    counting = false;
+    expect(answer.items.map((item) => item.metadata.name)).toEqual(items.map((item) => item.metadata.name));
+    expect(answer.items[7]?.metadata.annotations).toEqual(items[7]?.metadata.annotations);
+    expect(turns).toBeGreaterThan(4);
+  });
+
+  it.each([
+    ['not JSON', '{"metadata":{"resourceVersion":"1"},"items":[{"metadata":}]}'],
+    ['cut off', '{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{}}'],
+    ['no list', '{"kind":"ConfigMap","metadata":{"name":"x"}}'],
+    ['items that are no objects', '{"metadata":{"resourceVersion":"1"},"items":[1,"a"]}'],
+  ])('%s: an error, never a shorter list', async (_name, body) => {
+    const server = await serve((turn) => turn.reply(200, body));
+    const list = connect(server, { limits: { attempts: 1 } }).list(configMaps, { signal: noSignal });
+    await expect(list).rejects.toMatchObject({ code: 'KUBE_PROTOCOL' });
+  });
+});
+
+describe('identity', () => {
+  it('impersonates beside the plain client, over the same connections', async () => {
+    const server = await serve((turn) => turn.reply(200, odd));
+    const client = connect(server, { connection: { credentials: { bearerToken: new Secret('t0ken') } } });
+    const other = client.impersonate('system:serviceaccount:ns:sa');
+    await other.get(configMaps, at, { signal: noSignal });
+    await client.get(configMaps, at, { signal: noSignal });
+    await other.close();
+    await client.get(configMaps, at, { signal: noSignal });
+    expect(server.turns.map((turn) => turn.headers['impersonate-user'])).toEqual([
+      'system:serviceaccount:ns:sa',
+      undefined,
+      undefined,
+    ]);
+    expect(new Set(server.turns.map((turn) => turn.headers['authorization']))).toEqual(new Set(['Bearer t0ken']));
+    expect(server.turns[0]?.headers['user-agent']).toBe('driftless/test');
+    expect(server.connections).toBeLessThanOrEqual(2);
+  });
+
+  it('takes new credentials in place: the next call uses them, a running watch goes on', async () => {
+    const server = await serve((turn) => (turn.query.has('watch') ? turn.begin() : turn.reply(200, odd)));
+    const credentials = { username: 'u', password: new Secret('old') };
+    const client = connect(server, { connection: { credentials } });
+    const events = client.watch(configMaps, { signal: noSignal, resourceVersion: '1' })[Symbol.asyncIterator]();
+    const first = events.next();
+    await eventually(() => expect(server.turns).toHaveLength(1));
+    client.updateCredentials({
+      server: server.url,
+      insecure: false,
+      credentials: { username: 'u', password: new Secret('new') },
+    });
+    await client.get(configMaps, at, { signal: noSignal });
+    server.turns[0]?.event('ADDED', object('late', '5') as unknown as Json);
+    expect((await first).value).toMatchObject({ type: 'ADDED' });
+    await events.return?.(undefined);
+    const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+    expect(server.turns.map((turn) => turn.headers['authorization'])).toEqual([basic('u:old'), basic('u:new')]);
+  });
+
+  it('reads the version', async () => {
+    const server = await serve((turn) => turn.reply(200, { gitVersion: 'v1.34.1', major: '1' }));
+    expect(await connect(server).version({ signal: noSignal })).toBe('v1.34.1');
+    expect(server.turns[0]?.path).toBe('/version');
+  });
+});

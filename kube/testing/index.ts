@@ -1,0 +1,6 @@
+/** What kube's own tests share. Imported by tests only. */
+export { ScriptedServer, Turn } from './scripted-server.ts';
+export type { ScriptedServerOptions } from './scripted-server.ts';
+export { selfSigned } from './self-signed.ts';
+export type { TlsIdentity } from './self-signed.ts';
+export { clientFor, collect, configMaps, deployments, noSignal, object } from './fixtures.ts';
