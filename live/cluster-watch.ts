@@ -70,6 +70,8 @@ export class ClusterWatch {
   #surface: ApiSurface | undefined;
   #serverVersion: string | undefined;
   #failure: string | undefined;
+  /** Watches were started for everything that the first discovery found. */
+  #applied = false;
   readonly #running = new Map<string, Running>();
   readonly #ended = new Set<Promise<void>>();
   #signal: AbortSignal | undefined;
@@ -97,6 +99,11 @@ export class ClusterWatch {
 
   watches(): readonly KindWatch[] {
     return [...this.#running.values()].map(({ watch }) => watch);
+  }
+
+  /** Discovery has worked, and every kind has been listed or has failed once. */
+  settled(): boolean {
+    return this.#applied && this.watches().every((watch) => watch.settled());
   }
 
   /** Runs until `signal` aborts and every watch has ended. */
@@ -168,6 +175,7 @@ export class ClusterWatch {
       this.#dropRows(watch, plan);
     }
     for (const [key, planned] of plan) if (!this.#running.has(key)) this.#start(key, planned);
+    this.#applied = true;
     this.#deps.onState();
   }
 

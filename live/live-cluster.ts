@@ -172,7 +172,7 @@ export class WatchedCluster implements LiveCluster {
       const sameKind = kind === object.kind && `${group === '' ? '' : `${group}/`}${version}` === object.apiVersion;
       return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
     });
-    if (watched) this.#picture.put(this.#picture.read(object));
+    if (watched) this.#picture.observe(object);
   }
 
   #state(): ClusterInfo['state'] {
@@ -181,17 +181,11 @@ export class WatchedCluster implements LiveCluster {
   }
 
   #onState(): void {
-    if (!this.#complete && this.#watch.surface() !== undefined) {
-      const watches = this.#watch.watches();
-      this.#complete = watches.every((watch) => watch.settled());
-      if (this.#complete) {
-        this.#picture.speak();
-        this.#deps.logger.info('Cluster picture is complete', {
-          server: this.server,
-          kinds: watches.length,
-          objects: this.#store.size,
-        });
-      }
+    if (!this.#complete && this.#watch.settled()) {
+      this.#complete = true;
+      this.#picture.speak();
+      const kinds = this.#watch.watches().length;
+      this.#deps.logger.info('Cluster picture is complete', { kinds, objects: this.#store.size });
     }
     if (this.#state() !== 'connecting') this.#wakeWaiters();
   }

@@ -1,6 +1,6 @@
 import { at, deepEqual } from '#base';
 import type { Json } from '#base';
-import { fingerprint } from '#diff';
+import { DiffRulesError, fingerprint } from '#diff';
 import { healthOf } from '#health';
 import { annotationOf, annotations, groupOf, resourceKey, trackedApp, versionOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
@@ -41,7 +41,7 @@ export function ingestWith(settings: Settings, isNamespaced: (gk: GroupKind) => 
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
     const app = ownerRefs.length === 0 ? claimed : undefined;
-    const hash = needsFingerprint(object, claimed, settings) ? { fingerprint: fingerprint(object, settings) } : {};
+    const hash = needsFingerprint(object, claimed, settings) ? hashOf(object, settings) : {};
     return {
       key: resourceKey(group, object.kind, namespace, name),
       group,
@@ -82,6 +82,16 @@ function needsFingerprint(object: KubeObject, app: string | undefined, settings:
   if (app !== undefined || (object.kind === 'Application' && groupOf(object.apiVersion) === 'argoproj.io')) return true;
   const asked = annotationOf(object, annotations.ignoreResourceUpdates) ?? '';
   return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(asked);
+}
+
+/** An ignore rule that cannot be understood hides nothing: every update then counts as a change. */
+function hashOf(object: KubeObject, settings: Settings): { readonly fingerprint?: string } {
+  try {
+    return { fingerprint: fingerprint(object, settings) };
+  } catch (error) {
+    if (error instanceof DiffRulesError) return {};
+    throw error;
+  }
 }
 
 /** A million healthy objects share one value. */

@@ -14,6 +14,8 @@ export class Picture {
   readonly store: NodeStore;
   readonly #changes: ChangeBatch;
   #ingest: Ingest;
+  /** UIDs of the latest deletions, oldest first. */
+  readonly #deleted = new Set<string>();
   #silent = true;
   #lists = 0;
 
@@ -70,9 +72,15 @@ export class Picture {
     if (concerned !== undefined) this.#told(node, concerned);
   }
 
+  /** An object that a write of ours returned. The watch may have told us of its deletion already: then it stays deleted. */
+  observe(object: KubeObject): void {
+    if (!this.#deleted.has(object.metadata.uid ?? '')) this.put(this.read(object));
+  }
+
   /** An object is gone. */
   delete(object: KubeObject): void {
     const gone = this.#ingest(object);
+    this.#remember(gone.uid);
     const before = this.store.get(gone.key);
     if (before === undefined) return;
     // The name may belong to a newer object already (our own write told us first).
@@ -95,6 +103,13 @@ export class Picture {
       if (node.app !== undefined) this.#told(node, this.#concerned(node));
   }
 
+  #remember(uid: string): void {
+    if (uid === '') return;
+    this.#deleted.add(uid);
+    const [oldest] = this.#deleted;
+    if (this.#deleted.size > rememberedDeletions && oldest !== undefined) this.#deleted.delete(oldest);
+  }
+
   #concerned(node: StoredNode | undefined): ReadonlyMap<string, { readonly managed: boolean }> {
     return this.#silent ? new Map() : this.#changes.concerned(node);
   }
@@ -103,3 +118,5 @@ export class Picture {
     if (!this.#silent) this.#changes.changed(node, concerned);
   }
 }
+
+const rememberedDeletions = 1000;

@@ -1,17 +1,9 @@
 import { abortable, Secret } from '#base';
 import type { Clock, Random } from '#base';
-import { createInformer } from '#kube';
+import { apiResource, createInformer } from '#kube';
 import type { Informer, KubeClient } from '#kube';
 import { defaultSettings, labelOf, labels } from '#model';
-import type {
-  ApiResource,
-  ApplicationDestination,
-  Cluster,
-  ClusterConnection,
-  KubeObject,
-  Repository,
-  Settings,
-} from '#model';
+import type { ApplicationDestination, Cluster, ClusterConnection, KubeObject, Repository, Settings } from '#model';
 import type { Logger } from '#telemetry';
 import { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
 import type { ParsedCluster } from './clusters.ts';
@@ -195,10 +187,8 @@ function sameValue(a: unknown, b: unknown): boolean {
   return left.length === right.size && left.every(([key, value]) => right.has(key) && sameValue(value, right.get(key)));
 }
 
-const core = { group: '', version: 'v1', namespaced: true, subresources: [], shortNames: [] };
-const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
-const configMaps: ApiResource = { ...core, kind: 'ConfigMap', resource: 'configmaps', verbs };
-const secretResource: ApiResource = { ...core, kind: 'Secret', resource: 'secrets', verbs };
+const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
+const secretResource = apiResource('', 'v1', 'Secret', 'secrets', true);
 
 function watchSettings(deps: SettingsStoreDeps): { readonly configMap: Informer; readonly secrets: Informer } {
   const { client, namespace, clock, random, logger } = deps;

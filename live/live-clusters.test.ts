@@ -1,0 +1,853 @@
+import { describe, expect, it } from '@jest/globals';
+import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
+import { KubeApiError, KubeConnectionError } from '#kube';
+import type { ApiSurface, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
+import { annotations, defaultSettings, groupOf, keyOf, resourceKey } from '#model';
+import type { ApiResource, Cluster, ClusterConnection, KubeObject, Settings } from '#model';
+import { FakeClock } from '#support';
+import { PromMetrics, silentLogger } from '#telemetry';
+import type { LiveTuning } from './cluster-watch.ts';
+import { ClusterIgnored, ClusterUnavailable } from './errors.ts';
+import { createLiveClusters } from './live-clusters.ts';
+import type { LiveChange, LiveCluster, LiveClusters } from './types.ts';
+
+type Fault = number | 'hang' | 'refuse';
+
+/** A server in memory, in virtual time: watches deliver at once, faults on demand by `list pods`, `watch *`, `discover` ... */
+class FakeServer {
+  readonly kinds: ApiResource[] = [];
+  readonly failedGroups = new Map<string, string>();
+  readonly faults = new Map<string, Fault>();
+  readonly requests: string[] = [];
+  readonly credentials: string[] = [];
+  readonly silent = new Set<string>();
+  readonly clock = new FakeClock();
+  closed = 0;
+  #version = 100;
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #watchers = new Set<{
+    resource: ApiResource;
+    namespace?: string | undefined;
+    push: (event: WatchEvent) => void;
+    cut: (error?: Error) => void;
+  }>();
+
+  serve(group: string, version: string, kind: string, namespaced = true): void {
+    const resource = `${kind.toLowerCase()}s`;
+    const verbs = ['get', 'list', 'watch', 'create'];
+    this.kinds.push({ group, version, kind, resource, namespaced, verbs, subresources: [], shortNames: [] });
+  }
+
+  put(object: Partial<KubeObject> & Pick<KubeObject, 'kind' | 'metadata'>): KubeObject {
+    this.#version += 1;
+    const full = { apiVersion: 'v1', ...object } as KubeObject;
+    const key = keyOf(full);
+    const existing = this.#objects.get(key);
+    const uid = full.metadata.uid ?? existing?.metadata.uid ?? `uid-${full.metadata.name ?? ''}`;
+    const stored = { ...full, metadata: { ...full.metadata, uid, resourceVersion: String(this.#version) } };
+    this.#objects.set(key, stored);
+    this.#tell(existing === undefined ? 'ADDED' : 'MODIFIED', stored);
+    return stored;
+  }
+
+  remove(kind: string, name: string, namespace = 'ns', group = ''): void {
+    const key = resourceKey(group, kind, namespace, name);
+    const existing = this.#objects.get(key);
+    if (existing === undefined) throw new Error(`no ${key}`);
+    this.#version += 1;
+    this.#objects.delete(key);
+    this.#tell('DELETED', { ...existing, metadata: { ...existing.metadata, resourceVersion: String(this.#version) } });
+  }
+
+  cutWatches(error?: Error): void {
+    for (const watcher of this.#watchers) watcher.cut(error);
+  }
+
+  watching(): readonly string[] {
+    return [...this.#watchers]
+      .map(({ resource, namespace }) => `${resource.resource}${namespace === undefined ? '' : ` ${namespace}`}`)
+      .sort();
+  }
+
+  count(request: string): number {
+    return this.requests.filter((entry) => entry === request).length;
+  }
+
+  client(connection: ClusterConnection): KubeClient {
+    const unused = (): never => {
+      throw new Error('live must not write');
+    };
+    return {
+      server: connection.server,
+      get: async (resource, { namespace, name }, { signal }) => {
+        const limit = { clock: this.clock, limitMs: 30_000, what: `get ${resource.resource}` };
+        await withDeadline(signal, limit, (child) => this.#act('get', resource.resource, child));
+        const found = this.#objects.get(resourceKey(resource.group, resource.kind, namespace, name));
+        if (found === undefined) throw apiError(404);
+        const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+        return { ...found, apiVersion };
+      },
+      list: (resource, options) => this.#list(resource, options),
+      watch: (resource, options) => this.#watch(resource, options),
+      discover: async ({ signal }) => {
+        await this.#act('discover', '*', signal);
+        return this.#surface();
+      },
+      version: async () => {
+        await this.#act('version', '*');
+        return 'v1.33.1+fake';
+      },
+      updateCredentials: (next) => this.credentials.push(next.credentials.bearerToken?.reveal() ?? ''),
+      close: async () => {
+        this.closed += 1;
+      },
+      ...{ create: unused, replace: unused, patch: unused, delete: unused, impersonate: unused },
+    };
+  }
+
+  async #list(resource: ApiResource, options: ListOptions): Promise<ListPage> {
+    await withDeadline(
+      options.signal,
+      { clock: this.clock, limitMs: options.deadlineMs ?? 30_000, what: `list ${resource.resource}` },
+      (signal) => this.#act('list', resource.resource, signal),
+    );
+    const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
+    return { items, resourceVersion: String(this.#version) };
+  }
+
+  async *#watch(resource: ApiResource, options: WatchOptions): AsyncGenerator<WatchEvent> {
+    await this.#act('watch', resource.resource, options.signal);
+    options.onOpen?.();
+    const queue: WatchEvent[] = [];
+    let wake = (): void => undefined;
+    let end: { error?: Error | undefined } | undefined;
+    const cut = (error?: Error): void => {
+      end = { error };
+      wake();
+    };
+    const push = (event: WatchEvent): void => {
+      queue.push(event);
+      wake();
+    };
+    const watcher = { resource, namespace: options.namespace, push, cut };
+    const onAbort = (): void => cut(options.signal.reason as Error);
+    this.#watchers.add(watcher);
+    options.signal.addEventListener('abort', onAbort);
+    try {
+      for (;;) {
+        for (let event = queue.shift(); event !== undefined; event = queue.shift()) yield event;
+        const over = end as { error?: Error } | undefined;
+        if (over?.error !== undefined) throw over.error;
+        if (over !== undefined) return;
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      this.#watchers.delete(watcher);
+      options.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #act(verb: string, resource: string, signal?: AbortSignal): Promise<void> {
+    this.requests.push(resource === '*' ? verb : `${verb} ${resource}`);
+    await Promise.resolve();
+    const fault = this.faults.get(`${verb} ${resource}`) ?? this.faults.get(`${verb} *`) ?? this.faults.get(verb);
+    if (fault === 'hang')
+      await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    if (fault === 'refuse') throw new KubeConnectionError('https://a', 'connection refused', new Error('ECONNREFUSED'));
+    if (typeof fault === 'number') throw apiError(fault);
+  }
+
+  #tell(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): void {
+    for (const { resource, namespace, push } of this.#watchers)
+      if (!this.silent.has(resource.resource) && matches(object, resource, namespace)) push({ type, object });
+  }
+
+  #surface(): ApiSurface {
+    const kinds = [...this.kinds];
+    return {
+      preferred: kinds.filter(
+        (kind, i) => kinds.findIndex((o) => o.group === kind.group && o.kind === kind.kind) === i,
+      ),
+      find: (gk, version) =>
+        kinds.find(
+          (k) => k.group === gk.group && k.kind === gk.kind && (version === undefined || k.version === version),
+        ),
+      apiVersions: [],
+      failedGroups: new Map(this.failedGroups),
+    };
+  }
+}
+
+function matches(object: KubeObject, resource: ApiResource, namespace: string | undefined): boolean {
+  const inScope = namespace === undefined || object.metadata.namespace === namespace;
+  return object.kind === resource.kind && groupOf(object.apiVersion) === resource.group && inScope;
+}
+
+function apiError(code: number): KubeApiError {
+  return new KubeApiError({ code, reason: `Reason${code}`, message: `the server says ${code}` }, 'test');
+}
+
+function tracked(name: string, app = 'shop', extra: Record<string, unknown> = {}): Parameters<FakeServer['put']>[0] {
+  const tracking = { [annotations.trackingId]: `${app}:/ConfigMap:ns/${name}` };
+  return { kind: 'ConfigMap', metadata: { name, namespace: 'ns', annotations: tracking }, ...extra };
+}
+
+function clusterAt(server: string, extra: Partial<Cluster> = {}, token = 'one'): Cluster {
+  const credentials = { bearerToken: new Secret(token) };
+  return {
+    ...{ id: 'u', server, name: 'a', namespaces: [], clusterResources: false, labels: {}, annotations: {} },
+    connection: { server, insecure: false, credentials },
+    ...extra,
+  };
+}
+
+const configMap = (name: string) => resourceKey('', 'ConfigMap', 'ns', name);
+const url = 'https://a';
+
+interface World {
+  readonly server: FakeServer;
+  readonly clock: FakeClock;
+  readonly live: LiveClusters;
+  readonly metrics: PromMetrics;
+  readonly changes: LiveChange[];
+  readonly signal: AbortSignal;
+  readonly cluster: () => LiveCluster;
+  stop(): Promise<void>;
+}
+
+/** A server with ConfigMaps, Pods and Deployments, watched, in virtual time. */
+async function world(
+  prepare: (server: FakeServer) => void = () => undefined,
+  options: { cluster?: Cluster; settings?: Settings; tuning?: Partial<LiveTuning> } = {},
+): Promise<World> {
+  const server = new FakeServer();
+  server.serve('', 'v1', 'ConfigMap');
+  server.serve('', 'v1', 'Pod');
+  server.serve('apps', 'v1', 'Deployment');
+  prepare(server);
+  const { clock } = server;
+  const metrics = new PromMetrics();
+  const controller = new AbortController();
+  const live = createLiveClusters({
+    ...{ clock, metrics, random: seededRandom(1), logger: silentLogger },
+    connect: (connection) => server.client(connection),
+    tuning: { relistMs: 0, ...options.tuning },
+  });
+  const changes: LiveChange[] = [];
+  live.onChange((change) => changes.push(change));
+  live.setClusters([options.cluster ?? clusterAt(url)], options.settings ?? defaultSettings);
+  const running = live.run(controller.signal);
+  await clock.advance(0);
+  const cluster = (): LiveCluster => {
+    const found = live.peek(url);
+    if (found === undefined) throw new Error('not kept');
+    return found;
+  };
+  const stop = async (): Promise<void> => {
+    controller.abort(new Shutdown());
+    await running;
+    expect(clock.pending).toBe(0);
+    expect(server.watching()).toEqual([]);
+  };
+  return { ...{ server, clock, live, metrics, changes, cluster, stop }, signal: controller.signal };
+}
+
+async function managedNames(w: World, app = 'shop', targets: readonly KubeObject[] = []): Promise<readonly string[]> {
+  const { objects } = await w.cluster().managed(app, targets, w.signal);
+  return [...objects.values()].map((object) => object.metadata.name ?? '').sort();
+}
+
+describe('the first picture', () => {
+  it('is complete when every kind was listed, and is silent', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    expect(w.cluster().info()).toMatchObject({
+      state: 'synced',
+      serverVersion: 'v1.33.1',
+      resourcesCount: 1,
+      apisCount: 3,
+    });
+    expect((await w.live.cluster(url, w.signal)).node(configMap('a'))?.app).toBe('shop');
+    await w.clock.advance(1000);
+    expect(w.changes).toEqual([]);
+    expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'pods']);
+    await w.stop();
+  });
+
+  it('waits for slow kinds, but not for ever for one that fails (T-CACHE-1)', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.faults.set('list pods', 500);
+    });
+    const info = w.cluster().info();
+    expect(info.state).toBe('synced');
+    expect(info.kinds.find((kind) => kind.kind === 'Pod')).toMatchObject({
+      state: 'degraded',
+      message: 'the server says 500',
+    });
+    expect(info.kinds.filter((kind) => kind.state === 'synced')).toHaveLength(2);
+    await w.stop();
+  });
+
+  it('waits for a list that hangs no longer than its deadline (T-HANG-1)', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.faults.set('list pods', 'hang');
+    });
+    let arrived = false;
+    const waiting = w.live.cluster(url, w.signal).then(() => (arrived = true));
+    await w.clock.advance(59_000);
+    expect([w.cluster().info().state, arrived]).toEqual(['connecting', false]);
+    await w.clock.advance(2000);
+    expect([w.cluster().info().state, arrived]).toEqual(['synced', true]);
+    await waiting;
+    expect(await managedNames(w)).toEqual(['a']);
+    await w.stop();
+  });
+
+  it('says that discovery fails, in the words that users know, and goes on trying', async () => {
+    const w = await world((server) => server.faults.set('version', 'refuse'));
+    const live = await w.live.cluster(url, w.signal);
+    expect(live.info()).toMatchObject({ state: 'failed', message: 'cannot reach https://a: connection refused' });
+    expect(() => live.surface()).toThrow(ClusterUnavailable);
+    expect(() => live.surface()).toThrow(
+      'error synchronizing cache state : failed to sync cluster https://a: failed to get server version: cannot reach https://a: connection refused',
+    );
+    await expect(live.managed('shop', [], w.signal)).rejects.toThrow(ClusterUnavailable);
+    w.server.faults.clear();
+    await w.clock.advance(10_000);
+    expect(live.info().state).toBe('synced');
+    expect(live.info().message).toBeUndefined();
+    await w.stop();
+  });
+
+  it('gives up on a discovery that hangs', async () => {
+    const w = await world((server) => server.faults.set('discover', 'hang'));
+    expect(w.cluster().info().state).toBe('connecting');
+    await w.clock.advance(61_000);
+    expect(w.cluster().info()).toMatchObject({
+      state: 'failed',
+      message: 'discovery of https://a took longer than 60 s',
+    });
+    await w.stop();
+  });
+
+  it('rejects for a cluster that is not kept, and wakes who waits when one is dropped', async () => {
+    const w = await world((server) => server.faults.set('list *', 'hang'));
+    await expect(w.live.cluster('https://b', w.signal)).rejects.toThrow(
+      'controller is configured to ignore cluster https://b',
+    );
+    const waiting = w.live.cluster(url, w.signal);
+    w.live.setClusters([], defaultSettings);
+    await expect(waiting).rejects.toThrow(ClusterIgnored);
+    expect(w.live.peek(url)).toBeUndefined();
+    await w.clock.settle();
+    expect(w.server.closed).toBe(1);
+    await w.stop();
+  });
+});
+
+describe('changes', () => {
+  it('tells once per object and batch, with the applications before and after', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    w.server.put(tracked('a', 'shop', { data: { x: '1' } }));
+    w.server.put(tracked('a', 'other', { data: { x: '2' } }));
+    await w.clock.advance(49);
+    expect(w.changes).toEqual([]);
+    await w.clock.advance(2);
+    const apps = new Map([
+      ['shop', { managed: true }],
+      ['other', { managed: true }],
+    ]);
+    expect(w.changes).toEqual([{ server: url, key: configMap('a'), apps }]);
+    await w.stop();
+  });
+
+  it('is silent when nothing changed that matters', async () => {
+    const w = await world((server) => server.put(tracked('a', 'shop', { status: { n: 1 } })));
+    w.server.put(tracked('a', 'shop', { status: { n: 2 } }));
+    await w.clock.advance(100);
+    expect(w.changes).toEqual([]);
+    w.server.put(tracked('a', 'shop', { data: { x: 'new' } }));
+    await w.clock.advance(100);
+    expect(w.changes).toHaveLength(1);
+    await w.stop();
+  });
+
+  it('follows owners up to the application, also when they arrive later', async () => {
+    const w = await world((server) => server.serve('apps', 'v1', 'ReplicaSet'));
+    const owner = (kind: string, name: string) => ({ apiVersion: 'apps/v1', kind, name, uid: `uid-${name}` });
+    w.server.put({
+      kind: 'Pod',
+      metadata: { name: 'web-1-x', namespace: 'ns', ownerReferences: [owner('ReplicaSet', 'web-1')] },
+    });
+    const set = { name: 'web-1', namespace: 'ns', ownerReferences: [owner('Deployment', 'web')] };
+    w.server.put({ apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: set });
+    const tracking = { [annotations.trackingId]: 'shop:apps/Deployment:ns/web' };
+    w.server.put({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web', namespace: 'ns', annotations: tracking },
+    });
+    await w.clock.advance(100);
+    const concerned = w.changes.map(({ key, apps }) => [key, Object.fromEntries(apps)]);
+    expect(concerned).toEqual([
+      ['/Pod/ns/web-1-x', { shop: { managed: false } }],
+      ['apps/ReplicaSet/ns/web-1', { shop: { managed: false } }],
+      ['apps/Deployment/ns/web', { shop: { managed: true } }],
+    ]);
+    w.changes.length = 0;
+    w.server.remove('Pod', 'web-1-x');
+    await w.clock.advance(100);
+    expect(w.changes.map(({ apps }) => Object.fromEntries(apps))).toEqual([{ shop: { managed: false } }]);
+    await w.stop();
+  });
+
+  it('names the namespace of what no application tracks, and nothing for the rest', async () => {
+    const w = await world((server) => server.serve('', 'v1', 'Node', false));
+    w.server.put({ kind: 'ConfigMap', metadata: { name: 'free', namespace: 'ns' } });
+    w.server.put({ kind: 'Node', metadata: { name: 'n' } });
+    await w.clock.advance(100);
+    expect(w.changes).toEqual([{ server: url, key: configMap('free'), apps: new Map(), orphanNamespace: 'ns' }]);
+    await w.stop();
+  });
+
+  it('never speaks of Endpoints', async () => {
+    const w = await world((server) => server.serve('', 'v1', 'Endpoints'));
+    w.server.put({ kind: 'Endpoints', metadata: { name: 'web', namespace: 'ns' } });
+    await w.clock.advance(100);
+    expect(w.changes).toEqual([]);
+    expect(w.cluster().node(resourceKey('', 'Endpoints', 'ns', 'web'))).toBeDefined();
+    await w.stop();
+  });
+
+  it('keeps listeners apart', async () => {
+    const w = await world();
+    const heard: LiveChange[] = [];
+    const stopListening = w.live.onChange(() => {
+      throw new Error('a bug');
+    });
+    w.live.onChange((change) => heard.push(change));
+    w.server.put(tracked('a'));
+    await w.clock.advance(100);
+    expect(heard).toHaveLength(1);
+    stopListening();
+    await w.stop();
+  });
+});
+
+describe('faults', () => {
+  it('keeps the rows of a kind that fails, and tells which kinds are not fresh (T-CACHE-1)', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    w.server.faults.set('list configmaps', 500);
+    w.server.faults.set('watch configmaps', 500);
+    w.server.cutWatches(apiError(410));
+    await w.clock.advance(120_000);
+    w.server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
+    await w.clock.advance(1000);
+    const { objects, degraded } = await w.cluster().managed('shop', [], w.signal);
+    expect([...objects.keys()]).toEqual([configMap('a')]);
+    expect(degraded.map((kind) => [kind.kind, kind.state])).toEqual([['ConfigMap', 'degraded']]);
+    expect(w.cluster().node(resourceKey('', 'Pod', 'ns', 'p'))).toBeDefined();
+    expect(w.cluster().info().state).toBe('synced');
+    await w.stop();
+  });
+
+  it('repairs after the outage what it missed, and tells the applications of the kind', async () => {
+    const w = await world((server) => {
+      for (const name of ['kept', 'gone', 'changed']) server.put(tracked(name));
+    });
+    w.server.faults.set('list configmaps', 500);
+    w.server.faults.set('watch configmaps', 500);
+    w.server.cutWatches(apiError(410));
+    await w.clock.advance(60_000);
+    w.server.remove('ConfigMap', 'gone');
+    w.server.put(tracked('changed', 'shop', { data: { x: '1' } }));
+    w.server.put(tracked('new'));
+    w.changes.length = 0;
+    w.server.faults.clear();
+    await w.clock.advance(120_000);
+    expect(await managedNames(w)).toEqual(['changed', 'kept', 'new']);
+    expect(w.changes.map(({ key }) => key.split('/').pop()).sort()).toEqual(['changed', 'gone', 'kept', 'new']);
+    expect((await w.cluster().managed('shop', [], w.signal)).degraded).toEqual([]);
+    await w.stop();
+  });
+
+  it('shows a forbidden kind as forbidden and goes on with the others (T-CACHE-3)', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.faults.set('list pods', 403);
+    });
+    expect(w.cluster().info().state).toBe('synced');
+    const { degraded } = await w.cluster().managed('shop', [], w.signal);
+    expect(degraded.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['Pod forbidden']);
+    expect(await managedNames(w)).toEqual(['a']);
+    await w.stop();
+  });
+
+  it('survives watches that end and drop, without a new list', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    const lists = w.server.count('list configmaps');
+    await w.clock.advance(30_000);
+    w.server.cutWatches();
+    await w.clock.advance(30_000);
+    w.server.cutWatches(new KubeConnectionError(url, 'reset', new Error('ECONNRESET')));
+    await w.clock.advance(30_000);
+    w.server.put(tracked('b'));
+    await w.clock.advance(1000);
+    expect(await managedNames(w)).toEqual(['a', 'b']);
+    expect(w.server.count('list configmaps')).toBe(lists);
+    await w.stop();
+  });
+
+  it('takes an object of the same name with another uid for another object (T-CACHE-7)', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    w.server.faults.set('watch configmaps', 500);
+    w.server.cutWatches(apiError(410));
+    await w.clock.settle();
+    w.server.remove('ConfigMap', 'a');
+    const again = tracked('a');
+    w.server.put({ ...again, metadata: { ...again.metadata, uid: 'second' } });
+    w.server.faults.clear();
+    await w.clock.advance(60_000);
+    expect(w.cluster().node(configMap('a'))?.uid).toBe('second');
+    expect(w.changes.filter(({ key }) => key === configMap('a'))).toHaveLength(1);
+    await w.stop();
+  });
+
+  it('repairs by itself what a watch has silently lost (T-CACHE-4)', async () => {
+    const w = await world(
+      (server) => {
+        server.put(tracked('a'));
+        server.put(tracked('b'));
+      },
+      { tuning: { relistMs: 600_000 } },
+    );
+    w.server.silent.add('configmaps');
+    w.server.remove('ConfigMap', 'a');
+    w.server.put(tracked('b', 'shop', { data: { x: '1' } }));
+    w.server.put(tracked('c'));
+    await w.clock.advance(60_000);
+    expect(await managedNames(w)).toEqual(['a', 'b']);
+    await w.clock.advance(640_000);
+    expect(await managedNames(w)).toEqual(['b', 'c']);
+    expect(w.changes).toHaveLength(3);
+    await w.stop();
+  });
+});
+
+describe('kinds that come and go (T-CACHE-5)', () => {
+  const crd = (name: string) => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name },
+  });
+  const withCrds = (server: FakeServer): void =>
+    server.serve('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', false);
+  const widgetKey = resourceKey('example.com', 'Widget', 'ns', 'w');
+  const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'ns' } };
+
+  it('watches a new kind soon after its definition, and drops it with it', async () => {
+    const w = await world(withCrds);
+    w.server.put(crd('widgets.example.com'));
+    await w.clock.advance(500);
+    w.server.serve('example.com', 'v1', 'Widget');
+    w.server.put(widget);
+    await w.clock.advance(5000);
+    expect(w.cluster().node(widgetKey)).toBeDefined();
+    expect(w.changes.map(({ key }) => key)).toContain(widgetKey);
+    w.changes.length = 0;
+    w.server.kinds.pop();
+    w.server.remove('CustomResourceDefinition', 'widgets.example.com', '', 'apiextensions.k8s.io');
+    await w.clock.advance(5000);
+    expect(w.cluster().node(widgetKey)).toBeUndefined();
+    expect(w.server.watching()).not.toContain('widgets');
+    expect(w.changes.map(({ key }) => key)).toContain(widgetKey);
+    await w.stop();
+  });
+
+  it('asks again when the server needs longer to serve the kind', async () => {
+    const w = await world(withCrds);
+    w.server.put(crd('widgets.example.com'));
+    await w.clock.advance(12_000);
+    w.server.serve('example.com', 'v1', 'Widget');
+    await w.clock.advance(12_000);
+    expect(w.server.watching()).toContain('widgets');
+    await w.stop();
+  });
+
+  it('is not put off by a stream of definitions, nor made to ask all the time', async () => {
+    const w = await world(withCrds);
+    const before = w.server.count('discover');
+    w.server.serve('example.com', 'v1', 'Widget');
+    for (let i = 0; i < 100; i += 1) {
+      w.server.put(crd('widgets.example.com'));
+      await w.clock.advance(100);
+    }
+    expect(w.server.watching()).toContain('widgets');
+    expect(w.server.count('discover') - before).toBeLessThanOrEqual(11);
+    await w.stop();
+  });
+
+  it('keeps the kinds of a group that discovery cannot read (an aggregated API that is down)', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.put(widget);
+    w.server.kinds.pop();
+    w.server.failedGroups.set('example.com', 'down');
+    await w.clock.advance(60_000);
+    expect(w.server.watching()).toContain('widgets');
+    expect(w.cluster().node(widgetKey)).toBeDefined();
+    w.server.failedGroups.clear();
+    await w.clock.advance(60_000);
+    expect(w.server.watching()).not.toContain('widgets');
+    await w.stop();
+  });
+
+  it('keeps the rows while it turns to another preferred version', async () => {
+    const w = await world(
+      (server) => {
+        server.serve('example.com', 'v1', 'Widget');
+        server.put(widget);
+      },
+      { tuning: { discoveryMs: 10_000 } },
+    );
+    w.server.kinds.pop();
+    w.server.serve('example.com', 'v2', 'Widget');
+    w.server.faults.set('list widgets', 500);
+    await w.clock.advance(20_000);
+    expect(w.cluster().node(widgetKey)).toBeDefined();
+    expect(w.changes).toEqual([]);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'Widget'),
+    ).toMatchObject({ version: 'v2', state: 'degraded' });
+    await w.stop();
+  });
+
+  it('leaves out what is excluded, built in or by settings', async () => {
+    const settings = {
+      ...defaultSettings,
+      exclusions: [{ apiGroups: ['apps'], kinds: ['*'], clusters: ['https://*'] }],
+    };
+    const w = await world(
+      (server) => {
+        server.serve('', 'v1', 'Event');
+        server.serve('coordination.k8s.io', 'v1', 'Lease');
+      },
+      { settings },
+    );
+    expect(w.server.watching()).toEqual(['configmaps', 'pods']);
+    w.live.setClusters([clusterAt(url)], defaultSettings);
+    await w.clock.advance(100);
+    expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'pods']);
+    await w.stop();
+  });
+});
+
+describe('managed', () => {
+  const target = (name: string, apiVersion = 'v1', kind = 'ConfigMap'): KubeObject => ({
+    ...{ apiVersion, kind },
+    metadata: { name, namespace: 'ns' },
+  });
+
+  it('reads what is not tracked once per version, and nothing for what does not exist', async () => {
+    const w = await world((server) => {
+      server.put({ kind: 'ConfigMap', metadata: { name: 'free', namespace: 'ns' } });
+      server.put(tracked('a'));
+    });
+    const targets = [target('free'), target('a'), target('missing')];
+    expect(await managedNames(w, 'shop', targets)).toEqual(['a', 'free']);
+    expect(await managedNames(w, 'shop', targets)).toEqual(['a', 'free']);
+    expect(w.server.count('get configmaps')).toBe(1);
+    w.server.put({ kind: 'ConfigMap', metadata: { name: 'free', namespace: 'ns' } });
+    await w.clock.settle();
+    expect(await managedNames(w, 'shop', targets)).toEqual(['a', 'free']);
+    expect(w.server.count('get configmaps')).toBe(2);
+    await w.stop();
+  });
+
+  it('reads targets of kinds that are not watched or not fresh from the server', async () => {
+    const w = await world((server) => {
+      server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
+      server.faults.set('list pods', 500);
+    });
+    expect(await managedNames(w, 'shop', [target('p', 'v1', 'Pod'), target('q', 'v1', 'Pod')])).toEqual(['p']);
+    w.server.faults.set('get pods', 500);
+    await expect(w.cluster().managed('shop', [target('p', 'v1', 'Pod')], w.signal)).rejects.toThrow(
+      'failed to get managed objects: unexpected error getting managed object: the server says 500',
+    );
+    expect(await managedNames(w, 'shop', [target('x', 'nobody.example.com/v1', 'Unknown')])).toEqual([]);
+    await w.stop();
+  });
+
+  it("gives an object in the target's version, read once per version of the object", async () => {
+    const w = await world((server) => {
+      server.serve('apps', 'v1beta1', 'Deployment');
+      const tracking = { [annotations.trackingId]: 'shop:apps/Deployment:ns/d' };
+      server.put({
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name: 'd', namespace: 'ns', annotations: tracking },
+      });
+    });
+    for (let i = 0; i < 3; i += 1) {
+      const { objects } = await w.cluster().managed('shop', [target('d', 'apps/v1beta1', 'Deployment')], w.signal);
+      expect([...objects.values()].map((object) => object.apiVersion)).toEqual(['apps/v1beta1']);
+    }
+    expect(w.server.count('get deployments')).toBe(1);
+    const { objects } = await w.cluster().managed('shop', [target('d', 'apps/v0', 'Deployment')], w.signal);
+    expect([...objects.values()].map((object) => object.apiVersion)).toEqual(['apps/v1']);
+    await w.stop();
+  });
+
+  it('watches only the namespaces of a namespaced cluster, and refuses targets elsewhere', async () => {
+    const cluster = clusterAt(url, { namespaces: ['ns', 'two'] });
+    const w = await world((server) => server.serve('', 'v1', 'Node', false), { cluster });
+    expect(w.server.watching()).toContain('pods ns');
+    expect(w.server.watching()).not.toContain('nodes');
+    const refuse = async (object: KubeObject, text: string): Promise<void> =>
+      expect(w.cluster().managed('shop', [object], w.signal)).rejects.toThrow(text);
+    const elsewhere = { ...target('a'), metadata: { name: 'a', namespace: 'three' } };
+    await refuse(elsewhere, 'namespace "three" for ConfigMap "a" is not managed');
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
+    await refuse(node, 'cluster level Node "n" can not be managed when in namespaced mode');
+    await w.stop();
+  });
+});
+
+describe('observe', () => {
+  it('shows our write at once; its echo is no news, and an older event does not undo it', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    w.server.silent.add('configmaps');
+    const written = w.server.put(tracked('a', 'shop', { data: { x: 'ours' } }));
+    w.cluster().observe(written);
+    w.cluster().observe({ ...written, metadata: { ...written.metadata, resourceVersion: '50' }, data: { x: 'old' } });
+    const { objects } = await w.cluster().managed('shop', [], w.signal);
+    expect(objects.get(configMap('a'))).toMatchObject({ data: { x: 'ours' } });
+    await w.clock.advance(100);
+    expect(w.changes).toHaveLength(1);
+    await w.stop();
+  });
+
+  it('does not bring back what the watch has seen deleted', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    const written = w.server.put(tracked('a', 'shop', { data: { x: '1' } }));
+    w.server.remove('ConfigMap', 'a');
+    await w.clock.settle();
+    w.cluster().observe(written);
+    expect(w.cluster().node(configMap('a'))).toBeUndefined();
+    await w.stop();
+  });
+
+  it('keeps what we created while a list was on its way', async () => {
+    const w = await world((server) => server.put(tracked('a')), { tuning: { relistMs: 60_000 } });
+    w.server.silent.add('configmaps');
+    w.server.faults.set('list configmaps', 'hang');
+    await w.clock.advance(70_000);
+    w.cluster().observe({
+      ...w.server.put(tracked('new')),
+      metadata: { ...tracked('new').metadata, uid: 'n', resourceVersion: '999' },
+    });
+    w.server.remove('ConfigMap', 'new');
+    w.server.faults.clear();
+    await w.clock.advance(70_000);
+    expect(w.cluster().node(configMap('new'))).toBeDefined();
+    await w.stop();
+  });
+});
+
+describe('setClusters', () => {
+  it('swaps credentials in place: no list, no watch, no new client (T-AUTH-1)', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    const before = [...w.server.requests];
+    const live = w.cluster();
+    for (let i = 0; i < 60; i += 1) {
+      w.live.setClusters([clusterAt(url, { labels: { round: String(i) } }, `token-${i}`)], defaultSettings);
+      await w.clock.advance(1000);
+      expect(await managedNames(w)).toEqual(['a']);
+    }
+    expect(w.server.requests).toEqual(before);
+    expect(w.server.credentials).toHaveLength(60);
+    expect(w.cluster()).toBe(live);
+    await w.stop();
+  });
+
+  it('does nothing for labels, shard and name', async () => {
+    const w = await world();
+    const before = [...w.server.requests];
+    w.live.setClusters([clusterAt(url, { shard: 3, name: 'b', labels: { a: 'b' } })], defaultSettings);
+    await w.clock.advance(1000);
+    expect(w.server.requests).toEqual(before);
+    expect(w.server.credentials).toEqual([]);
+    await w.stop();
+  });
+
+  it('starts and stops only the watches of namespaces that come and go (T-CACHE-8)', async () => {
+    const w = await world((server) => server.put(tracked('a')), {
+      cluster: clusterAt(url, { namespaces: ['ns', 'two'] }),
+    });
+    const before = w.server.count('list configmaps');
+    w.live.setClusters([clusterAt(url, { namespaces: ['two', 'ns', 'three'] })], defaultSettings);
+    await w.clock.advance(100);
+    expect(w.server.count('list configmaps')).toBe(before + 1);
+    w.live.setClusters([clusterAt(url, { namespaces: ['three'] })], defaultSettings);
+    await w.clock.advance(100);
+    expect(w.server.watching().filter((entry) => entry.startsWith('configmaps'))).toEqual(['configmaps three']);
+    expect(w.cluster().node(configMap('a'))).toBeUndefined();
+    await w.stop();
+  });
+
+  it('makes a new picture for another certificate authority', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    const old = w.cluster();
+    const moved = clusterAt(url);
+    w.live.setClusters([{ ...moved, connection: { ...moved.connection, caData: 'other' } }], defaultSettings);
+    await w.clock.advance(100);
+    expect(w.cluster()).not.toBe(old);
+    expect(w.cluster().info().state).toBe('synced');
+    expect(w.server.closed).toBe(1);
+    await w.stop();
+  });
+
+  it('reads everything again when tracking changes, without forgetting it meanwhile', async () => {
+    const w = await world((server) => {
+      const own = tracked('a');
+      server.put({ ...own, metadata: { ...own.metadata, labels: { 'my/label': 'labelled' } } });
+    });
+    const tracking = { method: 'label', labelKey: 'my/label', installationId: '' } as const;
+    w.live.setClusters([clusterAt(url)], { ...defaultSettings, version: '2', tracking });
+    expect(w.cluster().node(configMap('a'))).toBeDefined();
+    expect((await w.cluster().managed('labelled', [], w.signal)).degraded).toEqual([]);
+    await w.clock.advance(100);
+    expect(await managedNames(w, 'labelled')).toEqual(['a']);
+    expect(await managedNames(w, 'shop')).toEqual([]);
+    await w.stop();
+  });
+
+  it('drops a cluster and ends everything of it', async () => {
+    const w = await world();
+    w.live.setClusters([], defaultSettings);
+    await w.clock.settle();
+    expect(w.server.watching()).toEqual([]);
+    expect([w.clock.pending, w.server.closed, w.live.infos()]).toEqual([0, 1, []]);
+    await w.stop();
+  });
+});
+
+describe('metrics', () => {
+  it("has Argo CD's names", async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    w.server.put(tracked('b'));
+    await w.clock.advance(5000);
+    const text = await w.metrics.expose();
+    expect(text).toContain('argocd_cluster_info{server="https://a",k8s_version="v1.33.1",name="a"} 1');
+    expect(text).toContain('argocd_cluster_api_resource_objects{server="https://a"} 2');
+    expect(text).toContain('argocd_cluster_api_resources{server="https://a"} 3');
+    expect(text).toContain('argocd_cluster_cache_age_seconds{server="https://a"} 5');
+    expect(text).toContain('argocd_cluster_connection_status{server="https://a",k8s_version="v1.33.1"} 1');
+    expect(text).toContain('argocd_cluster_events_total{server="https://a",group="",kind="ConfigMap"} 1');
+    expect(text).toContain('driftless_cluster_kinds{server="https://a",state="synced"} 3');
+    await w.stop();
+  });
+});

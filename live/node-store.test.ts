@@ -1,0 +1,319 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { defaultSettings, resourceKey } from '#model';
+import type { KubeObject, OwnerReference, ResourceKey, Settings } from '#model';
+import { ingestWith, isSameToApps } from './node.ts';
+import type { StoredNode } from './node.ts';
+import { NodeStore } from './node-store.ts';
+
+const clusterScoped = new Set(['Namespace', 'ClusterRole']);
+const ingest = ingestWith(defaultSettings, ({ kind }) => !clusterScoped.has(kind));
+
+interface Spec {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly apiVersion?: string;
+  readonly uid?: string;
+  readonly owners?: readonly Partial<OwnerReference>[];
+  readonly app?: string;
+  readonly rest?: Record<string, unknown>;
+}
+
+function object({
+  kind,
+  name,
+  namespace = 'ns',
+  apiVersion = 'v1',
+  uid = `uid-${name}`,
+  owners = [],
+  app,
+  rest,
+}: Spec): KubeObject {
+  const scope = clusterScoped.has(kind) ? {} : { namespace };
+  const annotations =
+    app === undefined ? {} : { 'argocd.argoproj.io/tracking-id': `${app}:/${kind}:${namespace}/${name}` };
+  const ownerReferences = owners.map((o) => ({ apiVersion: 'v1', kind, name: '', uid: '', ...o }));
+  const metadata = { name, ...scope, uid, resourceVersion: '1', annotations, ownerReferences };
+  return { apiVersion, kind, metadata, ...rest } as KubeObject;
+}
+
+function storeOf(...specs: readonly Spec[]): NodeStore {
+  const store = new NodeStore();
+  for (const spec of specs) store.put(ingest(object(spec)));
+  return store;
+}
+
+function walked(store: NodeStore, ...roots: readonly ResourceKey[]): readonly string[] {
+  const names: string[] = [];
+  store.walk(roots, (node) => names.push(node.name) > 0);
+  return names;
+}
+
+const pod = (name: string): ResourceKey => resourceKey('', 'Pod', 'ns', name);
+const owned = (name: string, by: string): Spec => ({
+  kind: 'Pod',
+  name,
+  owners: [{ kind: 'Pod', name: by, uid: `uid-${by}` }],
+});
+
+describe('walk', () => {
+  it('visits parents before children, each once, with the parents that exist', () => {
+    const both = {
+      kind: 'Pod',
+      name: 'c',
+      owners: [
+        { name: 'a', uid: 'uid-a' },
+        { name: 'b', uid: 'uid-b' },
+        { name: 'gone', uid: 'g' },
+      ],
+    };
+    const store = storeOf(both, owned('b', 'a'), { kind: 'Pod', name: 'a' }, { kind: 'Pod', name: 'other' });
+    const parents = new Map<string, readonly ResourceKey[]>();
+    store.walk([pod('a'), pod('a'), pod('missing')], (node, of) => {
+      parents.set(node.name, of);
+      return true;
+    });
+    expect([...parents.keys()]).toEqual(['a', 'c', 'b']);
+    expect(parents.get('c')).toEqual([pod('a'), pod('b')]);
+  });
+
+  it('leaves out what is below a node that the visitor refuses', () => {
+    const store = storeOf({ kind: 'Pod', name: 'a' }, owned('b', 'a'), owned('c', 'b'));
+    const names: string[] = [];
+    store.walk([pod('a')], (node) => {
+      names.push(node.name);
+      return node.name !== 'b';
+    });
+    expect(names).toEqual(['a', 'b']);
+  });
+
+  it.each([1, 2, 1000])('ends in a circle of %s owners (T-CACHE-6)', (length) => {
+    const ring = Array.from({ length }, (_, i) => owned(`n${i}`, `n${(i + 1) % length}`));
+    const store = storeOf(...ring);
+    expect(walked(store, pod('n0'))).toHaveLength(length);
+    expect([...store.appsOf(store.get(pod('n0'))!)]).toEqual([]);
+  });
+
+  it('survives a chain deeper than any stack', () => {
+    const chain = Array.from({ length: 30_000 }, (_, i) =>
+      i === 0 ? { kind: 'Pod', name: 'n0' } : owned(`n${i}`, `n${i - 1}`),
+    );
+    expect(walked(storeOf(...chain), pod('n0'))).toHaveLength(30_000);
+  });
+
+  it('reaches other namespaces only from cluster-scoped parents', () => {
+    const store = storeOf(
+      { kind: 'ClusterRole', name: 'root' },
+      { kind: 'Pod', name: 'here', namespace: 'one', owners: [{ kind: 'ClusterRole', name: 'root', uid: 'uid-root' }] },
+      { kind: 'Pod', name: 'there', namespace: 'two', owners: [{ kind: 'Pod', name: 'here', uid: 'uid-here' }] },
+    );
+    expect(walked(store, resourceKey('', 'ClusterRole', '', 'root'))).toEqual(['root', 'here']);
+  });
+
+  it('shows an object that two groups serve once, under the key that sorts first', () => {
+    const owners = [{ kind: 'Pod', name: 'a', uid: 'uid-a' }];
+    const store = storeOf(
+      { kind: 'Pod', name: 'a' },
+      { kind: 'Ingress', name: 'web', apiVersion: 'networking.k8s.io/v1', uid: 'same', owners },
+      { kind: 'Ingress', name: 'web', apiVersion: 'extensions/v1beta1', uid: 'same', owners },
+    );
+    const groups: string[] = [];
+    store.walk([pod('a')], (node) => groups.push(node.group) > 0);
+    expect(groups).toEqual(['', 'extensions']);
+  });
+
+  it('does not take an owner of the same name with another uid for the owner (T-CACHE-7)', () => {
+    const store = storeOf({ kind: 'Pod', name: 'a', uid: 'new' }, owned('b', 'a'));
+    expect(walked(store, pod('a'))).toEqual(['a']);
+    store.put(ingest(object({ kind: 'Pod', name: 'a' })));
+    expect(walked(store, pod('a'))).toEqual(['a', 'b']);
+  });
+});
+
+describe('inferred owners', () => {
+  it('gives Endpoints their Service and a token its ServiceAccount', () => {
+    const token = {
+      metadata: {
+        annotations: { 'kubernetes.io/service-account.name': 'sa', 'kubernetes.io/service-account.uid': 'uid-sa' },
+      },
+    };
+    const secret = object({ kind: 'Secret', name: 'token', rest: { type: 'kubernetes.io/service-account-token' } });
+    const store = storeOf(
+      { kind: 'Service', name: 'web' },
+      { kind: 'Endpoints', name: 'web' },
+      { kind: 'ServiceAccount', name: 'sa' },
+    );
+    store.put(ingest({ ...secret, metadata: { ...secret.metadata, ...token.metadata } }));
+    expect(walked(store, resourceKey('', 'Service', 'ns', 'web'))).toEqual(['web', 'web']);
+    expect(walked(store, resourceKey('', 'ServiceAccount', 'ns', 'sa'))).toEqual(['sa', 'token']);
+  });
+
+  const set = (templates: readonly string[]): Spec => ({
+    kind: 'StatefulSet',
+    apiVersion: 'apps/v1',
+    name: 'web',
+    rest: { spec: { volumeClaimTemplates: templates.map((name) => ({ metadata: { name } })) } },
+  });
+  const claim = (name: string): Spec => ({ kind: 'PersistentVolumeClaim', name });
+  const setKey = resourceKey('apps', 'StatefulSet', 'ns', 'web');
+
+  it.each([
+    ['set first', [set(['data']), claim('data-web-0'), claim('x-data-web-0'), claim('data-web-x'), claim('data-web')]],
+    [
+      'claims first',
+      [claim('data-web-0'), claim('x-data-web-0'), claim('data-web-x'), claim('data-web'), set(['data'])],
+    ],
+  ])('gives claims their StatefulSet: %s', (_order, specs) => {
+    const store = storeOf(...specs);
+    expect(walked(store, setKey)).toEqual(['web', 'data-web-0']);
+    expect(
+      store
+        .topLevel('ns')
+        .map((node) => node.name)
+        .sort(),
+    ).toEqual(['data-web', 'data-web-x', 'web', 'x-data-web-0']);
+  });
+
+  it('takes the owner away with the set, or when its templates go', () => {
+    const store = storeOf(set(['data']), claim('data-web-0'));
+    store.put(ingest(object(set([]))));
+    expect(walked(store, setKey)).toEqual(['web']);
+    store.put(ingest(object(set(['data']))));
+    store.put(ingest(object(claim('data-web-0'))));
+    expect(walked(store, setKey)).toEqual(['web', 'data-web-0']);
+    store.remove(setKey);
+    expect(store.topLevel('ns').map((node) => node.name)).toEqual(['data-web-0']);
+  });
+});
+
+describe('appsOf', () => {
+  it('is the own application of a root, and that of the roots above a child', () => {
+    const store = storeOf({ kind: 'Pod', name: 'a', app: 'shop' }, owned('b', 'a'), owned('c', 'b'), {
+      kind: 'Pod',
+      name: 'free',
+    });
+    expect([...store.appsOf(store.get(pod('a'))!)]).toEqual(['shop']);
+    expect([...store.appsOf(store.get(pod('c'))!)]).toEqual(['shop']);
+    expect([...store.appsOf(store.get(pod('free'))!)]).toEqual([]);
+    expect([...store.ofApp('shop')].map((node) => node.name)).toEqual(['a']);
+  });
+
+  it('does not count a tracking id that an owner passed on to its child', () => {
+    const store = storeOf({ ...owned('b', 'gone'), app: 'shop' });
+    expect(store.get(pod('b'))?.app).toBeUndefined();
+    expect([...store.ofApp('shop')]).toEqual([]);
+  });
+});
+
+describe('ingest', () => {
+  const withUpdates = (over: Partial<Settings>): Settings => ({ ...defaultSettings, ...over });
+
+  it('keeps bodies of tracked roots only', () => {
+    expect(ingest(object({ kind: 'ConfigMap', name: 'a', app: 'shop' })).body?.metadata.name).toBe('a');
+    expect(ingest(object({ kind: 'ConfigMap', name: 'a' })).body).toBeUndefined();
+    expect(ingest(object({ ...owned('b', 'a'), app: 'shop' })).body).toBeUndefined();
+  });
+
+  it('reads images of Pods without repeats, and that an object is being deleted', () => {
+    const spec = { initContainers: [{ image: 'i' }], containers: [{ image: 'a' }, { image: 'i' }, {}] };
+    const node = ingest(object({ kind: 'Pod', name: 'p', rest: { spec } }));
+    expect(node.images).toEqual(['i', 'a']);
+    const doomed = object({ kind: 'ConfigMap', name: 'c' });
+    expect(
+      ingest({ ...doomed, metadata: { ...doomed.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).deleting,
+    ).toBe(true);
+  });
+
+  it('fingerprints what an application or an annotation asks for, unless that is off', () => {
+    const asked = object({ kind: 'ConfigMap', name: 'c' });
+    const annotated = {
+      ...asked,
+      metadata: { ...asked.metadata, annotations: { 'argocd.argoproj.io/ignore-resource-updates': 'true' } },
+    };
+    const off = ingestWith(withUpdates({ ignoreResourceUpdatesEnabled: false }), () => true);
+    expect(ingest(asked).fingerprint).toBeUndefined();
+    expect(ingest(annotated).fingerprint).toBeDefined();
+    expect(off(annotated).fingerprint).toBeUndefined();
+    expect(
+      ingest(object({ kind: 'Application', apiVersion: 'argoproj.io/v1alpha1', name: 'a' })).fingerprint,
+    ).toBeDefined();
+  });
+
+  it('calls two versions the same only with equal health, identity and known fingerprints', () => {
+    const one = ingest(object({ kind: 'ConfigMap', name: 'c', app: 'shop' }));
+    const two = ingest(object({ kind: 'ConfigMap', name: 'c', app: 'shop' }));
+    expect(isSameToApps(one, two)).toBe(true);
+    expect(isSameToApps(one, { ...two, uid: 'other' })).toBe(false);
+    expect(isSameToApps(one, { ...two, health: { status: 'Degraded' } })).toBe(false);
+    const free = ingest(object({ kind: 'ConfigMap', name: 'c' }));
+    expect(isSameToApps(free, free)).toBe(false);
+  });
+});
+
+describe('NodeStore against a plain model', () => {
+  const step = fc.record({
+    act: fc.constantFrom('put', 'remove'),
+    name: fc.constantFrom('a', 'b', 'c', 'd', 'data-a-0'),
+    kind: fc.constantFrom('Pod', 'PersistentVolumeClaim', 'StatefulSet'),
+    owner: fc.option(fc.constantFrom('a', 'b', 'c', 'd'), { nil: undefined }),
+    app: fc.option(fc.constantFrom('x', 'y'), { nil: undefined }),
+    uid: fc.constantFrom('1', '2'),
+  });
+
+  it('answers every question as a scan of all nodes would', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const store = new NodeStore();
+        const model = new Map<ResourceKey, StoredNode>();
+        for (const { act, name, kind, owner, app, uid } of steps) {
+          const isSet = kind === 'StatefulSet';
+          const node = ingest(
+            object({
+              ...{ kind, name, uid: `${kind}-${name}-${uid}`, apiVersion: isSet ? 'apps/v1' : 'v1' },
+              owners: owner === undefined ? [] : [{ kind: 'Pod', name: owner, uid: `Pod-${owner}-${uid}` }],
+              ...(app === undefined ? {} : { app }),
+              ...(isSet ? { rest: { spec: { volumeClaimTemplates: [{ metadata: { name: 'data' } }] } } } : {}),
+            }),
+          );
+          if (act === 'put') {
+            store.put(node);
+            model.set(node.key, node);
+          } else {
+            store.remove(node.key);
+            model.delete(node.key);
+          }
+        }
+        const all = [...model.values()];
+        expect(store.size).toBe(all.length);
+        const isOwner = (of: StoredNode, by: StoredNode): boolean => {
+          const named = of.ownerRefs.some((ref) => (ref.uid === '' ? ref.key === by.key : ref.uid === by.uid));
+          const claimed =
+            by.kind === 'StatefulSet' && of.kind === 'PersistentVolumeClaim' && of.name === `data-${by.name}-0`;
+          return named || claimed;
+        };
+        for (const node of all) {
+          const children = store
+            .children(node)
+            .map((child) => child.key)
+            .sort();
+          expect(children).toEqual(
+            all
+              .filter((other) => isOwner(other, node))
+              .map((other) => other.key)
+              .sort(),
+          );
+        }
+        for (const app of ['x', 'y'])
+          expect([...store.ofApp(app)].map((n) => n.key).sort()).toEqual(
+            all
+              .filter((n) => n.app === app)
+              .map((n) => n.key)
+              .sort(),
+          );
+        for (const kind of ['Pod', 'PersistentVolumeClaim'])
+          expect(store.countOfKind('', kind)).toBe(all.filter((n) => n.kind === kind).length);
+      }),
+    );
+  });
+});
