@@ -9,7 +9,7 @@ import type { SimError } from './status.ts';
 /** What the HTTP side knows of a request beside its path. */
 export interface Incoming {
   readonly request: ResourceRequest;
-  readonly body: string;
+  readonly body: Buffer;
   readonly contentType: string | undefined;
   readonly userAgent: string;
 }

@@ -234,7 +234,7 @@ function handleDelete(deps: HandlerDeps, incoming: Incoming, show: Representatio
 }
 
 function deleteBody({ body, contentType }: Incoming): JsonObject {
-  if (body.trim() === '') return {};
+  if (body.length === 0) return {};
   const options = parseBody(body, contentType);
   return isObject(options) ? options : {};
 }

@@ -39,9 +39,9 @@ export function patchedBy(
   }
 }
 
-function parsePatch(body: string): Json {
+function parsePatch(body: Buffer): Json {
   try {
-    return parseJson(body);
+    return parseJson(body.toString('utf8'));
   } catch (error) {
     throw badRequest(`error decoding patch: ${messageOf(error)}`);
   }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isObject, messageOf, parseJson, parseYamlDocuments } from '#base';
 import type { Json } from '#base';
+import { parseProtobuf } from './protobuf.ts';
 import type { Registry, ServedKind } from './registry.ts';
 import { badRequest, methodNotAllowed, SimError, unsupportedMediaType } from './status.ts';
 
@@ -74,7 +75,7 @@ export function isTrue(value: string | null): boolean {
 const longestBody = 3 * 1024 * 1024;
 
 /** @throws SimError 413 for a body over 3 MiB. */
-export async function readBody(request: IncomingMessage): Promise<string> {
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -83,7 +84,7 @@ export async function readBody(request: IncomingMessage): Promise<string> {
       throw new SimError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${longestBody}`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 export function mediaType(header: string | undefined): string {
@@ -92,12 +93,13 @@ export function mediaType(header: string | undefined): string {
 
 const bodyTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
-/** A body in JSON or YAML. @throws SimError 400, or 415 for another media type. */
-export function parseBody(text: string, contentType: string | undefined): Json {
+/** A body in JSON, YAML or protobuf. @throws SimError 400, or 415 for another media type. */
+export function parseBody(body: Buffer, contentType: string | undefined): Json {
   const type = mediaType(contentType);
+  if (type === 'application/vnd.kubernetes.protobuf') return parseProtobuf(body);
   try {
-    if (type === '' || type === 'application/json') return parseJson(text);
-    if (type === 'application/yaml' || type === 'application/apply-patch+yaml') return parseYaml(text);
+    if (type === '' || type === 'application/json') return parseJson(body.toString('utf8'));
+    if (type === 'application/yaml' || type === 'application/apply-patch+yaml') return parseYaml(body.toString('utf8'));
   } catch (error) {
     throw badRequest(messageOf(error));
   }

@@ -1,0 +1,202 @@
+import { parseJson, setOwn } from '#base';
+import type { Json, MutableJson, MutableJsonObject } from '#base';
+import { protobufMessages } from './protobuf-messages.ts';
+import { badRequest } from './status.ts';
+
+interface FieldShape {
+  readonly name: string;
+  readonly many: '' | '[]' | '{}' | '*';
+  readonly type: string;
+}
+
+type Message = ReadonlyMap<number, FieldShape>;
+
+/** Message by `package/Name`, read from the table the first time that anybody writes protobuf. */
+let messages: ReadonlyMap<string, Message> | undefined;
+
+function readTable(): ReadonlyMap<string, Message> {
+  const result = new Map<string, Message>();
+  let home = '';
+  for (const line of protobufMessages.trim().split('\n')) {
+    if (line.startsWith('# ')) {
+      home = line.slice(2);
+      continue;
+    }
+    const colon = line.indexOf(':');
+    const fields = line.slice(colon + 1).split(',');
+    result.set(`${home}/${line.slice(0, colon)}`, new Map(fields.map((text) => readField(text.trim(), home))));
+  }
+  return result;
+}
+
+function readField(text: string, home: string): [number, FieldShape] {
+  const [number = '', name = '', shape = ''] = text.split(' ');
+  const [, many = '', type = ''] = /^(\[\]|\{\}|\*)?(.*)$/.exec(shape) ?? [];
+  const full = type.length === 1 || type.includes('/') ? type : `${home}/${type}`;
+  return [Number(number), { name, many: many as FieldShape['many'], type: full }];
+}
+
+/** One field as it is on the wire. */
+interface Wire {
+  readonly number: number;
+  readonly bytes: Buffer;
+  readonly integer: bigint;
+}
+
+function* wires(buffer: Buffer): Generator<Wire> {
+  const cursor = { at: 0 };
+  while (cursor.at < buffer.length) {
+    const tag = Number(varint(buffer, cursor));
+    const number = tag >>> 3;
+    switch (tag & 7) {
+      case 0:
+        yield { number, bytes: Buffer.alloc(0), integer: varint(buffer, cursor) };
+        break;
+      case 1:
+        yield { number, bytes: slice(buffer, cursor, 8), integer: 0n };
+        break;
+      case 2:
+        yield { number, bytes: slice(buffer, cursor, Number(varint(buffer, cursor))), integer: 0n };
+        break;
+      case 5:
+        yield { number, bytes: slice(buffer, cursor, 4), integer: 0n };
+        break;
+      default:
+        throw badRequest('the body is not valid protobuf: unknown wire type');
+    }
+  }
+}
+
+function varint(buffer: Buffer, cursor: { at: number }): bigint {
+  let value = 0n;
+  for (let shift = 0n; shift < 70n; shift += 7n) {
+    const byte = buffer[cursor.at];
+    if (byte === undefined) break;
+    cursor.at += 1;
+    value |= BigInt(byte & 0x7f) << shift;
+    if (byte < 0x80) return BigInt.asIntN(64, value);
+  }
+  throw badRequest('the body is not valid protobuf: truncated number');
+}
+
+function slice(buffer: Buffer, cursor: { at: number }, length: number): Buffer {
+  const from = cursor.at;
+  cursor.at += length;
+  if (length < 0 || cursor.at > buffer.length) throw badRequest('the body is not valid protobuf: truncated field');
+  return buffer.subarray(from, cursor.at);
+}
+
+const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
+
+/**
+ * The object in a body of `application/vnd.kubernetes.protobuf`: the magic number, an envelope with apiVersion and kind, and the message
+ * (apimachinery: pkg/runtime/serializer/protobuf). @throws SimError 400
+ */
+export function parseProtobuf(body: Buffer): Json {
+  if (!body.subarray(0, 4).equals(magic))
+    throw badRequest('the body is not Kubernetes protobuf: it lacks the prefix k8s\\x00');
+  let apiVersion = '';
+  let kind = '';
+  let raw: Buffer = Buffer.alloc(0);
+  for (const envelope of wires(body.subarray(4))) {
+    if (envelope.number === 2) raw = envelope.bytes;
+    if (envelope.number !== 1) continue;
+    for (const part of wires(envelope.bytes)) {
+      if (part.number === 1) apiVersion = part.bytes.toString('utf8');
+      if (part.number === 2) kind = part.bytes.toString('utf8');
+    }
+  }
+  messages ??= readTable();
+  const name = messageName(apiVersion, kind);
+  if (!messages.has(name)) throw badRequest(`${kind} of ${apiVersion} is not understood as protobuf: send JSON`);
+  return { kind, apiVersion, ...readMessage(messages, name, raw) };
+}
+
+function messageName(apiVersion: string, kind: string): string {
+  if (kind === 'DeleteOptions') return 'meta.v1/DeleteOptions';
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['core', apiVersion];
+  return `${group.split('.')[0] ?? ''}.${version}/${kind}`;
+}
+
+function readMessage(table: ReadonlyMap<string, Message>, name: string, buffer: Buffer): MutableJsonObject {
+  const shape = table.get(name);
+  const result: MutableJsonObject = {};
+  for (const wire of wires(buffer)) {
+    const field = shape?.get(wire.number);
+    if (field === undefined) continue;
+    if (field.name === '&') Object.assign(result, readMessage(table, field.type, wire.bytes));
+    else addField(table, result, field, wire);
+  }
+  return result;
+}
+
+function addField(table: ReadonlyMap<string, Message>, into: MutableJsonObject, field: FieldShape, wire: Wire): void {
+  const present = into[field.name];
+  if (field.many === '{}') {
+    const [key, value] = readEntry(table, field.type, wire.bytes);
+    const map: MutableJsonObject = typeof present === 'object' ? (present as MutableJsonObject) : {};
+    setOwn(map, key, value);
+    into[field.name] = map;
+    return;
+  }
+  const value = readValue(table, field.type, wire);
+  if (field.many === '[]') into[field.name] = [...(Array.isArray(present) ? present : []), value];
+  // Go writes zero values of plain fields; in JSON they are left out.
+  else if (field.many === '*' || !(value === '' || value === 0 || value === false)) into[field.name] = value;
+}
+
+function readEntry(table: ReadonlyMap<string, Message>, type: string, buffer: Buffer): [string, MutableJson] {
+  let key = '';
+  let value: MutableJson = type.length === 1 ? '' : {};
+  for (const wire of wires(buffer)) {
+    if (wire.number === 1) key = wire.bytes.toString('utf8');
+    else if (wire.number === 2) value = readValue(table, type, wire);
+  }
+  return [key, value];
+}
+
+function readValue(table: ReadonlyMap<string, Message>, type: string, { bytes, integer }: Wire): MutableJson {
+  switch (type) {
+    case 's':
+      return bytes.toString('utf8');
+    case 'i':
+      return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
+    case 'b':
+      return integer !== 0n;
+    case 'y':
+      return bytes.toString('base64');
+    case 'd':
+      return bytes.readDoubleLE(0);
+    case 'R':
+      return parseJson(part(bytes, 1)?.bytes.toString('utf8') ?? 'null') as MutableJson;
+    case 'Q':
+      return part(bytes, 1)?.bytes.toString('utf8') ?? '0';
+    case 'T':
+    case 'M':
+      return readTime(bytes, type === 'M');
+    case 'I':
+      return Number(part(bytes, 1)?.integer ?? 0n) === 1
+        ? (part(bytes, 3)?.bytes.toString('utf8') ?? '')
+        : Number(part(bytes, 2)?.integer ?? 0n);
+    case 'D':
+      return `${Number(part(bytes, 1)?.integer ?? 0n) / 1e9}s`;
+    default:
+      return table.get(type)?.get(1)?.name === 'items' && type.endsWith('/ExtraValue')
+        ? [...wires(bytes)].map((wire) => wire.bytes.toString('utf8'))
+        : readMessage(table, type, bytes);
+  }
+}
+
+function part(buffer: Buffer, number: number): Wire | undefined {
+  for (const wire of wires(buffer)) if (wire.number === number) return wire;
+  return undefined;
+}
+
+/** A zero time is null in JSON. */
+function readTime(buffer: Buffer, micro: boolean): string | null {
+  const seconds = part(buffer, 1)?.integer;
+  if (seconds === undefined) return null;
+  const nanos = Number(part(buffer, 2)?.integer ?? 0n);
+  const text = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
+  return micro ? `${text}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z` : `${text}Z`;
+}
