@@ -1,14 +1,16 @@
-import { applyMergePatch, cloneJson } from '#base';
+import { applyMergePatch } from '#base';
 import type { Json, JsonObject, MutableJsonObject } from '#base';
 import type { KubeObject } from '#model';
-import type { DecodeResult, KindDefinition, SchemaBook } from '../types.ts';
+import type { DecodeResult, KindDefinition, Schema, SchemaBook } from '../types.ts';
 import { SchemaBuilder, typeNameOf } from './build.ts';
 import type { NamedSchema } from './build.ts';
-import { decodeStruct, TypeMismatch } from './decode-builtin.ts';
+import { decodeStruct, encodeStruct, TypeMismatch } from './decode-builtin.ts';
 import { decodeCustom } from './decode-custom.ts';
 import { withDefaults } from './defaults/index.ts';
 import { applyJsonPatch } from './json-patch.ts';
 import { builtinKindTable } from './kinds.ts';
+import { Ownership } from './ownership.ts';
+import { applyStrategicMerge } from './strategic-merge.ts';
 import { typeTable } from './tables/index.ts';
 
 /** Makes the book of schemas. It keeps no state: one may serve many simulated clusters. */
@@ -19,26 +21,50 @@ export function createSchemaBook(): SchemaBook {
     custom: false,
     schema: builder.schemaOf(typeName),
   }));
+  const schemaOf = wholeSchemas(builder);
+  const ownership = new Ownership({ schemaOf, blank });
   return {
     builtinKinds: () => kinds,
     decode,
-    applyDefaults: withDefaults,
+    applyDefaults: (kind, object) => encode(kind, withDefaults(kind, object)),
     validate: () => [],
     jsonPatch: (document, patch) => applyJsonPatch(document as Json, patch) as KubeObject,
     mergePatch: (document, patch) => applyMergePatch(document as Json, patch) as KubeObject,
-    strategicMergePatch: (_kind, document, patch) => applyMergePatch(document as Json, patch) as KubeObject,
-    serverSideApply: (_kind, live, applied) => ({
-      object: (live === undefined ? cloneJson(applied) : applyMergePatch(live as Json, applied as Json)) as KubeObject,
-    }),
-    trackUpdate: (_kind, _before, after) => after,
+    strategicMergePatch: (kind, document, patch) =>
+      applyStrategicMerge(kind.schema, document as JsonObject, patch) as unknown as KubeObject,
+    serverSideApply: (kind, live, applied, how) => ownership.apply(kind, live, applied, how),
+    trackUpdate: (kind, before, after, how) => ownership.track(kind, before, after, how),
     openApiV3: () => ({ openapi: '3.0.0' }) satisfies MutableJsonObject,
     openApiV2: () => ({ swagger: '2.0' }) satisfies MutableJsonObject,
     validateCrd: () => [],
   };
 }
 
+/** Schemas with typed metadata, whatever a CRD says (or does not say) about it. */
+function wholeSchemas(builder: SchemaBuilder): (kind: KindDefinition) => Schema {
+  const metadata = builder.schemaOf('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta');
+  const text: Schema = { type: 'string' };
+  return ({ schema }) => {
+    if (typeNameIn(schema) !== undefined) return schema ?? {};
+    return {
+      type: 'object',
+      ...(schema ?? { 'x-kubernetes-preserve-unknown-fields': true }),
+      properties: { ...schema?.properties, apiVersion: text, kind: text, metadata },
+    };
+  };
+}
+
+function typeNameIn(schema: Schema | undefined): string | undefined {
+  return (schema as NamedSchema | undefined)?.[typeNameOf];
+}
+
+function blank(kind: KindDefinition): MutableJsonObject {
+  const typeName = typeNameIn(kind.schema);
+  return typeName === undefined ? {} : encodeStruct(typeTable, typeName, {});
+}
+
 function decode(kind: KindDefinition, object: KubeObject): DecodeResult {
-  const typeName = (kind.schema as NamedSchema | undefined)?.[typeNameOf];
+  const typeName = typeNameIn(kind.schema);
   try {
     const decoded =
       typeName === undefined
@@ -47,6 +73,18 @@ function decode(kind: KindDefinition, object: KubeObject): DecodeResult {
     return { object: decoded.object as unknown as KubeObject, unknownFields: decoded.unknownFields };
   } catch (error) {
     if (error instanceof TypeMismatch) return { object, unknownFields: [], typeError: error.message };
+    throw error;
+  }
+}
+
+/** A built-in object as Go writes it; one that does not decode is left for the caller's own check. */
+function encode(kind: KindDefinition, object: KubeObject): KubeObject {
+  const typeName = typeNameIn(kind.schema);
+  if (typeName === undefined) return object;
+  try {
+    return encodeStruct(typeTable, typeName, object as JsonObject) as unknown as KubeObject;
+  } catch (error) {
+    if (error instanceof TypeMismatch) return object;
     throw error;
   }
 }

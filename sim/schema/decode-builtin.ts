@@ -15,15 +15,23 @@ export interface Decoded {
 }
 
 /**
- * Sends an object through the Go struct of its type and back, as the real server does with every built-in kind: unknown fields fall out,
- * wrong types are refused, nulls and empty values of optional fields vanish, quantities and times become canonical, fields that Go always
- * writes appear.
+ * Sends an object through the Go struct of its type, as the real server does with every built-in kind: unknown fields fall out, wrong types
+ * are refused, nulls and empty values of optional fields vanish, quantities and times become canonical.
  * @throws TypeMismatch
  */
 export function decodeStruct(types: TypeTable, fullName: string, value: JsonObject): Decoded {
-  const decoder = new Decoder(types);
+  const decoder = new Decoder(types, false);
   const object = decoder.struct(fullName, value, { path: '', stack: [], owner: '' });
   return { object, unknownFields: decoder.unknownFields };
+}
+
+/**
+ * The same, and then what Go's encoder adds on the way out: fields that it always writes appear (`resources: {}`, `rules: null`).
+ * Apart from decoding, because a server-side apply must not count them as said by the client.
+ * @throws TypeMismatch
+ */
+export function encodeStruct(types: TypeTable, fullName: string, value: JsonObject): MutableJsonObject {
+  return new Decoder(types, true).struct(fullName, value, { path: '', stack: [], owner: '' });
 }
 
 interface Place {
@@ -38,9 +46,12 @@ interface Place {
 class Decoder {
   readonly unknownFields: string[] = [];
   readonly #types: TypeTable;
+  /** Whether fields that Go always writes appear. */
+  readonly #fill: boolean;
 
-  constructor(types: TypeTable) {
+  constructor(types: TypeTable, fill: boolean) {
     this.#types = types;
+    this.#fill = fill;
   }
 
   struct(fullName: string, value: JsonObject, place: Place): MutableJsonObject {
@@ -64,7 +75,7 @@ class Decoder {
 
   /** What Go's encoder writes for a decoded field: undefined when it leaves it out. */
   #encode(field: FieldType, decoded: MutableJson | undefined): MutableJson | undefined {
-    if (decoded === undefined) return this.#zeroField(field);
+    if (decoded === undefined) return this.#fill ? this.#zeroField(field) : undefined;
     if (field.pointer || field.always || !isZero(decoded)) return decoded;
     // An empty struct that is no pointer is written all the same, unless it says omitzero.
     return isStructValue(field.type) && !field.omitZero ? decoded : undefined;

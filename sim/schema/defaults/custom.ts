@@ -1,5 +1,5 @@
 import { cloneJson, isObject, own, setOwn } from '#base';
-import type { JsonObject, MutableJson, MutableJsonObject } from '#base';
+import type { MutableJson, MutableJsonObject } from '#base';
 import type { Schema } from '../../types.ts';
 
 /**

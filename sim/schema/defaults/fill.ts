@@ -1,5 +1,5 @@
 import { isObject, own } from '#base';
-import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import type { Json, MutableJson, MutableJsonObject } from '#base';
 
 /** Sets a member that is absent or null. */
 export function fill(object: MutableJsonObject, key: string, value: MutableJson): void {
