@@ -1,2 +1,17 @@
-/** controller: decides what to refresh, whether to sync and what to write. */
-export {};
+/**
+ * controller: decides what to refresh, whether to sync and what to write. The one room that knows an Application's life from first sight to
+ * last finalizer; everything below is a tool of it.
+ *
+ * Mental model: events become keys in two queues (triggers). A refresh pass compares one Application and writes its status (refresh); an
+ * operation pass does one step of a sync or of a deletion (operation). Decisions are pure (freshness, autosync, operation-state, comparison);
+ * the only writer of Applications is `status`, the only writer of managed clusters is `writer`.
+ *
+ * Invariants: an Application is written only by its owner, checked just before the write; no difference, no write; the object is the only
+ * memory of an operation, so a pass may end anywhere and go on elsewhere; nothing of a kind is pruned while its live state is not fresh.
+ */
+export { createController } from './controller.ts';
+export { decideAutosync, selfHealDelayMs } from './autosync.ts';
+export type { AutosyncDecision, AutosyncFacts, SelfHealBackoff } from './autosync.ts';
+export { compareLevel } from './freshness.ts';
+export type { CompareLevel } from './freshness.ts';
+export type { AppSnapshot, Controller, ControllerConfig, ControllerDeps, ControllerSnapshot } from './types.ts';

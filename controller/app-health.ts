@@ -1,0 +1,73 @@
+import { annotationOf, annotations, isWorseHealth } from '#model';
+import type { HealthStatus, HealthStatusCode, KubeObject } from '#model';
+import { isHook, isSkipped } from '#sync';
+import { describeObject, gkOf } from './targets.ts';
+
+export interface HealthPair {
+  readonly target: KubeObject | null;
+  readonly live: KubeObject | null;
+}
+
+export interface AppHealth {
+  readonly status: HealthStatusCode;
+  readonly message: string;
+  /** Health of each pair, by index; null where the pair has none or does not count. */
+  readonly resources: readonly (HealthStatus | null)[];
+}
+
+/**
+ * The health of an application: the worst of its resources, with the first three causes. A missing resource counts only when nothing is
+ * live at all; a child Application counts unless it is Missing or Unknown. Source: Argo CD controller/health.go setApplicationHealth.
+ *
+ * @param isSelf whether an object is the Application whose health is asked for (an application may manage itself).
+ */
+export function applicationHealth(
+  pairs: readonly HealthPair[],
+  healthOf: (object: KubeObject) => HealthStatus | null,
+  isSelf: (object: KubeObject) => boolean,
+): AppHealth {
+  const counted = pairs.map((pair) => (counts(pair) ? pair : undefined));
+  const resources = counted.map((pair) => (pair === undefined ? null : pairHealth(pair, healthOf, isSelf)));
+  let status: HealthStatusCode = 'Healthy';
+  let causes: string[] = [];
+  resources.forEach((health, i) => {
+    const pair = counted[i];
+    if (health === null || pair?.live == null || isSilentChild(pair.live, health)) return;
+    if (isWorseHealth(status, health.status)) {
+      status = health.status;
+      causes = [describeObject(pair.live)];
+    } else if (health.status === status && status !== 'Healthy') causes.push(describeObject(pair.live));
+  });
+  const some = counted.filter((pair) => pair !== undefined);
+  if (some.length > 0 && some.every((pair) => pair.live === null) && isWorseHealth(status, 'Missing'))
+    return { status: 'Missing', message: '', resources };
+  return { status, message: causeText(causes), resources };
+}
+
+function counts({ target, live }: HealthPair): boolean {
+  if (target !== null && isSkipped(target)) return false;
+  return live === null || !isHook(live);
+}
+
+function pairHealth(
+  { live }: HealthPair,
+  healthOf: (object: KubeObject) => HealthStatus | null,
+  isSelf: (object: KubeObject) => boolean,
+): HealthStatus | null {
+  if (live === null) return { status: 'Missing' };
+  if (annotationOf(live, annotations.ignoreHealthcheck) === 'true' || isSelf(live)) return null;
+  return healthOf(live);
+}
+
+function isSilentChild(live: KubeObject, health: HealthStatus): boolean {
+  const { group, kind } = gkOf(live);
+  return (
+    group === 'argoproj.io' && kind === 'Application' && (health.status === 'Missing' || health.status === 'Unknown')
+  );
+}
+
+function causeText(causes: readonly string[]): string {
+  if (causes.length === 0) return '';
+  const shown = causes.slice(0, 3).join(', ');
+  return `Caused by ${shown}${causes.length > 3 ? ` and ${causes.length - 3} more` : ''}`;
+}

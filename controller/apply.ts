@@ -1,0 +1,298 @@
+import { Limiter, messageOf } from '#base';
+import type { Clock } from '#base';
+import { healthOf } from '#health';
+import type { LiveCluster } from '#live';
+import { annotationOf, annotations, asObject, gvkOf, hasMultipleSources, hasSyncOption, keyOf, sourceOf } from '#model';
+import type {
+  AppKey,
+  Application,
+  AppProject,
+  Cluster,
+  KubeObject,
+  OperationState,
+  ResourceResult,
+  Settings,
+  SyncOperation,
+  SyncOperationResult,
+} from '#model';
+import { readSyncOptions, syncStep, terminateSync } from '#sync';
+import type { SyncOutcome, SyncRequest } from '#sync';
+import type { Compared, Comparer } from './compare.ts';
+import type { Comparison } from './comparison.ts';
+import { formatConditions } from './conditions.ts';
+import { managedNamespace } from './namespaces.ts';
+import type { ResourceGate } from './projects.ts';
+import { parseTime } from './times.ts';
+import { GuardedWriter } from './writer.ts';
+
+export interface SyncDeps {
+  readonly comparer: Comparer;
+  readonly settings: () => Settings;
+  readonly gate: (app: Application, project: AppProject, cluster: Cluster) => ResourceGate;
+  /** May a sync start or go on now? A text says why not. */
+  readonly windowBlocks: (app: Application, project: AppProject, state: OperationState) => string | undefined;
+  /** Whom to act as on the cluster; undefined: ourselves. Throws with Argo CD's text when that cannot be told. */
+  readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
+  readonly assertOwns: (server: string) => void;
+  readonly clock: Clock;
+}
+
+export interface SyncConfig {
+  readonly kubectlParallelism: number;
+  readonly waveDelayMs: number;
+}
+
+export interface SyncSubject {
+  readonly app: Application;
+  readonly key: AppKey;
+  readonly project: AppProject;
+  readonly cluster: Cluster;
+}
+
+/** How a step left the operation: what endPass works on. */
+type StepState = OperationState;
+
+/**
+ * One step of a sync: pins the revisions, compares at them, checks policy, and lets `sync` do one wave. Source: Argo CD controller/sync.go
+ * SyncAppState. Returns the state with phase, message and results of the step; what is wrong with the application is a phase (Error, Failed)
+ * with a message, not an exception.
+ *
+ * Throws the abort reason, OwnershipLost, and what keeps it from comparing at all (the caller shows that as an Error).
+ *
+ * Differences: a window is judged by the operation that runs (Argo CD takes the one before it for the first pass), and does not hold up the
+ * end of a terminated operation.
+ */
+export class Syncer {
+  readonly #deps: SyncDeps;
+  readonly #config: SyncConfig;
+  readonly #limiter: Limiter;
+
+  constructor(deps: SyncDeps, config: SyncConfig) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#limiter = new Limiter(config.kubectlParallelism);
+  }
+
+  /** Writes of all syncs and deletions together pass this limit. */
+  get limiter(): Limiter {
+    return this.#limiter;
+  }
+
+  async step(subject: SyncSubject, state: OperationState, signal: AbortSignal): Promise<StepState> {
+    const sync = state.operation.sync;
+    if (sync === undefined) return failed(state, 'Error', 'Invalid operation request: no operation specified');
+    const terminating = state.phase === 'Terminating';
+    const blocked = terminating ? undefined : this.#deps.windowBlocks(subject.app, subject.project, state);
+    if (blocked !== undefined) return { ...state, message: blocked };
+    const started = withResult(subject.app, state, sync);
+    const { settings } = this.#deps;
+    const snapshot = settings();
+    const gate = this.#deps.gate(subject.app, subject.project, subject.cluster);
+    const compared = await this.#compare(subject, started, sync, { snapshot, gate, signal });
+    const pinned = pin(started, compared);
+    const refusal = refusalOf(subject.app, sync, compared.comparison);
+    if (refusal !== undefined && !terminating) return failed(pinned, refusal.phase, refusal.message);
+    let user: string | undefined;
+    try {
+      user = this.#deps.actAs(subject.app, subject.project, subject.cluster);
+    } catch (error) {
+      return failed(pinned, 'Error', messageOf(error));
+    }
+    const request = this.#request(subject, pinned, compared, { gate, snapshot, user, signal });
+    const outcome = terminating ? await terminateSync(request) : await syncStep(request);
+    return afterStep(subject.app, pinned, outcome, compared.cluster);
+  }
+
+  #compare(
+    subject: SyncSubject,
+    state: OperationState,
+    sync: SyncOperation,
+    context: { readonly snapshot: Settings; readonly gate: ResourceGate; readonly signal: AbortSignal },
+  ): Promise<Compared> {
+    const result = state.syncResult;
+    const multiple = (result?.sources?.length ?? 0) > 0;
+    return this.#deps.comparer.compare(
+      {
+        app: subject.app,
+        key: subject.key,
+        cluster: subject.cluster,
+        settings: context.snapshot,
+        sources: multiple ? (result?.sources ?? []) : [result?.source ?? sourceOf(subject.app.spec)],
+        revisions: requestedRevisions(result, multiple),
+        noCache: false,
+        noRevisionCache: true,
+        localManifests: sync.manifests ?? [],
+        permitted: (object) => context.gate.permits(object),
+      },
+      () => false,
+      context.signal,
+    );
+  }
+
+  #request(
+    subject: SyncSubject,
+    state: OperationState,
+    compared: Compared,
+    context: {
+      readonly gate: ResourceGate;
+      readonly snapshot: Settings;
+      readonly user: string | undefined;
+      readonly signal: AbortSignal;
+    },
+  ): SyncRequest {
+    const { comparison, cluster } = compared;
+    const { app } = subject;
+    const sync = state.operation.sync ?? {};
+    const startedAt = parseTime(state.startedAt) ?? this.#deps.clock.now();
+    return {
+      resources: comparison.pairs.map(({ target, live, diff }) => ({ target, live, modified: diff.modified })),
+      hooks: comparison.hooks,
+      liveHooks: comparison.liveHooks,
+      options: readSyncOptions(sync, {
+        pruneConfirmed: isApproved(app, startedAt),
+        waveDelayMs: this.#config.waveDelayMs,
+      }),
+      destinationNamespace: app.spec.destination.namespace ?? '',
+      revision: state.syncResult?.revision ?? '',
+      startedAt,
+      results: state.syncResult?.resources ?? [],
+      selected: selector(sync, comparison),
+      health: (object) => healthOf(object, context.snapshot.overrides),
+      mayPrune: (gk) =>
+        !comparison.failed && !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
+      namespaceModifier: (live) => managedNamespace(app, live),
+      writer: this.writer(cluster, context.user, subject.cluster.server, context.gate),
+      clock: this.#deps.clock,
+      signal: context.signal,
+    };
+  }
+
+  /** The write choke point for one application on one cluster. */
+  writer(cluster: LiveCluster, user: string | undefined, server: string, gate: ResourceGate): GuardedWriter {
+    return new GuardedWriter({
+      cluster,
+      client: user === undefined ? cluster.client : cluster.client.impersonate(user),
+      assertOwns: () => this.#deps.assertOwns(server),
+      denied: (object, namespaced) => gate.denied(object, namespaced),
+      limiter: this.#limiter,
+      clock: this.#deps.clock,
+    });
+  }
+}
+
+function failed(state: OperationState, phase: 'Error' | 'Failed', message: string): StepState {
+  return { ...state, phase, message };
+}
+
+/** The first step notes from which sources and revisions this operation syncs. */
+function withResult(app: Application, state: OperationState, sync: SyncOperation): OperationState {
+  if (state.syncResult !== undefined) return state;
+  const named = sync.source !== undefined || (sync.sources?.length ?? 0) > 0;
+  const sources = named ? (sync.sources ?? []) : hasMultipleSources(app.spec) ? (app.spec.sources ?? []) : [];
+  const source = named ? sync.source : hasMultipleSources(app.spec) ? undefined : sourceOf(app.spec);
+  return {
+    ...state,
+    syncResult: {
+      revision: sync.revision ?? '',
+      source: source ?? { repoURL: '' },
+      ...(sources.length > 0 ? { sources, revisions: sync.revisions ?? [] } : {}),
+    },
+  };
+}
+
+function requestedRevisions(result: SyncOperationResult | undefined, multiple: boolean): readonly string[] {
+  if (!multiple) return [nonEmpty(result?.revision) ?? result?.source.targetRevision ?? ''];
+  const revisions = result?.revisions ?? [];
+  return (result?.sources ?? []).map((source, i) => nonEmpty(revisions[i]) ?? source.targetRevision ?? '');
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** From here on the operation stays at the commits that were resolved, also in later passes and on other replicas. */
+function pin(state: OperationState, { revisions }: Compared): OperationState {
+  const result = state.syncResult;
+  if (result === undefined || revisions.length === 0) return state;
+  const pinned = (result.sources?.length ?? 0) > 0 ? { revisions } : { revision: revisions[0] ?? '' };
+  return { ...state, syncResult: { ...result, ...pinned } };
+}
+
+function refusalOf(
+  app: Application,
+  sync: SyncOperation,
+  comparison: Comparison,
+): { readonly phase: 'Error' | 'Failed'; readonly message: string } | undefined {
+  const shared = comparison.conditions.find((condition) => condition.type === 'SharedResourceWarning');
+  if (shared !== undefined && hasSyncOption(sync.syncOptions, 'FailOnSharedResource=true'))
+    return { phase: 'Failed', message: `Shared resource found: ${shared.message}` };
+  const invalid = (app.status?.conditions ?? []).filter((condition) => condition.type === 'InvalidSpecError');
+  const fresh = comparison.conditions.filter(({ type }) => type === 'ComparisonError' || type === 'InvalidSpecError');
+  const errors = [...fresh, ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message))];
+  return errors.length === 0 ? undefined : { phase: 'Error', message: formatConditions(errors) };
+}
+
+/** A person has confirmed prunes of this operation: the annotation's time is not older than its start. */
+function isApproved(app: Application, startedAt: number): boolean {
+  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
+  return approved !== undefined && approved >= startedAt;
+}
+
+/** Which objects this operation touches: those it names (all when it names none), and never a copy that carries another object's tracking. */
+function selector(sync: SyncOperation, comparison: Comparison): (object: KubeObject) => boolean {
+  const foreign = new Set(comparison.pairs.filter((pair) => !pair.own).map((pair) => pair.key));
+  const named = sync.resources ?? [];
+  return (object) => {
+    if (foreign.has(keyOf(object))) return false;
+    const { group, kind } = gvkOf(object);
+    return (
+      named.length === 0 ||
+      named.some(
+        (r) =>
+          r.kind === kind &&
+          r.name === object.metadata.name &&
+          (r.group ?? '') === group &&
+          ((r.namespace ?? '') === '' || r.namespace === object.metadata.namespace),
+      )
+    );
+  };
+}
+
+function afterStep(app: Application, state: OperationState, outcome: SyncOutcome, cluster: LiveCluster): StepState {
+  const result = state.syncResult ?? { revision: '', source: { repoURL: '' } };
+  const metadata = app.spec.syncPolicy?.managedNamespaceMetadata;
+  return {
+    ...state,
+    phase: outcome.phase,
+    message: outcome.message,
+    syncResult: {
+      ...result,
+      resources: outcome.results.map((item) => ({ ...item, ...explained(item, cluster) })),
+      ...(metadata === undefined ? {} : { managedNamespaceMetadata: metadata }),
+    },
+  };
+}
+
+/** Argo CD's advice instead of, or behind, two texts of API servers that help nobody. */
+function explained(item: ResourceResult, cluster: LiveCluster): { readonly message?: string } {
+  const message = item.message ?? '';
+  const { group, kind, version, namespace, name } = item;
+  if (message.includes('the server could not find the requested resource')) {
+    const served = cluster.surface().find({ group, kind });
+    const which = `${group}/${kind}`;
+    if (served === undefined)
+      return {
+        message: `The Kubernetes API could not find ${which} for requested resource ${namespace}/${name}. Make sure the "${kind}" CRD is installed on the destination cluster.`,
+      };
+    return {
+      message: `The Kubernetes API could not find version "${version}" of ${which} for requested resource ${namespace}/${name}. Version "${served.version}" of ${served.group}/${served.kind} is installed on the destination cluster.`,
+    };
+  }
+  if (message.includes('metadata.annotations: Too long: must have at most 262144 bytes') && !message.includes(infoMark))
+    return {
+      message: `${message}${infoMark}use the sync option ServerSideApply=true or Replace=true for this resource, so that it needs no last-applied annotation`,
+    };
+  return {};
+}
+
+const infoMark = ' \n -Additional Info: ';

@@ -1,0 +1,147 @@
+import { deepEqual } from '#base';
+import { hasMultipleSources, isAutomated, isCompleted, jsonOf, sourceOf } from '#model';
+import type { Application, Operation, OperationState, ResourceStatus, SyncOperation, SyncStatus } from '#model';
+import { parseTime } from './times.ts';
+
+/** How long to wait between self-heal attempts. */
+export interface SelfHealBackoff {
+  /** Exponential mode: the first delay; 0 switches to linear mode. */
+  readonly backoffMs: number;
+  readonly factor: number;
+  readonly capMs: number;
+  /** Linear mode: the delay of every attempt but the first. */
+  readonly timeoutMs: number;
+}
+
+export interface AutosyncFacts {
+  readonly app: Application;
+  readonly syncStatus: SyncStatus;
+  readonly resources: readonly ResourceStatus[];
+  /** False when it is known that the manifests of the new revision equal those of the last one. */
+  readonly revisionsMayHaveChanges: boolean;
+  readonly backoff: SelfHealBackoff;
+  /** True: the drift is another one than the last self-heal repaired (other objects or other fields), so its budget is new. */
+  readonly newDrift: boolean;
+  readonly now: number;
+}
+
+/** What automated sync does about a comparison. `skip` also means that the last SyncError is over. */
+export type AutosyncDecision =
+  | { readonly do: 'skip'; readonly reason: string }
+  | { readonly do: 'wait'; readonly ms: number; readonly reason: string }
+  | { readonly do: 'refuse'; readonly message: string }
+  | { readonly do: 'start'; readonly operation: Operation; readonly reason: string };
+
+/**
+ * The decision list of automated sync, in Argo CD's order (controller: autoSync, alreadyAttemptedSync, selfHealRemainingBackoff).
+ *
+ * Differences: the self-heal counter starts again for another drift than the one repaired last, and after a quiet time longer than the cap;
+ * Argo CD never resets it, so that a drift years later would wait for the cap.
+ */
+export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
+  const refusal = notNow(facts);
+  if (refusal !== undefined) return { do: 'skip', reason: refusal };
+  const revisions = revisionsOf(facts.syncStatus);
+  const last = facts.app.status?.operationState;
+  if (last === undefined || !alreadyAttempted(facts, last, revisions)) return begin(facts, undefined);
+  if (last.phase !== 'Succeeded')
+    return { do: 'refuse', message: `Failed last sync attempt to [${revisions.join(' ')}]: ${last.message ?? ''}` };
+  if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true)
+    return { do: 'skip', reason: 'this revision was already synced and self-heal is off' };
+  const heal = selfHeal(facts, last);
+  if (heal.waitMs > 0)
+    return { do: 'wait', ms: heal.waitMs, reason: `self-heal attempt ${heal.attempt} waits for its backoff` };
+  return begin(facts, heal.attempt);
+}
+
+/** The last check, then the operation. */
+function begin(facts: AutosyncFacts, healAttempt: number | undefined): AutosyncDecision {
+  const revisions = revisionsOf(facts.syncStatus).join(' ');
+  const automated = facts.app.spec.syncPolicy?.automated;
+  if (automated?.prune === true && automated.allowEmpty !== true && facts.resources.every((r) => r.requiresPruning))
+    return { do: 'refuse', message: `Skipping sync attempt to [${revisions}]: auto-sync will wipe out all resources` };
+  return {
+    do: 'start',
+    operation: automatedOperation(facts, healAttempt),
+    reason: healAttempt === undefined ? `new revision [${revisions}]` : `self-heal attempt ${healAttempt}`,
+  };
+}
+
+function notNow({ app, syncStatus, resources }: AutosyncFacts): string | undefined {
+  if (!isAutomated(app.spec)) return 'automated sync is off';
+  if (app.operation !== undefined && app.operation !== null) return 'another operation is in progress';
+  if (app.metadata.deletionTimestamp !== undefined) return 'the application is being deleted';
+  if (syncStatus.status !== 'OutOfSync') return `the application is ${syncStatus.status}`;
+  const open = resources.filter((resource) => resource.status !== 'Synced');
+  if (app.spec.syncPolicy?.automated?.prune !== true && open.every((resource) => resource.requiresPruning === true))
+    return 'only pruning is left, and pruning is off';
+  return undefined;
+}
+
+function revisionsOf(status: SyncStatus): readonly string[] {
+  return (status.revisions?.length ?? 0) > 0 ? (status.revisions ?? []) : [status.revision ?? ''];
+}
+
+/** Whether the last operation already tried exactly this: same revisions (where they matter) and same sources, compared strictly. */
+function alreadyAttempted(facts: AutosyncFacts, last: OperationState, revisions: readonly string[]): boolean {
+  const result = last.syncResult;
+  if (result === undefined) return isCompleted(last.phase);
+  const { spec } = facts.app;
+  const multiple = hasMultipleSources(spec);
+  if (facts.revisionsMayHaveChanges) {
+    const tried = multiple ? (result.revisions ?? []) : [result.revision];
+    if (!deepEqual([...tried], [...revisions])) return false;
+  }
+  return multiple
+    ? deepEqual(jsonOf(spec.sources), jsonOf(result.sources ?? []))
+    : deepEqual(jsonOf(sourceOf(spec)), jsonOf(result.source));
+}
+
+function selfHeal(facts: AutosyncFacts, last: OperationState): { readonly attempt: number; readonly waitMs: number } {
+  const finished = parseTime(last.finishedAt);
+  const quietMs = finished === undefined ? 0 : facts.now - finished;
+  const calm = quietMs > Math.max(facts.backoff.capMs, facts.backoff.timeoutMs);
+  const attempts = facts.newDrift || calm ? 0 : (last.operation.sync?.autoHealAttemptsCount ?? 0);
+  const delayMs = selfHealDelayMs(attempts, facts.backoff);
+  return { attempt: attempts + 1, waitMs: Math.max(0, delayMs - quietMs) };
+}
+
+/** The delay before attempt `attempts + 1`: none for the first, then d·f^(n-1) up to the cap; in linear mode always the timeout. */
+export function selfHealDelayMs(attempts: number, backoff: SelfHealBackoff): number {
+  if (attempts === 0) return 0;
+  if (backoff.backoffMs <= 0) return backoff.timeoutMs;
+  if (backoff.factor <= 0) return backoff.backoffMs;
+  const delay = backoff.backoffMs * backoff.factor ** (attempts - 1);
+  return backoff.capMs > 0 ? Math.min(backoff.capMs, delay) : delay;
+}
+
+function automatedOperation(facts: AutosyncFacts, healAttempt: number | undefined): Operation {
+  const { spec } = facts.app;
+  const sources: Partial<SyncOperation> = hasMultipleSources(spec)
+    ? { sources: spec.sources ?? [], revisions: facts.syncStatus.revisions ?? [] }
+    : { source: sourceOf(spec), revision: facts.syncStatus.revision ?? '' };
+  const options = spec.syncPolicy?.syncOptions ?? [];
+  return {
+    sync: {
+      ...sources,
+      ...(spec.syncPolicy?.automated?.prune === true ? { prune: true } : {}),
+      ...(options.length > 0 ? { syncOptions: options } : {}),
+      ...(healAttempt === undefined
+        ? {}
+        : { autoHealAttemptsCount: healAttempt, resources: driftedResources(facts.resources) }),
+    },
+    initiatedBy: { automated: true },
+    retry: spec.syncPolicy?.retry ?? { limit: 5 },
+  };
+}
+
+/** Everything that is not Synced, hooks included, without namespaces (Argo CD's shape). */
+function driftedResources(resources: readonly ResourceStatus[]): NonNullable<SyncOperation['resources']> {
+  return resources
+    .filter((resource) => resource.status !== 'Synced')
+    .map(({ group, kind, name }) => ({
+      ...(group === undefined || group === '' ? {} : { group }),
+      kind: kind ?? '',
+      name: name ?? '',
+    }));
+}

@@ -1,0 +1,292 @@
+import { DriftlessError, isAbort, isObject, messageOf, parseJson, withDeadline } from '#base';
+import type { Clock } from '#base';
+import type { DesiredSource } from '#desired';
+import { isExcluded } from '#live';
+import type { LiveCluster, LiveClusters } from '#live';
+import { instanceName, sourcesOf } from '#model';
+import type { AppKey, Application, ApplicationSource, Cluster, KubeObject, Repository, Settings } from '#model';
+import { compareState } from './comparison.ts';
+import type { Comparison, LivePicture, RenderedTargets } from './comparison.ts';
+import { SourceUnavailable } from './errors.ts';
+import { normalizeTargets } from './targets.ts';
+import type { NormalTargets } from './targets.ts';
+
+export interface ComparerDeps {
+  readonly desired: DesiredSource;
+  readonly live: LiveClusters;
+  readonly repository: (url: string, project: string) => Repository;
+  readonly clock: Clock;
+}
+
+export interface ComparerConfig {
+  readonly namespace: string;
+  readonly persistResourceHealth: boolean;
+}
+
+export interface CompareRequest {
+  readonly app: Application;
+  readonly key: AppKey;
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  /** One per source. */
+  readonly revisions: readonly string[];
+  /** In force instead of those of the spec (rollback). */
+  readonly sources?: readonly ApplicationSource[];
+  readonly noCache: boolean;
+  readonly noRevisionCache: boolean;
+  /** JSON texts instead of the sources (`operation.sync.manifests`). */
+  readonly localManifests: readonly string[];
+  /** May this application, by its project, have this object in this place? */
+  readonly permitted: (object: KubeObject) => boolean;
+}
+
+export interface Compared {
+  readonly comparison: Comparison;
+  readonly cluster: LiveCluster;
+  readonly revisions: readonly string[];
+}
+
+/** How long a pass waits for the first picture of a cluster before it gives its place in the pool to others. */
+const firstPictureMs = 3000;
+
+/**
+ * Fetches both sides of a comparison and compares them. The comparing itself is {@link compareState}, a pure function.
+ *
+ * Errors of a side become conditions of the comparison, which then is `failed`, as in Argo CD. It throws only what keeps it from comparing
+ * at all: the abort reason, {@link SourceUnavailable} when `tolerate` says that a source that cannot be read is not to be shown yet, and
+ * DEADLINE_EXCEEDED while the cluster has no picture yet (try again).
+ */
+export class Comparer {
+  readonly #deps: ComparerDeps;
+  readonly #config: ComparerConfig;
+
+  constructor(deps: ComparerDeps, config: ComparerConfig) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  async compare(
+    request: CompareRequest,
+    tolerate: (error: unknown) => boolean,
+    signal: AbortSignal,
+  ): Promise<Compared> {
+    const sources = request.sources ?? sourcesOf(request.app.spec);
+    const [cluster, rendered] = await Promise.all([
+      this.#cluster(request.cluster.server, signal),
+      this.#render(request, sources, tolerate, signal),
+    ]);
+    const normal = this.#normalize(request, cluster, rendered.objects);
+    const live = await this.#live(request, cluster, normal.targets, signal);
+    const facts = {
+      app: request.app,
+      key: request.key,
+      instance: this.#instance(request.key),
+      controllerNamespace: this.#config.namespace,
+      settings: request.settings,
+      rendered: {
+        ...rendered.facts,
+        targets: normal.targets,
+        conditions: [...rendered.facts.conditions, ...normal.conditions],
+      },
+      live,
+      requested: request.revisions,
+      isNamespaced: (gk: { group: string; kind: string }) => cluster.isNamespaced(gk),
+      permitted: request.permitted,
+      persistResourceHealth: this.#config.persistResourceHealth,
+    };
+    return { comparison: compareState(facts), cluster, revisions: rendered.facts.revisions };
+  }
+
+  /** The normalised manifests alone, for hooks that run while the application is deleted. Throws what keeps them from being rendered. */
+  async targets(request: CompareRequest, cluster: LiveCluster, signal: AbortSignal): Promise<readonly KubeObject[]> {
+    const rendered = await this.#renderSources(request, sourcesOf(request.app.spec), signal);
+    return this.#normalize(request, cluster, rendered.objects).targets;
+  }
+
+  #instance(key: AppKey): string {
+    return instanceName(key, this.#config.namespace);
+  }
+
+  #cluster(server: string, signal: AbortSignal): Promise<LiveCluster> {
+    const what = `the first picture of cluster ${server}`;
+    return withDeadline(signal, { clock: this.#deps.clock, limitMs: firstPictureMs, what }, (inner) =>
+      this.#deps.live.cluster(server, inner),
+    );
+  }
+
+  async #render(
+    request: CompareRequest,
+    sources: readonly ApplicationSource[],
+    tolerate: (error: unknown) => boolean,
+    signal: AbortSignal,
+  ): Promise<Rendered> {
+    if (request.localManifests.length > 0) return localTargets(request);
+    try {
+      return await this.#renderSources(request, sources, signal);
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) throw error;
+      const message = `Failed to load target state: ${messageOf(error)}`;
+      if (tolerate(error)) throw new SourceUnavailable(error, message);
+      return failedTargets(message);
+    }
+  }
+
+  async #renderSources(
+    request: CompareRequest,
+    sources: readonly ApplicationSource[],
+    signal: AbortSignal,
+  ): Promise<Rendered> {
+    const objects: KubeObject[] = [];
+    const revisions: string[] = [];
+    const sourceTypes: string[] = [];
+    for (const [i, source] of sources.entries()) {
+      const revision = request.revisions[i] ?? source.targetRevision ?? '';
+      const rendered = await this.#renderOne(request, source, revision, signal).catch((error: unknown) => {
+        throw isAbort(error) ? error : asSourceError(error, i, sources.length);
+      });
+      objects.push(...rendered.objects);
+      revisions.push(rendered.revision);
+      sourceTypes.push(rendered.sourceType);
+    }
+    return {
+      objects,
+      facts: {
+        targets: [],
+        revisions,
+        sourceTypes: sourceTypes.filter((type) => type !== ''),
+        conditions: [],
+        failed: false,
+        mayHaveChanges: mayHaveChanges(request, sources),
+      },
+    };
+  }
+
+  async #renderOne(
+    request: CompareRequest,
+    source: ApplicationSource,
+    revision: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly objects: readonly KubeObject[]; readonly revision: string; readonly sourceType: string }> {
+    const { desired, repository } = this.#deps;
+    const project = request.app.spec.project ?? 'default';
+    const repo = repository(source.repoURL, project === '' ? 'default' : project);
+    // A source that is only referred to by others renders nothing, but its revision is part of the comparison.
+    if (source.ref !== undefined && source.path === undefined && source.chart === undefined) {
+      const resolved = await desired.resolve(repo, revision, request.noRevisionCache, signal);
+      return { objects: [], revision: resolved, sourceType: '' };
+    }
+    const manifests = await desired.manifests(
+      {
+        source,
+        repository: repo,
+        revision,
+        noRevisionCache: request.noRevisionCache,
+        noCache: request.noCache,
+        appName: this.#instance(request.key),
+        namespace: request.app.spec.destination.namespace ?? '',
+      },
+      signal,
+    );
+    // T-REV-1: manifests of another commit than the one asked for are never compared, let alone applied.
+    if (isCommit(revision) && isCommit(manifests.revision) && manifests.revision !== revision)
+      throw new DriftlessError(
+        'REVISION_MISMATCH',
+        `asked for manifests of ${revision}, got those of ${manifests.revision}`,
+      );
+    return manifests;
+  }
+
+  #normalize(request: CompareRequest, cluster: LiveCluster, objects: readonly KubeObject[]): NormalTargets {
+    return normalizeTargets(objects, {
+      instance: this.#instance(request.key),
+      destinationNamespace: request.app.spec.destination.namespace ?? '',
+      tracking: request.settings.tracking,
+      isNamespaced: (gk) => cluster.isNamespaced(gk),
+      isExcluded: (gk) => isExcluded(request.settings, gk, cluster.server),
+    });
+  }
+
+  async #live(
+    request: CompareRequest,
+    cluster: LiveCluster,
+    targets: readonly KubeObject[],
+    signal: AbortSignal,
+  ): Promise<LivePicture> {
+    try {
+      cluster.surface();
+      const picture = await cluster.managed(this.#instance(request.key), targets, signal);
+      return { ...picture, conditions: [], failed: false };
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) throw error;
+      const message = `Failed to load live state: ${messageOf(error)}`;
+      return { objects: new Map(), degraded: [], conditions: [{ type: 'ComparisonError', message }], failed: true };
+    }
+  }
+}
+
+interface Rendered {
+  readonly objects: readonly KubeObject[];
+  readonly facts: RenderedTargets;
+}
+
+function failedTargets(message: string): Rendered {
+  return {
+    objects: [],
+    facts: {
+      targets: [],
+      revisions: [],
+      sourceTypes: [],
+      conditions: [{ type: 'ComparisonError', message }],
+      failed: true,
+      mayHaveChanges: true,
+    },
+  };
+}
+
+function localTargets(request: CompareRequest): Rendered {
+  const objects: KubeObject[] = [];
+  for (const text of request.localManifests) {
+    try {
+      const value = parseJson(text);
+      if (isObject(value)) objects.push(value as unknown as KubeObject);
+    } catch (error) {
+      return failedTargets(`Failed to load local manifests: ${messageOf(error)}`);
+    }
+  }
+  return {
+    objects,
+    facts: {
+      targets: [],
+      revisions: request.revisions,
+      sourceTypes: [],
+      conditions: [],
+      failed: false,
+      mayHaveChanges: true,
+    },
+  };
+}
+
+/** Argo CD's words around what its repo-server said. */
+function asSourceError(error: unknown, index: number, count: number): Error {
+  const text = messageOf(error);
+  const said = text.startsWith('rpc error:') ? text : `rpc error: code = Unknown desc = ${text}`;
+  return new DriftlessError(
+    'SOURCE_FAILED',
+    `failed to generate manifest for source ${index + 1} of ${count}: ${said}`,
+    {
+      cause: error,
+    },
+  );
+}
+
+/** False when every source is asked for at exactly the commit that the status says. */
+function mayHaveChanges(request: CompareRequest, sources: readonly ApplicationSource[]): boolean {
+  const sync = request.app.status?.sync;
+  const synced = (sync?.revisions?.length ?? 0) > 0 ? (sync?.revisions ?? []) : [sync?.revision ?? ''];
+  if (sources.some((source) => source.ref !== undefined)) return true;
+  return !sources.every((_, i) => (synced[i] ?? '') !== '' && synced[i] === request.revisions[i]);
+}
+
+function isCommit(revision: string): boolean {
+  return /^[0-9a-f]{40}$/.test(revision);
+}

@@ -1,0 +1,117 @@
+import { abortable, aborted, newAbortController, runGroups } from '#base';
+import type { Runnable } from '#base';
+import { appKeyOf, groupKindName, projectOf } from '#model';
+import type { Application } from '#model';
+import { stallOf } from '#queues';
+import type { AppSnapshot, Controller, ControllerConfig, ControllerDeps, ControllerSnapshot } from './types.ts';
+import { wire } from './wire.ts';
+import type { Parts } from './wire.ts';
+
+/** Builds the controller; nothing starts before `run`. */
+export function createController(deps: ControllerDeps, config: ControllerConfig): Controller {
+  return new ArgoController(deps, config);
+}
+
+/** When nothing has moved for this long while work waits, something is wrong with this process. */
+const stalledMs = 600_000;
+
+/**
+ * Queues, informers and pools: start order and stop order, nothing else. Informers are filled first; then the triggers share out ownership
+ * and fill the queues; then the pools begin. A stop goes backwards: nothing new is taken, running passes end (within the grace period), and
+ * what they have finished may still be written.
+ */
+class ArgoController implements Controller {
+  readonly name = 'controller';
+  readonly #deps: ControllerDeps;
+  readonly #graceMs: number;
+  readonly #parts: Parts;
+  /** Outlives the work: status writes of finished passes end with it. */
+  readonly #persist = newAbortController();
+  readonly #started = newAbortController();
+
+  constructor(deps: ControllerDeps, config: ControllerConfig) {
+    this.#deps = deps;
+    this.#graceMs = config.graceMs;
+    this.#parts = wire(deps, config, this.#persist.signal);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { apps, projects, triggers, pools, queues } = this.#parts;
+    const announce: Runnable = {
+      name: 'controller started',
+      run: (stop) => {
+        this.#started.abort();
+        return aborted(stop);
+      },
+    };
+    const groups = [[apps, projects], [triggers], pools, [announce]];
+    try {
+      await runGroups(groups, signal, { clock: this.#deps.clock, graceMs: this.#graceMs + 5000 });
+    } finally {
+      for (const queue of queues) queue.shutDown();
+      this.#persist.abort(signal.reason);
+    }
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    await abortable(aborted(this.#started.signal), signal);
+  }
+
+  healthy(): { readonly ok: boolean; readonly reason?: string } {
+    for (const pool of this.#parts.pools) {
+      const reason = stallOf(pool.progress(), stalledMs);
+      if (reason !== undefined) return { ok: false, reason: `${pool.name}: ${reason}` };
+    }
+    return { ok: true };
+  }
+
+  snapshot(): ControllerSnapshot {
+    const clusters = this.#deps.live.infos();
+    const { pools, queues } = this.#parts;
+    return {
+      ...this.#deps.ownership.identity(),
+      applications: [...this.#parts.mine()].map((app) => this.#appSnapshot(app)),
+      queues: pools.map((pool, i) => ({
+        name: queues[i]?.name ?? pool.name,
+        delayed: queues[i]?.delayed ?? 0,
+        ...pool.progress(),
+      })),
+      clusters,
+      degraded: clusters.flatMap((cluster) =>
+        cluster.kinds
+          .filter((kind) => kind.state === 'degraded')
+          .map((kind) => `${cluster.server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`),
+      ),
+    };
+  }
+
+  #appSnapshot(app: Application): AppSnapshot {
+    const key = appKeyOf(app);
+    const memory = this.#parts.memories.peek(key);
+    return {
+      key,
+      project: projectOf(app),
+      cluster: this.#parts.territory.clusterOf(app)?.server ?? '',
+      ...statusFacts(app),
+      ...(memory?.lastRefresh === undefined ? {} : { lastRefresh: memory.lastRefresh }),
+      ...(memory?.waiting === undefined ? {} : { waiting: memory.waiting }),
+      differences: memory?.differences ?? [],
+    };
+  }
+}
+
+function statusFacts(
+  app: Application,
+): Omit<AppSnapshot, 'key' | 'project' | 'cluster' | 'lastRefresh' | 'waiting' | 'differences'> {
+  const { sync, health, operationState, conditions = [] } = app.status ?? {};
+  const operation = { phase: '' as const, message: '', ...operationState };
+  return {
+    sync: sync?.status ?? '',
+    health: health?.status ?? '',
+    healthMessage: health?.message ?? '',
+    revision: sync?.revision ?? sync?.revisions?.join(',') ?? '',
+    operation: operation.phase,
+    operationMessage: operation.message,
+    conditions: conditions.map(({ type, message }) => ({ type, message })),
+  };
+}

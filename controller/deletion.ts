@@ -1,0 +1,354 @@
+import { isAbort, mapLimit, messageOf } from '#base';
+import type { Clock } from '#base';
+import { healthOf } from '#health';
+import { isAlreadyExists, isConflict, isNotFound } from '#kube';
+import type { LiveCluster, LiveClusters } from '#live';
+import {
+  annotationOf,
+  annotations,
+  asObject,
+  csvAnnotation,
+  finalizers,
+  instanceName,
+  isWorseHealth,
+  keyOf,
+  sourcesOf,
+} from '#model';
+import type {
+  AppKey,
+  Application,
+  AppProject,
+  Cluster,
+  HealthStatusCode,
+  KubeObject,
+  ResourceKey,
+  Settings,
+} from '#model';
+import type { Outcome } from '#queues';
+import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
+import type { Logger } from '#telemetry';
+import type { Syncer } from './apply.ts';
+import type { Comparer } from './compare.ts';
+import { DeletionBlocked } from './errors.ts';
+import type { ResourceGate } from './projects.ts';
+import type { ApplicationStore } from './status.ts';
+import { gkOf } from './targets.ts';
+import { parseTime } from './times.ts';
+import type { GuardedWriter } from './writer.ts';
+
+export interface DeleterDeps {
+  readonly store: ApplicationStore;
+  readonly comparer: Comparer;
+  readonly live: LiveClusters;
+  readonly syncer: Syncer;
+  readonly settings: () => Settings;
+  /** Throws when the project cannot be used: deletion waits for it. */
+  readonly projectOf: (app: Application) => AppProject;
+  /** Undefined: the destination cannot be resolved. */
+  readonly clusterOf: (app: Application) => Cluster | undefined;
+  readonly gate: (app: Application, project: AppProject, cluster: Cluster) => ResourceGate;
+  readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
+  /** The application has no more finalizers of ours: forget it everywhere. */
+  readonly forget: (key: AppKey, app: Application) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What is tried again, at the latest, when nothing moves; changes of managed objects come earlier. */
+const backstopMs = 5000;
+const soonMs = 500;
+const width = 20;
+
+type DeleteHook = 'PreDelete' | 'PostDelete';
+const isOfType: Readonly<Record<DeleteHook, (object: KubeObject) => boolean>> = {
+  PreDelete: isPreDeleteHook,
+  PostDelete: isPostDeleteHook,
+};
+
+/** One application on its way out. */
+interface Leaving {
+  readonly key: AppKey;
+  readonly app: Application;
+  readonly cluster: LiveCluster;
+  readonly config: Cluster;
+  readonly gate: ResourceGate;
+  readonly writer: GuardedWriter;
+}
+
+/**
+ * Deletes what an Application with finalizers owns: pre-delete hooks, then its resources by descending wave, then post-delete hooks, then
+ * both kinds of hooks themselves. One call does one step; progress is in the cluster and in the list of finalizers, so any replica may go
+ * on. Source: Argo CD finalizeApplicationDeletion, controller/hook.go, sort_delete.go.
+ *
+ * Differences: deletion looks again by itself (Argo CD waits for an event); a kind of the application whose live state is not up to
+ * date holds the finalizer, because what is not seen would be left behind.
+ */
+export class Deleter {
+  readonly #deps: DeleterDeps;
+  readonly #namespace: string;
+
+  constructor(deps: DeleterDeps, config: { readonly namespace: string }) {
+    this.#deps = deps;
+    this.#namespace = config.namespace;
+  }
+
+  async handle(key: AppKey, app: Application, signal: AbortSignal): Promise<Outcome<undefined>> {
+    try {
+      return (await this.#step(key, app, signal)) === 'done' ? 'done' : { requeueAfterMs: backstopMs };
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) throw error;
+      // Lost a race for the object: nothing is wrong, read it again.
+      if (isConflict(error)) return { requeueAfterMs: soonMs };
+      this.#deps.logger.warn('Unable to delete application resources', { application: key, error });
+      await this.#deps.store.persistDeletionError(app, messageOf(error));
+      return { requeueAfterMs: backstopMs };
+    }
+  }
+
+  async #step(key: AppKey, app: Application, signal: AbortSignal): Promise<'done' | 'wait'> {
+    if (!ownFinalizers(app).length) {
+      await this.#deps.forget(key, app);
+      return 'done';
+    }
+    const project = this.#deps.projectOf(app);
+    const config = this.#deps.clusterOf(app);
+    if (config === undefined) return this.#giveUp(app);
+    const leaving = await this.#leaving({ key, app, config }, project, signal);
+    if (has(app, finalizers.preDelete)) {
+      if (!(await this.#runHooks(leaving, 'PreDelete', signal))) return 'wait';
+      return this.#without(app, [finalizers.preDelete]);
+    }
+    if (cascadeFinalizer(app) !== undefined) {
+      if (!(await this.#cascade(leaving, signal))) return 'wait';
+      return this.#without(app, cascadeNames);
+    }
+    if (has(app, finalizers.postDelete)) {
+      if (!(await this.#runHooks(leaving, 'PostDelete', signal))) return 'wait';
+      return this.#without(app, [finalizers.postDelete]);
+    }
+    const type = has(app, cleanupOf.PreDelete) ? 'PreDelete' : 'PostDelete';
+    if (!(await this.#cleanUp(leaving, type, signal))) return 'wait';
+    return this.#without(app, [cleanupOf[type]]);
+  }
+
+  async #leaving(
+    subject: Pick<Leaving, 'key' | 'app' | 'config'>,
+    project: AppProject,
+    signal: AbortSignal,
+  ): Promise<Leaving> {
+    const { app, config } = subject;
+    const gate = this.#deps.gate(app, project, config);
+    const cluster = await this.#deps.live.cluster(config.server, signal);
+    cluster.surface();
+    const user = this.#deps.actAs(app, project, config);
+    return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, config.server, gate) };
+  }
+
+  /** Nobody can say where its resources are (Argo CD: the finalizers go, the resources stay). Said aloud, not only done. */
+  async #giveUp(app: Application): Promise<'done' | 'wait'> {
+    this.#deps.store.announce(app, {
+      type: 'Warning',
+      reason: 'StatusRefreshed',
+      message:
+        'The destination cluster cannot be resolved: the application is deleted and its resources are left behind',
+    });
+    return this.#without(app, ownFinalizers(app));
+  }
+
+  async #without(app: Application, names: readonly string[]): Promise<'done' | 'wait'> {
+    const left = (app.metadata.finalizers ?? []).filter((name) => !names.includes(name));
+    const stored = await this.#deps.store.setFinalizers(app, left);
+    return stored === undefined || left.length === 0 ? 'done' : 'wait';
+  }
+
+  /** One wave of the resources; true when none is left. */
+  async #cascade(leaving: Leaving, signal: AbortSignal): Promise<boolean> {
+    const { app, writer } = leaving;
+    const live = await this.#managed(leaving, [], signal);
+    const objects = [...live.values()].filter((object) => leaving.gate.permits(object));
+    const candidates = objects.filter((object) => isDeletable(app, object));
+    if (candidates.length === 0) return true;
+    if (objects.some((object) => object.metadata.deletionTimestamp !== undefined)) return false;
+    if (candidates.some((object) => lacksApproval(app, object))) return false;
+    const top = Math.max(...candidates.map(waveOf));
+    const background = cascadeFinalizer(app) === finalizers.resourcesBackground;
+    await mapLimit(
+      candidates.filter((object) => waveOf(object) === top),
+      width,
+      (object) => tolerant(writer.delete(object, background ? 'Background' : 'Foreground', signal)),
+    );
+    return false;
+  }
+
+  async #managed(
+    leaving: Leaving,
+    targets: readonly KubeObject[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
+    const instance = instanceName(leaving.key, this.#namespace);
+    const { objects, degraded } = await leaving.cluster.managed(instance, targets, signal);
+    const known = leaving.app.status?.resources ?? [];
+    const blind = degraded.find((kind) => known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind));
+    if (blind !== undefined)
+      throw new DeletionBlocked(
+        `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,
+      );
+    return objects;
+  }
+
+  /** Creates the hooks of a type that are not there and waits for them; true when all have done their work. */
+  async #runHooks(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<boolean> {
+    const hooks = (await this.#targets(leaving, signal)).filter(isOfType[type]);
+    const live = await this.#managed(leaving, hooks, signal);
+    const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
+    for (const hook of missing) {
+      await leaving.writer.create(hook, false, signal).catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
+    }
+    if (missing.length > 0) return false;
+    const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
+    const degraded = present.filter((hook) => this.#health(hook) === 'Degraded');
+    for (const hook of degraded) await tolerant(leaving.writer.delete(hook, 'Foreground', signal));
+    if (degraded.length > 0) {
+      const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
+      throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
+    }
+    return !present.some((hook) => this.#health(hook) === 'Progressing');
+  }
+
+  /** Deletes the hooks of a type whose delete policy says so; true when none is on its way out. */
+  async #cleanUp(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<boolean> {
+    const live = [...(await this.#managed(leaving, [], signal)).values()].filter(isOfType[type]);
+    const worst = live.map((hook) => this.#health(hook)).reduce(worseOf, 'Healthy');
+    const doomed = live.filter(
+      (hook) =>
+        (worst === 'Healthy' && declares(hook, 'HookSucceeded', 'hook-succeeded')) ||
+        (worst === 'Degraded' && declares(hook, 'HookFailed', 'hook-failed')),
+    );
+    for (const hook of doomed)
+      if (hook.metadata.deletionTimestamp === undefined)
+        await tolerant(leaving.writer.delete(hook, 'Foreground', signal));
+    return doomed.length === 0;
+  }
+
+  #targets(leaving: Leaving, signal: AbortSignal): Promise<readonly KubeObject[]> {
+    return this.#deps.comparer.targets(
+      {
+        app: leaving.app,
+        key: leaving.key,
+        cluster: leaving.config,
+        settings: this.#deps.settings(),
+        revisions: sourcesOf(leaving.app.spec).map((source) => source.targetRevision ?? ''),
+        noCache: false,
+        noRevisionCache: false,
+        localManifests: [],
+        permitted: () => true,
+      },
+      leaving.cluster,
+      signal,
+    );
+  }
+
+  #health(object: KubeObject): HealthStatusCode {
+    return healthOf(object, this.#deps.settings().overrides)?.status ?? 'Healthy';
+  }
+}
+
+const cleanupOf: Readonly<Record<DeleteHook, string>> = {
+  PreDelete: `${finalizers.preDelete}/cleanup`,
+  PostDelete: `${finalizers.postDelete}/cleanup`,
+};
+const cascadeNames: readonly string[] = [
+  finalizers.resources,
+  finalizers.resourcesForeground,
+  finalizers.resourcesBackground,
+];
+const hookNames: readonly string[] = [
+  finalizers.preDelete,
+  finalizers.postDelete,
+  cleanupOf.PreDelete,
+  cleanupOf.PostDelete,
+];
+
+function has(app: Application, name: string): boolean {
+  return app.metadata.finalizers?.includes(name) ?? false;
+}
+
+function ownFinalizers(app: Application): readonly string[] {
+  return (app.metadata.finalizers ?? []).filter((name) => cascadeNames.includes(name) || hookNames.includes(name));
+}
+
+/** The first in the list decides how resources are deleted. */
+function cascadeFinalizer(app: Application): string | undefined {
+  return app.metadata.finalizers?.find((name) => cascadeNames.includes(name));
+}
+
+/**
+ * The finalizers that an application with these delete hooks should have; undefined when it has them. Both stages come and go together
+ * (Argo CD: appcontroller.go processAppRefreshQueueItem).
+ */
+export function hookFinalizers(app: Application, pre: boolean, post: boolean): readonly string[] | undefined {
+  const before = app.metadata.finalizers ?? [];
+  const wanted = (type: DeleteHook, plain: string, present: boolean): readonly string[] => {
+    const names = [plain, cleanupOf[type]];
+    const there = names.some((name) => before.includes(name));
+    if (present) return there ? names.filter((name) => before.includes(name)) : names;
+    return [];
+  };
+  const names = [
+    ...wanted('PreDelete', finalizers.preDelete, pre),
+    ...wanted('PostDelete', finalizers.postDelete, post),
+  ];
+  const kept = before.filter((name) => !hookNames.includes(name) || names.includes(name));
+  const next = [...kept, ...names.filter((name) => !kept.includes(name))];
+  return next.length === before.length && next.every((name, i) => name === before[i]) ? undefined : next;
+}
+
+/** CRDs stay (their instances of other applications would go with them), and what its owner wants to keep. */
+function isDeletable(app: Application, object: KubeObject): boolean {
+  const { group, kind } = gkOf(object);
+  if (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition') return false;
+  if (group === 'argoproj.io' && kind === 'Application' && object.metadata.uid === app.metadata.uid) return false;
+  if (deleteOption(app, object) === 'false') return false;
+  return !csvAnnotation(object, annotations.helmResourcePolicy).includes('keep');
+}
+
+function deleteOption(app: Application, object: KubeObject): string | undefined {
+  return resourceOption(object, 'Delete') ?? optionValue(app.spec.syncPolicy?.syncOptions ?? [], 'Delete');
+}
+
+function lacksApproval(app: Application, object: KubeObject): boolean {
+  const { group, kind } = gkOf(object);
+  const { name, namespace } = object.metadata;
+  const needed = app.status?.resources?.some(
+    (r) =>
+      r.requiresDeletionConfirmation === true &&
+      (r.group ?? '') === group &&
+      r.kind === kind &&
+      r.name === name &&
+      (r.namespace ?? '') === (namespace ?? ''),
+  );
+  if (needed !== true) return false;
+  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
+  const since = parseTime(app.metadata.deletionTimestamp);
+  return approved === undefined || (since !== undefined && approved < since);
+}
+
+function declares(hook: KubeObject, argo: string, helm: string): boolean {
+  return (
+    csvAnnotation(hook, annotations.hookDeletePolicy).includes(argo) ||
+    csvAnnotation(hook, annotations.helmHookDeletePolicy).includes(helm)
+  );
+}
+
+function worseOf(a: HealthStatusCode, b: HealthStatusCode): HealthStatusCode {
+  return isWorseHealth(a, b) ? b : a;
+}
+
+/** Gone, or replaced by a namesake, is as good as deleted. */
+async function tolerant(deletion: Promise<void>): Promise<void> {
+  await deletion.catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
+}

@@ -1,0 +1,46 @@
+import { DriftlessError } from '#base';
+
+/** The project of an Application does not allow a write to a managed cluster. The message is Argo CD's; the project must change. */
+export class PolicyDenied extends DriftlessError {
+  constructor(message: string) {
+    super('POLICY_DENIED', message, { retry: 'never' });
+  }
+}
+
+/** The kind of an object is not served by the cluster: install its CRD, or correct apiVersion and kind. */
+export class UnknownKind extends DriftlessError {
+  constructor(group: string, kind: string, version: string) {
+    super('UNKNOWN_KIND', `the server could not find the requested resource`, { fields: { group, kind, version } });
+  }
+}
+
+/** The Application was changed by someone else between our read and our write; whoever catches it reads again. */
+export class ApplicationChanged extends DriftlessError {
+  constructor(key: string) {
+    super('APPLICATION_CHANGED', `application ${key} was changed meanwhile`);
+  }
+}
+
+/** The source could not be read, and its last comparison is recent enough to stand until the next try. */
+export class SourceUnavailable extends DriftlessError {
+  constructor(cause: unknown, message: string) {
+    super('SOURCE_UNAVAILABLE', message, { cause });
+  }
+}
+
+/** An AppProject that an Application names cannot be used by it. `missing`: it does not exist. */
+export class ProjectUnusable extends DriftlessError {
+  readonly missing: boolean;
+
+  constructor(message: string, missing: boolean) {
+    super('PROJECT_UNUSABLE', message, { retry: 'never' });
+    this.missing = missing;
+  }
+}
+
+/** The deletion of an Application cannot go on for now; the message becomes its DeletionError. */
+export class DeletionBlocked extends DriftlessError {
+  constructor(message: string) {
+    super('DELETION_BLOCKED', message);
+  }
+}

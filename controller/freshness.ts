@@ -1,0 +1,151 @@
+import { hasMultipleSources, sourceOf, annotationOf, annotations, asObject } from '#model';
+import type { Application } from '#model';
+import { equalLoosely, equalSourceLists, equalSources } from './sources.ts';
+import { parseTime } from './times.ts';
+
+/**
+ * How deep a refresh goes (Argo CD: CompareWith).
+ * 0 rebuilds the resource tree only; 1 compares with the revision that was compared last; 2 with what the source says, cached
+ * revisions allowed; 3 asks the repository where the revision points now.
+ */
+export type CompareLevel = 0 | 1 | 2 | 3;
+export const compareLevel = { nothing: 0, recent: 1, latest: 2, forceResolve: 3 } as const;
+
+/** What waits in the refresh queue for a key. Without a level: look whether something is due, by the rules below. */
+export interface RefreshRequest {
+  readonly level?: CompareLevel;
+  /** Said by logs, `explain` and the dashboard. */
+  readonly reason: string;
+}
+
+/** Two requests for one key: the deeper one counts, and its reason. */
+export function mergeRequests(a: RefreshRequest, b: RefreshRequest): RefreshRequest {
+  return (b.level ?? -1) > (a.level ?? -1) ? b : a;
+}
+
+/** A refresh that is due. */
+export interface Refresh {
+  readonly level: CompareLevel;
+  /** Render manifests again even if this commit was rendered before. */
+  readonly hard: boolean;
+  readonly reason: string;
+}
+
+export interface FreshnessFacts {
+  readonly now: number;
+  /** When this process last finished a comparison at level 2 or deeper; newer than `status.reconciledAt` on a quiet application. */
+  readonly comparedAt: number | undefined;
+  /** 0: never. */
+  readonly softMs: number;
+  /** 0: never. */
+  readonly hardMs: number;
+}
+
+/**
+ * Whether an Application must be refreshed now, how deeply, and why. Rules in Argo CD's order (controller: needRefreshAppStatus); the
+ * first that matches names the reason. The level is at least that of `request`, which is thereby used up: one pass answers both
+ * (Argo CD leaves the request for another pass).
+ */
+export function refreshDue(
+  app: Application,
+  request: RefreshRequest | undefined,
+  facts: FreshnessFacts,
+): Refresh | undefined {
+  const due = ruleFor(app, facts);
+  if (due !== undefined) return { ...due, level: Math.max(due.level, request?.level ?? 0) as CompareLevel };
+  if (request?.level === undefined) return undefined;
+  return { level: request.level, hard: false, reason: request.reason };
+}
+
+function ruleFor(app: Application, facts: FreshnessFacts): Refresh | undefined {
+  const asked = refreshAnnotation(app);
+  if (asked !== undefined)
+    return {
+      level: compareLevel.forceResolve,
+      hard: asked.type === 'hard',
+      reason: `${asked.type} refresh requested`,
+    };
+  const source = sourceChange(app);
+  if (source !== undefined) return { level: compareLevel.forceResolve, hard: false, reason: source };
+  const hard = isExpired(app, facts, facts.hardMs);
+  if (hard || isExpired(app, facts, facts.softMs) || lastCompared(app, facts) === undefined)
+    return { level: compareLevel.latest, hard, reason: expiredReason(app, facts, hard) };
+  const change = specChange(app);
+  return change === undefined ? undefined : { level: compareLevel.latest, hard: false, reason: change };
+}
+
+function sourceChange(app: Application): string | undefined {
+  const compared = app.status?.sync?.comparedTo;
+  if (hasMultipleSources(app.spec))
+    return equalSourceLists(app.spec.sources, compared?.sources)
+      ? undefined
+      : 'at least one of the spec.sources differs';
+  return equalSources(sourceOf(app.spec), compared?.source ?? { repoURL: '' }) ? undefined : 'spec.source differs';
+}
+
+function specChange(app: Application): string | undefined {
+  const compared = app.status?.sync?.comparedTo;
+  if (!equalLoosely(app.spec.destination, compared?.destination)) return 'spec.destination differs';
+  if (managedNamespaceMetadataChanged(app)) return 'spec.syncPolicy.managedNamespaceMetadata differs';
+  if (!equalLoosely(app.spec.ignoreDifferences, compared?.ignoreDifferences)) return 'spec.ignoreDifferences differs';
+  return undefined;
+}
+
+/** Argo CD: the metadata is set, an operation has recorded what it applied, and the two differ. */
+export function managedNamespaceMetadataChanged(app: Application): boolean {
+  const wanted = app.spec.syncPolicy?.managedNamespaceMetadata;
+  const result = app.status?.operationState?.syncResult;
+  return wanted !== undefined && result !== undefined && !equalLoosely(wanted, result.managedNamespaceMetadata);
+}
+
+/** When the application was last compared, by its status or by this process's memory. */
+export function lastCompared(app: Application, facts: Pick<FreshnessFacts, 'comparedAt'>): number | undefined {
+  const stored = parseTime(app.status?.reconciledAt);
+  if (stored === undefined) return facts.comparedAt;
+  return Math.max(stored, facts.comparedAt ?? 0);
+}
+
+function isExpired(app: Application, facts: FreshnessFacts, limitMs: number): boolean {
+  const last = lastCompared(app, facts);
+  return limitMs > 0 && (last === undefined || last + limitMs < facts.now);
+}
+
+function expiredReason(app: Application, facts: FreshnessFacts, hard: boolean): string {
+  const last = lastCompared(app, facts);
+  if (last === undefined) return 'comparison expired: the application was never compared';
+  const limitMs = hard ? facts.hardMs : facts.softMs;
+  return `comparison expired: last compared ${Math.round((facts.now - last) / 1000)} s ago, limit ${limitMs / 1000} s`;
+}
+
+/** Milliseconds until the next timed refresh of an application that is fresh now; undefined when none is configured. */
+export function msUntilExpiry(app: Application, facts: FreshnessFacts): number | undefined {
+  const limits = [facts.softMs, facts.hardMs].filter((ms) => ms > 0);
+  if (limits.length === 0) return undefined;
+  const last = lastCompared(app, facts) ?? facts.now;
+  return Math.max(0, last + Math.min(...limits) + 1 - facts.now);
+}
+
+/** A person's (or webhook's) request, as it stands in the annotations. */
+export interface AskedRefresh {
+  readonly type: 'normal' | 'hard';
+  /** The exact value, for the test that precedes its removal. */
+  readonly value: string;
+  readonly timestamp: string | undefined;
+  /** {@link inProgressMark} was put there by a pass that has read the request. */
+  readonly marked: boolean;
+}
+
+/**
+ * Put behind the value of a refresh annotation that has no timestamp while its refresh runs. Without it a second, equal request that is
+ * written meanwhile would change nothing in the API server, and be lost.
+ */
+export const inProgressMark = '-in-progress';
+
+/** The request in the annotations; any value but `hard` counts as normal. */
+export function refreshAnnotation(app: Application): AskedRefresh | undefined {
+  const value = annotationOf(asObject(app), annotations.refresh);
+  if (value === undefined) return undefined;
+  const marked = value.endsWith(inProgressMark);
+  const type = (marked ? value.slice(0, -inProgressMark.length) : value) === 'hard' ? 'hard' : 'normal';
+  return { type, value, timestamp: annotationOf(asObject(app), annotations.refreshTimestamp), marked };
+}

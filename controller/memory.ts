@@ -1,0 +1,45 @@
+import type { AppKey } from '#model';
+import type { CompareLevel } from './freshness.ts';
+import type { TreeRoot } from './tree.ts';
+
+/** What this process remembers of an application beyond its object. Losing it (restart, hand-over) costs a comparison, nothing else. */
+export interface AppMemory {
+  /** When a comparison at level 2 or deeper last succeeded. */
+  comparedAt?: number;
+  /** Since when the source cannot be read. */
+  sourceFailedAt?: number;
+  /** The drift that the last self-heal repaired. */
+  healedDrift?: string;
+  /** Managed resources of the last comparison, for the tree. */
+  roots?: readonly TreeRoot[];
+  lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };
+  /** What it waits for, and until when (0: unknown). */
+  waiting?: { readonly what: string; readonly since: number; readonly until: number };
+  /** `<Kind>/<name>: <paths>` of the first differences. */
+  differences?: readonly string[];
+}
+
+/** The memories of all applications that this replica looks after. */
+export class Memories {
+  readonly #byKey = new Map<AppKey, AppMemory>();
+
+  /** The memory of an application, made on first use; change it in place. */
+  of(key: AppKey): AppMemory {
+    const known = this.#byKey.get(key) ?? {};
+    this.#byKey.set(key, known);
+    return known;
+  }
+
+  /** What is remembered, without making a memory. */
+  peek(key: AppKey): AppMemory | undefined {
+    return this.#byKey.get(key);
+  }
+
+  forget(key: AppKey): void {
+    this.#byKey.delete(key);
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+}

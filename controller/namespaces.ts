@@ -1,0 +1,32 @@
+import { annotations } from '#model';
+import type { Application, KubeObject } from '#model';
+
+/**
+ * The destination Namespace as `CreateNamespace=true` and managedNamespaceMetadata want it: null leaves it alone. With metadata set, its
+ * labels and annotations replace those of the object. No tracking is added. Source: Argo CD controller/sync_namespace.go.
+ */
+export function managedNamespace(app: Application, live: KubeObject | null): KubeObject | null {
+  const name = app.spec.destination.namespace ?? '';
+  if (name === '') return null;
+  const metadata = app.spec.syncPolicy?.managedNamespaceMetadata;
+  const bare: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  if (metadata === undefined) return live === null ? bare : null;
+  return {
+    ...bare,
+    metadata: {
+      name,
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      annotations: { ...metadata.annotations, [annotations.syncOptions]: 'ServerSideApply=true' },
+    },
+  };
+}
+
+/** True for the destination Namespace of an application that sets its metadata. */
+export function isManagedNamespace(app: Application, object: KubeObject): boolean {
+  return (
+    object.kind === 'Namespace' &&
+    object.apiVersion === 'v1' &&
+    object.metadata.name === app.spec.destination.namespace &&
+    app.spec.syncPolicy?.managedNamespaceMetadata !== undefined
+  );
+}

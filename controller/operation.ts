@@ -1,0 +1,145 @@
+import { isAbort, messageOf } from '#base';
+import type { Clock } from '#base';
+import { isCompleted } from '#model';
+import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
+import type { Outcome, Taken } from '#queues';
+import type { Logger } from '#telemetry';
+import type { Syncer, SyncSubject } from './apply.ts';
+import type { Deleter } from './deletion.ts';
+import { ApplicationChanged } from './errors.ts';
+import { compareLevel } from './freshness.ts';
+import type { RefreshRequest } from './freshness.ts';
+import { nextHistory } from './history.ts';
+import type { Memories } from './memory.ts';
+import type { AppMetrics } from './metrics.ts';
+import { backstopMs, endPass, startPass } from './operation-state.ts';
+import type { ApplicationStore } from './status.ts';
+
+export interface OperationDeps {
+  readonly store: ApplicationStore;
+  readonly syncer: Syncer;
+  readonly deleter: Deleter;
+  readonly memories: Memories;
+  readonly metrics: AppMetrics;
+  /** False: another replica's business. */
+  readonly isMine: (app: Application) => boolean;
+  /** Resolves project and cluster; throws with the text that the operation shows. */
+  readonly subjectOf: (app: Application) => SyncSubject;
+  readonly refresh: (key: AppKey, request: RefreshRequest) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Nothing: an operation is all in its object. */
+export type OperationPayload = undefined;
+
+/**
+ * Works on one Application with an operation, or on its deletion: one step per call. Everything that the next call needs is in the object
+ * (DESIGN D8), so it may be stopped anywhere, and go on here or on another replica. Source: Argo CD processAppOperationQueueItem.
+ */
+export class OperationProcessor {
+  readonly #deps: OperationDeps;
+  readonly #config: { readonly syncTimeoutMs: number };
+
+  constructor(deps: OperationDeps, config: { readonly syncTimeoutMs: number }) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  async handle(taken: Taken<AppKey, OperationPayload>, signal: AbortSignal): Promise<Outcome<OperationPayload>> {
+    const known = this.#deps.store.get(taken.key);
+    if (known === undefined || !this.#deps.isMine(known) || !hasWork(known)) return 'done';
+    const app = await this.#deps.store.fetch(taken.key);
+    if (app === undefined || !hasWork(app)) return 'done';
+    try {
+      return (app.operation ?? undefined) === undefined
+        ? await this.#deps.deleter.handle(taken.key, app, signal)
+        : await this.#pass(taken.key, app, signal);
+    } catch (error) {
+      // Someone changed the operation between our read and our write: read again, decide again.
+      if (error instanceof ApplicationChanged) return { requeueAfterMs: 0 };
+      throw error;
+    }
+  }
+
+  async #pass(key: AppKey, app: Application, signal: AbortSignal): Promise<Outcome<OperationPayload>> {
+    const start = startPass(app, this.#now(), this.#config.syncTimeoutMs);
+    if (start.do === 'wait') {
+      this.#remember(key, start.reason, start.ms);
+      return { requeueAfterMs: start.ms };
+    }
+    if (start.do === 'end') return this.#finish(key, app, start.state, undefined);
+    const begun = start.do === 'resume' ? app : await this.#deps.store.writeOperationState(app, start.state, undefined);
+    if (begun === undefined) return 'done';
+    const { state } = start;
+    const after = await this.#step(key, begun, state, signal);
+    const next = endPass({
+      state: after,
+      wasTerminating: state.phase === 'Terminating',
+      timedOut: start.do !== 'resume' && start.timedOut,
+      now: this.#now(),
+    });
+    return this.#finish(key, begun, next, nextHistory(begun, next, this.#now()));
+  }
+
+  async #step(key: AppKey, app: Application, state: OperationState, signal: AbortSignal): Promise<OperationState> {
+    try {
+      const subject = this.#deps.subjectOf(app);
+      return await this.#deps.syncer.step(subject, state, signal);
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) throw error;
+      this.#deps.logger.warn('A step of an operation failed', { application: key, error });
+      return { ...state, phase: 'Error', message: messageOf(error) };
+    }
+  }
+
+  async #finish(
+    key: AppKey,
+    app: Application,
+    state: OperationState,
+    history: readonly RevisionHistory[] | undefined,
+  ): Promise<Outcome<OperationPayload>> {
+    const stored = await this.#deps.store.writeOperationState(app, state, history);
+    if (stored === undefined) return 'done';
+    if (isCompleted(state.phase)) {
+      this.#completed(key, stored, state);
+      // A deletion that had to wait for the operation goes on now.
+      return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
+    }
+    const waiting = startPass(stored, this.#now(), this.#config.syncTimeoutMs);
+    const ms = waiting.do === 'wait' ? waiting.ms : backstopMs(state, this.#now(), this.#config.syncTimeoutMs);
+    this.#remember(key, state.message ?? 'the next step of the operation', ms);
+    return { requeueAfterMs: ms };
+  }
+
+  #completed(key: AppKey, app: Application, state: OperationState): void {
+    const { store, metrics, memories, logger } = this.#deps;
+    delete memories.of(key).waiting;
+    metrics.synced(app, state);
+    const partial = (state.operation.sync?.resources?.length ?? 0) > 0;
+    const revision = state.syncResult === undefined ? '' : ` to ${state.syncResult.revision}`;
+    const what = `${partial ? 'Partial sync' : 'Sync'} operation${revision}`;
+    const ok = state.phase === 'Succeeded';
+    store.announce(app, {
+      type: ok ? 'Normal' : 'Warning',
+      reason: 'OperationCompleted',
+      message: ok ? `${what} succeeded` : `${what} failed: ${state.message ?? ''}`,
+    });
+    logger.info('Operation completed', { application: key, phase: state.phase, message: state.message });
+    if (state.operation.sync === undefined || state.operation.sync.dryRun === true) return;
+    const level = state.operation.initiatedBy?.automated === true ? compareLevel.latest : compareLevel.forceResolve;
+    this.#deps.refresh(key, { level, reason: 'an operation completed' });
+  }
+
+  #remember(key: AppKey, what: string, ms: number): void {
+    this.#deps.memories.of(key).waiting = { what, since: this.#now(), until: this.#now() + ms };
+  }
+
+  #now(): number {
+    return this.#deps.clock.now();
+  }
+}
+
+function hasWork(app: Application): boolean {
+  return (app.operation ?? undefined) !== undefined || app.metadata.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,420 @@
+import { hashText, isAbort, messageOf } from '#base';
+import type { Clock, Random } from '#base';
+import type { LiveCluster } from '#live';
+import { hasMultipleSources, instanceName, isErrorCondition, sourcesOf } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationCondition,
+  ApplicationStatus,
+  AppProject,
+  Cluster,
+  KubeObject,
+  Settings,
+} from '#model';
+import type { Publisher } from '#publish';
+import type { AddOptions, Outcome, Taken } from '#queues';
+import type { Logger } from '#telemetry';
+import { decideAutosync } from './autosync.ts';
+import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
+import type { Comparer } from './compare.ts';
+import type { Comparison } from './comparison.ts';
+import { ownedConditions } from './conditions.ts';
+import { hookFinalizers } from './deletion.ts';
+import { compareLevel, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
+import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
+import { managedResources, treeRoots } from './managed.ts';
+import type { AppMemory, Memories } from './memory.ts';
+import type { AppMetrics } from './metrics.ts';
+import type { ResourceGate } from './projects.ts';
+import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
+import type { ApplicationStore } from './status.ts';
+import { kubeTime } from './times.ts';
+import { buildTree } from './tree.ts';
+import type { BuiltTree } from './tree.ts';
+import { without } from './without.ts';
+
+/** What an application's spec and project say, or why they say nothing good. */
+export type SpecVerdict =
+  | { readonly ok: true; readonly project: AppProject; readonly cluster: Cluster }
+  | { readonly ok: false; readonly conditions: readonly ApplicationCondition[] };
+
+export interface RefreshDeps {
+  readonly store: ApplicationStore;
+  readonly comparer: Comparer;
+  readonly publisher: Publisher;
+  readonly memories: Memories;
+  readonly metrics: AppMetrics;
+  readonly settings: () => Settings;
+  readonly isMine: (app: Application) => boolean;
+  readonly validate: (app: Application) => SpecVerdict;
+  readonly gate: (app: Application, project: AppProject, cluster: Cluster) => ResourceGate;
+  readonly peek: (server: string) => LiveCluster | undefined;
+  /** May automated syncs start now? */
+  readonly autosyncAllowed: (app: Application, project: AppProject) => boolean;
+  readonly requeue: (key: AppKey, options: AddOptions<RefreshRequest>) => void;
+  readonly startOperation: (key: AppKey) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface RefreshConfig {
+  readonly namespace: string;
+  readonly appResyncMs: number;
+  readonly hardResyncMs: number;
+  readonly jitterMs: number;
+  readonly repoErrorGraceMs: number;
+  readonly persistResourceHealth: boolean;
+  readonly selfHeal: SelfHealBackoff;
+}
+
+/** One pass over one application. */
+interface Pass {
+  readonly key: AppKey;
+  readonly refresh: Refresh;
+  readonly asked: AskedRefresh | undefined;
+  /** As it stands in the API server when the pass begins: what the patch is computed against. */
+  readonly before: Application;
+  readonly memory: AppMemory;
+  /** One settings snapshot and one time for the whole pass. */
+  readonly settings: Settings;
+  readonly time: string;
+  readonly now: number;
+}
+
+/**
+ * Refreshes one Application: is it stale, how deeply, why; compare; publish; decide about automated sync; write what differs. Source: Argo
+ * CD processAppRefreshQueueItem.
+ *
+ * Errors: whatever keeps a pass from its end is thrown, and the queue tries the key again with its request (Argo CD forgets it until the
+ * next event). Nothing is half done: the status is written last, and by difference.
+ */
+export class RefreshProcessor {
+  readonly #deps: RefreshDeps;
+  readonly #config: RefreshConfig;
+
+  constructor(deps: RefreshDeps, config: RefreshConfig) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  async handle(taken: Taken<AppKey, RefreshRequest>, signal: AbortSignal): Promise<Outcome<RefreshRequest>> {
+    const { key } = taken;
+    const app = this.#deps.store.get(key);
+    if (app === undefined || !this.#deps.isMine(app)) {
+      this.#deps.memories.forget(key);
+      return 'done';
+    }
+    const memory = this.#deps.memories.of(key);
+    const due = refreshDue(app, taken.payload, this.#facts(memory));
+    if (due === undefined) return this.#untilExpiry(app, memory);
+    memory.lastRefresh = { at: this.#now(), reason: due.reason, level: due.level };
+    const answered = await this.#run(key, app, due, signal);
+    if (!answered) return { requeueAfterMs: 0, priority: 'asked' };
+    return this.#untilExpiry(this.#deps.store.get(key) ?? app, memory);
+  }
+
+  /** True unless a new request was made meanwhile. */
+  async #run(key: AppKey, app: Application, due: Refresh, signal: AbortSignal): Promise<boolean> {
+    const started = this.#deps.clock.monotonic();
+    const request = refreshAnnotation(app);
+    const asked = request === undefined ? undefined : await this.#deps.store.markRefresh(app, request);
+    const before = await this.#deps.store.normalize(this.#deps.store.get(key) ?? app);
+    const pass: Pass = {
+      key,
+      refresh: due,
+      asked,
+      before,
+      memory: this.#deps.memories.of(key),
+      settings: this.#deps.settings(),
+      time: kubeTime(this.#now()),
+      now: this.#now(),
+    };
+    const stored = await this.#pass(pass, signal);
+    const answered = pass.asked === undefined || (await this.#deps.store.consumeRefresh(stored, pass.asked));
+    const durationMs = this.#deps.clock.monotonic() - started;
+    this.#deps.metrics.reconciled(stored, durationMs);
+    this.#deps.logger.info('Reconciliation completed', {
+      application: key,
+      'comparison-level': due.level,
+      reason: due.reason,
+      time_ms: Math.round(durationMs),
+      sync: stored.status?.sync?.status,
+      health: stored.status?.health?.status,
+    });
+    return answered;
+  }
+
+  async #pass(pass: Pass, signal: AbortSignal): Promise<Application> {
+    const verdict = this.#deps.validate(pass.before);
+    if (pass.refresh.level === compareLevel.nothing && verdict.ok) {
+      const done = await this.#treeOnly(pass, verdict, signal);
+      if (done !== undefined) return done;
+    }
+    const conditions = verdict.ok ? [] : verdict.conditions;
+    const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);
+    if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, signal);
+    return this.#compare(pass, status, verdict, signal);
+  }
+
+  /** The spec cannot be worked with: Unknown, and nothing is touched. */
+  async #invalid(pass: Pass, status: ApplicationStatus, signal: AbortSignal): Promise<Application> {
+    await this.#publish(pass, { nodes: [], orphanedNodes: [] }, [], signal);
+    return this.#deps.store.persistStatus(pass.before, {
+      ...status,
+      sync: { ...status.sync, status: 'Unknown' },
+      health: nextHealth(status.health, { status: 'Unknown', message: '' }, { inline: true, time: pass.time }),
+    });
+  }
+
+  /** A child moved: the tree changes, the comparison does not. Undefined when there is nothing to build it from. */
+  async #treeOnly(
+    pass: Pass,
+    verdict: SpecVerdict & { readonly ok: true },
+    signal: AbortSignal,
+  ): Promise<Application | undefined> {
+    const cluster = this.#deps.peek(verdict.cluster.server);
+    if (cluster === undefined || pass.memory.roots === undefined) return undefined;
+    const built = this.#tree(pass, verdict, cluster);
+    await this.#deps.publisher.setTree(this.#instance(pass.key), built.tree, signal);
+    const status = withConditions(pass.before.status ?? {}, built.conditions, ownedConditions.tree, pass.time);
+    return this.#deps.store.persistStatus(pass.before, { ...status, summary: built.summary });
+  }
+
+  async #compare(
+    pass: Pass,
+    status: ApplicationStatus,
+    verdict: SpecVerdict & { readonly ok: true },
+    signal: AbortSignal,
+  ): Promise<Application> {
+    const app = pass.before;
+    const gate = this.#deps.gate(app, verdict.project, verdict.cluster);
+    const { comparison, cluster } = await this.#deps.comparer.compare(
+      {
+        app,
+        key: pass.key,
+        cluster: verdict.cluster,
+        settings: pass.settings,
+        revisions: this.#revisions(app, pass.refresh),
+        noCache: pass.refresh.hard,
+        noRevisionCache: pass.refresh.level === compareLevel.forceResolve,
+        localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
+        permitted: (object: KubeObject) => gate.permits(object),
+      },
+      (error) => this.#tolerates(pass, error),
+      signal,
+    );
+    if (!comparison.failed) delete pass.memory.sourceFailedAt;
+    pass.memory.roots = treeRoots(comparison);
+    pass.memory.differences = differences(comparison);
+    const built = this.#tree(pass, verdict, cluster);
+    await this.#publish(pass, built.tree, managedResources(comparison, pass.settings), signal);
+    return this.#conclude(pass, status, { comparison, built, project: verdict.project });
+  }
+
+  async #conclude(
+    pass: Pass,
+    status: ApplicationStatus,
+    found: { readonly comparison: Comparison; readonly built: BuiltTree; readonly project: AppProject },
+  ): Promise<Application> {
+    const { comparison, built } = found;
+    const fresh = [...comparison.conditions, ...built.conditions];
+    const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
+    const compared = withConditions(status, fresh, evaluated, pass.time);
+    const drift = driftOf(comparison);
+    const decision = this.#decide(pass, found, drift);
+    const decided = decision === undefined ? compared : withSyncError(compared, decision, pass.time);
+    const next = this.#nextStatus(pass, decided, comparison, built);
+    await this.#setHookFinalizers(pass, comparison);
+    // By difference to what this pass read: what others wrote since (history, the operation) is not in the patch, and so not undone.
+    const stored = await this.#deps.store.persistStatus(pass.before, next);
+    if (pass.refresh.level >= compareLevel.latest && !comparison.failed) pass.memory.comparedAt = pass.now;
+    if (decision !== undefined) await this.#act(pass, stored, decision, drift);
+    return stored;
+  }
+
+  #decide(
+    pass: Pass,
+    found: { readonly comparison: Comparison; readonly project: AppProject },
+    drift: string,
+  ): AutosyncDecision | undefined {
+    if (!this.#deps.autosyncAllowed(pass.before, found.project)) return undefined;
+    const { comparison } = found;
+    return decideAutosync({
+      app: pass.before,
+      syncStatus: comparison.syncStatus,
+      resources: comparison.resources,
+      revisionsMayHaveChanges: comparison.mayHaveChanges,
+      backoff: this.#config.selfHeal,
+      newDrift: pass.memory.healedDrift !== undefined && pass.memory.healedDrift !== drift,
+      now: pass.now,
+    });
+  }
+
+  async #act(pass: Pass, app: Application, decision: AutosyncDecision, drift: string): Promise<void> {
+    delete pass.memory.waiting;
+    if (decision.do === 'wait') {
+      pass.memory.waiting = { what: decision.reason, since: pass.now, until: pass.now + decision.ms };
+      const payload = { level: compareLevel.latest, reason: decision.reason };
+      this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
+    }
+    if (decision.do !== 'start') return;
+    try {
+      const result = await this.#deps.store.startOperation(app, decision.operation);
+      if (result === 'changed')
+        this.#deps.requeue(pass.key, { payload: { level: compareLevel.latest, reason: 'the last operation changed' } });
+      if (result !== 'started') return;
+      pass.memory.healedDrift = drift;
+      this.#announceStart(pass, app, decision);
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      const failed = withSyncError(app.status ?? {}, { do: 'refuse', message: messageOf(error) }, pass.time);
+      await this.#deps.store.persistStatus(app, failed);
+      throw error;
+    }
+  }
+
+  #announceStart(pass: Pass, app: Application, decision: AutosyncDecision & { readonly do: 'start' }): void {
+    const sync = decision.operation.sync;
+    const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
+    this.#deps.logger.info('Initiated automated sync', { application: pass.key, reason: decision.reason });
+    this.#deps.store.announce(app, {
+      type: 'Normal',
+      reason: 'OperationStarted',
+      message: `Initiated automated sync to '${revisions}'`,
+    });
+    this.#deps.startOperation(pass.key);
+  }
+
+  #nextStatus(pass: Pass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): ApplicationStatus {
+    const inline = comparison.resourceHealthSource === '';
+    const rest = without(status, 'resourceHealthSource', 'sourceType', 'sourceTypes', 'resources');
+    const types = comparison.sourceTypes;
+    const multiple = hasMultipleSources(pass.before.spec);
+    const next: ApplicationStatus = {
+      ...rest,
+      sync: comparison.syncStatus,
+      health: nextHealth(status.health, comparison.health, { inline, time: pass.time }),
+      ...(comparison.resources.length === 0 ? {} : { resources: comparison.resources }),
+      ...(inline ? {} : { resourceHealthSource: comparison.resourceHealthSource }),
+      ...(multiple && types.length > 0 ? { sourceTypes: types } : {}),
+      ...(!multiple && types[0] !== undefined ? { sourceType: types[0] } : {}),
+      summary: built.summary,
+      sourceHydrator: status.sourceHydrator ?? {},
+      controllerNamespace: this.#config.namespace,
+    };
+    const counts = status.reconciledAt === undefined || pass.refresh.level >= compareLevel.latest;
+    const written = mustStampReconciledAt(pass.before.status, pass.asked !== undefined);
+    const stamp = counts && (written || statusPatch(pass.before.status, next) !== undefined);
+    return stamp ? { ...next, reconciledAt: pass.time } : next;
+  }
+
+  /** Before the status, as Argo CD: an application with delete hooks must not be deleted without them. A failure is only logged. */
+  async #setHookFinalizers(pass: Pass, comparison: Comparison): Promise<void> {
+    const app = pass.before;
+    if (app.metadata.deletionTimestamp !== undefined || comparison.failed) return;
+    const names = hookFinalizers(app, comparison.hasPreDeleteHooks, comparison.hasPostDeleteHooks);
+    if (names === undefined) return;
+    try {
+      await this.#deps.store.setFinalizers(app, names);
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      this.#deps.logger.warn('Unable to update finalizers of delete hooks', { application: pass.key, error });
+    }
+  }
+
+  #tree(pass: Pass, verdict: SpecVerdict & { readonly ok: true }, cluster: LiveCluster): BuiltTree {
+    const gate = this.#deps.gate(pass.before, verdict.project, verdict.cluster);
+    return buildTree({
+      app: pass.before,
+      project: verdict.project,
+      roots: pass.memory.roots ?? [],
+      cluster,
+      permitted: (ref) => gate.permitsRef(ref),
+    });
+  }
+
+  /** Redis down: the UI is blind, reconciling goes on. */
+  async #publish(
+    pass: Pass,
+    tree: BuiltTree['tree'],
+    resources: ReturnType<typeof managedResources>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const instance = this.#instance(pass.key);
+    try {
+      await this.#deps.publisher.setTree(instance, tree, signal);
+      await this.#deps.publisher.setManagedResources(instance, resources, signal);
+    } catch (error) {
+      if (signal.aborted || isAbort(error)) throw error;
+      this.#deps.logger.warn('Unable to publish the state of an application', { application: pass.key, error });
+    }
+  }
+
+  /** Level 1 stays at the revisions of the last comparison. */
+  #revisions(app: Application, refresh: Refresh): readonly string[] {
+    const sync = app.status?.sync;
+    const last = hasMultipleSources(app.spec) ? (sync?.revisions ?? []) : [sync?.revision ?? ''];
+    return sourcesOf(app.spec).map((source, i) => {
+      const recent = refresh.level === compareLevel.recent ? (last[i] ?? '') : '';
+      return recent === '' ? (source.targetRevision ?? '') : recent;
+    });
+  }
+
+  /** Within the grace period, and unless someone asked, a source that cannot be read leaves the last comparison standing. */
+  #tolerates(pass: Pass, error: unknown): boolean {
+    if (pass.refresh.level === compareLevel.forceResolve) return false;
+    const since = pass.memory.sourceFailedAt ?? pass.now;
+    pass.memory.sourceFailedAt = since;
+    const tolerated = pass.now - since <= this.#config.repoErrorGraceMs;
+    if (tolerated)
+      this.#deps.logger.warn('Source cannot be read, its last comparison stands', { application: pass.key, error });
+    return tolerated;
+  }
+
+  #untilExpiry(app: Application, memory: AppMemory): Outcome<RefreshRequest> {
+    const ms = msUntilExpiry(app, this.#facts(memory));
+    if (ms === undefined) return 'done';
+    const jitter = this.#config.jitterMs > 0 ? this.#deps.random.next() * this.#config.jitterMs : 0;
+    return { requeueAfterMs: Math.max(1000, ms + jitter), priority: 'resync' };
+  }
+
+  #facts(memory: AppMemory): FreshnessFacts {
+    return {
+      now: this.#now(),
+      comparedAt: memory.comparedAt,
+      softMs: this.#config.appResyncMs,
+      hardMs: this.#config.hardResyncMs,
+    };
+  }
+
+  #instance(key: AppKey): string {
+    return instanceName(key, this.#config.namespace);
+  }
+
+  #now(): number {
+    return this.#deps.clock.now();
+  }
+}
+
+function withSyncError(status: ApplicationStatus, decision: AutosyncDecision, time: string): ApplicationStatus {
+  const fresh: readonly ApplicationCondition[] =
+    decision.do === 'refuse' ? [{ type: 'SyncError', message: decision.message }] : [];
+  return withConditions(status, fresh, ownedConditions.autosync, time);
+}
+
+/** What differs, without values: the same objects at the same fields are the same drift, whatever someone keeps writing there. */
+function driftOf(comparison: Comparison): string {
+  return hashText(differences(comparison, Number.POSITIVE_INFINITY).join('\n'));
+}
+
+function differences(comparison: Comparison, limit = 20): readonly string[] {
+  const lines = comparison.pairs
+    .filter((pair) => !pair.hook && pair.own && (pair.diff.modified || pair.live === null || pair.target === null))
+    .map(({ key, live, target, diff }) => {
+      const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
+      return `${key}: ${what}`;
+    });
+  return lines.sort().slice(0, limit);
+}

@@ -1,0 +1,317 @@
+import { deepEqual, KeyedMutex } from '#base';
+import type { Clock, JsonObject } from '#base';
+import { apiResource, isConflict, isNotFound, KubeApiError } from '#kube';
+import type { Informer, KubeClient, Patch } from '#kube';
+import { annotationOf, annotations, appKeyOf, asApplication, asObject, isCompleted, jsonOf, splitAppKey } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationCondition,
+  ApplicationStatus,
+  KubeObject,
+  Operation,
+  OperationState,
+  RevisionHistory,
+} from '#model';
+import type { Logger } from '#telemetry';
+import { ownedConditions } from './conditions.ts';
+import { ApplicationChanged } from './errors.ts';
+import type { AppEvent, EventRecorder } from './events.ts';
+import { inProgressMark, refreshAnnotation } from './freshness.ts';
+import type { AskedRefresh } from './freshness.ts';
+import {
+  normalizationPatch,
+  operationStateMerge,
+  operationStatePatch,
+  statusEvents,
+  statusPatch,
+  tooLargeStatus,
+  withConditions,
+} from './status-patch.ts';
+import { kubeTime } from './times.ts';
+import { without } from './without.ts';
+
+export const applicationResource = apiResource('argoproj.io', 'v1alpha1', 'Application', 'applications', true);
+
+export interface ApplicationStoreDeps {
+  readonly hub: KubeClient;
+  readonly informer: Informer;
+  readonly events: EventRecorder;
+  /** Throws OwnershipLost unless this replica may write this Application now. Called immediately before each write. */
+  readonly assertMine: (app: Application) => void;
+  /** Someone else's change came back with the answer to our write: look at the application again. */
+  readonly onForeignChange: (key: AppKey) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Ends later than the work does: a finished step must still reach the API server while the process goes down. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The only writer of Application objects. Writes of one application never overlap (T-Q-2); each checks ownership first; each answer goes
+ * back into the informer's store, so that the next pass does not read what was before. All methods may be called concurrently.
+ *
+ * Errors: OwnershipLost, KubeApiError, KubeConnectionError. NotFound (the Application is gone) is never an error here.
+ */
+export class ApplicationStore {
+  readonly #deps: ApplicationStoreDeps;
+  readonly #locks = new KeyedMutex<AppKey>();
+
+  constructor(deps: ApplicationStoreDeps) {
+    this.#deps = deps;
+  }
+
+  /** The last known version, from memory. */
+  get(key: AppKey): Application | undefined {
+    const object = this.#deps.informer.get(key);
+    return object === undefined ? undefined : asApplication(object);
+  }
+
+  list(): readonly Application[] {
+    return this.#deps.informer.list().map(asApplication);
+  }
+
+  /** The current version, from the API server; undefined when it is gone. */
+  async fetch(key: AppKey): Promise<Application | undefined> {
+    try {
+      return asApplication(await this.#deps.hub.get(applicationResource, splitAppKey(key), this.#call()));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Writes what differs between `before.status` and `after`, and nothing when nothing does; says so by Events. A status that is too big
+   * for the server is replaced by a condition that says that.
+   */
+  async persistStatus(before: Application, after: ApplicationStatus): Promise<Application> {
+    const patch = statusPatch(before.status, after);
+    if (patch === undefined) return before;
+    for (const event of statusEvents(before.status, after)) this.#announce(before, { type: 'Normal', ...event });
+    try {
+      return await this.#patch(before, { type: 'merge', body: patch });
+    } catch (error) {
+      if (!(error instanceof KubeApiError) || error.status !== 413) throw error;
+      const smaller = statusPatch(before.status, tooLargeStatus(before.status, kubeTime(this.#deps.clock.now())));
+      return smaller === undefined ? before : this.#patch(before, { type: 'merge', body: smaller });
+    }
+  }
+
+  /** Deletion failed: says why, once. */
+  async persistDeletionError(app: Application, message: string): Promise<void> {
+    const fresh: ApplicationCondition = { type: 'DeletionError', message };
+    const status = withConditions(
+      app.status ?? {},
+      [fresh],
+      ownedConditions.deletion,
+      kubeTime(this.#deps.clock.now()),
+    );
+    const patch = statusPatch(app.status, status);
+    if (patch === undefined) return;
+    this.#announce(app, {
+      type: 'Warning',
+      reason: 'StatusRefreshed',
+      message: `Unable to delete application resources: ${message}`,
+    });
+    await this.#patch(app, { type: 'merge', body: patch });
+  }
+
+  /**
+   * Marks a refresh request that carries no timestamp as being worked on, so that an equal one written meanwhile changes the object, and
+   * is seen. Returns the request as it stands now, undefined when it is gone.
+   */
+  async markRefresh(app: Application, asked: AskedRefresh): Promise<AskedRefresh | undefined> {
+    if (asked.timestamp !== undefined || asked.marked) return asked;
+    const path = pointer(annotations.refresh);
+    const marked = `${asked.value}${inProgressMark}`;
+    const body = [
+      { op: 'test', path, value: asked.value },
+      { op: 'replace', path, value: marked },
+    ];
+    try {
+      return refreshAnnotation(await this.#patch(app, { type: 'json', body }));
+    } catch (error) {
+      if (!isInvalid(error)) throw error;
+      const now = await this.fetch(appKeyOf(app));
+      return now === undefined ? undefined : refreshAnnotation(now);
+    }
+  }
+
+  /**
+   * Removes the refresh request that was answered. False when another one stands there now: it must be answered too.
+   */
+  async consumeRefresh(app: Application, asked: AskedRefresh): Promise<boolean> {
+    const body: JsonObject[] = [{ op: 'test', path: pointer(annotations.refresh), value: asked.value }];
+    if (asked.timestamp !== undefined)
+      body.push(
+        { op: 'test', path: pointer(annotations.refreshTimestamp), value: asked.timestamp },
+        { op: 'remove', path: pointer(annotations.refreshTimestamp) },
+      );
+    body.push({ op: 'remove', path: pointer(annotations.refresh) });
+    try {
+      const now = refreshAnnotation(await this.#patch(app, { type: 'json', body }));
+      return now === undefined;
+    } catch (error) {
+      if (!isInvalid(error)) throw error;
+      const fresh = await this.fetch(appKeyOf(app));
+      if (fresh !== undefined) this.#store(app, asObject(fresh));
+      return fresh === undefined || refreshAnnotation(fresh) === undefined;
+    }
+  }
+
+  /**
+   * Sets `operation` and clears the state of the last one, in one PUT with the resourceVersion that was read, so that no two starters can
+   * both win. `busy` when an operation is there already, `changed` when one has run since `app` was read: decide again.
+   */
+  async startOperation(app: Application, operation: Operation): Promise<'started' | 'busy' | 'changed' | 'gone'> {
+    for (;;) {
+      const fresh = await this.fetch(appKeyOf(app));
+      if (fresh === undefined) return 'gone';
+      if (fresh.operation !== undefined && fresh.operation !== null) return 'busy';
+      if (lastRun(fresh) !== lastRun(app) || fresh.metadata.deletionTimestamp !== undefined) return 'changed';
+      const status = without(fresh.status ?? {}, 'operationState');
+      const next = { ...asObject(fresh), operation: jsonOf(operation), status: jsonOf(status) } as KubeObject;
+      try {
+        const stored = await this.#locked(fresh, () =>
+          this.#deps.hub.replace(applicationResource, next, { ...this.#call(), fieldValidation: 'Ignore' }),
+        );
+        this.#store(fresh, stored);
+        return 'started';
+      } catch (error) {
+        if (isNotFound(error)) return 'gone';
+        if (!isConflict(error)) throw error;
+      }
+    }
+  }
+
+  /**
+   * Stores the state of an operation; a final one clears `operation` and adds `history` in the same write, so that a crash leaves all or
+   * nothing. Retries for as long as the process lives: without this write the operation would run again.
+   *
+   * @throws ApplicationChanged when the stored phase is not the one that `app` was read with (a person terminated it); read again.
+   */
+  async writeOperationState(
+    app: Application,
+    state: OperationState,
+    history: readonly RevisionHistory[] | undefined,
+  ): Promise<Application | undefined> {
+    if (
+      history === undefined &&
+      !isCompleted(state.phase) &&
+      deepEqual(jsonOf(state), jsonOf(app.status?.operationState))
+    )
+      return app;
+    for (;;) {
+      try {
+        return await this.#patch(app, operationPatch(app, state, history));
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (isInvalid(error)) throw new ApplicationChanged(appKeyOf(app));
+        if (error instanceof KubeApiError && error.status < 500 && error.status !== 429) throw error;
+        if (!(error instanceof KubeApiError) && !isTransient(error)) throw error;
+        this.#deps.logger.warn('Unable to store the state of an operation, trying again', { error });
+        await this.#deps.clock.sleep(1000, this.#deps.signal);
+      }
+    }
+  }
+
+  /** Replaces the list of finalizers, if the object has not changed since it was read. */
+  async setFinalizers(app: Application, finalizers: readonly string[]): Promise<Application | undefined> {
+    const metadata = { finalizers, resourceVersion: app.metadata.resourceVersion ?? null };
+    try {
+      return await this.#patch(app, { type: 'merge', body: jsonOf({ metadata }) });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Writes the spec in its normal form, if it is not. */
+  async normalize(app: Application): Promise<Application> {
+    const body = normalizationPatch(app);
+    return body === undefined ? app : this.#patch(app, { type: 'merge', body });
+  }
+
+  #announce(app: Application, event: AppEvent): void {
+    void this.#deps.events.record(app, event, this.#deps.signal);
+  }
+
+  announce(app: Application, event: AppEvent): void {
+    this.#announce(app, event);
+  }
+
+  async #patch(app: Application, patch: Patch): Promise<Application> {
+    const { namespace, name } = splitAppKey(appKeyOf(app));
+    const stored = await this.#locked(app, () =>
+      this.#deps.hub.patch(applicationResource, { namespace, name }, patch, this.#call()),
+    );
+    this.#store(app, stored);
+    return asApplication(stored);
+  }
+
+  #locked<T>(app: Application, body: () => Promise<T>): Promise<T> {
+    return this.#locks.run(appKeyOf(app), this.#deps.signal, () => {
+      this.#deps.assertMine(app);
+      return body();
+    });
+  }
+
+  #call(): { readonly signal: AbortSignal } {
+    return { signal: this.#deps.signal };
+  }
+
+  #store(before: Application, stored: KubeObject): void {
+    this.#deps.informer.writeBack(stored);
+    if (changedByOthers(before, asApplication(stored))) this.#deps.onForeignChange(appKeyOf(before));
+  }
+}
+
+/**
+ * The informer drops the event of a change that our own write overtook: what someone else changed between our read and our write shows
+ * only in the answer to our write.
+ */
+function changedByOthers(before: Application, after: Application): boolean {
+  return (
+    !deepEqual(jsonOf(before.spec), jsonOf(after.spec)) ||
+    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+    ((before.operation ?? undefined) === undefined) !== ((after.operation ?? undefined) === undefined) ||
+    before.status?.operationState?.phase !== after.status?.operationState?.phase ||
+    requestOf(before) !== requestOf(after)
+  );
+}
+
+function lastRun(app: Application): string {
+  const state = app.status?.operationState;
+  return `${state?.phase ?? ''} ${state?.startedAt ?? ''} ${state?.finishedAt ?? ''}`;
+}
+
+function requestOf(app: Application): string {
+  const object = asObject(app);
+  return `${annotationOf(object, annotations.refresh) ?? ''} ${annotationOf(object, annotations.refreshTimestamp) ?? ''}`;
+}
+
+function operationPatch(
+  app: Application,
+  state: OperationState,
+  history: readonly RevisionHistory[] | undefined,
+): Patch {
+  return app.status === undefined
+    ? { type: 'merge', body: operationStateMerge(state, history) }
+    : { type: 'json', body: operationStatePatch(app, state, history) };
+}
+
+function pointer(annotation: string): string {
+  return `/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** A test of a JSON patch failed, or what it names is not there. */
+function isInvalid(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 422;
+}
+
+function isTransient(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && ['KUBE_CONNECTION', 'DEADLINE_EXCEEDED'].includes(String(error.code))
+  );
+}

@@ -1,0 +1,280 @@
+import { aborted } from '#base';
+import type { Clock, Runnable, Timer } from '#base';
+import type { Informer, InformerEvent } from '#kube';
+import type { LiveChange, LiveClusters } from '#live';
+import {
+  annotationOf,
+  annotations,
+  appKeyOf,
+  appKeyOfInstance,
+  asApplication,
+  asObject,
+  isAutomated,
+  isErrorCondition,
+  parseResourceKey,
+  projectOf,
+} from '#model';
+import type { AppKey, Application, ConditionType } from '#model';
+import type { Priority, WorkQueue } from '#queues';
+import type { SettingsStore } from '#settings';
+import type { Ownership } from '#sharding';
+import { compareLevel } from './freshness.ts';
+import type { CompareLevel, RefreshRequest } from './freshness.ts';
+import { equalLoosely } from './sources.ts';
+
+export interface TriggerDeps {
+  readonly apps: Informer;
+  readonly projects: Informer;
+  readonly settings: SettingsStore;
+  readonly ownership: Ownership;
+  readonly live: LiveClusters;
+  readonly refreshQueue: WorkQueue<AppKey, RefreshRequest>;
+  readonly operationQueue: WorkQueue<AppKey, undefined>;
+  readonly projectQueue: WorkQueue<string, undefined>;
+  readonly isMine: (app: Application) => boolean;
+  /** Namespaces that Applications may live in. */
+  readonly isWatched: (namespace: string) => boolean;
+  /** Whether the project of an application watches orphans. */
+  readonly watchesOrphans: (app: Application) => boolean;
+  /** The application is gone, or another replica's. */
+  readonly forget: (key: AppKey, deleted: boolean) => void;
+  /** The controller's own. */
+  readonly namespace: string;
+  readonly clock: Clock;
+}
+
+/** Changes of children come in bursts and cost a tree each; changes of managed objects are acted on at once. */
+const childDelayMs = 200;
+/** A running operation looks again soon after one of its objects moved. */
+const movedDelayMs = 100;
+/** Ownership inputs change in bursts (start, mass creation). */
+const ownershipDelayMs = 20;
+
+/**
+ * Every event to every queue, on one page. Source: Argo CD appcontroller.go newApplicationInformerAndLister, handleObjectUpdated.
+ *
+ *   event                                        refresh queue                 operation queue
+ *   Application appears                          look                          if an operation or deletion is on (also after a restart)
+ *   Application changes                          look; level 2 when auto-sync  if an operation or deletion is on
+ *                                                or self-heal was switched on
+ *   managed object changes                       level 1, at once              soon, if an operation or deletion is on
+ *   child of a managed object changes            level 0, soon
+ *   object that nobody tracks changes            level 0 of the orphan watchers of its namespace
+ *   project appears, changes, goes               level 1 of its applications   (project queue: the project)
+ *   settings change                              level 1 of all
+ *   repository Secrets change                    level 2 of those whose source could not be read
+ *   cluster Secrets, ownership change            look, at all that became ours (those that were lost are dropped)
+ *
+ * Differences to Argo CD: running operations are taken up when the Application appears, not at its next change; a changed project or
+ * repository reaches its applications at once, not at their next resync; the echo of an own write wakes nobody.
+ */
+export class Triggers implements Runnable {
+  readonly name = 'triggers';
+  readonly #deps: TriggerDeps;
+  readonly #mine = new Set<AppKey>();
+  #orphanWatchers: ReadonlyMap<string, readonly AppKey[]> | undefined;
+  #pending: Timer | undefined;
+
+  constructor(deps: TriggerDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { apps, projects, settings, ownership, live } = this.#deps;
+    this.#shareOut();
+    const stops = [
+      apps.onEvent((event) => this.#onApp(event)),
+      projects.onEvent((event) => this.#onProject(event)),
+      settings.onChange((change) => this.#onSettings(change)),
+      ownership.onChange(() => this.#recount()),
+      live.onChange((change) => this.#onLive(change)),
+    ];
+    await aborted(signal);
+    this.#pending?.cancel();
+    for (const stop of stops) stop();
+  }
+
+  /** Looks at an application again, because something that no event tells has changed. */
+  look(key: AppKey, reason: string): void {
+    const app = this.#app(key);
+    if (app !== undefined && this.#deps.isMine(app)) this.#enqueue(app, undefined, reason);
+  }
+
+  /** Keys of all applications that this replica looks after. */
+  mine(): ReadonlySet<AppKey> {
+    return this.#mine;
+  }
+
+  #onApp(event: InformerEvent): void {
+    const app = asApplication(event.object);
+    if (!this.#deps.isWatched(app.metadata.namespace ?? '')) return;
+    const key = appKeyOf(app);
+    if (event.type === 'updated' && event.old.metadata.resourceVersion === event.object.metadata.resourceVersion)
+      return;
+    const old = event.type === 'updated' ? asApplication(event.old) : undefined;
+    if (old === undefined || !equalLoosely(old.spec.destination, app.spec.destination)) this.#inputsChanged();
+    if (event.type === 'deleted') {
+      this.#lose(key, true, projectOf(app));
+      return;
+    }
+    if (!this.#deps.isMine(app)) {
+      this.#lose(key, false);
+      return;
+    }
+    this.#mine.add(key);
+    const level = old !== undefined && automationStarted(old, app) ? compareLevel.latest : undefined;
+    this.#enqueue(app, level, old === undefined ? 'the application appeared' : 'the application changed');
+  }
+
+  #enqueue(app: Application, level: CompareLevel | undefined, reason: string): void {
+    const key = appKeyOf(app);
+    const asked = annotationOf(asObject(app), annotations.refresh) !== undefined;
+    const payload: RefreshRequest = level === undefined ? { reason } : { level, reason };
+    this.#deps.refreshQueue.addRateLimited(key, { payload, priority: asked ? 'asked' : 'live' });
+    if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
+  }
+
+  #onLive(change: LiveChange): void {
+    for (const [instance, { managed }] of change.apps) {
+      const app = this.#app(appKeyOfInstance(instance, this.#deps.namespace));
+      if (app === undefined || isItself(app, change) || !this.#deps.isMine(app)) continue;
+      const { kind, namespace, name } = parseResourceKey(change.key);
+      const reason = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name} changed`;
+      this.#touch(app, managed ? compareLevel.recent : compareLevel.nothing, reason);
+    }
+    if (change.orphanNamespace === undefined) return;
+    for (const key of this.#watchersOf(change.orphanNamespace)) {
+      const app = this.#app(key);
+      if (app !== undefined) this.#touch(app, compareLevel.nothing, 'an orphaned resource changed');
+    }
+  }
+
+  #touch(app: Application, level: CompareLevel, reason: string): void {
+    const key = appKeyOf(app);
+    const soon = level === compareLevel.nothing ? { delayMs: childDelayMs } : {};
+    this.#deps.refreshQueue.add(key, { payload: { level, reason }, priority: 'live', ...soon });
+    if (level !== compareLevel.nothing && hasWork(app))
+      this.#deps.operationQueue.add(key, { delayMs: movedDelayMs, priority: operationPriority(app) });
+  }
+
+  #onProject(event: InformerEvent): void {
+    this.#orphanWatchers = undefined;
+    const { name = '', namespace = '' } = event.object.metadata;
+    this.#deps.projectQueue.add(`${namespace}/${name}`);
+    if (event.type === 'updated' && equalLoosely(event.old['spec'], event.object['spec'])) return;
+    this.#all(compareLevel.recent, `project ${name} changed`, (app) => projectOf(app) === name);
+  }
+
+  #onSettings(change: {
+    readonly settings: boolean;
+    readonly clusters: boolean;
+    readonly repositories: boolean;
+  }): void {
+    if (change.settings || change.clusters) this.#shareOut();
+    if (change.settings) this.#all(compareLevel.recent, 'settings changed', () => true);
+    if (change.clusters)
+      this.#all(undefined, 'clusters changed', (app) => hasCondition(app, ['InvalidSpecError', 'ComparisonError']));
+    if (change.repositories)
+      this.#all(compareLevel.latest, 'repositories changed', (app) =>
+        hasCondition(app, ['ComparisonError', 'InvalidSpecError']),
+      );
+  }
+
+  #all(level: CompareLevel | undefined, reason: string, which: (app: Application) => boolean): void {
+    const payload: RefreshRequest = level === undefined ? { reason } : { level, reason };
+    for (const key of this.#mine) {
+      const app = this.#app(key);
+      if (app !== undefined && which(app)) this.#deps.refreshQueue.add(key, { payload, priority: 'resync' });
+    }
+  }
+
+  #inputsChanged(): void {
+    this.#orphanWatchers = undefined;
+    this.#pending ??= this.#deps.clock.timer(ownershipDelayMs, () => {
+      this.#pending = undefined;
+      this.#shareOut();
+    });
+  }
+
+  /** Feeds the ownership table; tells `live` which clusters to keep; takes up and drops applications accordingly. */
+  #shareOut(): void {
+    const { ownership, settings, apps } = this.#deps;
+    const watched = apps.list().filter((object) => this.#deps.isWatched(object.metadata.namespace ?? ''));
+    ownership.update(settings.clusters(), watched.map(asApplication));
+    this.#recount();
+  }
+
+  #recount(): void {
+    const { ownership, settings, live, apps, isMine } = this.#deps;
+    const owned = settings.clusters().filter((cluster) => ownership.ownsCluster(cluster.server));
+    live.setClusters(owned, settings.settings());
+    for (const object of apps.list()) {
+      const app = asApplication(object);
+      const key = appKeyOf(app);
+      if (!isMine(app)) this.#lose(key, false);
+      else if (!this.#mine.has(key)) {
+        this.#mine.add(key);
+        this.#enqueue(app, undefined, 'this replica became the owner');
+      }
+    }
+  }
+
+  #lose(key: AppKey, deleted: boolean, project?: string): void {
+    if (project !== undefined) this.#deps.projectQueue.add(`${this.#deps.namespace}/${project}`);
+    if (!this.#mine.delete(key)) return;
+    this.#orphanWatchers = undefined;
+    this.#deps.refreshQueue.drop(key);
+    this.#deps.operationQueue.drop(key);
+    this.#deps.forget(key, deleted);
+  }
+
+  #watchersOf(namespace: string): readonly AppKey[] {
+    this.#orphanWatchers ??= this.#findWatchers();
+    return this.#orphanWatchers.get(namespace) ?? [];
+  }
+
+  #findWatchers(): ReadonlyMap<string, readonly AppKey[]> {
+    const found = new Map<string, AppKey[]>();
+    for (const key of this.#mine) {
+      const app = this.#app(key);
+      const namespace = app?.spec.destination.namespace ?? '';
+      if (app === undefined || namespace === '' || !this.#deps.watchesOrphans(app)) continue;
+      found.set(namespace, [...(found.get(namespace) ?? []), key]);
+    }
+    return found;
+  }
+
+  #app(key: AppKey): Application | undefined {
+    const object = this.#deps.apps.get(key);
+    return object === undefined ? undefined : asApplication(object);
+  }
+}
+
+function hasWork(app: Application): boolean {
+  return (app.operation ?? undefined) !== undefined || app.metadata.deletionTimestamp !== undefined;
+}
+
+/** A person waits for an operation that no automation started, and for a deletion. */
+function operationPriority(app: Application): Priority {
+  return app.operation?.initiatedBy?.automated === true ? 'live' : 'asked';
+}
+
+function automationStarted(old: Application, app: Application): boolean {
+  const heals = (a: Application): boolean => isAutomated(a.spec) && a.spec.syncPolicy?.automated?.selfHeal === true;
+  return (isAutomated(app.spec) && !isAutomated(old.spec)) || (heals(app) && !heals(old));
+}
+
+function hasCondition(app: Application, types: readonly ConditionType[]): boolean {
+  return app.status?.conditions?.some((c) => isErrorCondition(c) && types.includes(c.type)) ?? false;
+}
+
+/** An application may manage itself: its own changes, status included, must not wake it through its cluster. */
+function isItself(app: Application, change: LiveChange): boolean {
+  const { group, kind, namespace, name } = parseResourceKey(change.key);
+  return (
+    group === 'argoproj.io' &&
+    kind === 'Application' &&
+    namespace === app.metadata.namespace &&
+    name === app.metadata.name
+  );
+}

@@ -1,0 +1,100 @@
+import type { Clock, Random, Runnable } from '#base';
+import type { DesiredSource } from '#desired';
+import type { KubeClient } from '#kube';
+import type { ClusterInfo, LiveClusters } from '#live';
+import type { AppKey, HealthStatusCode, OperationPhase, SyncStatusCode } from '#model';
+import type { Publisher } from '#publish';
+import type { ProcessorsProgress, QueueMetrics, RateLimiterConfig } from '#queues';
+import type { SettingsStore } from '#settings';
+import type { Ownership } from '#sharding';
+import type { Logger, Metrics } from '#telemetry';
+import type { SelfHealBackoff } from './autosync.ts';
+import type { CompareLevel } from './freshness.ts';
+
+/** The neighbours, constructed and started by others; `controller` starts and stops only what it makes itself. */
+export interface ControllerDeps {
+  /** The cluster that holds Applications and AppProjects. */
+  readonly hub: KubeClient;
+  readonly settings: SettingsStore;
+  readonly ownership: Ownership;
+  readonly live: LiveClusters;
+  readonly desired: DesiredSource;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** `workqueue_*`, if they are exposed. */
+  readonly queueMetrics?: QueueMetrics;
+}
+
+/** Argo CD's flags, as values; durations in milliseconds. */
+export interface ControllerConfig {
+  /** The controller's own namespace. */
+  readonly namespace: string;
+  /** --application-namespaces: globs, or regular expressions between slashes. */
+  readonly applicationNamespaces: readonly string[];
+  /** --status-processors. */
+  readonly statusProcessors: number;
+  /** --operation-processors. */
+  readonly operationProcessors: number;
+  /** --app-resync; 0: never. */
+  readonly appResyncMs: number;
+  /** --app-hard-resync; 0: never. */
+  readonly hardResyncMs: number;
+  /** --app-resync-jitter. */
+  readonly jitterMs: number;
+  readonly selfHeal: SelfHealBackoff;
+  /** --sync-timeout; 0: none. */
+  readonly syncTimeoutMs: number;
+  /** --repo-error-grace-period-seconds. */
+  readonly repoErrorGraceMs: number;
+  /** --kubectl-parallelism-limit; below 1: unlimited. */
+  readonly kubectlParallelism: number;
+  /** ARGOCD_SYNC_WAVE_DELAY. */
+  readonly syncWaveDelayMs: number;
+  /** --persist-resource-health. */
+  readonly persistResourceHealth: boolean;
+  /** --wq-*. */
+  readonly rateLimiter: RateLimiterConfig;
+  /** How long running passes may take to finish after a stop. */
+  readonly graceMs: number;
+}
+
+/** One application, as the dashboard and `explain` show it. Plain values. */
+export interface AppSnapshot {
+  readonly key: AppKey;
+  readonly project: string;
+  /** URL of its cluster; "" when its destination cannot be resolved. */
+  readonly cluster: string;
+  readonly sync: SyncStatusCode | '';
+  readonly health: HealthStatusCode | '';
+  readonly healthMessage: string;
+  readonly revision: string;
+  readonly operation: OperationPhase | '';
+  readonly operationMessage: string;
+  readonly lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };
+  /** What it waits for, since when, until when. */
+  readonly waiting?: { readonly what: string; readonly since: number; readonly until: number };
+  /** The first differences, paths only. */
+  readonly differences: readonly string[];
+  readonly conditions: readonly { readonly type: string; readonly message: string }[];
+}
+
+export interface ControllerSnapshot {
+  readonly shard: number | undefined;
+  readonly replicas: number;
+  readonly applications: readonly AppSnapshot[];
+  readonly queues: readonly ({ readonly name: string; readonly delayed: number } & ProcessorsProgress)[];
+  readonly clusters: readonly ClusterInfo[];
+  /** `<server> <group>/<kind>: <why>` of every kind whose live state is not up to date. */
+  readonly degraded: readonly string[];
+}
+
+export interface Controller extends Runnable {
+  /** Resolves when Applications and projects have been read once and the processors work. */
+  ready(signal: AbortSignal): Promise<void>;
+  snapshot(): ControllerSnapshot;
+  /** Progress, not "the process answers": false when work waits and nothing moves. */
+  healthy(): { readonly ok: boolean; readonly reason?: string };
+}

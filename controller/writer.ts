@@ -1,0 +1,324 @@
+import { at, deepEqual, DriftlessError, goJson, isObject, withDeadline } from '#base';
+import type { Clock, Json, Limiter } from '#base';
+import { clientSideApplyPatch } from '#diff';
+import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
+import type { ApiSurface, KubeClient, NamedObject, WriteOptions } from '#kube';
+import type { LiveCluster } from '#live';
+import { annotations, fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
+import type { ApiResource, KubeObject } from '#model';
+import type { ApplyHow, ApplyResult, ClusterWriter } from '#sync';
+import { PolicyDenied, UnknownKind } from './errors.ts';
+import { without } from './without.ts';
+
+export interface WriterDeps {
+  readonly cluster: LiveCluster;
+  /** The cluster's client, already acting as whoever this application's syncs act as. */
+  readonly client: KubeClient;
+  /** Throws OwnershipLost unless this replica may write to the cluster right now. */
+  readonly assertOwns: () => void;
+  /** Why the project does not let the application have this object in this place; undefined when it does. */
+  readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
+  /** --kubectl-parallelism-limit, of the whole process. */
+  readonly limiter: Limiter;
+  readonly clock: Clock;
+}
+
+type Propagation = 'Foreground' | 'Background' | 'Orphan';
+
+/** How often a write is tried that loses races with other writers. */
+const conflictTries = 5;
+/** How long a forced replacement waits until the old object is gone. */
+const goneMs = 60_000;
+const goneEveryMs = 250;
+
+/**
+ * The one way in which this process changes a managed cluster (DESIGN D9): sync, hooks, prune, self-heal, namespaces and cascade delete all
+ * come through here, and each call first checks that the cluster is still ours and that the project allows the object.
+ *
+ * Applying does what kubectl apply does (gitops-engine/pkg/utils/kube): three-way merge with the last-applied annotation, creation when
+ * missing, a few tries when others write at the same time, replacement when forced. Differences: a dry run is the server's own, so that what
+ * the server would refuse is known before anything is changed; deletions name the UID, so that a namesake that someone else has made in the
+ * meantime survives.
+ */
+export class GuardedWriter implements ClusterWriter {
+  readonly #deps: WriterDeps;
+  #fresh: ApiSurface | undefined;
+
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
+  }
+
+  get surface(): ApiSurface {
+    return this.#deps.cluster.surface();
+  }
+
+  denied(object: KubeObject, namespaced: boolean): string | undefined {
+    return this.#deps.denied(object, namespaced);
+  }
+
+  async get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | null> {
+    const resource = await this.#resource(object, signal);
+    return this.#read(resource, nameOf(object, resource), signal);
+  }
+
+  async create(object: KubeObject, dryRun: boolean, signal: AbortSignal): Promise<ApplyResult> {
+    const resource = await this.#allowed(object, signal);
+    const created = await this.#write(signal, () => this.#deps.client.create(resource, object, { signal, dryRun }));
+    return this.#done(created, 'created', dryRun);
+  }
+
+  async apply(target: KubeObject, live: KubeObject | null, how: ApplyHow, signal: AbortSignal): Promise<ApplyResult> {
+    const resource = await this.#allowed(target, signal);
+    try {
+      if (how.replace) return await this.#replace(resource, target, live, how, signal);
+      if (how.serverSide) return await this.#serverSide(resource, target, how, signal);
+      return await this.#clientSide(resource, target, live, how, signal);
+    } catch (error) {
+      if (how.dryRun && isBeyondDryRun(error))
+        return this.#done(target, live === null ? 'created' : 'configured', true);
+      throw error;
+    }
+  }
+
+  async delete(live: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<void> {
+    const resource = await this.#allowed(live, signal);
+    const { uid } = live.metadata;
+    await this.#write(signal, () =>
+      this.#deps.client.delete(resource, nameOf(live, resource), {
+        signal,
+        propagationPolicy: propagation,
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+      }),
+    );
+  }
+
+  async patchMetadata(
+    live: KubeObject,
+    patch: { readonly finalizers: readonly string[] | null },
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const resource = await this.#allowed(live, signal);
+    const name = nameOf(live, resource);
+    const body = jsonOf({
+      metadata: { finalizers: patch.finalizers, resourceVersion: live.metadata.resourceVersion ?? null },
+    });
+    const options = { signal, fieldManager };
+    const stored = await this.#write(signal, () =>
+      this.#deps.client.patch(resource, name, { type: 'merge', body }, options),
+    );
+    this.#deps.cluster.observe(stored);
+    return stored;
+  }
+
+  async #clientSide(
+    ...[resource, target, known, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
+  ): Promise<ApplyResult> {
+    const name = nameOf(target, resource);
+    let live = known;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#applyOnce(resource, target, live, how, signal);
+      } catch (error) {
+        if (isRace(error, live) && attempt < conflictTries) live = await this.#read(resource, name, signal);
+        else if (how.force && !how.dryRun && live !== null && isRefusedChange(error))
+          return this.#recreate(resource, withLastApplied(target), signal);
+        else throw error;
+      }
+    }
+  }
+
+  async #applyOnce(
+    ...[resource, target, live, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
+  ): Promise<ApplyResult> {
+    if (live === null) return this.#createApplied(resource, target, how, signal);
+    if (!bindsAnotherRole(target, live)) return this.#patchApplied(resource, target, live, how, signal);
+    return how.dryRun
+      ? this.#done(live, 'configured', true)
+      : this.#recreate(resource, withLastApplied(target), signal);
+  }
+
+  async #createApplied(
+    resource: ApiResource,
+    target: KubeObject,
+    how: ApplyHow,
+    signal: AbortSignal,
+  ): Promise<ApplyResult> {
+    const options = this.#options(how, signal);
+    const body = withoutNulls(withLastApplied(target));
+    const created = await this.#write(signal, () => this.#deps.client.create(resource, body, options));
+    return this.#done(created, 'created', how.dryRun);
+  }
+
+  async #patchApplied(
+    ...[resource, target, live, how, signal]: [ApiResource, KubeObject, KubeObject, ApplyHow, AbortSignal]
+  ): Promise<ApplyResult> {
+    const patch = clientSideApplyPatch(target, live);
+    if (patch === undefined) return this.#done(live, 'unchanged', how.dryRun);
+    const name = nameOf(target, resource);
+    const stored = await this.#write(signal, () =>
+      this.#deps.client.patch(resource, name, patch, this.#options(how, signal)),
+    );
+    return this.#done(stored, 'configured', how.dryRun);
+  }
+
+  async #serverSide(
+    resource: ApiResource,
+    target: KubeObject,
+    how: ApplyHow,
+    signal: AbortSignal,
+  ): Promise<ApplyResult> {
+    const options = { ...this.#options(how, signal), force: true };
+    const stored = await this.#write(signal, () =>
+      this.#deps.client.patch(resource, nameOf(target, resource), { type: 'apply', body: target }, options),
+    );
+    return this.#done(stored, 'serverside-applied', how.dryRun);
+  }
+
+  async #replace(
+    ...[resource, target, live, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
+  ): Promise<ApplyResult> {
+    const current = await this.#read(resource, nameOf(target, resource), signal);
+    if (current === null) return this.create(target, how.dryRun, signal);
+    const inPlace =
+      resource.kind === 'CustomResourceDefinition' || (resource.group === '' && resource.kind === 'Namespace');
+    if (how.force && !how.dryRun && !inPlace) {
+      const made = await this.#recreate(resource, target, signal);
+      return { object: made.object, message: `${shortName(target)} replaced` };
+    }
+    const version = (live ?? current).metadata.resourceVersion ?? current.metadata.resourceVersion;
+    const metadata = version === undefined ? target.metadata : { ...target.metadata, resourceVersion: version };
+    const options = this.#options(how, signal);
+    const stored = await this.#write(signal, () =>
+      this.#deps.client.replace(resource, { ...target, metadata }, options),
+    );
+    if (!inPlace) return this.#done(stored, 'replaced', how.dryRun);
+    this.#observe(stored, how.dryRun);
+    return { object: stored, message: `${target.kind}/${target.metadata.name ?? ''} updated` };
+  }
+
+  /** Deletes, waits until the object is gone, creates. */
+  async #recreate(resource: ApiResource, target: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
+    const name = nameOf(target, resource);
+    const { client, clock } = this.#deps;
+    await this.#write(signal, () => client.delete(resource, name, { signal, propagationPolicy: 'Background' })).catch(
+      (error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      },
+    );
+    const what = `waiting until ${shortName(target)} is deleted`;
+    await withDeadline(signal, { clock, limitMs: goneMs, what }, async (inner) => {
+      while ((await this.#read(resource, name, inner)) !== null) await clock.sleep(goneEveryMs, inner);
+    });
+    const created = await this.#write(signal, () => client.create(resource, target, { signal, fieldManager }));
+    return this.#done(created, 'configured', false);
+  }
+
+  /** The choke point: every change passes here, and is checked at the last moment. */
+  async #write<T>(signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+    return this.#deps.limiter.run(signal, () => {
+      this.#deps.assertOwns();
+      return send();
+    });
+  }
+
+  async #read(resource: ApiResource, name: NamedObject, signal: AbortSignal): Promise<KubeObject | null> {
+    try {
+      return await this.#deps.client.get(resource, name, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  }
+
+  async #allowed(object: KubeObject, signal: AbortSignal): Promise<ApiResource> {
+    const resource = await this.#resource(object, signal);
+    const refusal = this.#deps.denied(object, resource.namespaced);
+    if (refusal !== undefined) throw new PolicyDenied(refusal);
+    return resource;
+  }
+
+  /** The served resource of an object's kind; asks the server anew for a kind that only a moment ago did not exist. */
+  async #resource(object: KubeObject, signal: AbortSignal): Promise<ApiResource> {
+    const gk = { group: groupOf(object.apiVersion), kind: object.kind };
+    const version = versionOf(object.apiVersion);
+    const known = this.surface.find(gk, version) ?? this.#fresh?.find(gk, version);
+    if (known !== undefined) return known;
+    this.#fresh = await this.#deps.client.discover({ signal });
+    const found = this.#fresh.find(gk, version);
+    if (found === undefined) throw new UnknownKind(gk.group, gk.kind, version);
+    return found;
+  }
+
+  #options(how: ApplyHow, signal: AbortSignal): WriteOptions {
+    return { signal, fieldManager, ...(how.dryRun ? { dryRun: true } : {}) };
+  }
+
+  #done(object: KubeObject, verb: string, dryRun: boolean): ApplyResult {
+    this.#observe(object, dryRun);
+    return { object, message: `${shortName(object)} ${verb}${dryRun ? ' (dry run)' : ''}` };
+  }
+
+  #observe(object: KubeObject, dryRun: boolean): void {
+    if (!dryRun && object.metadata.resourceVersion !== undefined) this.#deps.cluster.observe(object);
+  }
+}
+
+function nameOf(object: KubeObject, resource: ApiResource): NamedObject {
+  const name = object.metadata.name ?? '';
+  if (name === '' && object.metadata.generateName === undefined)
+    throw new DriftlessError('NAME_MISSING', 'resource name may not be empty', { retry: 'never' });
+  return { namespace: resource.namespaced ? (object.metadata.namespace ?? '') : '', name };
+}
+
+/** kubectl's words for an object: `deployment.apps/web`. */
+export function shortName(object: KubeObject): string {
+  const { group, kind } = gvkOf(object);
+  return `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${object.metadata.name ?? object.metadata.generateName ?? ''}`;
+}
+
+/** The object with kubectl's record of what was applied: Go's JSON of the object without that very record, and a line end. */
+export function withLastApplied(target: KubeObject): KubeObject {
+  const kept = without(target.metadata.annotations ?? {}, annotations.lastApplied);
+  const bare = { ...target, metadata: { ...target.metadata, annotations: kept } };
+  const record = `${goJson(jsonOf(bare))}\n`;
+  return { ...bare, metadata: { ...bare.metadata, annotations: { ...kept, [annotations.lastApplied]: record } } };
+}
+
+/** A null in a manifest means "no such field"; a server that creates an object would store or refuse it. */
+function withoutNulls(object: KubeObject): KubeObject {
+  return dropNulls(jsonOf(object)) as unknown as KubeObject;
+}
+
+function dropNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(dropNulls);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null)]));
+}
+
+/** The role of a binding cannot be changed in place (kubectl auth reconcile makes such a binding anew). */
+function bindsAnotherRole(target: KubeObject, live: KubeObject): boolean {
+  if (groupOf(target.apiVersion) !== 'rbac.authorization.k8s.io' || !target.kind.endsWith('RoleBinding')) return false;
+  const same = (field: string): boolean =>
+    deepEqual(at(jsonOf(target), 'roleRef', field), at(jsonOf(live), 'roleRef', field));
+  return !same('kind') || !same('name');
+}
+
+/** Someone else wrote, made or removed the object between our read and our write. */
+function isRace(error: unknown, live: KubeObject | null): boolean {
+  return isAlreadyExists(error) || isConflict(error) || (isNotFound(error) && live !== null);
+}
+
+function isRefusedChange(error: unknown): boolean {
+  return error instanceof KubeApiError && (error.status === 409 || error.status === 422);
+}
+
+/**
+ * What a dry run cannot answer: the namespace comes into being in this very sync, or an admission webhook takes no part in dry runs. The
+ * wet run will tell.
+ */
+function isBeyondDryRun(error: unknown): boolean {
+  if (!(error instanceof KubeApiError)) return false;
+  if (error.status === 404) return /^namespaces ".*" not found$/.test(error.message);
+  return error.status === 400 && error.message.includes('does not support dry run');
+}
