@@ -60,8 +60,8 @@ function partsOf(
             ...(selector === '' ? {} : { labelSelectorPath: selector }),
           },
         }),
-    ...(isObject(schema) ? { schema: schema as unknown as Schema } : {}),
-    ...(Array.isArray(columns) ? { printerColumns: columns as unknown as PrinterColumn[] } : {}),
+    ...(isObject(schema) ? { schema: schema } : {}),
+    ...(Array.isArray(columns) ? { printerColumns: columns } : {}),
     ...(selectable.length === 0
       ? {}
       : { selectable: selectable.map((one) => str(one['jsonPath']).replace(/^\./, '')) }),
@@ -72,7 +72,7 @@ function partsOf(
 /** What the server fills into a new or changed definition. */
 export function prepareCrd(object: KubeObject, old: KubeObject | undefined): KubeObject {
   const spec = (field(object, 'spec') ?? {}) as JsonObject;
-  const names = (isObject(spec['names']) ? spec['names'] : {}) as JsonObject;
+  const names = isObject(spec['names']) ? spec['names'] : {};
   const kind = str(names['kind']);
   const filled = {
     ...spec,

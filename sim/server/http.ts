@@ -262,7 +262,7 @@ function answerError(response: ServerResponse, error: unknown): void {
       : new SimError(500, 'InternalError', `Internal error occurred: ${messageOf(error)}`);
   if (status.httpCode === 401) response.setHeader('WWW-Authenticate', 'Bearer');
   const retry = status.details?.['retryAfterSeconds'];
-  if (retry !== undefined) response.setHeader('Retry-After', String(retry as number));
+  if (retry !== undefined) response.setHeader('Retry-After', String(retry));
   send(response, { code: status.httpCode, body: JSON.stringify(status.status()) });
 }
 

@@ -161,36 +161,26 @@ function merge(
 ): KubeObject {
   const result = book.serverSideApply(kind, what.live, what.applied, what.how);
   if ('object' in result) return result.object;
-  throw conflictsError(what.live, result.conflicts);
+  throw conflictsError(result.conflicts);
 }
 
 /** One cause per field, the message grouped by manager (structured-merge-diff conflicts as the API server prints them). */
-function conflictsError(live: KubeObject | undefined, conflicts: readonly ApplyConflict[]): SimError {
-  const print = (manager: string): string => printManager(live, manager);
-  const causes = conflicts.map(({ manager, field }) => ({
+function conflictsError(conflicts: readonly ApplyConflict[]): SimError {
+  const causes = conflicts.map(({ detail, field }) => ({
     reason: 'FieldManagerConflict',
-    message: `conflict with ${print(manager)}`,
+    message: `conflict with ${detail}`,
     field,
   }));
   const [first] = conflicts;
   if (conflicts.length === 1 && first !== undefined) {
-    const message = `Apply failed with 1 conflict: conflict with ${print(first.manager)}: ${first.field}`;
+    const message = `Apply failed with 1 conflict: conflict with ${first.detail}: ${first.field}`;
     return new SimError(409, 'Conflict', message, { causes });
   }
-  const managers = [...new Set(conflicts.map(({ manager }) => manager))].sort();
-  const lines = managers.flatMap((manager) => [
-    `conflicts with ${print(manager)}:`,
-    ...conflicts.filter((one) => one.manager === manager).map((one) => `- ${one.field}`),
+  const managers = [...new Set(conflicts.map(({ detail }) => detail))].sort();
+  const lines = managers.flatMap((detail) => [
+    `conflicts with ${detail}:`,
+    ...conflicts.filter((one) => one.detail === detail).map((one) => `- ${one.field}`),
   ]);
   const message = `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`;
   return new SimError(409, 'Conflict', message, { causes });
-}
-
-function printManager(live: KubeObject | undefined, manager: string): string {
-  const entry = (live?.metadata.managedFields ?? []).find((one) => one['manager'] === manager);
-  const subresource = typeof entry?.['subresource'] === 'string' ? entry['subresource'] : '';
-  const name = `${JSON.stringify(manager)}${subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`}`;
-  if (entry?.['operation'] !== 'Update') return name;
-  const time = typeof entry['time'] === 'string' ? ` at ${entry['time']}` : '';
-  return `${name} using ${String(entry['apiVersion'])}${time}`;
 }

@@ -113,7 +113,7 @@ function prepareService(object: KubeObject, old: KubeObject | undefined, allocat
   spec['ipFamilies'] ??= ['IPv4'];
   spec['ipFamilyPolicy'] ??= 'SingleStack';
   if (type === 'NodePort' || type === 'LoadBalancer') spec['ports'] = withNodePorts(object, old, allocate);
-  return { ...object, spec: spec as JsonObject };
+  return { ...object, spec: spec };
 }
 
 function withNodePorts(object: KubeObject, old: KubeObject | undefined, allocate: Allocator): Json {
@@ -142,5 +142,5 @@ function prepareJob(object: KubeObject, old: KubeObject | undefined): KubeObject
   };
   spec['selector'] = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
   spec['template'] = { ...template, metadata: { ...metadata, labels } };
-  return { ...object, spec: spec as JsonObject };
+  return { ...object, spec: spec };
 }

@@ -1,4 +1,3 @@
-/* eslint-disable max-lines -- one line per message: the wire numbers of the Kubernetes API, nothing else */
 /**
  * Protobuf field numbers of the built-in kinds, as the generated.proto files of k8s.io/api 0.34 publish them: all that is needed to read
  * the bodies of clients that write protobuf (kubectl's own `create` commands, typed Go clients).

@@ -37,8 +37,8 @@ export function writeScale(kind: ServedKind, live: KubeObject, scale: JsonObject
   const result = cloneJson(asJson(live)) as MutableJsonObject;
   setAt(result, steps(kind.scaleSubresource?.specReplicasPath), replicas);
   const revision = at(scale, 'metadata', 'resourceVersion');
-  if (typeof revision === 'string' && revision !== '' && isObject(result['metadata'] as Json))
-    (result['metadata'] as MutableJsonObject)['resourceVersion'] = revision;
+  if (typeof revision === 'string' && revision !== '' && isObject(result['metadata']))
+    result['metadata']['resourceVersion'] = revision;
   return asObject(result);
 }
 

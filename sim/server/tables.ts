@@ -1,30 +1,108 @@
-import type { Json } from '#base';
+import { stringifyJson } from '#base';
+import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
+import type { PrinterColumn } from '../types.ts';
+import { ageOf } from './duration-text.ts';
+import { asJson } from './fields.ts';
+import { jsonPath } from './jsonpath.ts';
+import { clusterPrinters } from './printers-cluster.ts';
+import { networkPrinters } from './printers-network.ts';
+import { workloadPrinters } from './printers-workloads.ts';
+import type { Printer } from './printer.ts';
 import type { ServedKind } from './registry.ts';
 
-/** One column of a Table. */
-export interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly format: string;
-  readonly description: string;
-  /** 0: always shown; 1: only with `-o wide`. */
-  readonly priority: number;
-}
-
+/** One row: the cells, and the conditions by which kubectl knows a pod that has ended. */
 export interface Row {
   readonly cells: readonly Json[];
   readonly conditions?: readonly Json[];
 }
 
-const nameColumn: Column = { name: 'Name', type: 'string', format: 'name', description: 'Name', priority: 0 };
-const ageColumn: Column = { name: 'Age', type: 'date', format: '', description: 'Age', priority: 0 };
+const printers: Readonly<Record<string, Printer>> = { ...clusterPrinters, ...networkPrinters, ...workloadPrinters };
+const plain: Printer = { columns: 'Name | Age', cells: () => [] };
+const age: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description:
+    'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in ' +
+    'happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.',
+};
 
-export function tableColumns(_kind: ServedKind): Json {
-  return [nameColumn, ageColumn].map((column) => ({ ...column }));
+function printerOf(kind: ServedKind): Printer {
+  return printers[kind.shelf] ?? plain;
 }
 
-export function tableRow(_kind: ServedKind, object: KubeObject, nowMs: number): Row {
-  void nowMs;
-  return { cells: [object.metadata.name ?? '', object.metadata.creationTimestamp ?? null] };
+function customColumns(kind: ServedKind): readonly PrinterColumn[] {
+  return kind.printerColumns === undefined || kind.printerColumns.length === 0 ? [age] : kind.printerColumns;
+}
+
+/** The columns of a kind as a Table defines them. */
+export function tableColumns(kind: ServedKind): Json {
+  if (kind.custom) return [nameColumn(), ...customColumns(kind).map((column) => customColumn(column))];
+  return printerOf(kind)
+    .columns.split('|')
+    .map((text) => text.trim())
+    .map((text) => {
+      const wide = text.endsWith('*');
+      const name = wide ? text.slice(0, -1) : text;
+      return name === 'Name' && !wide ? nameColumn() : columnOf(name, { priority: wide ? 1 : 0 });
+    });
+}
+
+function nameColumn(): JsonObject {
+  const description =
+    'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request ' +
+    'the generation of an appropriate name automatically.';
+  return columnOf('Name', { format: 'name', description });
+}
+
+function columnOf(name: string, more: JsonObject): JsonObject {
+  return { name, type: 'string', format: '', description: name, priority: 0, ...more };
+}
+
+function customColumn(column: PrinterColumn): JsonObject {
+  return columnOf(column.name, {
+    type: column.type,
+    format: column.format ?? '',
+    description: column.description ?? `Custom resource definition column (in JSONPath format): ${column.jsonPath}`,
+    priority: column.priority ?? 0,
+  });
+}
+
+/** One object as a row of its kind's table. */
+export function tableRow(kind: ServedKind, object: KubeObject, nowMs: number): Row {
+  const name = object.metadata.name ?? '';
+  if (kind.custom) return { cells: [name, ...customColumns(kind).map((column) => customCell(object, column, nowMs))] };
+  const printer = printerOf(kind);
+  const made = printer.cells(object, nowMs);
+  const cells =
+    printer.whole === true
+      ? made
+      : fill(printer.columns, { name, made, age: ageOf(object.metadata.creationTimestamp, nowMs) });
+  const conditions = printer.conditions?.(object);
+  return { cells, ...(conditions === undefined ? {} : { conditions }) };
+}
+
+/** Puts name and age where the columns have them; a printer makes the rest in order. */
+function fill(
+  columns: string,
+  parts: { readonly name: string; readonly made: readonly Json[]; readonly age: string },
+): readonly Json[] {
+  const rest = [...parts.made];
+  return columns
+    .split('|')
+    .map((text) => text.trim())
+    .map((column) => {
+      if (column === 'Name') return parts.name;
+      return column === 'Age' ? parts.age : (rest.shift() ?? '<none>');
+    });
+}
+
+function customCell(object: KubeObject, column: PrinterColumn, nowMs: number): Json {
+  const found = jsonPath(asJson(object), column.jsonPath);
+  const [first] = found;
+  if (first === undefined || first === null) return null;
+  if (column.type === 'date') return ageOf(first, nowMs);
+  if (column.type !== 'string') return first;
+  return found.map((value) => (typeof value === 'string' ? value : stringifyJson(value))).join(' ');
 }
