@@ -35,7 +35,7 @@ function object({
     app === undefined ? {} : { 'argocd.argoproj.io/tracking-id': `${app}:/${kind}:${namespace}/${name}` };
   const ownerReferences = owners.map((o) => ({ apiVersion: 'v1', kind, name: '', uid: '', ...o }));
   const metadata = { name, ...scope, uid, resourceVersion: '1', annotations, ownerReferences };
-  return { apiVersion, kind, metadata, ...rest } as KubeObject;
+  return { apiVersion, kind, metadata, ...rest };
 }
 
 function storeOf(...specs: readonly Spec[]): NodeStore {

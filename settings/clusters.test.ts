@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Secret } from '#base';
 import type { Cluster, ClusterConnection, KubeObject } from '#model';
-import { clusterList, implicitCluster, parseClusterSecret, resolveDestination } from './clusters.ts';
+import { clusterList, implicitCluster, indexClusters, parseClusterSecret, resolveDestination } from './clusters.ts';
 
 const inClusterUrl = 'https://kubernetes.default.svc';
 const podConnection: ClusterConnection = {
@@ -167,9 +167,9 @@ describe('resolveDestination', () => {
   const a = parsed({ server: 'https://a', name: 'same' });
   const b = parsed({ server: 'https://b', name: 'same' });
   const c = parsed({ server: 'https://c', name: 'sea' });
-  const list = clusterList([a, b, c], true);
+  const list = indexClusters(clusterList([a, b, c], true));
   const errorOf = (destination: Parameters<typeof resolveDestination>[0], enabled = true): string | undefined => {
-    const result = resolveDestination(destination, enabled ? list : clusterList([a], false), enabled);
+    const result = resolveDestination(destination, enabled ? list : indexClusters(clusterList([a], false)), enabled);
     return 'error' in result ? result.error : undefined;
   };
 
@@ -181,7 +181,7 @@ describe('resolveDestination', () => {
 
   it('finds the in-cluster one by its well-known name although its Secret has another', () => {
     const hub = parsed({ server: inClusterUrl, name: 'hub' });
-    expect(resolveDestination({ name: 'in-cluster' }, clusterList([hub], true), true)).toBe(hub);
+    expect(resolveDestination({ name: 'in-cluster' }, indexClusters(clusterList([hub], true)), true)).toBe(hub);
   });
 
   it("says what is wrong in Argo CD's words", () => {

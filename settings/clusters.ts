@@ -3,7 +3,7 @@ import type { JsonObject } from '#base';
 import { annotations, inClusterName, inClusterServer, labels } from '#model';
 import type { ApplicationDestination, Cluster, ClusterConnection, ClusterCredentials, KubeObject } from '#model';
 import { csv, strings } from './values.ts';
-import { nameOfSecret, secretData } from './secret-data.ts';
+import { secretData } from './secret-data.ts';
 import type { UnresolvedDestination } from './types.ts';
 
 /** `problem`: the Secret is usable, but something in it was ignored. */
@@ -41,7 +41,7 @@ export function parseClusterSecret(
     labels: clusterLabels,
     annotations: clusterAnnotations,
     connection,
-    ...(shard === 'bad' ? { problem: `${nameOfSecret(secret)}: "shard" is not an integer; it is ignored` } : {}),
+    ...(shard === 'bad' ? { problem: 'the key "shard" is not an integer; it is ignored' } : {}),
   };
 }
 
@@ -74,10 +74,29 @@ export function clusterList(
   return list.sort((a, b) => compare(a.id, b.id) || compare(a.server, b.server));
 }
 
+/** Clusters by the two ways to name one; where two Secrets have one URL, the first of the list counts. */
+export interface ClusterIndex {
+  readonly list: readonly Cluster[];
+  readonly byServer: ReadonlyMap<string, Cluster>;
+  readonly byName: ReadonlyMap<string, readonly Cluster[]>;
+}
+
+export function indexClusters(list: readonly Cluster[]): ClusterIndex {
+  const byServer = new Map<string, Cluster>();
+  const byName = new Map<string, Cluster[]>();
+  for (const cluster of list) {
+    if (!byServer.has(cluster.server)) byServer.set(cluster.server, cluster);
+    const same = byName.get(cluster.name);
+    if (same === undefined) byName.set(cluster.name, [cluster]);
+    else same.push(cluster);
+  }
+  return { list, byServer, byName };
+}
+
 /** `spec.destination` to a cluster (Argo CD: util/argo GetDestinationCluster); texts are compatibility surface. */
 export function resolveDestination(
   destination: ApplicationDestination,
-  clusters: readonly Cluster[],
+  clusters: ClusterIndex,
   inClusterEnabled: boolean,
 ): Cluster | UnresolvedDestination {
   const { name = '', server = '' } = destination;
@@ -85,16 +104,14 @@ export function resolveDestination(
     return { error: `application destination can't have both name and server defined: ${name} ${server}` };
   if (server !== '') {
     const url = trimServer(server);
-    const found = clusters.find((cluster) => cluster.server === url);
+    const found = clusters.byServer.get(url);
     if (found !== undefined) return found;
     const why =
       url === inClusterServer && !inClusterEnabled ? `cluster "${url}" is disabled` : `cluster "${url}" not found`;
     return { error: `error getting cluster by server "${server}": ${why}` };
   }
   if (name === '') return { error: 'Destination server missing from app spec' };
-  const named = clusters.filter((cluster) => cluster.name === name);
-  // A Secret for the in-cluster URL may carry another name; the well-known one goes on working.
-  const found = named.length === 0 && name === inClusterName ? inClusterOf(clusters) : named;
+  const found = clusters.byName.get(name) ?? wellKnown(name, clusters);
   const [first] = found;
   if (first === undefined) return { error: `there are no clusters with this name: ${name}` };
   if (found.length === 1) return first;
@@ -102,8 +119,10 @@ export function resolveDestination(
   return { error: `there are ${found.length} clusters with the same name: [${servers}]` };
 }
 
-function inClusterOf(clusters: readonly Cluster[]): readonly Cluster[] {
-  return clusters.filter((cluster) => cluster.server === inClusterServer).slice(0, 1);
+/** A Secret for the in-cluster URL may carry another name; the well-known one goes on working. */
+function wellKnown(name: string, clusters: ClusterIndex): readonly Cluster[] {
+  const inCluster = name === inClusterName ? clusters.byServer.get(inClusterServer) : undefined;
+  return inCluster === undefined ? [] : [inCluster];
 }
 
 function trimServer(server: string): string {

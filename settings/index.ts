@@ -5,8 +5,8 @@
  * Parsing is pure (parse, overrides, clusters, repositories); store.ts alone watches. Readers get snapshots: a pass of the controller
  * reads `settings()` once. It refuses to guess: what cannot be read is a problem with the object's name, never a half-read value.
  */
-export { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
-export type { ParsedCluster } from './clusters.ts';
+export { clusterList, indexClusters, parseClusterSecret, resolveDestination } from './clusters.ts';
+export type { ClusterIndex, ParsedCluster } from './clusters.ts';
 export { parseSettings } from './parse.ts';
 export { findRepository, parseRepositorySecret } from './repositories.ts';
 export type { RepositoryEntry } from './repositories.ts';

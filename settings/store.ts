@@ -5,8 +5,8 @@ import type { Informer, KubeClient } from '#kube';
 import { defaultSettings, labelOf, labels } from '#model';
 import type { ApplicationDestination, Cluster, ClusterConnection, KubeObject, Repository, Settings } from '#model';
 import type { Logger } from '#telemetry';
-import { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
-import type { ParsedCluster } from './clusters.ts';
+import { clusterList, indexClusters, parseClusterSecret, resolveDestination } from './clusters.ts';
+import type { ClusterIndex, ParsedCluster } from './clusters.ts';
 import { parseSettings } from './parse.ts';
 import { findRepository, parseRepositorySecret } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
@@ -49,12 +49,13 @@ class WatchedSettings implements SettingsStore {
   readonly #entries = new Map<string, Entry>();
   #settings: Settings = defaultSettings;
   #settingsProblems: readonly Problem[] = [];
-  #clusters: readonly Cluster[];
+  /** Made when it is asked for: a start with a thousand Secrets makes it once. */
+  #clusters: ClusterIndex | undefined;
+  #pending: Changed | undefined;
 
   constructor(informers: { configMap: Informer; secrets: Informer }, deps: SettingsStoreDeps) {
     this.#informers = informers;
     this.#deps = deps;
-    this.#clusters = clusterList([], true, deps.inClusterConnection);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -80,11 +81,11 @@ class WatchedSettings implements SettingsStore {
   }
 
   clusters(): readonly Cluster[] {
-    return this.#clusters;
+    return this.#index().list;
   }
 
   resolve(destination: ApplicationDestination): Cluster | UnresolvedDestination {
-    return resolveDestination(destination, this.#clusters, this.#settings.inClusterEnabled);
+    return resolveDestination(destination, this.#index(), this.#settings.inClusterEnabled);
   }
 
   repository(url: string, project: string): Repository {
@@ -110,10 +111,9 @@ class WatchedSettings implements SettingsStore {
     this.#settingsProblems = problems;
     for (const problem of problems) this.#deps.logger.warn('A setting is ignored', { ...problem });
     if (settings.version === this.#settings.version) return;
-    const inClusterChanged = settings.inClusterEnabled !== this.#settings.inClusterEnabled;
+    const clusters = settings.inClusterEnabled !== this.#settings.inClusterEnabled;
     this.#settings = settings;
-    const clusters = inClusterChanged && this.#rebuildClusters();
-    this.#notify({ settings: true, clusters, repositories: false });
+    this.#changed({ settings: true, clusters, repositories: false });
   }
 
   #onSecret(type: 'added' | 'updated' | 'deleted', secret: KubeObject): void {
@@ -124,10 +124,10 @@ class WatchedSettings implements SettingsStore {
     else this.#entries.set(name, entry);
     if (entry !== undefined && 'error' in entry.value)
       this.#deps.logger.warn('A Secret is ignored', { object: name, message: entry.value.error });
-    const kinds = [before?.kind, entry?.kind];
-    const clusters = kinds.includes('cluster') && this.#rebuildClusters();
-    const repositories = (kinds.includes('repository') || kinds.includes('credentials')) && !sameEntry(before, entry);
-    if (clusters || repositories) this.#notify({ settings: false, clusters, repositories });
+    if (sameEntry(before, entry)) return;
+    const kinds = new Set([before?.kind, entry?.kind]);
+    const repositories = kinds.has('repository') || kinds.has('credentials');
+    this.#changed({ settings: false, clusters: kinds.has('cluster'), repositories });
   }
 
   #read(secret: KubeObject): Entry | undefined {
@@ -144,15 +144,14 @@ class WatchedSettings implements SettingsStore {
     }
   }
 
-  /** True when the list is another one than before; credentials count, what does not reach a Cluster does not. */
-  #rebuildClusters(): boolean {
+  #index(): ClusterIndex {
+    if (this.#clusters !== undefined) return this.#clusters;
     const parsed: Cluster[] = [];
     for (const entry of this.#entries.values())
       if (entry.kind === 'cluster' && !('error' in entry.value)) parsed.push(entry.value);
-    const clusters = clusterList(parsed, this.#settings.inClusterEnabled, this.#deps.inClusterConnection);
-    const same = sameValue(clusters, this.#clusters);
-    this.#clusters = clusters;
-    return !same;
+    const { inClusterEnabled } = this.#settings;
+    this.#clusters = indexClusters(clusterList(parsed, inClusterEnabled, this.#deps.inClusterConnection));
+    return this.#clusters;
   }
 
   #repositories(kind: 'repository' | 'credentials'): readonly RepositoryEntry[] {
@@ -162,8 +161,29 @@ class WatchedSettings implements SettingsStore {
     return found;
   }
 
-  #notify(change: Changed): void {
-    for (const listener of this.#listeners) listener(change);
+  /** Readers see the change at once; listeners hear of all changes of one turn together. */
+  #changed(change: Changed): void {
+    if (change.clusters) this.#clusters = undefined;
+    const { settings, clusters, repositories } = this.#pending ?? change;
+    if (this.#pending === undefined) queueMicrotask(() => this.#notify());
+    this.#pending = {
+      settings: settings || change.settings,
+      clusters: clusters || change.clusters,
+      repositories: repositories || change.repositories,
+    };
+  }
+
+  #notify(): void {
+    const change = this.#pending;
+    this.#pending = undefined;
+    if (change === undefined) return;
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#deps.logger.error('A listener of settings failed', { error });
+      }
+    }
   }
 }
 

@@ -1,0 +1,203 @@
+import { describe, expect, it } from '@jest/globals';
+import { seededRandom, Shutdown } from '#base';
+import type { KubeClient, ListOptions, WatchEvent } from '#kube';
+import { inClusterServer } from '#model';
+import type { ApiResource, KubeObject } from '#model';
+import { FakeClock } from '#support';
+import { silentLogger } from '#telemetry';
+import { createSettingsStore } from './store.ts';
+import type { SettingsStore } from './types.ts';
+
+type Change = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
+
+/** A hub in memory with one watch per kind. */
+class FakeHub {
+  readonly asked: (string | undefined)[] = [];
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #push = new Map<string, (event: WatchEvent) => void>();
+  #version = 1;
+
+  put(kind: 'ConfigMap' | 'Secret', name: string, data: Record<string, string>, secretType?: string): void {
+    this.#version += 1;
+    const labels = secretType === undefined ? {} : { labels: { 'argocd.argoproj.io/secret-type': secretType } };
+    const metadata = {
+      name,
+      namespace: 'argocd',
+      uid: `uid-${name}`,
+      resourceVersion: String(this.#version),
+      ...labels,
+    };
+    const encode = (text: string): string => (kind === 'Secret' ? Buffer.from(text).toString('base64') : text);
+    const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, encode(value)]));
+    const object: KubeObject = { apiVersion: 'v1', kind, metadata, data: encoded };
+    const known = this.#objects.has(`${kind}/${name}`);
+    this.#objects.set(`${kind}/${name}`, object);
+    this.#push.get(kind)?.({ type: known ? 'MODIFIED' : 'ADDED', object });
+  }
+
+  remove(kind: 'ConfigMap' | 'Secret', name: string): void {
+    const object = this.#objects.get(`${kind}/${name}`);
+    this.#objects.delete(`${kind}/${name}`);
+    this.#version += 1;
+    if (object === undefined) throw new Error(`no ${name}`);
+    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
+    this.#push.get(kind)?.({ type: 'DELETED', object: { ...object, metadata } });
+  }
+
+  client(): KubeClient {
+    const partial = {
+      server: 'https://hub',
+      list: async (resource: ApiResource, options: ListOptions) => {
+        this.asked.push(`${options.namespace ?? ''} ${options.fieldSelector ?? options.labelSelector ?? ''}`);
+        const items = [...this.#objects.values()].filter((object) => object.kind === resource.kind);
+        return { items, resourceVersion: String(this.#version) };
+      },
+      watch: (resource: ApiResource, options: { signal: AbortSignal; onOpen?: () => void }) =>
+        this.#watch(resource, options),
+    };
+    return partial as unknown as KubeClient;
+  }
+
+  async *#watch(
+    resource: ApiResource,
+    options: { signal: AbortSignal; onOpen?: () => void },
+  ): AsyncGenerator<WatchEvent> {
+    options.onOpen?.();
+    const queue: WatchEvent[] = [];
+    let wake = (): void => undefined;
+    this.#push.set(resource.kind, (event) => {
+      queue.push(event);
+      wake();
+    });
+    options.signal.addEventListener('abort', () => wake());
+    for (;;) {
+      for (let event = queue.shift(); event !== undefined; event = queue.shift()) yield event;
+      options.signal.throwIfAborted();
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  }
+}
+
+async function world(prepare: (hub: FakeHub) => void = () => undefined) {
+  const hub = new FakeHub();
+  prepare(hub);
+  const clock = new FakeClock();
+  const store = createSettingsStore({
+    ...{ client: hub.client(), namespace: 'argocd', clock, random: seededRandom(1), logger: silentLogger },
+    inClusterConnection: { server: 'https://10.0.0.1', insecure: false, credentials: {} },
+  });
+  const changes: Change[] = [];
+  store.onChange((change) => changes.push(change));
+  const controller = new AbortController();
+  const running = store.run(controller.signal);
+  await store.ready?.(controller.signal);
+  await clock.settle();
+  const stop = async (): Promise<void> => {
+    controller.abort(new Shutdown());
+    await running;
+    expect(clock.pending).toBe(0);
+  };
+  return { hub, clock, store, changes, stop };
+}
+
+const cluster = (name: string, token = 't'): Record<string, string> => ({
+  ...{ server: `https://${name}`, name },
+  config: JSON.stringify({ bearerToken: token }),
+});
+
+describe('createSettingsStore', () => {
+  it('works with nothing configured: defaults and the in-cluster destination', async () => {
+    const { store, hub, changes, stop } = await world();
+    expect(store.settings().version).toBe('default');
+    expect(store.clusters().map(({ server, connection }) => [server, connection.server])).toEqual([
+      [inClusterServer, 'https://10.0.0.1'],
+    ]);
+    expect(store.repository('https://git/x', 'default').inheritedCreds).toBe(false);
+    expect([store.problems(), changes]).toEqual([[], []]);
+    expect(hub.asked.sort()).toEqual([
+      'argocd argocd.argoproj.io/secret-type in (cluster,repo-creds,repository)',
+      'argocd metadata.name=argocd-cm',
+    ]);
+    await stop();
+  });
+
+  it('knows everything when it is ready, and tells it in one go', async () => {
+    const { store, changes, stop } = await world((hub) => {
+      hub.put('ConfigMap', 'argocd-cm', { installationID: 'x' });
+      for (let i = 0; i < 50; i += 1) hub.put('Secret', `c${i}`, cluster(`c${i}`), 'cluster');
+      hub.put('Secret', 'r', { url: 'https://git/x', username: 'u' }, 'repository');
+    });
+    expect(store.settings().tracking.installationId).toBe('x');
+    expect(store.clusters()).toHaveLength(51);
+    expect(store.repository('https://git/x.git', 'any').username).toBe('u');
+    expect(changes.length).toBeLessThanOrEqual(2);
+    expect(changes.some((change) => change.clusters && change.repositories)).toBe(true);
+    await stop();
+  });
+
+  it('follows changes, and tells only of those', async () => {
+    const { store, hub, clock, changes, stop } = await world((h) => h.put('Secret', 'c', cluster('c'), 'cluster'));
+    const expectChange = async (act: () => void, expected: Partial<Change> | undefined): Promise<void> => {
+      changes.length = 0;
+      act();
+      await clock.settle();
+      const all = { settings: false, clusters: false, repositories: false };
+      expect(changes).toEqual(expected === undefined ? [] : [{ ...all, ...expected }]);
+    };
+    await expectChange(() => hub.put('Secret', 'c', cluster('c'), 'cluster'), undefined);
+    await expectChange(() => hub.put('Secret', 'c', cluster('c', 'rotated'), 'cluster'), { clusters: true });
+    expect(store.resolve({ name: 'c' })).toMatchObject({ server: 'https://c' });
+    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { a: 'b' }), { settings: true });
+    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { a: 'b' }), undefined);
+    const off = { 'cluster.inClusterEnabled': 'false' };
+    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', off), { settings: true, clusters: true });
+    expect(store.clusters().map(({ name }) => name)).toEqual(['c']);
+    await expectChange(() => hub.put('Secret', 'k', { url: 'https://git', password: 'p' }, 'repo-creds'), {
+      repositories: true,
+    });
+    expect(store.repository('https://git/x', '').password?.reveal()).toBe('p');
+    await expectChange(() => hub.remove('Secret', 'c'), { clusters: true });
+    expect(store.resolve({ name: 'c' })).toEqual({ error: 'there are no clusters with this name: c' });
+    await expectChange(() => hub.remove('ConfigMap', 'argocd-cm'), { settings: true, clusters: true });
+    expect(store.settings().version).toBe('default');
+    await stop();
+  });
+
+  it('leaves a malformed Secret out, names it, and keeps the others', async () => {
+    const { store, hub, clock, stop } = await world((h) => {
+      h.put('Secret', 'good', cluster('good'), 'cluster');
+      h.put('Secret', 'bad', { server: 'https://bad', config: '{"bearerToken":"hunter2' }, 'cluster');
+      h.put('Secret', 'odd', { ...cluster('odd'), shard: 'x' }, 'cluster');
+      h.put('ConfigMap', 'argocd-cm', { 'resource.exclusions': '{' });
+    });
+    expect(store.clusters().map(({ name }) => name)).toEqual(['in-cluster', 'good', 'odd']);
+    expect(store.problems().map(({ object, message }) => `${object}: ${message}`)).toEqual([
+      expect.stringMatching(/^ConfigMap argocd-cm: resource.exclusions: /),
+      'Secret argocd/bad: the key "config" is not valid JSON',
+      'Secret argocd/odd: the key "shard" is not an integer; it is ignored',
+    ]);
+    expect(JSON.stringify(store.problems())).not.toContain('hunter2');
+    hub.put('Secret', 'bad', cluster('bad'), 'cluster');
+    hub.put('ConfigMap', 'argocd-cm', {});
+    await clock.settle();
+    expect(store.problems()).toHaveLength(1);
+    expect(store.clusters()).toHaveLength(4);
+    await stop();
+  });
+
+  it('keeps listeners apart', async () => {
+    const { store, hub, clock, stop } = await world();
+    let heard = 0;
+    store.onChange(() => {
+      throw new Error('a bug');
+    });
+    const unsubscribe = store.onChange(() => (heard += 1));
+    hub.put('Secret', 'c', cluster('c'), 'cluster');
+    await clock.settle();
+    unsubscribe();
+    hub.put('Secret', 'd', cluster('d'), 'cluster');
+    await clock.settle();
+    expect(heard).toBe(1);
+    await stop();
+  });
+});
