@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Lanes, turnsPerLive, turnsPerRound } from './lanes.ts';
-import type { InLanes, Link, Urgency } from './lanes.ts';
+import { Lanes, noLinks, turnsPerLive, turnsPerRound } from './lanes.ts';
+import type { InLanes, Urgency } from './lanes.ts';
 
 interface Item extends InLanes<Item> {
   readonly id: number;
@@ -18,8 +18,7 @@ const op = fc.oneof(
 );
 
 function item(id: number, level: Urgency): Item {
-  const links: Link<Item>[] = [];
-  return { id, urgency: level, links, deadline: Infinity };
+  return { id, urgency: level, links: noLinks<Item>(), deadline: Infinity };
 }
 
 describe('Lanes', () => {

@@ -20,10 +20,18 @@ export interface Link<E> {
   after: Link<E> | undefined;
 }
 
-/** What an entry carries to stand in lanes: its place in the lane of each urgency up to its own, none while it stands nowhere. */
+/** What an entry carries to stand in lanes. */
 export interface InLanes<E> {
   urgency: Urgency;
-  readonly links: Link<E>[];
+  readonly links: Links<E>;
+}
+
+/** Its place in the lane of each urgency up to its own; none while it stands nowhere. */
+export type Links<E> = [Link<E> | undefined, Link<E> | undefined, Link<E> | undefined];
+
+/** Of fixed length: an array that grows by push reserves room for seventeen. */
+export function noLinks<E>(): Links<E> {
+  return [undefined, undefined, undefined];
 }
 
 /** Of every 16 turns one goes to the oldest of all entries. */
@@ -85,17 +93,15 @@ export class Lanes<E extends InLanes<E>> {
   remove(entry: E): void {
     for (let lane = 0; lane < entry.links.length; lane += 1) {
       const link = entry.links[lane];
-      if (link !== undefined) this.#lanes[lane]?.unlink(link);
+      if (link === undefined) break;
+      this.#lanes[lane]?.unlink(link);
+      entry.links[lane] = undefined;
     }
-    entry.links.length = 0;
     this.#size -= 1;
   }
 
   #join(entry: E): void {
-    for (let lane = entry.links.length; lane <= entry.urgency; lane += 1) {
-      const link = this.#lanes[lane]?.append(entry);
-      if (link !== undefined) entry.links.push(link);
-    }
+    for (let lane = 0; lane <= entry.urgency; lane += 1) entry.links[lane] ??= this.#lanes[lane]?.append(entry);
   }
 
   #head(from: Urgency): E | undefined {

@@ -1,8 +1,8 @@
 import { DriftlessError } from '#base';
 import type { Clock, Timer } from '#base';
 import { DueHeap } from './due-heap.ts';
-import { Lanes, priorityOf, urgencyOf } from './lanes.ts';
-import type { Link, Urgency } from './lanes.ts';
+import { Lanes, noLinks, priorityOf, urgencyOf } from './lanes.ts';
+import type { Links, Urgency } from './lanes.ts';
 import type { QueueEvents, QueueMetrics } from './metrics.ts';
 import { createFailureBackoff, createRateLimiter } from './rate-limiters.ts';
 import type { RateLimiter } from './rate-limiters.ts';
@@ -71,7 +71,7 @@ interface Entry<K, P> {
   heldAt: number | undefined;
   /** Dropped while in hands. */
   dropped: boolean;
-  readonly links: Link<Entry<K, P>>[];
+  readonly links: Links<Entry<K, P>>;
   order: number;
   heapIndex: number;
 }
@@ -378,7 +378,7 @@ function newEntry<K, P>(key: K): Entry<K, P> {
     readyAt: 0,
     heldAt: undefined,
     dropped: false,
-    links: [],
+    links: noLinks(),
     order: 0,
     heapIndex: -1,
   };

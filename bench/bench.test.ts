@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Benchmark } from './harness.ts';
+import { collectGarbage, heapBytesOf, medianSeconds } from './harness.ts';
+import { benchmarks } from './list.ts';
+import { runBenchmarks } from './run.ts';
+
+async function run(args: string[], known: readonly Benchmark[] = benchmarks) {
+  let out = '';
+  let err = '';
+  const console = { out: (text: string) => void (out += text), err: (text: string) => void (err += text) };
+  const code = await runBenchmarks(known, args, console);
+  return { code, out, err };
+}
+
+const fake = (name: string, run: Benchmark['run']): Benchmark => ({ name, about: `about ${name}`, run });
+
+describe('bench', () => {
+  it.each(benchmarks.map((benchmark) => benchmark.name))('%s runs and finds finite numbers', async (name) => {
+    const { code, out, err } = await run([name, '--json', '--smoke']);
+    expect([code, err]).toEqual([0, '']);
+    const lines = out.trimEnd().split('\n');
+    expect(lines).toHaveLength(1);
+    const found = JSON.parse(lines[0] ?? '') as { name: string; metrics: Record<string, number>; machine: object };
+    expect(Object.keys(found)).toEqual(['name', 'metrics', 'machine']);
+    expect(found.name).toBe(name);
+    expect(found.machine).toMatchObject({ node: process.version, seed: expect.any(Number) as unknown });
+    expect(Object.values(found.metrics).filter((value) => !Number.isFinite(value))).toEqual([]);
+    expect(Object.keys(found.metrics).length).toBeGreaterThan(0);
+  });
+
+  it('prints machine, commit and seed above a table for people', async () => {
+    const { out } = await run(
+      [],
+      [
+        fake('one', async () => ({ ops_per_second: 1234567.8, some_ratio: 1.23456 })),
+        fake('two', async () => ({ a: 1 })),
+      ],
+    );
+    expect(out).toMatch(/^machine {2}.*\ncommit {3}\S+, seed [0-9]+\n/);
+    expect(out).toContain('one: about one\n  ops_per_second  1,234,568\n  some_ratio           1.23\n');
+    expect(out).toContain('two: about two\n  a  1\n');
+  });
+
+  it('runs only what is named, each with the same chance', async () => {
+    const drawn: number[] = [];
+    const draw = async ({ random }: { random: { next(): number } }) => {
+      drawn.push(random.next());
+      return { a: 1 };
+    };
+    const { out } = await run(
+      ['b', 'c', '--json'],
+      ['a', 'b', 'c'].map((name) => fake(name, draw)),
+    );
+    expect(out.match(/"name":"."/g)).toEqual(['"name":"b"', '"name":"c"']);
+    expect(drawn[0]).toBe(drawn[1]);
+  });
+
+  it.each([
+    [['nosuch'], /^driftless bench: there is no benchmark "nosuch"; there are: [^\n]*queues[^\n]*\n$/],
+    [['queues', '--fast'], /^driftless bench: unknown flag --fast; usage: [^\n]+\n$/],
+  ])('refuses %j with one line and exit code 2', async (args, message) => {
+    const { code, out, err } = await run(args);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(message);
+  });
+
+  it('goes on after a benchmark that fails, and says so', async () => {
+    const broken = fake('broken', () => Promise.reject(new Error('no clusters')));
+    const { code, out, err } = await run(['--json'], [broken, fake('fine', async () => ({ a: 1 }))]);
+    expect([code, err]).toEqual([1, 'driftless bench: broken failed: no clusters\n']);
+    expect(out).toContain('"name":"fine"');
+  });
+
+  it('counts what stays on the heap, and not what is dropped', () => {
+    const kept = heapBytesOf(() => Array.from({ length: 100_000 }, (_, i) => ({ i })));
+    expect(kept.bytes).toBeGreaterThan(100_000 * 8);
+    const dropped = heapBytesOf(() => Array.from({ length: 100_000 }, (_, i) => ({ i })).length);
+    expect(dropped.bytes).toBeLessThan(kept.bytes / 4);
+    expect(collectGarbage).not.toThrow();
+  });
+
+  it('takes the middle of the rounds, after a warm-up', async () => {
+    let runs = 0;
+    expect(await medianSeconds(3, () => void (runs += 1))).toBeGreaterThanOrEqual(0);
+    expect(runs).toBe(4);
+  });
+});

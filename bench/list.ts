@@ -1,0 +1,5 @@
+import type { Benchmark } from './harness.ts';
+import { queues } from './queues.ts';
+
+/** Every benchmark; one entry makes it known to `npm run bench`. */
+export const benchmarks: readonly Benchmark[] = [queues];
