@@ -88,7 +88,9 @@ export interface FieldError {
     | 'FieldValueForbidden'
     | 'FieldValueDuplicate'
     | 'FieldValueTypeInvalid'
-    | 'FieldValueTooLong';
+    | 'FieldValueTooLong'
+    | 'FieldValueTooMany'
+    | 'FieldValueNotFound';
   readonly field: string;
   readonly message: string;
 }
