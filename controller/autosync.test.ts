@@ -1,0 +1,223 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Application, ApplicationSpec, OperationState, ResourceStatus } from '#model';
+import { decideAutosync, selfHealDelayMs } from './autosync.ts';
+import type { AutosyncFacts } from './autosync.ts';
+
+const now = Date.UTC(2026, 0, 1, 12);
+const backoff = { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 };
+const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
+const drifted: ResourceStatus = {
+  group: 'apps',
+  kind: 'Deployment',
+  namespace: 'ns',
+  name: 'web',
+  status: 'OutOfSync',
+};
+const fine: ResourceStatus = { kind: 'ConfigMap', namespace: 'ns', name: 'c', status: 'Synced' };
+const extra: ResourceStatus = {
+  kind: 'Secret',
+  namespace: 'ns',
+  name: 's',
+  status: 'OutOfSync',
+  requiresPruning: true,
+};
+
+function application(
+  automated: object | undefined,
+  over: Partial<Application> = {},
+  spec: Partial<ApplicationSpec> = {},
+): Application {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'a', namespace: 'argocd' },
+    spec: {
+      source,
+      destination: { server: 'https://c' },
+      ...(automated === undefined ? {} : { syncPolicy: { automated } }),
+      ...spec,
+    },
+    ...over,
+  };
+}
+
+function ran(over: Partial<OperationState> = {}): Partial<Application> {
+  return {
+    status: {
+      operationState: {
+        operation: { sync: {} },
+        phase: 'Succeeded',
+        startedAt: '2026-01-01T11:59:00Z',
+        finishedAt: '2026-01-01T11:59:59Z',
+        syncResult: { revision: 'sha1', source },
+        ...over,
+      },
+    },
+  };
+}
+
+function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFacts {
+  return {
+    app,
+    syncStatus: { status: 'OutOfSync', revision: 'sha1' },
+    resources: [drifted, fine],
+    revisionsMayHaveChanges: true,
+    backoff,
+    newDrift: false,
+    now,
+    ...over,
+  };
+}
+
+describe('decideAutosync', () => {
+  const on = { prune: true, selfHeal: true };
+  it.each([
+    ['no automated block', facts(application(undefined)), 'automated sync is off'],
+    ['switched off', facts(application({ enabled: false })), 'automated sync is off'],
+    ['operation set', facts(application(on, { operation: { sync: {} } })), 'another operation is in progress'],
+    [
+      'being deleted',
+      facts(application(on, { metadata: { name: 'a', namespace: 'argocd', deletionTimestamp: 'now' } })),
+      'the application is being deleted',
+    ],
+    ['synced', facts(application(on), { syncStatus: { status: 'Synced' } }), 'the application is Synced'],
+    ['unknown', facts(application(on), { syncStatus: { status: 'Unknown' } }), 'the application is Unknown'],
+    [
+      'only prunes left',
+      facts(application({}), { resources: [extra, fine] }),
+      'only pruning is left, and pruning is off',
+    ],
+    [
+      'synced once, no self-heal',
+      facts(application({ prune: true }, ran())),
+      'this revision was already synced and self-heal is off',
+    ],
+  ])('skips: %s', (_name, given, reason) => {
+    expect(decideAutosync(given)).toEqual({ do: 'skip', reason });
+  });
+
+  it('starts a full sync of a new revision', () => {
+    const app = application(
+      { prune: true },
+      {},
+      { syncPolicy: { automated: { prune: true }, syncOptions: ['A=true'] } },
+    );
+    expect(decideAutosync(facts(app))).toEqual({
+      do: 'start',
+      reason: 'new revision [sha1]',
+      operation: {
+        sync: { source, revision: 'sha1', prune: true, syncOptions: ['A=true'] },
+        initiatedBy: { automated: true },
+        retry: { limit: 5 },
+      },
+    });
+  });
+
+  it('starts for another revision or another source than the last attempt', () => {
+    const failed = ran({ phase: 'Failed', message: 'boom' });
+    const other = facts(application({}, failed), { syncStatus: { status: 'OutOfSync', revision: 'sha2' } });
+    expect(decideAutosync(other)).toMatchObject({ do: 'start' });
+    const moved = ran({ phase: 'Failed', syncResult: { revision: 'sha1', source: { ...source, path: 'q' } } });
+    expect(decideAutosync(facts(application({}, moved)))).toMatchObject({ do: 'start' });
+  });
+
+  it('refuses to repeat a failed attempt, also with self-heal', () => {
+    expect(decideAutosync(facts(application(on, ran({ phase: 'Failed', message: 'boom' }))))).toEqual({
+      do: 'refuse',
+      message: 'Failed last sync attempt to [sha1]: boom',
+    });
+  });
+
+  it('heals with a partial operation without namespaces, at once the first time', () => {
+    expect(decideAutosync(facts(application(on, ran())))).toEqual({
+      do: 'start',
+      reason: 'self-heal attempt 1',
+      operation: {
+        sync: {
+          source,
+          revision: 'sha1',
+          prune: true,
+          autoHealAttemptsCount: 1,
+          resources: [{ group: 'apps', kind: 'Deployment', name: 'web' }],
+        },
+        initiatedBy: { automated: true },
+        retry: { limit: 5 },
+      },
+    });
+  });
+
+  const third = ran({ operation: { sync: { autoHealAttemptsCount: 3 } } });
+  it('waits the rest of the backoff for the same drift (T-HEAL-2)', () => {
+    expect(decideAutosync(facts(application(on, third)))).toMatchObject({ do: 'wait', ms: 17_000 });
+  });
+
+  it('has a new budget for another drift, and after a quiet time', () => {
+    expect(decideAutosync(facts(application(on, third), { newDrift: true }))).toMatchObject({
+      do: 'start',
+      reason: 'self-heal attempt 1',
+    });
+    expect(decideAutosync(facts(application(on, third), { now: now + 300_000 }))).toMatchObject({
+      do: 'start',
+      reason: 'self-heal attempt 1',
+    });
+  });
+
+  it('ignores the revision when it cannot have changed anything', () => {
+    const app = application({ prune: true }, ran());
+    const given = facts(app, { syncStatus: { status: 'OutOfSync', revision: 'sha2' }, revisionsMayHaveChanges: false });
+    expect(decideAutosync(given)).toMatchObject({ do: 'skip' });
+  });
+
+  it('does not wipe out everything unless told to', () => {
+    const refusal = {
+      do: 'refuse',
+      message: 'Skipping sync attempt to [sha1]: auto-sync will wipe out all resources',
+    };
+    expect(decideAutosync(facts(application({ prune: true }), { resources: [extra] }))).toEqual(refusal);
+    expect(decideAutosync(facts(application({ prune: true }), { resources: [] }))).toEqual(refusal);
+    expect(decideAutosync(facts(application({ prune: true, allowEmpty: true }), { resources: [extra] }))).toMatchObject(
+      {
+        do: 'start',
+      },
+    );
+  });
+
+  it('compares lists of revisions and sources for several sources', () => {
+    const sources = [source, { ...source, path: 'q' }];
+    const result = { revision: '', source: { repoURL: '' }, sources, revisions: ['a', 'b'] };
+    const app = application({}, ran({ phase: 'Failed', message: 'm', syncResult: result }), { sources });
+    const same = facts(
+      { ...app, spec: { ...app.spec, syncPolicy: { automated: {} } } },
+      {
+        syncStatus: { status: 'OutOfSync', revisions: ['a', 'b'] },
+      },
+    );
+    expect(decideAutosync(same)).toEqual({ do: 'refuse', message: 'Failed last sync attempt to [a b]: m' });
+    const next = { ...same, syncStatus: { status: 'OutOfSync' as const, revisions: ['a', 'c'] } };
+    expect(decideAutosync(next)).toMatchObject({
+      do: 'start',
+      operation: { sync: { sources, revisions: ['a', 'c'] } },
+    });
+  });
+});
+
+describe('selfHealDelayMs', () => {
+  it("is Argo CD's row", () => {
+    expect([0, 1, 2, 3, 4, 5, 6, 7].map((n) => selfHealDelayMs(n, backoff) / 1000)).toEqual([
+      0, 2, 6, 18, 54, 162, 300, 300,
+    ]);
+    expect(selfHealDelayMs(3, { ...backoff, factor: 0 })).toBe(2000);
+    expect(selfHealDelayMs(3, { ...backoff, backoffMs: 0, timeoutMs: 5000 })).toBe(5000);
+  });
+
+  it('never shrinks and never passes the cap', () => {
+    fc.assert(
+      fc.property(fc.nat(200), (n) => {
+        const [here, next] = [selfHealDelayMs(n, backoff), selfHealDelayMs(n + 1, backoff)];
+        expect(next).toBeGreaterThanOrEqual(here);
+        expect(next).toBeLessThanOrEqual(backoff.capMs);
+      }),
+    );
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Application, ApplicationSpec, ApplicationStatus } from '#model';
+import { compareLevel, mergeRequests, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
+import { comparedToOf } from './sources.ts';
+
+const now = Date.UTC(2026, 0, 1, 12);
+const facts = { now, comparedAt: undefined, softMs: 120_000, hardMs: 0 };
+const spec: ApplicationSpec = {
+  project: 'default',
+  source: { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' },
+  destination: { server: 'https://c', namespace: 'ns' },
+};
+
+function app(
+  over: {
+    spec?: Partial<ApplicationSpec>;
+    status?: Partial<ApplicationStatus>;
+    annotations?: Record<string, string>;
+  } = {},
+): Application {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'a', namespace: 'argocd', annotations: over.annotations ?? {} },
+    spec: { ...spec, ...over.spec },
+    status: {
+      reconciledAt: '2026-01-01T11:59:30Z',
+      sync: { status: 'Synced', comparedTo: comparedToOf(spec), revision: 'abc' },
+      ...over.status,
+    },
+  };
+}
+
+const refresh = 'argocd.argoproj.io/refresh';
+
+describe('refreshDue', () => {
+  it('leaves a fresh application alone', () => {
+    expect(refreshDue(app(), undefined, facts)).toBeUndefined();
+    expect(refreshDue(app(), { reason: 'look' }, facts)).toBeUndefined();
+  });
+
+  it.each([
+    ['an annotation wins over all', app({ annotations: { [refresh]: 'hard' } }), 3, true, 'hard refresh requested'],
+    ['any value is a request', app({ annotations: { [refresh]: 'now!' } }), 3, false, 'normal refresh requested'],
+    [
+      'a marked request keeps its type',
+      app({ annotations: { [refresh]: 'hard-in-progress' } }),
+      3,
+      true,
+      'hard refresh requested',
+    ],
+    [
+      'another source',
+      app({ spec: { source: { repoURL: 'https://git/y', path: 'p' } } }),
+      3,
+      false,
+      'spec.source differs',
+    ],
+    [
+      'other sources',
+      app({ spec: { sources: [{ repoURL: 'https://git/y', path: 'p' }] } }),
+      3,
+      false,
+      'at least one of the spec.sources differs',
+    ],
+    [
+      'another destination',
+      app({ spec: { destination: { server: 'https://d' } } }),
+      2,
+      false,
+      'spec.destination differs',
+    ],
+    [
+      'other ignore rules',
+      app({ spec: { ignoreDifferences: [{ kind: 'Deployment', jsonPointers: ['/spec/replicas'] }] } }),
+      2,
+      false,
+      'spec.ignoreDifferences differs',
+    ],
+    [
+      'other namespace metadata than was applied',
+      app({
+        spec: { syncPolicy: { managedNamespaceMetadata: { labels: { a: 'b' } } } },
+        status: {
+          operationState: {
+            operation: {},
+            phase: 'Succeeded',
+            startedAt: '',
+            syncResult: { revision: '', source: { repoURL: '' } },
+          },
+        },
+      }),
+      2,
+      false,
+      'spec.syncPolicy.managedNamespaceMetadata differs',
+    ],
+  ])('%s', (_name, application, level, hard, reason) => {
+    expect(refreshDue(application, undefined, facts)).toEqual({ level, hard, reason });
+  });
+
+  it('expires by the soft limit, and hard by the hard one', () => {
+    const old = app({ status: { reconciledAt: '2026-01-01T11:50:00Z' } });
+    expect(refreshDue(old, undefined, facts)).toMatchObject({ level: 2, hard: false });
+    expect(refreshDue(old, undefined, { ...facts, hardMs: 300_000 })).toMatchObject({ level: 2, hard: true });
+    expect(refreshDue(old, undefined, { ...facts, softMs: 0 })).toBeUndefined();
+  });
+
+  it('counts what this process compared, although it had nothing to write (T-STAT-2)', () => {
+    const old = app({ status: { reconciledAt: '2026-01-01T11:00:00Z' } });
+    expect(refreshDue(old, undefined, { ...facts, comparedAt: now - 60_000 })).toBeUndefined();
+  });
+
+  it('refreshes what was never compared, even with expiry off', () => {
+    const { reconciledAt: _at, ...status } = app().status ?? {};
+    const fresh: Application = { ...app(), status };
+    expect(refreshDue(fresh, undefined, { ...facts, softMs: 0 })).toMatchObject({ level: 2 });
+  });
+
+  it('answers a request at its own level, and at the deeper one when a rule matches too', () => {
+    expect(refreshDue(app(), { level: 0, reason: 'child' }, facts)).toEqual({ level: 0, hard: false, reason: 'child' });
+    const moved = app({ spec: { destination: { server: 'https://d' } } });
+    expect(refreshDue(moved, { level: 3, reason: 'op' }, facts)).toMatchObject({ level: 3 });
+    expect(refreshDue(moved, { level: 1, reason: 'op' }, facts)).toMatchObject({ level: 2 });
+  });
+
+  it('takes an empty member for an absent one, except in free-form values', () => {
+    const written = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main', directory: { recurse: false } };
+    expect(refreshDue(app({ spec: { source: written } }), undefined, facts)).toBeUndefined();
+    const values = { ...written, helm: { valuesObject: { on: false } } };
+    expect(refreshDue(app({ spec: { source: values } }), undefined, facts)).toMatchObject({ level: 3 });
+  });
+});
+
+it('merges requests to the deeper one', () => {
+  const shallow = { level: compareLevel.nothing, reason: 'a' };
+  const deep = { level: compareLevel.latest, reason: 'b' };
+  expect(mergeRequests(shallow, deep)).toBe(deep);
+  expect(mergeRequests(deep, shallow)).toBe(deep);
+  expect(mergeRequests({ reason: 'look' }, shallow)).toBe(shallow);
+});
+
+it('says when the next timed refresh is due', () => {
+  expect(msUntilExpiry(app(), facts)).toBe(90_001);
+  expect(msUntilExpiry(app(), { ...facts, hardMs: 40_000 })).toBe(10_001);
+  expect(msUntilExpiry(app(), { ...facts, softMs: 0 })).toBeUndefined();
+});
+
+it('reads the request with its token', () => {
+  expect(refreshAnnotation(app())).toBeUndefined();
+  expect(
+    refreshAnnotation(app({ annotations: { [refresh]: 'normal', 'argocd.argoproj.io/refresh-timestamp': 't' } })),
+  ).toEqual({ type: 'normal', value: 'normal', timestamp: 't', marked: false });
+});
