@@ -26,9 +26,8 @@ export interface KindWatchDeps {
 }
 
 /**
- * One reflector and its sink. Rows of the kind stay until a complete new list says that they are gone, whatever fails in between. The
- * first list is shown page by page as it comes (nothing older could be hidden by it); later ones are compared with what is there, so that
- * only differences cost.
+ * One reflector and its sink. Rows of the kind stay until a complete new list says that they are gone, whatever fails in between; what a
+ * list shows counts page by page, and only differences cost.
  */
 export class KindWatch {
   readonly resource: ApiResource;
@@ -129,30 +128,26 @@ export class KindWatch {
     const list = picture.nextList();
     const isFirst = this.#syncedAt === undefined;
     const readAgain = this.#readAgain;
-    let differing: StoredNode[] = [];
     return {
+      // What a list shows is true page by page; only what it does not show needs the whole of it. So the work is spread over the pages.
       add: (items) => {
         for (const item of items) {
-          const known = isFirst || readAgain ? undefined : picture.known(item);
+          const known = readAgain ? undefined : picture.known(item);
           if (known !== undefined) known.seen = list;
-          else if (isFirst) picture.put(picture.read(item), list);
           else {
-            this.#deps.onEvent(this.resource, item);
-            differing.push(picture.read(item));
+            if (!isFirst) this.#deps.onEvent(this.resource, item);
+            picture.put(picture.read(item), list);
           }
         }
       },
       commit: (resourceVersion) => {
-        for (const node of differing) picture.put(node, list);
         const { group, kind } = this.resource;
         for (const node of [...picture.store.ofKind(group, kind)])
           if (this.#isGone(node, list, resourceVersion)) picture.forget(node.key);
         this.#syncedAt = this.#deps.clock.now();
         if (readAgain) this.#readAgain = false;
       },
-      abandon: () => {
-        differing = [];
-      },
+      abandon: () => undefined,
     };
   }
 

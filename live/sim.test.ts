@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { seededRandom, Shutdown, systemClock } from '#base';
+import { createKubeClient } from '#kube';
+import { annotations, defaultSettings, resourceKey } from '#model';
+import type { Cluster, KubeObject } from '#model';
+import { startSimCluster } from '#sim';
+import type { SimCluster } from '#sim';
+import { eventually } from '#support';
+import { PromMetrics, silentLogger } from '#telemetry';
+import { createLiveClusters } from './live-clusters.ts';
+import type { LiveChange, LiveClusters } from './types.ts';
+
+const random = seededRandom(1);
+
+function clusterOf({ url }: SimCluster): Cluster {
+  return {
+    ...{ id: '', server: url, name: 'sim', namespaces: [], clusterResources: false, labels: {}, annotations: {} },
+    connection: { server: url, insecure: false, credentials: {} },
+  };
+}
+
+function configMap(name: string, data: Record<string, string> = {}): KubeObject {
+  const tracking = { [annotations.trackingId]: `shop:/ConfigMap:default/${name}` };
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default', annotations: tracking }, data };
+}
+
+describe('live over a real socket', () => {
+  let sim: SimCluster;
+  let live: LiveClusters;
+  let changes: LiveChange[];
+  const controller = { current: new AbortController() };
+  let running: Promise<void>;
+
+  beforeEach(async () => {
+    controller.current = new AbortController();
+    sim = await startSimCluster({ name: 'sim', clock: systemClock, random, workloads: { enabled: false, delayMs: 0 } });
+    sim.store.create(configMap('before'));
+    live = createLiveClusters({
+      ...{ clock: systemClock, random, logger: silentLogger, metrics: new PromMetrics() },
+      connect: (connection) =>
+        createKubeClient(connection, { clock: systemClock, random, logger: silentLogger, userAgent: 'test' }),
+      tuning: { lists: 8 },
+    });
+    changes = [];
+    live.onChange((change) => changes.push(change));
+    live.setClusters([clusterOf(sim)], defaultSettings);
+    running = live.run(controller.current.signal);
+  });
+
+  afterEach(async () => {
+    controller.current.abort(new Shutdown());
+    await running;
+    await sim.close();
+  });
+
+  const names = async (): Promise<readonly string[]> => {
+    const cluster = await live.cluster(sim.url, controller.current.signal);
+    const { objects } = await cluster.managed('shop', [], controller.current.signal);
+    return [...objects.values()].map((object) => object.metadata.name ?? '').sort();
+  };
+
+  it('sees what is there, what comes, changes and goes, and a watch that is cut', async () => {
+    const cluster = await live.cluster(sim.url, controller.current.signal);
+    expect(cluster.info()).toMatchObject({ state: 'synced' });
+    expect(cluster.info().kinds.filter((kind) => kind.state !== 'synced')).toEqual([]);
+    expect(await names()).toEqual(['before']);
+    sim.store.create(configMap('after'));
+    await eventually(async () => expect(await names()).toEqual(['after', 'before']));
+    sim.disconnect();
+    sim.store.delete('', 'ConfigMap', 'default', 'before');
+    await eventually(async () => expect(await names()).toEqual(['after']));
+    await eventually(() =>
+      expect(changes.map(({ key }) => key)).toContain(resourceKey('', 'ConfigMap', 'default', 'after')),
+    );
+  });
+
+  it('follows a kind that appears with its definition and goes with it (T-CACHE-5)', async () => {
+    const cluster = await live.cluster(sim.url, controller.current.signal);
+    sim.store.create({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'widgets.example.com' },
+      spec: {
+        group: 'example.com',
+        names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+        scope: 'Namespaced',
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      },
+    });
+    await eventually(() =>
+      sim.store.create({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'default' } }),
+    );
+    const key = resourceKey('example.com', 'Widget', 'default', 'w');
+    await eventually(() => expect(cluster.node(key)?.uid).toMatch(/./));
+    sim.store.delete('apiextensions.k8s.io', 'CustomResourceDefinition', '', 'widgets.example.com');
+    await eventually(() => {
+      expect(cluster.node(key)).toBeUndefined();
+      expect(cluster.isNamespaced({ group: 'example.com', kind: 'Widget' })).toBeUndefined();
+    });
+  });
+});
