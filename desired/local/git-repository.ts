@@ -22,9 +22,6 @@ export interface GitRepositoryDeps {
   readonly cacheDir: string;
 }
 
-/** Fetches between two clean-ups of a repository, and the commits that a clean-up leaves reachable. */
-const fetchesPerCleanup = 64;
-const keptCommits = 32;
 const refPrefix = 'refs/driftless/';
 
 /**
@@ -179,7 +176,7 @@ export class GitRepository {
   async #fetch(args: readonly string[], signal: AbortSignal): Promise<CommandResult> {
     const all = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--force', ...args];
     this.#fetches += 1;
-    if (this.#fetches % fetchesPerCleanup === 0) await this.#cleanUp(signal);
+    if (this.#fetches % this.#deps.limits.fetchesPerCleanup === 0) await this.#cleanUp(signal);
     const first = await this.#git(all, signal, { remote: true });
     if (first.exitCode === 0 || !/\.lock['"]?: File exists/i.test(first.stderr)) return first;
     await removeLeftovers(this.#directory);
@@ -188,7 +185,8 @@ export class GitRepository {
 
   /** Drops commits that nobody asked for lately; objects of the last hour stay, because somebody may be reading them. */
   async #cleanUp(signal: AbortSignal): Promise<void> {
-    const old = [...this.#present.keys()].slice(0, -keptCommits);
+    const kept = Math.ceil(this.#deps.limits.fetchesPerCleanup / 2);
+    const old = [...this.#present.keys()].slice(0, -kept);
     const stdin = old.map((sha) => `delete ${refPrefix}${sha}\n`).join('');
     for (const sha of old) this.#present.delete(sha);
     await this.#git(['update-ref', '--stdin'], signal, { stdin });

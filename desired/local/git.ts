@@ -137,6 +137,7 @@ export class Git {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const file = join(directory, this.#deps.random.uuid());
     access.files.push(file);
+    access.secrets.push(secret.reveal().trim());
     await writeFile(file, `${secret.reveal().trimEnd()}\n`, { mode: 0o600, flag: 'wx' });
     return file;
   }

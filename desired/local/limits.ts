@@ -18,6 +18,8 @@ export interface DesiredLimits {
   readonly parallelism: number;
   /** History that a fetch brings: 1 is the commit alone, 0 is everything. */
   readonly fetchDepth: number;
+  /** A mirror is cleaned up after so many fetches; the last half of the commits asked for stay. */
+  readonly fetchesPerCleanup: number;
 }
 
 export const defaultLimits: DesiredLimits = {
@@ -28,6 +30,7 @@ export const defaultLimits: DesiredLimits = {
   maxObjects: 50_000,
   cacheBytes: 64 * 1024 * 1024,
   cachedTrees: 64,
-  parallelism: 16,
+  parallelism: 64,
   fetchDepth: 1,
+  fetchesPerCleanup: 64,
 };

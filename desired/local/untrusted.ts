@@ -77,7 +77,7 @@ function decoded(text: string): string {
 }
 
 function scpLike(url: string): SafeUrl {
-  const match = /^(?:([^@/:\s]+)@)?([^@/:\s-][^@/:\s]*):(?!\/\/)(\S.*)$/.exec(url);
+  const match = /^(?:([^@/:\s]+)@)?([^@/:\s-][^@/:\s]*):(?!\/\/|:)(\S.*)$/.exec(url);
   if (match === null) throw refused('it is neither a URL nor an absolute path');
   if ((match[1] ?? '').startsWith('-') || (match[3] ?? '').startsWith('-'))
     throw refused('a part of it starts with "-"');
