@@ -3,8 +3,8 @@ import { DeadlineExceeded, parseJson, Secret, Shutdown, stringifyJson } from '#b
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { eventually, FakeClock } from '#support';
-import { apiResource, isConflict, isNotFound, KubeApiError, KubeConnectionError } from './index.ts';
-import type { KubeClient, RequestRecord } from './index.ts';
+import { apiResource, isConflict, isNotFound, KubeConnectionError } from './index.ts';
+import type { KubeClient, RequestRecord, KubeApiError } from './index.ts';
 import { clientFor, configMaps, deployments, noSignal, object, ScriptedServer } from './testing/index.ts';
 import type { Turn } from './testing/index.ts';
 

@@ -60,7 +60,7 @@ export async function inClusterConnection(root = ''): Promise<LoadedConnection> 
   const config = await emptyConfig();
   config.loadFromCluster(root);
   const cluster = config.getCurrentCluster();
-  if (cluster === null || new URL(cluster.server).hostname === 'undefined')
+  if (cluster === null || !URL.canParse(cluster.server))
     throw new UsageError('not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig');
   const connection = await toConnection(cluster, config.getCurrentUser(), 'in-cluster configuration');
   const namespace = config.getContextObject(config.currentContext)?.namespace?.trim() ?? '';

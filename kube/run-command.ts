@@ -19,7 +19,7 @@ export function runChild(request: CommandRequest, signal: AbortSignal): Promise<
         else if (error === null) resolve({ code: 0, stdout, stderr });
         else if (typeof error.code === 'number') resolve({ code: error.code, stdout, stderr });
         else if (error.killed === true || typeof error.signal === 'string') resolve({ code: null, stdout, stderr });
-        else reject(new Error(error.message, { cause: error }));
+        else reject(Object.assign(new Error(error.message, { cause: error }), { code: error.code }));
       },
     );
   });

@@ -21,6 +21,8 @@ export async function* watchStream(exchange: Exchange, spec: Spec, onOpen?: () =
   const watchdog = new Watchdog(exchange.clock, (limitMs, doing) =>
     life.abort(new DeadlineExceeded(`${what}: ${doing}`, limitMs)),
   );
+  // A consumer that has stopped pulling may never come back to the finally below.
+  life.signal.addEventListener('abort', () => watchdog.stop(), { once: true });
   try {
     watchdog.watch(spec.deadlineMs ?? exchange.limits.deadlineMs, 'opening the watch');
     const response = await exchange.open({ ...spec, signal: life.signal });

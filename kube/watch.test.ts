@@ -69,7 +69,10 @@ describe.each([
   it('throws 410, in the stream and as an answer', async () => {
     const gone = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 5 (900)' };
     const server = await serve((turn) => {
-      if (server.turns.length > 1) return turn.reply(410, gone);
+      if (server.turns.length > 1) {
+        turn.reply(410, gone);
+        return;
+      }
       turn.begin();
       turn.event('ADDED', json('a', '6'));
       turn.event('ERROR', gone);
@@ -176,8 +179,10 @@ describe('many watches over HTTP/2', () => {
   };
 
   async function openMany(client: KubeClient, count: number): Promise<AsyncIterator<WatchEvent>[]> {
+    const stop = new AbortController();
+    open.push({ close: async () => stop.abort(new Shutdown()) });
     const watches = Array.from({ length: count }, (_, i) =>
-      client.watch(configMaps, { signal: noSignal, resourceVersion: String(i) })[Symbol.asyncIterator](),
+      client.watch(configMaps, { signal: stop.signal, resourceVersion: String(i) })[Symbol.asyncIterator](),
     );
     await Promise.all(watches.map((watch) => watch.next()));
     return watches;

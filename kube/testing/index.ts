@@ -4,3 +4,4 @@ export type { ScriptedServerOptions } from './scripted-server.ts';
 export { selfSigned } from './self-signed.ts';
 export type { TlsIdentity } from './self-signed.ts';
 export { clientFor, collect, configMaps, deployments, noSignal, object } from './fixtures.ts';
+export { ScriptedSource, ScriptedWatch } from './scripted-source.ts';

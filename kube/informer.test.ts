@@ -1,0 +1,273 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { seededRandom, Shutdown } from '#base';
+import type { KubeObject } from '#model';
+import { silentLogger } from '#telemetry';
+import { FakeClock } from '#support';
+import { createInformer, KubeApiError } from './index.ts';
+import type { Informer, InformerEvent, WatchEvent } from './index.ts';
+import { configMaps, object, ScriptedSource } from './testing/index.ts';
+
+interface Running {
+  readonly clock: FakeClock;
+  readonly source: ScriptedSource;
+  readonly informer: Informer;
+  /** What a listener heard: "added a@1", "updated a@1->2". */
+  readonly heard: string[];
+  readonly stop: () => Promise<void>;
+}
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+const tag = (item: KubeObject): string => item.metadata.resourceVersion ?? '?';
+function told(event: InformerEvent): string {
+  const name = event.object.metadata.name ?? '';
+  return event.type === 'updated'
+    ? `updated ${name}@${tag(event.old)}->${tag(event.object)}`
+    : `${event.type} ${name}@${tag(event.object)}`;
+}
+
+async function start(
+  items: readonly KubeObject[] = [],
+  options: Partial<Parameters<typeof createInformer>[0]> = {},
+): Promise<Running> {
+  const clock = new FakeClock();
+  const source = new ScriptedSource();
+  source.answers = [{ items, resourceVersion: '10' }];
+  const informer = createInformer({
+    client: source,
+    resource: configMaps,
+    clock,
+    random: seededRandom(1),
+    logger: silentLogger,
+    ...options,
+  });
+  const heard: string[] = [];
+  informer.onEvent((event) => heard.push(told(event)));
+  const life = new AbortController();
+  const ended = informer.run(life.signal);
+  const stop = async (): Promise<void> => {
+    life.abort(new Shutdown());
+    await ended;
+    expect(clock.pending).toBe(0);
+  };
+  cleanups.push(stop);
+  await clock.settle();
+  return { clock, source, informer, heard, stop };
+}
+
+const event = (type: 'ADDED' | 'MODIFIED' | 'DELETED', item: KubeObject): WatchEvent => ({ type, object: item });
+
+async function relist(
+  { source, clock }: Running,
+  resourceVersion: string,
+  items: readonly KubeObject[],
+): Promise<void> {
+  source.answers = [{ items, resourceVersion }];
+  source.last.send(new KubeApiError({ code: 410, reason: 'Expired', message: 'too old' }, 'GET x'));
+  await clock.advance(5_000);
+}
+
+describe('an informer', () => {
+  it('knows all after its first list, and says so', async () => {
+    const { informer, heard } = await start([
+      object('a', '1'),
+      { ...object('b', '2'), metadata: { name: 'b', uid: 'u' } },
+    ]);
+    expect(informer.synced()).toBe(true);
+    expect(informer.state()).toEqual({ state: 'synced' });
+    expect(informer.get('default/a')?.metadata.resourceVersion).toBe('1');
+    expect(informer.get('b')?.metadata.uid).toBe('u');
+    expect(informer.list()).toHaveLength(2);
+    expect(heard).toEqual(['added a@1', 'added b@?']);
+  });
+
+  it('is not synced while the first list fails', async () => {
+    const clock = new FakeClock();
+    const source = new ScriptedSource();
+    source.answers = [new KubeApiError({ code: 403, reason: 'Forbidden', message: 'no' }, 'GET x')];
+    const informer = createInformer({
+      client: source,
+      resource: configMaps,
+      clock,
+      random: seededRandom(1),
+      logger: silentLogger,
+    });
+    const life = new AbortController();
+    const ended = informer.run(life.signal);
+    await clock.settle();
+    expect(informer.synced()).toBe(false);
+    expect(informer.state()).toMatchObject({ state: 'forbidden', message: 'no' });
+    life.abort(new Shutdown());
+    await ended;
+  });
+
+  it('tells late listeners what is there already, and nothing to those who left', async () => {
+    const { informer, source, clock } = await start([object('a', '1')]);
+    const late: string[] = [];
+    const leave = informer.onEvent((e) => late.push(told(e)));
+    source.last.send(event('MODIFIED', object('a', '11')));
+    await clock.settle();
+    leave();
+    source.last.send(event('DELETED', object('a', '12')));
+    await clock.settle();
+    expect(late).toEqual(['added a@1', 'updated a@1->11']);
+  });
+
+  it('T-JS-7: isolates listeners from each other', async () => {
+    const { informer, source, heard, clock } = await start();
+    const first: string[] = [];
+    informer.onEvent(() => {
+      throw new Error('bug');
+    });
+    informer.onEvent((e) => first.push(told(e)));
+    source.last.send(event('ADDED', object('a', '11')), event('ADDED', object('b', '12')));
+    await clock.settle();
+    expect(first).toEqual(['added a@11', 'added b@12']);
+    expect(heard).toEqual(first);
+  });
+
+  it('same name with a new UID is a deletion and an addition, by event and by list', async () => {
+    const running = await start([object('a', '1')]);
+    const { source, heard, clock, informer } = running;
+    source.last.send(event('MODIFIED', object('a', '11', { uid: 'second' })));
+    await clock.settle();
+    await relist(running, '30', [object('a', '25', { uid: 'third' })]);
+    expect(heard).toEqual(['added a@1', 'deleted a@1', 'added a@11', 'deleted a@11', 'added a@25']);
+    expect(informer.get('default/a')?.metadata.uid).toBe('third');
+  });
+
+  it('a new list tells the difference only, deletions that nobody saw too', async () => {
+    const running = await start([object('same', '1'), object('changed', '2'), object('gone', '3')]);
+    running.heard.length = 0;
+    await relist(running, '30', [object('same', '1'), object('changed', '20'), object('new', '21')]);
+    expect(running.heard.sort()).toEqual(['added new@21', 'deleted gone@3', 'updated changed@2->20']);
+  });
+
+  it('resyncs with what is stored, each with itself', async () => {
+    const { heard, clock, informer } = await start([object('a', '1'), object('b', '2')], { resyncMs: 60_000 });
+    heard.length = 0;
+    let same = 0;
+    informer.onEvent((e) => (same += e.type === 'updated' && e.object === e.old ? 1 : 0));
+    await clock.advance(59_000);
+    expect(heard).toEqual([]);
+    await clock.advance(61_000);
+    expect(heard).toEqual(['updated a@1->1', 'updated b@2->2', 'updated a@1->1', 'updated b@2->2']);
+    expect(same).toBe(4);
+  });
+
+  it('stores what the transform leaves', async () => {
+    const strip = (item: KubeObject): KubeObject => ({ ...item, metadata: { ...item.metadata, managedFields: [] } });
+    const big = object('a', '1', { managedFields: [{ manager: 'x' }] });
+    const { informer, source, clock } = await start([big], { transform: strip });
+    source.last.send(event('ADDED', object('b', '11', { managedFields: [{ manager: 'y' }] })));
+    await clock.settle();
+    expect(informer.list().map((item) => item.metadata.managedFields)).toEqual([[], []]);
+  });
+});
+
+describe('own writes', () => {
+  it('are in the store at once; their echo is no change', async () => {
+    const { informer, source, heard, clock } = await start([object('a', '1')]);
+    informer.writeBack(object('a', '11'));
+    expect(informer.get('default/a')?.metadata.resourceVersion).toBe('11');
+    expect(heard).toEqual(['added a@1']);
+    source.last.send(event('MODIFIED', object('a', '11')), event('MODIFIED', object('a', '12')));
+    await clock.settle();
+    expect(heard).toEqual(['added a@1', 'updated a@11->11', 'updated a@11->12']);
+  });
+
+  it('never hide what somebody else wrote just before', async () => {
+    const { informer, source, heard, clock } = await start([object('a', '9')]);
+    informer.writeBack(object('a', '11'));
+    source.last.send(event('MODIFIED', object('a', '10')));
+    await clock.settle();
+    expect(heard.at(-1)).toBe('updated a@9->10');
+    expect(informer.get('default/a')?.metadata.resourceVersion).toBe('11');
+    source.last.send(event('MODIFIED', object('a', '11')));
+    await clock.settle();
+    expect(heard.at(-1)).toBe('updated a@11->11');
+  });
+
+  it('never hide it from a list either', async () => {
+    const running = await start([object('a', '9')]);
+    running.informer.writeBack(object('a', '11'));
+    await relist(running, '11', [object('a', '11')]);
+    expect(running.heard.at(-1)).toBe('updated a@9->11');
+  });
+
+  it('do not go back to an older list, nor vanish from it', async () => {
+    const running = await start([object('a', '9')]);
+    running.informer.writeBack(object('a', '40'));
+    running.informer.writeBack(object('mine', '41', { uid: 'mine' }));
+    await relist(running, '30', [object('a', '9')]);
+    expect(running.informer.get('default/a')?.metadata.resourceVersion).toBe('40');
+    expect(running.informer.get('default/mine')?.metadata.resourceVersion).toBe('41');
+    expect(running.heard).toEqual(['added a@9', 'added mine@41']);
+  });
+
+  it('that come late change nothing: older ones, and of what is deleted', async () => {
+    const { informer, source, heard, clock } = await start([object('a', '9'), object('b', '8')]);
+    source.last.send(event('MODIFIED', object('a', '18014398509481985')), event('DELETED', object('b', '12')));
+    await clock.settle();
+    informer.writeBack(object('a', '18014398509481984'));
+    informer.writeBack(object('b', '11'));
+    expect(informer.get('default/a')?.metadata.resourceVersion).toBe('18014398509481985');
+    expect(informer.get('default/b')).toBeUndefined();
+    expect(heard.at(-1)).toBe('deleted b@12');
+  });
+
+  it('of a recreated object replace the old one', async () => {
+    const { informer, heard } = await start([object('a', '9')]);
+    informer.writeBack(object('a', '12', { uid: 'second' }));
+    expect(heard).toEqual(['added a@9', 'deleted a@9', 'added a@12']);
+  });
+
+  it('with versions that are no numbers: the watch has the last word', async () => {
+    const { informer, source, clock } = await start([object('a', 'x1')]);
+    informer.writeBack(object('a', 'x2'));
+    expect(informer.get('default/a')?.metadata.resourceVersion).toBe('x2');
+    source.last.send(event('MODIFIED', object('a', 'x3')));
+    await clock.settle();
+    expect(informer.get('default/a')?.metadata.resourceVersion).toBe('x3');
+  });
+
+  it('in any interleaving with events: store and listeners end at the last version, and no version of others is missed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+        fc.infiniteStream(fc.nat(3)),
+        async (mine, lag) => {
+          const { informer, source, clock, stop } = await start([object('a', '10')]);
+          const seen = new Set<string>();
+          let last = '';
+          informer.onEvent((e) => {
+            seen.add(tag(e.object));
+            last = tag(e.object);
+          });
+          const pending: WatchEvent[] = [];
+          const deliver = async (count: number): Promise<void> => {
+            source.last.send(...pending.splice(0, count));
+            await clock.settle(2);
+          };
+          for (const [i, own] of mine.entries()) {
+            const next = object('a', String(11 + i));
+            pending.push(event('MODIFIED', next));
+            await deliver(Number(lag.next().value));
+            if (own) informer.writeBack(next);
+          }
+          await deliver(pending.length);
+          const end = String(10 + mine.length);
+          expect(informer.get('default/a')?.metadata.resourceVersion).toBe(end);
+          expect(last).toBe(end);
+          for (const [i, own] of mine.entries()) if (!own) expect(seen).toContain(String(11 + i));
+          await stop();
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});

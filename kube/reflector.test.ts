@@ -1,0 +1,480 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Limiter, seededRandom, Shutdown } from '#base';
+import type { Json } from '#base';
+import type { KubeObject } from '#model';
+import { silentLogger } from '#telemetry';
+import { eventually, FakeClock } from '#support';
+import { DeadlineExceeded } from '#base';
+import { KubeApiError, KubeConnectionError, KubeProtocolError, Reflector } from './index.ts';
+import type { KubeClient, ReflectorSink, ReflectorState, ReflectorTuning, WatchEvent } from './index.ts';
+import { clientFor, configMaps, object, ScriptedServer, ScriptedSource } from './testing/index.ts';
+import type { Turn } from './testing/index.ts';
+
+/** Keeps what it is told, by name, and writes down every call. */
+class Picture implements ReflectorSink {
+  objects = new Map<string, string>();
+  readonly log: string[] = [];
+  readonly states: ReflectorState[] = [];
+
+  startList(): ReturnType<ReflectorSink['startList']> {
+    const next = new Map<string, string>();
+    this.log.push('list');
+    return {
+      add: (items) => {
+        for (const item of items) next.set(item.metadata.name ?? '', item.metadata.resourceVersion ?? '');
+      },
+      commit: (resourceVersion) => {
+        this.log.push(`commit ${resourceVersion}`);
+        this.objects = next;
+      },
+      abandon: () => void this.log.push('abandon'),
+    };
+  }
+
+  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: KubeObject): void {
+    this.log.push(`${type} ${item.metadata.name ?? ''}`);
+    if (type === 'DELETED') this.objects.delete(item.metadata.name ?? '');
+    else this.objects.set(item.metadata.name ?? '', item.metadata.resourceVersion ?? '');
+  }
+
+  state(state: ReflectorState): void {
+    this.states.push(state);
+  }
+}
+
+interface Running {
+  readonly clock: FakeClock;
+  readonly source: ScriptedSource;
+  readonly sink: Picture;
+  readonly reflector: Reflector;
+  readonly stop: () => Promise<void>;
+}
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+async function start(
+  setup: {
+    tuning?: Partial<ReflectorTuning>;
+    prepare?: (source: ScriptedSource) => void;
+    sink?: Picture;
+    client?: KubeClient;
+  } = {},
+): Promise<Running> {
+  const clock = new FakeClock();
+  const source = new ScriptedSource();
+  setup.prepare?.(source);
+  const sink = setup.sink ?? new Picture();
+  const reflector = new Reflector({
+    client: setup.client ?? source,
+    resource: configMaps,
+    sink,
+    clock,
+    random: seededRandom(7),
+    logger: silentLogger,
+    ...(setup.tuning === undefined ? {} : { tuning: setup.tuning }),
+  });
+  const life = new AbortController();
+  const ended = reflector.run(life.signal);
+  const stop = async (): Promise<void> => {
+    life.abort(new Shutdown());
+    await ended;
+    expect(clock.pending).toBe(0);
+  };
+  cleanups.push(stop);
+  await clock.settle();
+  return { clock, source, sink, reflector, stop };
+}
+
+const page = (resourceVersion: string, ...items: KubeObject[]) => ({ items, resourceVersion });
+const event = (type: 'ADDED' | 'MODIFIED' | 'DELETED', name: string, version: string): WatchEvent => ({
+  type,
+  object: object(name, version),
+});
+const bookmark = (resourceVersion: string): WatchEvent => ({ type: 'BOOKMARK', resourceVersion });
+const answer = (code: number, reason: string, retryAfterMs?: number): KubeApiError =>
+  new KubeApiError({ code, reason, message: reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }, 'GET x');
+const expired = (): KubeApiError => answer(410, 'Expired');
+const cut = (): KubeConnectionError => new KubeConnectionError('https://x', 'connection reset', undefined);
+const states = (sink: Picture): string[] => sink.states.map((state) => state.state);
+
+describe('listing', () => {
+  it('takes page after page, and is ready with the last one', async () => {
+    const { source, sink, reflector } = await start({
+      prepare: (s) => {
+        s.answers = [{ ...page('10', object('a', '1')), continue: 'more' }, page('11', object('b', '2'))];
+      },
+    });
+    await reflector.ready(new AbortController().signal);
+    expect(source.lists.map(({ limit, continue: token, resourceVersion }) => [limit, token, resourceVersion])).toEqual([
+      [500, undefined, undefined],
+      [500, 'more', undefined],
+    ]);
+    expect([...sink.objects]).toEqual([
+      ['a', '1'],
+      ['b', '2'],
+    ]);
+    expect(sink.log).toEqual(['list', 'commit 11']);
+    expect(source.last.options.resourceVersion).toBe('11');
+    expect(states(sink)).toEqual(['listing', 'synced']);
+  });
+
+  it('begins again in one piece when the pages expire under it, and keeps the old picture meanwhile', async () => {
+    const { source, sink } = await start({
+      prepare: (s) => {
+        s.answers = [{ ...page('10', object('a', '1')), continue: 'more' }, expired(), page('20', object('b', '2'))];
+      },
+    });
+    expect(sink.log).toEqual(['list', 'abandon', 'list', 'commit 20']);
+    expect(source.lists.at(-1)?.limit).toBeUndefined();
+    expect([...sink.objects.keys()]).toEqual(['b']);
+  });
+
+  it('may take the first list from the cache, later ones never', async () => {
+    const { source, clock } = await start({ tuning: { firstListFromCache: true } });
+    source.last.send(expired());
+    await clock.advance(1_000);
+    expect(source.lists.map((list) => list.resourceVersion)).toEqual(['0', undefined]);
+  });
+
+  it('waits its turn where lists are limited', async () => {
+    const lists = new Limiter(1);
+    let free: () => void = () => undefined;
+    void lists.run(new AbortController().signal, () => new Promise<void>((resolve) => (free = resolve)));
+    const { source, clock } = await start({ tuning: { lists } });
+    expect(source.lists).toHaveLength(0);
+    free();
+    await clock.settle();
+    expect(source.lists).toHaveLength(1);
+  });
+
+  it('fails with growing, jittered, capped waits; says degraded and since when', async () => {
+    const { source, sink, clock, reflector } = await start({
+      prepare: (s) => {
+        s.answers = [answer(500, 'InternalError')];
+      },
+    });
+    const times: number[] = [clock.now()];
+    for (let i = 0; i < 600; i += 1) {
+      const before = source.lists.length;
+      await clock.advance(500);
+      if (source.lists.length > before) times.push(clock.now());
+    }
+    const waits = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+    expect(waits[0]).toBeGreaterThanOrEqual(800);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(60_500);
+    expect(waits.at(-1)).toBeGreaterThanOrEqual(30_000);
+    expect(waits[1]! + waits[2]!).toBeGreaterThan(waits[0]! * 1.5);
+    expect(reflector.state()).toMatchObject({ state: 'degraded', message: 'InternalError', sinceMs: times[0] });
+    source.answers = [page('1', object('a', '1'))];
+    await clock.advance(61_000);
+    expect(states(sink)).toEqual(['listing', 'degraded', 'synced']);
+  });
+
+  it('forbidden is asked for rarely, and heals', async () => {
+    const { source, clock, reflector } = await start({
+      prepare: (s) => {
+        s.answers = [answer(403, 'Forbidden')];
+      },
+    });
+    expect(reflector.state()).toMatchObject({ state: 'forbidden', message: 'Forbidden' });
+    await clock.advance(29_000);
+    expect(source.lists).toHaveLength(1);
+    await clock.advance(3_600_000);
+    expect(source.lists.length).toBeLessThan(20);
+    source.answers = [page('1')];
+    await clock.advance(601_000);
+    expect(reflector.state().state).toBe('synced');
+  });
+
+  it('waits at least as long as the server asks for', async () => {
+    const { source, clock } = await start({
+      prepare: (s) => {
+        s.answers = [answer(429, 'TooManyRequests', 20_000), page('1')];
+      },
+    });
+    await clock.advance(19_900);
+    expect(source.lists).toHaveLength(1);
+    await clock.advance(200);
+    expect(source.lists).toHaveLength(2);
+  });
+});
+
+describe('watching', () => {
+  it('T-JS-4: resumes from the last event or bookmark after every end and error, and never lists', async () => {
+    const { source, sink, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('10')]) });
+    const endings: [WatchEvent, Error | 'end', string][] = [
+      [event('ADDED', 'a', '11'), 'end', '11'],
+      [bookmark('15'), 'end', '15'],
+      [event('MODIFIED', 'a', '16'), cut(), '16'],
+      [event('ADDED', 'b', '17'), new DeadlineExceeded('silence', 1), '17'],
+      [event('DELETED', 'a', '18'), answer(500, 'InternalError'), '18'],
+      [event('ADDED', 'c', '19'), answer(429, 'TooManyRequests'), '19'],
+      [event('ADDED', 'd', '20'), answer(504, 'Timeout'), '20'],
+      [event('ADDED', 'e', '21'), answer(401, 'Unauthorized'), '21'],
+    ];
+    for (const [seen, ending, version] of endings) {
+      const opened = source.watches.length;
+      source.last.send(seen);
+      await clock.advance(30_000);
+      source.last.send(ending);
+      await clock.advance(120_000);
+      expect(source.watches.length).toBe(opened + 1);
+      expect(source.last.options.resourceVersion).toBe(version);
+    }
+    expect(source.lists).toHaveLength(1);
+    expect([...sink.objects]).toEqual([
+      ['b', '17'],
+      ['c', '19'],
+      ['d', '20'],
+      ['e', '21'],
+    ]);
+    expect(reflector.stats()).toMatchObject({ lists: 1, events: 7, bookmarks: 1, failures: 6 });
+    // Each cut was healed at once: nobody needs to hear of it.
+    expect(states(sink)).toEqual(['listing', 'synced']);
+  });
+
+  it('T-JS-8: lists anew for 410, for what it cannot read, and for versions that the server does not know', async () => {
+    const reasons = [
+      expired(),
+      new KubeProtocolError('watch', 'a line that is not JSON'),
+      answer(422, 'Invalid'),
+      answer(400, 'BadRequest'),
+    ];
+    const { source, sink, clock } = await start({ prepare: (s) => (s.answers = [page('10', object('gone', '3'))]) });
+    source.answers = [page('50', object('new', '40'))];
+    for (const [i, reason] of reasons.entries()) {
+      await clock.advance(30_000);
+      source.last.send(reason);
+      await clock.advance(3_000);
+      expect(source.lists).toHaveLength(i + 2);
+      expect(source.last.options.resourceVersion).toBe('50');
+    }
+    expect([...sink.objects.keys()]).toEqual(['new']);
+  });
+
+  it('the first 410 is answered with a list at once', async () => {
+    const { source, clock } = await start();
+    source.last.send(expired());
+    await clock.settle();
+    await clock.advance(1);
+    expect(source.lists).toHaveLength(2);
+  });
+
+  it('an event without version is a reason to list, not to lose the place', async () => {
+    const { source, clock } = await start();
+    source.last.send({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } } });
+    await clock.advance(2_000);
+    expect(source.lists).toHaveLength(2);
+  });
+
+  it('T-JS-5: watches that end at once are paced, and lead to a list when they bring nothing', async () => {
+    const { source, clock } = await start({
+      prepare: (s) => (s.answers = [page('10')]),
+    });
+    const began = clock.now();
+    while (source.lists.length < 2) {
+      source.last.send('end');
+      await clock.advance(100);
+      expect(clock.now() - began).toBeLessThan(60_000);
+    }
+    // Three that brought nothing, and the one after the list.
+    expect(source.watches.length).toBe(4);
+    // The same with an event each: never a list, never more often than once a second.
+    const from = source.watches.length;
+    for (let i = 0; i < 200; i += 1) {
+      source.last.send(event('MODIFIED', 'a', String(100 + i)), 'end');
+      await clock.advance(100);
+    }
+    expect(source.watches.length - from).toBeLessThanOrEqual(20);
+    expect(source.lists).toHaveLength(2);
+  });
+
+  it('a server that refuses watches: degraded from the second time on, back when it takes them again', async () => {
+    const { source, sink, clock, reflector } = await start({
+      prepare: (s) => {
+        s.answers = [page('10', object('kept', '4'))];
+        s.refusals = [cut(), cut(), cut()];
+      },
+    });
+    expect(reflector.state().state).toBe('synced');
+    await clock.advance(1_700);
+    expect(reflector.state()).toMatchObject({ state: 'degraded', message: 'cannot reach https://x: connection reset' });
+    expect([...sink.objects.keys()]).toEqual(['kept']);
+    await clock.advance(30_000);
+    expect(reflector.state().state).toBe('synced');
+    expect(source.lists).toHaveLength(1);
+  });
+
+  it('a forbidden watch says so at once and resumes from its place', async () => {
+    const { source, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('10')]) });
+    source.refusals = [answer(403, 'Forbidden')];
+    source.last.send(event('ADDED', 'a', '12'), 'end');
+    await clock.advance(2_500);
+    expect(reflector.state().state).toBe('forbidden');
+    await clock.advance(61_000);
+    expect(reflector.state().state).toBe('synced');
+    expect(source.last.options.resourceVersion).toBe('12');
+    expect(source.lists).toHaveLength(1);
+  });
+
+  it('T-JS-7: a sink that throws loses nothing but its own work', async () => {
+    class Faulty extends Picture {
+      override event(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: KubeObject): void {
+        super.event(type, item);
+        if (item.metadata.name === 'bad') throw new Error('handler bug');
+      }
+      override state(state: ReflectorState): void {
+        super.state(state);
+        throw new Error('state bug');
+      }
+    }
+    const { source, sink, clock, reflector } = await start({ sink: new Faulty() });
+    source.last.send(event('ADDED', 'bad', '2'), event('ADDED', 'good', '3'));
+    await clock.settle();
+    expect([...sink.objects.keys()]).toEqual(['bad', 'good']);
+    expect(reflector.stats().sinkErrors).toBe(3);
+    expect(source.watches).toHaveLength(1);
+  });
+
+  it('stops promptly wherever it is, and leaves nothing behind', async () => {
+    const prepared: ((source: ScriptedSource) => void)[] = [
+      () => undefined,
+      (s) => (s.answers = [answer(500, 'x')]),
+      (s) => (s.refusals = [cut()]),
+    ];
+    for (const prepare of prepared) {
+      const { stop, source } = await start({ prepare });
+      await stop();
+      expect(source.watches.every((watch) => watch.ended)).toBe(true);
+    }
+  });
+
+  it('whatever happens, ends up equal to the server', async () => {
+    const step = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ do: fc.constant('write' as const), name: fc.constantFrom('a', 'b', 'c') }) },
+      { weight: 3, arbitrary: fc.record({ do: fc.constant('delete' as const), name: fc.constantFrom('a', 'b', 'c') }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          do: fc.constantFrom('end' as const, 'cut' as const, 'expire' as const, 'garbage' as const, 'refuse' as const),
+          name: fc.constant(''),
+        }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const truth = new Map<string, string>();
+        let version = 10;
+        const history: WatchEvent[] = [];
+        const { source, sink, clock, stop } = await start({ prepare: (s) => (s.answers = [page('10')]) });
+        const fed = new Map<object, number>();
+        // Plays the server: every watch gets, in order, all that happened after its version.
+        const feed = (): void => {
+          const watch = source.last;
+          if (watch.ended) return;
+          const from = fed.get(watch) ?? Number(watch.options.resourceVersion) - 10;
+          watch.send(...history.slice(from));
+          fed.set(watch, history.length);
+        };
+        for (const { do: action, name } of steps) {
+          if (action === 'write' || action === 'delete') {
+            version += 1;
+            const type = action === 'delete' ? 'DELETED' : truth.has(name) ? 'MODIFIED' : 'ADDED';
+            history.push(event(type, name, String(version)));
+            if (action === 'delete') truth.delete(name);
+            else truth.set(name, String(version));
+            source.answers = [page(String(version), ...[...truth].map(([n, v]) => object(n, v)))];
+          } else if (action === 'refuse') source.refusals.push(cut());
+          else {
+            const ends = {
+              end: 'end',
+              cut: cut(),
+              expire: expired(),
+              garbage: new KubeProtocolError('w', 'x'),
+            } as const;
+            source.last.send(ends[action]);
+          }
+          feed();
+          await clock.advance(400);
+        }
+        for (let i = 0; i < 10; i += 1) {
+          await clock.advance(40_000);
+          feed();
+          await clock.settle();
+        }
+        expect(new Map([...sink.objects].sort())).toEqual(new Map([...truth].sort()));
+        await stop();
+      }),
+      { numRuns: 60 },
+    );
+  }, 60_000);
+});
+
+describe('against a real socket', () => {
+  it('survives everything in a row: 500, hang, bad line, 410, reset, and misses nothing', async () => {
+    const clock = new FakeClock();
+    let lists = 0;
+    const watchScript: ((turn: Turn) => void)[] = [
+      (turn) => turn.status(500, 'InternalError', 'boom'),
+      () => undefined,
+      (turn) => {
+        turn.begin();
+        turn.event('ADDED', object('a', '11') as unknown as Json);
+        turn.write('{"type":"MODIFIED","obj\n');
+      },
+      (turn) => {
+        turn.begin();
+        turn.event('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' });
+      },
+      (turn) => {
+        turn.begin();
+        turn.event('ADDED', object('b', '31') as unknown as Json);
+        setImmediate(() => turn.reset());
+      },
+      (turn) => {
+        turn.begin();
+        turn.event('ADDED', object('c', '41') as unknown as Json);
+      },
+    ];
+    const server = await ScriptedServer.start((turn) => {
+      if (turn.query.has('watch')) return watchScript.shift()?.(turn);
+      lists += 1;
+      turn.reply(200, {
+        metadata: { resourceVersion: String(lists * 10) },
+        items: [{ metadata: { name: 'a', resourceVersion: '11' } }],
+      });
+    });
+    const client = clientFor(server, { clock });
+    const sink = new Picture();
+    const reflector = new Reflector({
+      client,
+      resource: configMaps,
+      sink,
+      clock,
+      random: seededRandom(3),
+      logger: silentLogger,
+    });
+    const life = new AbortController();
+    const ended = reflector.run(life.signal);
+    try {
+      await eventually(async () => {
+        await clock.advance(1_000);
+        expect([...sink.objects.keys()]).toEqual(['a', 'b', 'c']);
+      });
+      const froms = server.turns
+        .filter((turn) => turn.query.has('watch'))
+        .map((turn) => turn.query.get('resourceVersion'));
+      expect(froms).toEqual(['10', '10', '10', '20', '30', '31']);
+      expect(lists).toBe(3);
+    } finally {
+      life.abort(new Shutdown());
+      await ended;
+      await client.close();
+      await server.close();
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import type { ApiResource } from '#model';
+import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '../types.ts';
+
+/** One watch as the reflector opened it. */
+export class ScriptedWatch {
+  readonly options: WatchOptions;
+  readonly #events: (WatchEvent | Error | 'end')[] = [];
+  #wake: () => void = () => undefined;
+  ended = false;
+
+  constructor(options: WatchOptions) {
+    this.options = options;
+  }
+
+  /** An event, an error to be thrown, or the normal end. */
+  send(...events: (WatchEvent | Error | 'end')[]): void {
+    this.#events.push(...events);
+    this.#wake();
+  }
+
+  async *events(): AsyncGenerator<WatchEvent> {
+    const { signal } = this.options;
+    const abort = (): void => this.#wake();
+    signal.addEventListener('abort', abort);
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const next = this.#events.shift();
+        if (next === 'end') return;
+        if (next instanceof Error) throw next;
+        if (next !== undefined) yield next;
+        else await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    } finally {
+      this.ended = true;
+      signal.removeEventListener('abort', abort);
+    }
+  }
+}
+
+/** A client without a network: lists answer from a script, watches wait for what the test sends. */
+export class ScriptedSource implements Pick<KubeClient, 'list' | 'watch' | 'server'> {
+  readonly server = 'https://scripted';
+  readonly lists: ListOptions[] = [];
+  readonly watches: ScriptedWatch[] = [];
+  /** What the next lists answer; the last one goes on answering. */
+  answers: (ListPage | Error)[] = [{ items: [], resourceVersion: '1' }];
+  /** The next watches fail at once with these. */
+  refusals: Error[] = [];
+
+  list(_resource: ApiResource, options: ListOptions): Promise<ListPage> {
+    this.lists.push(options);
+    const answer = this.answers.length > 1 ? this.answers.shift() : this.answers[0];
+    return answer instanceof Error || answer === undefined
+      ? Promise.reject(answer ?? new Error('no answer'))
+      : Promise.resolve(answer);
+  }
+
+  watch(_resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent> {
+    const watch = new ScriptedWatch(options);
+    this.watches.push(watch);
+    const refusal = this.refusals.shift();
+    if (refusal === undefined) options.onOpen?.();
+    else watch.send(refusal);
+    return watch.events();
+  }
+
+  get last(): ScriptedWatch {
+    const watch = this.watches.at(-1);
+    if (watch === undefined) throw new Error('no watch was opened');
+    return watch;
+  }
+}
