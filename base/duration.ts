@@ -1,32 +1,40 @@
-const unitMs: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
+const unitNs: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
 };
-const goPart = /([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)/y;
+const goPart = /(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y;
+const longestNs = 2n ** 63n - 1n;
 
 /**
  * Milliseconds of a Go duration ("1h30m", "250ms", "0"), undefined when it is not one. As Go's time.ParseDuration: a bare
- * number other than 0 is not a duration, nor is anything beyond 2^63 nanoseconds (292 years).
+ * number other than 0 is not a duration, nor is anything beyond 2^63 nanoseconds (292 years). Summed in whole nanoseconds, so that
+ * what has no part of a millisecond stays an integer.
  */
 export function parseGoDuration(text: string): number | undefined {
-  const sign = text.startsWith('-') ? -1 : 1;
   const body = text.replace(/^[+-]/, '');
   if (body === '0') return 0;
   if (body === '') return undefined;
-  let total = 0;
+  let total = 0n;
   goPart.lastIndex = 0;
   while (goPart.lastIndex < body.length) {
     const match = goPart.exec(body);
     if (match === null) return undefined;
-    total += Number(match[1]) * (unitMs[match[2] ?? ''] ?? Number.NaN);
+    total += partNs(match);
   }
-  return total * 1e6 > 2 ** 63 ? undefined : sign * total;
+  if (total > longestNs) return undefined;
+  const ms = Number(total / 1_000_000n) + Number(total % 1_000_000n) / 1e6;
+  return text.startsWith('-') ? -ms : ms;
+}
+
+function partNs([, whole = '', fraction = '', unit = '']: RegExpExecArray): bigint {
+  const ns = unitNs[unit] ?? 0n;
+  return BigInt(whole) * ns + (BigInt(fraction) * ns) / 10n ** BigInt(fraction.length);
 }
 
 /** As {@link parseGoDuration}, then `3d`-like days, as Argo CD reads its environment and ConfigMaps. */
@@ -44,21 +52,22 @@ export function parseSecondsOrDuration(text: string): number | undefined {
 
 /** As Go prints it: "1h0m0s", "1m30s", "1.5s", "250ms", "1.5µs", "0s". Exact to the nanosecond. */
 export function formatGoDuration(ms: number): string {
-  const ns = Math.round(Math.abs(ms) * 1e6);
-  if (ns === 0) return '0s';
+  const abs = Math.abs(ms);
+  const whole = Math.trunc(abs);
+  const ns = BigInt(whole) * 1_000_000n + BigInt(Math.round((abs - whole) * 1e6));
+  if (ns === 0n) return '0s';
   const sign = ms < 0 ? '-' : '';
-  if (ns < 1e3) return `${sign}${ns}ns`;
-  if (ns < 1e6) return `${sign}${trim(ns / 1e3)}µs`;
-  if (ns < 1e9) return `${sign}${trim(ns / 1e6)}ms`;
-  // Whole seconds and their fraction apart: a double cannot carry a century of nanoseconds through a division.
-  const whole = Math.floor(ns / 1e9);
-  const hours = Math.floor(whole / 3600);
-  const minutes = Math.floor((whole % 3600) / 60);
-  const seconds = trim((whole % 60) + (ns % 1e9) / 1e9);
-  if (hours > 0) return `${sign}${hours}h${minutes}m${seconds}s`;
-  return minutes > 0 ? `${sign}${minutes}m${seconds}s` : `${sign}${seconds}s`;
+  if (ns < 1_000n) return `${sign}${ns}ns`;
+  if (ns < 1_000_000n) return `${sign}${decimal(ns, 3)}µs`;
+  if (ns < 1_000_000_000n) return `${sign}${decimal(ns, 6)}ms`;
+  const minutes = ns / 60_000_000_000n;
+  const seconds = `${decimal(ns % 60_000_000_000n, 9)}s`;
+  if (minutes >= 60n) return `${sign}${minutes / 60n}h${minutes % 60n}m${seconds}`;
+  return minutes > 0n ? `${sign}${minutes}m${seconds}` : `${sign}${seconds}`;
 }
 
-function trim(value: number): string {
-  return String(Number(value.toFixed(9)));
+/** `value` / 10^places, without zeros at the end. */
+function decimal(value: bigint, places: number): string {
+  const digits = String(value).padStart(places + 1, '0');
+  return `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '');
 }

@@ -74,6 +74,7 @@ export function isAbort(error: unknown): boolean {
     error instanceof Shutdown ||
     error instanceof Superseded ||
     error instanceof OwnershipLost ||
-    (error instanceof Error && error.name === 'AbortError')
+    // by name only: the platform's comes from another realm, where it is no instance of this one's Error
+    (typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError')
   );
 }
