@@ -38,7 +38,7 @@ export class WatchedCluster implements LiveCluster {
   #cluster: Cluster;
   #complete = false;
   #abandoned = false;
-  #waiters: (() => void)[] = [];
+  readonly #waiters = new Set<() => void>();
 
   constructor(cluster: Cluster, settings: Settings, deps: LiveClusterDeps) {
     this.server = cluster.server;
@@ -78,12 +78,17 @@ export class WatchedCluster implements LiveCluster {
     while (this.#state() === 'connecting' && !this.#abandoned) {
       signal.throwIfAborted();
       await new Promise<void>((resolve, reject) => {
-        const onAbort = (): void => reject(signal.reason as Error);
-        signal.addEventListener('abort', onAbort, { once: true });
-        this.#waiters.push(() => {
+        const done = (): void => {
+          this.#waiters.delete(done);
           signal.removeEventListener('abort', onAbort);
           resolve();
-        });
+        };
+        const onAbort = (): void => {
+          this.#waiters.delete(done);
+          reject(signal.reason as Error);
+        };
+        signal.addEventListener('abort', onAbort, { once: true });
+        this.#waiters.add(done);
       });
     }
   }
@@ -191,9 +196,7 @@ export class WatchedCluster implements LiveCluster {
   }
 
   #wakeWaiters(): void {
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const wake of waiters) wake();
+    for (const wake of [...this.#waiters]) wake();
   }
 
   /** One entry per kind: the worst state of its namespaces. */

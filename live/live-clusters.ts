@@ -1,5 +1,5 @@
 import type { Clock, Random, Runnable } from '#base';
-import { abortable, Shutdown, withChild } from '#base';
+import { Shutdown, withChild } from '#base';
 import { Reflector } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
 import type { Cluster, ClusterConnection, Settings } from '#model';
@@ -75,7 +75,7 @@ class WatchedClusters implements LiveClusters {
     for (;;) {
       const live = this.#kept.get(server)?.live;
       if (live === undefined) throw new ClusterIgnored(server);
-      await abortable(live.settled(signal), signal);
+      await live.settled(signal);
       // It may have been dropped or rebuilt while we waited.
       if (this.#kept.get(server)?.live === live) return live;
     }

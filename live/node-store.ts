@@ -1,5 +1,7 @@
 import type { ResourceKey } from '#model';
 import { isClaimOf } from './owners.ts';
+import type { Owner } from './owners.ts';
+import { NodeIndex } from './node-index.ts';
 import type { StoredNode } from './node.ts';
 
 /**
@@ -14,11 +16,11 @@ import type { StoredNode } from './node.ts';
  */
 export class NodeStore {
   readonly #byKey = new Map<ResourceKey, StoredNode>();
-  readonly #byKind = new Map<string, Set<StoredNode>>();
-  readonly #byNamespace = new Map<string, Set<StoredNode>>();
-  readonly #byApp = new Map<string, Set<StoredNode>>();
-  readonly #byOwnerUid = new Map<string, Set<StoredNode>>();
-  readonly #byOwnerKey = new Map<ResourceKey, Set<StoredNode>>();
+  readonly #byKind = new NodeIndex<string>();
+  readonly #byNamespace = new NodeIndex<string>();
+  readonly #byApp = new NodeIndex<string>();
+  readonly #byOwnerUid = new NodeIndex<string>();
+  readonly #byOwnerKey = new NodeIndex<ResourceKey>();
 
   get size(): number {
     return this.#byKey.size;
@@ -34,10 +36,11 @@ export class NodeStore {
     if (before !== undefined) this.#unlink(before);
     this.#byKey.set(node.key, node);
     if (before !== undefined && before.claims.length > 0 && node.claims.length === 0) this.#disown(before);
+    node.ownerRefs = this.#shared(node.ownerRefs);
     this.#infer(node);
-    add(this.#byKind, kindText(node), node);
-    add(this.#byNamespace, node.namespace, node);
-    if (node.app !== undefined) add(this.#byApp, node.app, node);
+    this.#byKind.add(kindText(node), node);
+    this.#byNamespace.add(node.namespace, node);
+    if (node.app !== undefined) this.#byApp.add(node.app, node);
     this.#linkOwners(node);
   }
 
@@ -51,20 +54,20 @@ export class NodeStore {
   }
 
   ofKind(group: string, kind: string): Iterable<StoredNode> {
-    return this.#byKind.get(`${group}/${kind}`) ?? [];
+    return this.#byKind.of(`${group}/${kind}`);
   }
 
   countOfKind(group: string, kind: string): number {
-    return this.#byKind.get(`${group}/${kind}`)?.size ?? 0;
+    return this.#byKind.count(`${group}/${kind}`);
   }
 
   ofApp(app: string): Iterable<StoredNode> {
-    return this.#byApp.get(app) ?? [];
+    return this.#byApp.of(app);
   }
 
   /** Objects of a namespace that nothing owns. */
   topLevel(namespace: string): readonly StoredNode[] {
-    return [...(this.#byNamespace.get(namespace) ?? [])].filter((node) => node.ownerRefs.length === 0);
+    return [...this.#byNamespace.of(namespace)].filter((node) => node.ownerRefs.length === 0);
   }
 
   /** Children in the same namespace; of a cluster-scoped node, in all namespaces. */
@@ -73,8 +76,8 @@ export class NodeStore {
     const reach = (child: StoredNode): void => {
       if (node.namespace === '' || child.namespace === node.namespace) found.push(child);
     };
-    if (node.uid !== '') this.#byOwnerUid.get(node.uid)?.forEach(reach);
-    this.#byOwnerKey.get(node.key)?.forEach(reach);
+    if (node.uid !== '') for (const child of this.#byOwnerUid.of(node.uid)) reach(child);
+    for (const child of this.#byOwnerKey.of(node.key)) reach(child);
     return found.length > 1 ? withoutDoubles(found) : found;
   }
 
@@ -126,36 +129,49 @@ export class NodeStore {
   }
 
   #unlink(node: StoredNode): void {
-    drop(this.#byKind, kindText(node), node);
-    drop(this.#byNamespace, node.namespace, node);
-    if (node.app !== undefined) drop(this.#byApp, node.app, node);
+    this.#byKind.drop(kindText(node), node);
+    this.#byNamespace.drop(node.namespace, node);
+    if (node.app !== undefined) this.#byApp.drop(node.app, node);
     this.#unlinkOwners(node);
+  }
+
+  /** Siblings share the value that names their owner. */
+  #shared(refs: readonly Owner[]): readonly Owner[] {
+    const [only] = refs;
+    if (only === undefined || refs.length > 1 || only.uid === '') return refs;
+    for (const sibling of this.#byOwnerUid.of(only.uid)) {
+      const [theirs] = sibling.ownerRefs;
+      const same = sibling.ownerRefs.length === 1 && theirs?.uid === only.uid && theirs.key === only.key;
+      return same ? sibling.ownerRefs : refs;
+    }
+    const owner = this.#byKey.get(only.key);
+    return owner?.uid === only.uid ? [{ key: owner.key, uid: owner.uid }] : refs;
   }
 
   #linkOwners(node: StoredNode): void {
     for (const { key, uid } of node.ownerRefs) {
-      if (uid !== '') add(this.#byOwnerUid, uid, node);
-      else add(this.#byOwnerKey, key, node);
+      if (uid !== '') this.#byOwnerUid.add(uid, node);
+      else this.#byOwnerKey.add(key, node);
     }
   }
 
   #unlinkOwners(node: StoredNode): void {
     for (const { key, uid } of node.ownerRefs) {
-      if (uid !== '') drop(this.#byOwnerUid, uid, node);
-      else drop(this.#byOwnerKey, key, node);
+      if (uid !== '') this.#byOwnerUid.drop(uid, node);
+      else this.#byOwnerKey.drop(key, node);
     }
   }
 
   /** Claims of StatefulSets: whichever of the two comes second finds the other. */
   #infer(node: StoredNode): void {
     if (node.claims.length > 0) {
-      for (const other of this.#byNamespace.get(node.namespace) ?? []) {
+      for (const other of this.#byNamespace.of(node.namespace)) {
         if (!isClaim(other)) continue;
         const owned = isClaimOf(other.name, node.name, node.claims);
         this.#setInferred(other, node.key, owned);
       }
     } else if (isClaim(node)) {
-      for (const other of this.#byKind.get('apps/StatefulSet') ?? []) {
+      for (const other of this.#byKind.of('apps/StatefulSet')) {
         if (other.namespace === node.namespace && isClaimOf(node.name, other.name, other.claims))
           this.#setInferred(node, other.key, true);
       }
@@ -163,7 +179,7 @@ export class NodeStore {
   }
 
   #disown(set: StoredNode): void {
-    for (const other of this.#byNamespace.get(set.namespace) ?? [])
+    for (const other of this.#byNamespace.of(set.namespace))
       if (isClaim(other)) this.#setInferred(other, set.key, false);
   }
 
@@ -176,7 +192,6 @@ export class NodeStore {
     claim.ownerRefs = owned
       ? [...claim.ownerRefs, { key: owner, uid: '' }]
       : claim.ownerRefs.filter((ref) => ref.key !== owner);
-    claim.owners = claim.ownerRefs.map((ref) => ref.key);
     if (linked) this.#linkOwners(claim);
   }
 }
@@ -198,17 +213,4 @@ function withoutDoubles(nodes: readonly StoredNode[]): readonly StoredNode[] {
     if (other === undefined || node.key < other.key) byIdentity.set(identity, node);
   }
   return [...byIdentity.values()];
-}
-
-function add<K>(index: Map<K, Set<StoredNode>>, key: K, node: StoredNode): void {
-  const set = index.get(key);
-  if (set === undefined) index.set(key, new Set([node]));
-  else set.add(node);
-}
-
-function drop<K>(index: Map<K, Set<StoredNode>>, key: K, node: StoredNode): void {
-  const set = index.get(key);
-  if (set === undefined) return;
-  set.delete(node);
-  if (set.size === 0) index.delete(key);
 }

@@ -8,21 +8,72 @@ import { claimTemplates, ownersOf } from './owners.ts';
 import type { Owner } from './owners.ts';
 import type { LiveNode } from './types.ts';
 
-/** A node as the store keeps it: what its neighbours see, and what the store needs. */
-export interface StoredNode extends LiveNode {
+/** What an object says about itself, read once. */
+interface Reading {
+  readonly object: KubeObject;
+  readonly ownerRefs: readonly Owner[];
+  readonly app: string | undefined;
+  readonly health: HealthStatus | null;
+  readonly fingerprint: string | undefined;
+}
+
+/**
+ * A node as the store keeps it: what its neighbours see, and what the store needs. There may be a million: members that most nodes lack
+ * are set on those that have them only, what is the same is shared, and what can be derived is.
+ */
+export class StoredNode implements LiveNode {
+  readonly key: ResourceKey;
+  readonly group: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly version: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAt: string;
+  readonly health: HealthStatus | null;
+  readonly deleting: boolean;
+  readonly images: readonly string[];
   /** Owners with uids; changes when an inferred owner comes or goes. */
   ownerRefs: readonly Owner[];
-  owners: readonly ResourceKey[];
+  /** Volume claim templates (StatefulSets). */
+  readonly claims: readonly string[];
+  /** Number of the last list that had it. */
+  seen = 0;
+  readonly app?: string;
   /** Hash of what matters to an application; absent when nobody compares it. */
   readonly fingerprint?: string;
   /** The whole object: tracked roots only. */
   readonly body?: KubeObject;
   /** The whole object as it was fetched on demand, by API version. Lives as long as this version of the object. */
   fetched?: Map<string, KubeObject>;
-  /** Volume claim templates (StatefulSets). */
-  readonly claims: readonly string[];
-  /** Number of the last list that had it. */
-  seen: number;
+
+  constructor({ object, ownerRefs, app, health, fingerprint }: Reading) {
+    const { metadata } = object;
+    this.group = groupOf(object.apiVersion);
+    this.kind = object.kind;
+    this.namespace = metadata.namespace ?? '';
+    this.name = metadata.name ?? '';
+    this.key = resourceKey(this.group, this.kind, this.namespace, this.name);
+    this.version = versionOf(object.apiVersion);
+    this.uid = metadata.uid ?? '';
+    this.resourceVersion = metadata.resourceVersion ?? '';
+    this.createdAt = metadata.creationTimestamp ?? '';
+    this.health = health;
+    this.deleting = metadata.deletionTimestamp !== undefined;
+    this.images = imagesOf(object);
+    this.ownerRefs = ownerRefs.length === 0 ? none : ownerRefs;
+    this.claims = claimTemplates(object);
+    if (fingerprint !== undefined) this.fingerprint = fingerprint;
+    if (app !== undefined) {
+      this.app = app;
+      this.body = object;
+    }
+  }
+
+  get owners(): readonly ResourceKey[] {
+    return this.ownerRefs.length === 0 ? none : this.ownerRefs.map((owner) => owner.key);
+  }
 }
 
 /** Reads an object into a node. Pure; never throws for what the object holds. */
@@ -34,34 +85,15 @@ const healthy: HealthStatus = { status: 'Healthy' };
 /** Ingestion under some settings. Scope decides where owners live. */
 export function ingestWith(settings: Settings, isNamespaced: (gk: GroupKind) => boolean | undefined): Ingest {
   return (object) => {
-    const { metadata } = object;
-    const group = groupOf(object.apiVersion);
-    const namespace = metadata.namespace ?? '';
-    const name = metadata.name ?? '';
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
-    const app = ownerRefs.length === 0 ? claimed : undefined;
-    const hash = needsFingerprint(object, claimed, settings) ? hashOf(object, settings) : {};
-    return {
-      key: resourceKey(group, object.kind, namespace, name),
-      group,
-      kind: object.kind,
-      namespace,
-      name,
-      version: versionOf(object.apiVersion),
-      uid: metadata.uid ?? '',
-      resourceVersion: metadata.resourceVersion ?? '',
-      createdAt: metadata.creationTimestamp ?? '',
-      ownerRefs: ownerRefs.length === 0 ? none : ownerRefs,
-      owners: ownerRefs.length === 0 ? none : ownerRefs.map((owner) => owner.key),
+    return new StoredNode({
+      object,
+      ownerRefs,
+      app: ownerRefs.length === 0 ? claimed : undefined,
       health: shared(healthOf(object, settings.overrides)),
-      deleting: metadata.deletionTimestamp !== undefined,
-      images: imagesOf(object),
-      claims: claimTemplates(object),
-      seen: 0,
-      ...(app === undefined ? {} : { app, body: object }),
-      ...hash,
-    };
+      fingerprint: needsFingerprint(object, claimed, settings) ? fingerprintOf(object, settings) : undefined,
+    });
   };
 }
 
@@ -85,11 +117,11 @@ function needsFingerprint(object: KubeObject, app: string | undefined, settings:
 }
 
 /** An ignore rule that cannot be understood hides nothing: every update then counts as a change. */
-function hashOf(object: KubeObject, settings: Settings): { readonly fingerprint?: string } {
+function fingerprintOf(object: KubeObject, settings: Settings): string | undefined {
   try {
-    return { fingerprint: fingerprint(object, settings) };
+    return fingerprint(object, settings);
   } catch (error) {
-    if (error instanceof DiffRulesError) return {};
+    if (error instanceof DiffRulesError) return undefined;
     throw error;
   }
 }

@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Secret } from '#base';
+import { defaultSettings } from '#model';
+import type { Cluster, FilteredResource, Settings } from '#model';
+import { adaptation } from './adapt.ts';
+import { isExcluded } from './filter.ts';
+import { plainVersion } from './surface.ts';
+import { compareVersions } from './version.ts';
+
+const url = 'https://prod.example.com:6443';
+const rule = (over: Partial<FilteredResource>): FilteredResource => ({
+  apiGroups: [],
+  kinds: [],
+  clusters: [],
+  ...over,
+});
+
+describe('isExcluded', () => {
+  const verdict = (settings: Partial<Settings>, group: string, kind: string): boolean =>
+    isExcluded({ exclusions: [], inclusions: [], ...settings }, { group, kind }, url);
+
+  it.each([
+    ['', 'Event', true],
+    ['events.k8s.io', 'Event', true],
+    ['metrics.k8s.io', 'PodMetrics', true],
+    ['coordination.k8s.io', 'Lease', true],
+    ['coordination.k8s.io', 'LeaseCandidate', false],
+    ['example.com', 'Event', false],
+    ['apps', 'Deployment', false],
+  ])('of %s/%s without settings is %s', (group, kind, expected) => {
+    expect(verdict({}, group, kind)).toBe(expected);
+    expect(verdict({ inclusions: [rule({})] }, group, kind)).toBe(expected);
+  });
+
+  it.each([
+    [rule({}), true],
+    [rule({ apiGroups: ['*.io'] }), true],
+    [rule({ apiGroups: ['a', 'cilium.io'], kinds: ['CiliumIdentity'] }), true],
+    [rule({ kinds: ['*'] }), true],
+    [rule({ kinds: ['Cilium*'] }), false],
+    [rule({ apiGroups: ['cilium'] }), false],
+    [rule({ clusters: ['https://prod*'] }), true],
+    [rule({ clusters: ['https://dev*'] }), false],
+  ])('by %j: %s', (exclusion, expected) => {
+    expect(verdict({ exclusions: [exclusion] }, 'cilium.io', 'CiliumIdentity')).toBe(expected);
+  });
+
+  it('with inclusions for this cluster leaves only those in, and an exclusion wins', () => {
+    const inclusions = [rule({ apiGroups: ['apps'], clusters: ['https://prod*'] })];
+    expect(verdict({ inclusions }, 'apps', 'Deployment')).toBe(false);
+    expect(verdict({ inclusions }, 'batch', 'Job')).toBe(true);
+    expect(verdict({ inclusions, exclusions: [rule({ kinds: ['Deployment'] })] }, 'apps', 'Deployment')).toBe(true);
+    const elsewhere = [rule({ apiGroups: ['apps'], clusters: ['https://dev*'] })];
+    expect(verdict({ inclusions: elsewhere }, 'batch', 'Job')).toBe(false);
+  });
+});
+
+describe('compareVersions', () => {
+  it('orders numbers of any length as numbers, and nothing else', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 70n }), fc.bigInt({ min: 0n, max: 2n ** 70n }), (a, b) => {
+        const order = compareVersions(String(a), String(b));
+        expect(Math.sign(order ?? NaN)).toBe(a < b ? -1 : Number(a > b));
+      }),
+    );
+    expect(compareVersions('a', 'b')).toBeUndefined();
+    expect(compareVersions('', '5')).toBeUndefined();
+    expect(compareVersions('007', '7')).toBeUndefined();
+    expect(compareVersions('x', 'x')).toBe(0);
+  });
+});
+
+it.each([
+  ['v1.30.11+IKS', 'v1.30.11'],
+  ['v1.33.0-alpha.1', 'v1.33.0'],
+  ['1.29', 'v1.29'],
+  ['weird', 'weird'],
+])('plainVersion(%s) is %s', (text, expected) => {
+  expect(plainVersion(text)).toBe(expected);
+});
+
+describe('adaptation', () => {
+  const cluster: Cluster = {
+    ...{
+      id: 'u',
+      server: url,
+      name: 'a',
+      namespaces: ['x', 'y'],
+      clusterResources: false,
+      labels: {},
+      annotations: {},
+    },
+    connection: { server: url, insecure: false, credentials: { bearerToken: new Secret('t') } },
+  };
+  const step = (over: Partial<Cluster>, settings: Partial<Settings> = {}) =>
+    adaptation(
+      { cluster, settings: defaultSettings },
+      { cluster: { ...cluster, ...over }, settings: { ...defaultSettings, ...settings } },
+    );
+  const nothing = { act: 'keep', newCredentials: false, reconfigure: false, readAgain: false };
+  const connection = (over: Partial<Cluster['connection']>): Partial<Cluster> => ({
+    connection: { ...cluster.connection, ...over },
+  });
+
+  it.each([
+    ['labels', { labels: { a: 'b' } }],
+    ['annotations', { annotations: { a: 'b' } }],
+    ['name, shard and id', { name: 'b', shard: 3, id: 'v' }],
+    ['the order of namespaces', { namespaces: ['y', 'x'] }],
+    ['an equal token', connection({ credentials: { bearerToken: new Secret('t') } })],
+  ])('is nothing for %s', (_what, over) => {
+    expect(step(over)).toEqual(nothing);
+  });
+
+  it.each([
+    ['server', { server: 'https://other' }],
+    ['CA', { caData: 'x' }],
+    ['insecure', { insecure: true }],
+    ['server name', { tlsServerName: 'x' }],
+    ['proxy', { proxyUrl: 'http://p' }],
+  ])('is a new picture for another %s', (_what, over) => {
+    expect(step(connection(over))).toEqual({ act: 'rebuild' });
+  });
+
+  it('is a swap of credentials for another token, and single watches for other namespaces or filters', () => {
+    expect(step(connection({ credentials: { bearerToken: new Secret('u') } }))).toEqual({
+      ...nothing,
+      newCredentials: true,
+    });
+    expect(step({ namespaces: ['x'] })).toEqual({ ...nothing, reconfigure: true });
+    expect(step({ clusterResources: true })).toEqual({ ...nothing, reconfigure: true });
+    expect(step({}, { exclusions: [rule({})] })).toEqual({ ...nothing, reconfigure: true });
+  });
+
+  it('reads every object again when tracking, health or ignored updates change, and for nothing else', () => {
+    const again = { ...nothing, reconfigure: true, readAgain: true };
+    expect(step({}, { tracking: { ...defaultSettings.tracking, installationId: 'x' } })).toEqual(again);
+    expect(step({}, { ignoreResourceUpdatesEnabled: false })).toEqual(again);
+    expect(step({}, { overrides: { 'apps/Deployment': { useOpenLibs: false, knownTypeFields: [] } } })).toEqual(again);
+    expect(step({}, { version: '2', sensitiveAnnotations: ['x'], raw: { a: 'b' } })).toEqual(nothing);
+  });
+});
