@@ -12,6 +12,7 @@ import { builtinKindTable } from './kinds.ts';
 import { Ownership } from './ownership.ts';
 import { applyStrategicMerge } from './strategic-merge.ts';
 import { typeTable } from './tables/index.ts';
+import { validateObject } from './validate/index.ts';
 
 /** Makes the book of schemas. It keeps no state: one may serve many simulated clusters. */
 export function createSchemaBook(): SchemaBook {
@@ -27,7 +28,7 @@ export function createSchemaBook(): SchemaBook {
     builtinKinds: () => kinds,
     decode,
     applyDefaults: (kind, object) => encode(kind, withDefaults(kind, object)),
-    validate: () => [],
+    validate: validateObject,
     jsonPatch: (document, patch) => applyJsonPatch(document as Json, patch) as KubeObject,
     mergePatch: (document, patch) => applyMergePatch(document as Json, patch) as KubeObject,
     strategicMergePatch: (kind, document, patch) =>

@@ -63,7 +63,7 @@ function retain(result: MutableJsonObject, patch: JsonObject): void {
     if (!(keys as readonly Json[]).includes(key)) Reflect.deleteProperty(result, key);
 }
 
-function mergeMember(schema: Schema | undefined, original: MutableJson | undefined, value: Json): MutableJson {
+function mergeMember(schema: Schema | undefined, original: Json | undefined, value: Json): MutableJson {
   if (Array.isArray(value)) return mergeListMember(schema, original, value as readonly Json[]);
   if (!isObject(value)) return value as MutableJson;
   const strategy = schema?.['x-kubernetes-patch-strategy'] ?? '';
@@ -74,11 +74,7 @@ function mergeMember(schema: Schema | undefined, original: MutableJson | undefin
   return mergeMaps(schema, original, value);
 }
 
-function mergeListMember(
-  schema: Schema | undefined,
-  original: MutableJson | undefined,
-  patch: readonly Json[],
-): MutableJson {
+function mergeListMember(schema: Schema | undefined, original: Json | undefined, patch: readonly Json[]): MutableJson {
   const strategy = schema?.['x-kubernetes-patch-strategy'] ?? '';
   if (!strategy.split(',').includes('merge')) return patch.map(withoutDirectives);
   const list = Array.isArray(original) ? (original as readonly Json[]) : [];

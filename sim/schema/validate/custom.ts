@@ -1,0 +1,156 @@
+import { canonicalJson, deepEqual, isObject, own } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { Schema } from '../../types.ts';
+import { Report } from './report.ts';
+
+/**
+ * Checks a custom resource against its OpenAPI schema, in the words of the real server (apiextensions-apiserver pkg/apiserver/validation over
+ * kube-openapi's validator).
+ */
+export function validateCustom(report: Report, schema: Schema, object: JsonObject): void {
+  for (const [key, property] of Object.entries(schema.properties ?? {})) {
+    const value = own(object, key);
+    if (!objectWords.has(key) && value !== undefined) validateValue(report, property, value, key);
+  }
+  for (const key of schema.required ?? [])
+    if (!objectWords.has(key) && own(object, key) === undefined) report.required(key);
+  combined(report, schema, object, '');
+}
+
+const objectWords = new Set(['apiVersion', 'kind', 'metadata']);
+
+function validateValue(report: Report, schema: Schema, value: Json, path: string): void {
+  if (value === null && schema.nullable === true) return;
+  const wrong = typeProblem(schema, value);
+  if (wrong !== undefined) {
+    const kind = typeOf(value);
+    report.typeInvalid(path, kind, `${path} in body must be of type ${wrong}: "${kind}"`);
+    return;
+  }
+  if (typeof value === 'string') texts(report, schema, value, path);
+  if (typeof value === 'number' || typeof value === 'bigint') numbers(report, schema, Number(value), path);
+  if (Array.isArray(value)) lists(report, schema, value as readonly Json[], path);
+  else if (isObject(value)) objects(report, schema, value, path);
+  if (schema.enum !== undefined && !schema.enum.some((allowed) => deepEqual(allowed, value)))
+    report.notSupported(path, value, schema.enum);
+  combined(report, schema, value, path);
+}
+
+function typeProblem(schema: Schema, value: Json): string | undefined {
+  if (schema['x-kubernetes-int-or-string'] === true)
+    return typeof value === 'string' || isInteger(value) ? undefined : 'integer,string';
+  return schema.type === undefined || typeChecks[schema.type](value) ? undefined : schema.type;
+}
+
+const typeChecks: Readonly<Record<NonNullable<Schema['type']>, (value: Json) => boolean>> = {
+  object: isObject,
+  array: (value) => Array.isArray(value),
+  string: (value) => typeof value === 'string',
+  integer: isInteger,
+  number: (value) => typeof value === 'number' || typeof value === 'bigint',
+  boolean: (value) => typeof value === 'boolean',
+};
+
+function isInteger(value: Json): boolean {
+  return typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
+}
+
+function typeOf(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (isInteger(value)) return 'integer';
+  return typeof value;
+}
+
+const formats: Readonly<Record<string, RegExp>> = {
+  'date-time': /^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$/,
+  date: /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/,
+  uuid: /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i,
+  byte: /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+  ipv4: /^(?:[0-9]{1,3}[.]){3}[0-9]{1,3}$/,
+};
+
+function texts(report: Report, schema: Schema, value: string, path: string): void {
+  const length = [...value].length;
+  if (schema.maxLength !== undefined && length > schema.maxLength) report.tooLong(path, schema.maxLength);
+  if (schema.minLength !== undefined && length < schema.minLength)
+    report.invalid(path, value, `${path} in body should be at least ${schema.minLength} chars long`);
+  if (schema.pattern !== undefined && !matches(schema.pattern, value))
+    report.invalid(path, value, `${path} in body should match '${schema.pattern}'`);
+  const format = schema.format === undefined ? undefined : formats[schema.format];
+  if (format !== undefined && !format.test(value))
+    report.invalid(path, value, `${path} in body must be of type ${schema.format ?? ''}: ${JSON.stringify(value)}`);
+}
+
+/** Go's patterns are nearly JavaScript's; one that is not cannot refuse anything here. */
+function matches(pattern: string, value: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(value);
+  } catch {
+    return true;
+  }
+}
+
+function numbers(report: Report, schema: Schema, value: number, path: string): void {
+  if (schema.minimum !== undefined && value < schema.minimum)
+    report.invalid(path, value, `${path} in body should be greater than or equal to ${schema.minimum}`);
+  if (schema.maximum !== undefined && value > schema.maximum)
+    report.invalid(path, value, `${path} in body should be less than or equal to ${schema.maximum}`);
+}
+
+function lists(report: Report, schema: Schema, value: readonly Json[], path: string): void {
+  if (schema.maxItems !== undefined && value.length > schema.maxItems)
+    report.tooMany(path, value.length, schema.maxItems);
+  if (schema.minItems !== undefined && value.length < schema.minItems)
+    report.invalid(path, value.length, `${path} in body should have at least ${schema.minItems} items`);
+  const { items } = schema;
+  if (items !== undefined) value.forEach((item, i) => validateValue(report, items, item, `${path}[${i}]`));
+  duplicates(report, schema, value, path);
+}
+
+function duplicates(report: Report, schema: Schema, value: readonly Json[], path: string): void {
+  const type = schema['x-kubernetes-list-type'];
+  if (type !== 'map' && type !== 'set') return;
+  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+  const seen = new Set<string>();
+  value.forEach((item, i) => {
+    const id: Json =
+      type === 'map' && isObject(item) ? Object.fromEntries(keys.map((key) => [key, own(item, key) ?? null])) : item;
+    const text = canonicalJson(id);
+    if (seen.has(text)) report.duplicate(`${path}[${i}]`, id);
+    seen.add(text);
+  });
+}
+
+function objects(report: Report, schema: Schema, value: JsonObject, path: string): void {
+  for (const key of schema.required ?? [])
+    if (own(value, key) === undefined) report.required(path === '' ? key : `${path}.${key}`);
+  const properties = schema.properties ?? {};
+  const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+  for (const [key, member] of Object.entries(value)) {
+    const below = Object.hasOwn(properties, key) ? properties[key] : rest;
+    if (below !== undefined && member !== undefined)
+      validateValue(report, below, member, path === '' ? key : `${path}.${key}`);
+  }
+}
+
+function combined(report: Report, schema: Schema, value: Json, path: string): void {
+  const name = path === '' ? '""' : `"${path}"`;
+  const fits = (branch: Schema): boolean => {
+    const trial = new Report();
+    validateValue(trial, branch, value, path);
+    return trial.errors.length === 0;
+  };
+  const fail = (text: string): void => report.invalid(path, typeof value === 'object' ? '' : value, `${name} ${text}`);
+  for (const branch of schema.allOf ?? []) validateValue(report, branch, value, path);
+  if (schema.anyOf !== undefined && schema['x-kubernetes-int-or-string'] !== true && !schema.anyOf.some(fits))
+    fail('must validate at least one schema (anyOf)');
+  if (schema.oneOf !== undefined) {
+    const valid = schema.oneOf.filter(fits).length;
+    if (valid !== 1)
+      fail(
+        `must validate one and only one schema (oneOf). ${valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`}`,
+      );
+  }
+  if (schema.not !== undefined && fits(schema.not)) fail('must not validate the schema (not)');
+}
