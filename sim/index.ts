@@ -9,8 +9,12 @@
 import { createSchemaBook } from './schema/index.ts';
 import { startCluster } from './server/cluster.ts';
 import type { SimCluster, SimOptions } from './types.ts';
+import { startWorkloads } from './workloads/index.ts';
 
+export { GitServerError, startGitServer } from './git/index.ts';
+export type { GitServer } from './git/index.ts';
 export { kubeconfigFor } from './server/kubeconfig.ts';
+export { failAnnotation } from './workloads/index.ts';
 export { SimError } from './server/status.ts';
 export type { FaultRule, SimCluster, SimOptions, SimStore, StoreEvent } from './types.ts';
 
@@ -19,5 +23,5 @@ export type { FaultRule, SimCluster, SimOptions, SimStore, StoreEvent } from './
  * @throws DriftlessError when the port is taken; SimError when one of the CRDs is refused.
  */
 export function startSimCluster(options: SimOptions): Promise<SimCluster> {
-  return startCluster(options, { book: createSchemaBook() });
+  return startCluster(options, { book: createSchemaBook(), startWorkloads });
 }

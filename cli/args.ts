@@ -1,0 +1,270 @@
+import { parseArgs } from 'node:util';
+import { parseArgoDuration, UsageError } from '#base';
+
+/** Kinds of option values. `seconds` is a whole number of seconds on the command line and milliseconds in the program. */
+export type OptionKind = 'string' | 'int' | 'number' | 'bool' | 'seconds' | 'duration' | 'csv' | 'map' | 'ns';
+
+interface Common {
+  /** Long flag without dashes. */
+  readonly flag: string;
+  readonly short?: string;
+  readonly env?: string;
+  /** Syntax of the environment variable where it differs from the flag's (Argo CD has some). */
+  readonly envKind?: OptionKind;
+  readonly help: string;
+  readonly min?: number;
+  readonly max?: number;
+  /** Only these values. */
+  readonly choices?: readonly string[];
+  /** argocd-cmd-params-cm (P:) or argocd-cm (C:) key from which Argo CD's manifests fill the environment variable. */
+  readonly key?: string;
+  /** Accepted for compatibility, without effect yet; using it logs this reason. */
+  readonly noEffect?: string;
+}
+
+export type OptionSpec = Common &
+  (
+    | { readonly kind: 'string'; readonly default: string }
+    | { readonly kind: 'int' | 'number' | 'seconds' | 'duration' | 'ns'; readonly default: number }
+    | { readonly kind: 'bool'; readonly default: boolean }
+    | { readonly kind: 'csv'; readonly default: readonly string[] }
+    | { readonly kind: 'map'; readonly default: Readonly<Record<string, string>> }
+  );
+
+interface ValueOf {
+  string: string;
+  int: number;
+  number: number;
+  seconds: number;
+  duration: number;
+  ns: number;
+  bool: boolean;
+  csv: readonly string[];
+  map: Readonly<Record<string, string>>;
+}
+
+/** The frozen values of a table of options. Durations are milliseconds. */
+export type ConfigOf<T extends Readonly<Record<string, OptionSpec>>> = {
+  readonly [K in keyof T]: ValueOf[T[K]['kind']];
+};
+
+export interface Parsed<T extends Readonly<Record<string, OptionSpec>>> {
+  readonly config: ConfigOf<T>;
+  readonly positionals: readonly string[];
+  /** Environment values that were not usable, and options without effect: to be logged once. */
+  readonly warnings: readonly string[];
+  /** Names of options that were given explicitly. */
+  readonly given: ReadonlySet<string>;
+}
+
+type Value = string | number | boolean | readonly string[] | Readonly<Record<string, string>>;
+
+/**
+ * Reads a command line by a table. A flag wins over its environment variable, that over the default. As Argo CD does, a bad
+ * environment value is a warning and the default holds; a bad flag is an error.
+ * @throws UsageError in one line: what is wrong, and what would be right.
+ */
+export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
+  table: T,
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Parsed<T> {
+  const { values, positionals } = rawFlags(table, argv);
+  const warnings: string[] = [];
+  const given = new Set<string>();
+  const config: Record<string, Value> = {};
+  for (const [name, spec] of Object.entries(table)) {
+    const flags = values[spec.flag];
+    if (flags !== undefined) given.add(name);
+    const fromEnv = spec.env === undefined ? undefined : env[spec.env];
+    if (flags !== undefined) config[name] = flagValue(spec, flags);
+    else if (fromEnv !== undefined && fromEnv !== '') {
+      const value = parse(spec, fromEnv, spec.envKind ?? spec.kind);
+      if (value === undefined)
+        warnings.push(`ignoring ${spec.env ?? ''}: ${expectation(spec, spec.envKind ?? spec.kind)}`);
+      else given.add(name);
+      config[name] = value ?? spec.default;
+    } else config[name] = spec.default;
+    if (given.has(name) && spec.noEffect !== undefined) warnings.push(`--${spec.flag} has no effect: ${spec.noEffect}`);
+  }
+  return { config: Object.freeze(config) as ConfigOf<T>, positionals, warnings, given };
+}
+
+type RawValues = Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
+
+function rawFlags(
+  table: Readonly<Record<string, OptionSpec>>,
+  argv: readonly string[],
+): { values: RawValues; positionals: string[] } {
+  const options: Record<string, { type: 'string' | 'boolean'; short?: string; multiple?: boolean }> = {};
+  for (const spec of Object.values(table)) {
+    options[spec.flag] = {
+      type: spec.kind === 'bool' ? 'boolean' : 'string',
+      ...(spec.short === undefined ? {} : { short: spec.short }),
+      ...(spec.kind === 'csv' || spec.kind === 'map' ? { multiple: true } : {}),
+    };
+  }
+  try {
+    const parsed = parseArgs({
+      args: withoutBooleanValues(table, argv),
+      options,
+      allowPositionals: true,
+      strict: true,
+      allowNegative: true,
+    });
+    return { values: parsed.values, positionals: parsed.positionals };
+  } catch (error) {
+    throw new UsageError(usageText(error, table), { cause: error });
+  }
+}
+
+/** `--flag=true` and `--flag=false` are how Go programs take booleans; Node's parser knows `--flag` and `--no-flag`. */
+function withoutBooleanValues(table: Readonly<Record<string, OptionSpec>>, argv: readonly string[]): string[] {
+  const booleans = new Set(
+    Object.values(table)
+      .filter((spec) => spec.kind === 'bool')
+      .map((spec) => spec.flag),
+  );
+  return argv.map((arg) => {
+    const match = /^--([^=]+)=(.*)$/.exec(arg);
+    if (match === null || !booleans.has(match[1] ?? '')) return arg;
+    const value = parseBool(match[2] ?? '');
+    if (value === undefined) throw new UsageError(`--${match[1] ?? ''} takes true or false, not "${match[2] ?? ''}"`);
+    return value ? `--${match[1] ?? ''}` : `--no-${match[1] ?? ''}`;
+  });
+}
+
+function usageText(error: unknown, table: Readonly<Record<string, OptionSpec>>): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const unknown = /Unknown option '([^']+)'/.exec(text)?.[1];
+  if (unknown === undefined) return text.split(/[.\n]/)[0] ?? text;
+  const near = nearest(
+    unknown.replace(/^-+/, ''),
+    Object.values(table).map((spec) => spec.flag),
+  );
+  return `unknown flag ${unknown}${near === undefined ? '' : `: did you mean --${near}?`} (--help lists all)`;
+}
+
+/** The closest name within a third of its length in edits. */
+export function nearest(word: string, names: readonly string[]): string | undefined {
+  let best: { name: string; distance: number } | undefined;
+  for (const name of names) {
+    const distance = edits(word, name);
+    if (distance <= Math.ceil(name.length / 3) && (best === undefined || distance < best.distance))
+      best = { name, distance };
+  }
+  return best?.name;
+}
+
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, substitute));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+function flagValue(spec: OptionSpec, raw: string | boolean | readonly (string | boolean)[]): Value {
+  if (typeof raw === 'boolean') return raw;
+  const text = typeof raw === 'string' ? raw : raw.map(String).join(',');
+  const value = parse(spec, text, spec.kind);
+  if (value === undefined) throw new UsageError(`--${spec.flag}: ${expectation(spec, spec.kind)}, not "${text}"`);
+  return value;
+}
+
+function parse(spec: OptionSpec, text: string, kind: OptionKind): Value | undefined {
+  const value = parseKind(text.trim(), kind);
+  if (typeof value === 'number') {
+    const inUnit = kind === 'seconds' ? value / 1000 : value;
+    if (inUnit < (spec.min ?? -Infinity) || inUnit > (spec.max ?? Infinity)) return undefined;
+  }
+  if (spec.choices !== undefined && typeof value === 'string' && !spec.choices.includes(value)) return undefined;
+  return value;
+}
+
+function parseKind(text: string, kind: OptionKind): Value | undefined {
+  switch (kind) {
+    case 'string':
+      return text;
+    case 'bool':
+      return parseBool(text);
+    case 'int':
+      return /^[+-]?[0-9]+$/.test(text) ? Number(text) : undefined;
+    case 'number':
+      return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
+    case 'seconds':
+      return /^[+-]?[0-9]+$/.test(text) ? Number(text) * 1000 : undefined;
+    case 'ns':
+      return /^[0-9]+$/.test(text) ? Number(text) / 1e6 : undefined;
+    case 'duration':
+      return parseArgoDuration(text);
+    case 'csv':
+      return text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '');
+    case 'map':
+      return parseMap(text);
+  }
+}
+
+function parseBool(text: string): boolean | undefined {
+  const lower = text.toLowerCase();
+  if (lower === 'true') return true;
+  return lower === 'false' ? false : undefined;
+}
+
+/** One malformed or repeated pair spoils the whole value, as in Argo CD. */
+function parseMap(text: string): Readonly<Record<string, string>> | undefined {
+  const map: Record<string, string> = {};
+  for (const pair of text.split(',').filter((item) => item.trim() !== '')) {
+    const eq = pair.indexOf('=');
+    const key = pair.slice(0, eq).trim();
+    if (eq < 1 || Object.hasOwn(map, key)) return undefined;
+    map[key] = pair.slice(eq + 1).trim();
+  }
+  return map;
+}
+
+function expectation(spec: OptionSpec, kind: OptionKind): string {
+  if (spec.choices !== undefined) return `must be one of ${spec.choices.join(', ')}`;
+  const range =
+    spec.min === undefined && spec.max === undefined ? '' : ` between ${spec.min ?? '-∞'} and ${spec.max ?? '∞'}`;
+  const words: Readonly<Record<OptionKind, string>> = {
+    string: 'must be a text',
+    bool: 'must be true or false',
+    int: 'must be a whole number',
+    number: 'must be a number',
+    seconds: 'must be a whole number of seconds',
+    ns: 'must be a whole number of nanoseconds',
+    duration: 'must be a duration such as 90s, 5m or 1h30m',
+    csv: 'must be a list separated by commas',
+    map: 'must be key=value pairs separated by commas',
+  };
+  return words[kind] + range;
+}
+
+/** The flags of a table, for --help. */
+export function describe(table: Readonly<Record<string, OptionSpec>>): string {
+  const rows = Object.values(table).map((spec) => {
+    const left = `  ${spec.short === undefined ? '    ' : `-${spec.short}, `}--${spec.flag}${spec.kind === 'bool' ? '' : ` ${spec.kind.toUpperCase()}`}`;
+    const env = spec.env === undefined ? '' : ` [${spec.env}]`;
+    const fallback = showDefault(spec);
+    return { left, right: `${spec.help}${fallback}${env}` };
+  });
+  const width = Math.min(52, Math.max(...rows.map(({ left }) => left.length)));
+  return rows.map(({ left, right }) => `${left.padEnd(width)}  ${right}`).join('\n');
+}
+
+function showDefault(spec: OptionSpec): string {
+  const value = spec.default;
+  if (spec.kind === 'seconds') return ` (default ${Number(value) / 1000})`;
+  if (spec.kind === 'duration' || spec.kind === 'ns') return ` (default ${Number(value)}ms)`;
+  if (typeof value === 'object') return '';
+  return value === '' || value === false ? '' : ` (default ${String(value)})`;
+}

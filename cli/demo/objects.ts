@@ -1,0 +1,97 @@
+import type { KubeObject } from '#model';
+import { finalizers, labels } from '#model';
+import { fleetNumber } from './repositories.ts';
+
+/** Where the demo's controller lives. */
+export const controllerNamespace = 'argocd';
+
+export interface DemoPlan {
+  readonly clusters: readonly { readonly name: string; readonly url: string }[];
+  readonly repository: (name: string) => string;
+  /** How many small Applications besides the samples. */
+  readonly fleetSize: number;
+}
+
+/** Everything that the hub holds at the start, in the order in which it is created. */
+export function hubObjects(plan: DemoPlan): KubeObject[] {
+  return [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: controllerNamespace } },
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'argocd-cm', namespace: controllerNamespace, labels: { [labels.partOf]: 'argocd' } },
+      data: {},
+    },
+    ...plan.clusters.map(clusterSecret),
+    defaultProject(),
+    ...applications(plan),
+  ];
+}
+
+function clusterSecret(cluster: { readonly name: string; readonly url: string }): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: `cluster-${cluster.name}`,
+      namespace: controllerNamespace,
+      labels: { [labels.secretType]: 'cluster' },
+    },
+    type: 'Opaque',
+    stringData: { name: cluster.name, server: cluster.url, config: '{"tlsClientConfig":{"insecure":false}}' },
+  };
+}
+
+function defaultProject(): KubeObject {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'AppProject',
+    metadata: { name: 'default', namespace: controllerNamespace },
+    spec: {
+      sourceRepos: ['*'],
+      destinations: [{ server: '*', namespace: '*' }],
+      clusterResourceWhitelist: [{ group: '*', kind: '*' }],
+    },
+  };
+}
+
+/** Each sample on each cluster, then the small ones spread over all. */
+function applications(plan: DemoPlan): KubeObject[] {
+  const samples = plan.clusters.flatMap(({ name }) =>
+    ['guestbook', 'waves', 'platform'].map((sample) =>
+      application(
+        `${sample}-${name}`,
+        { repoURL: plan.repository(sample), path: '.', targetRevision: 'main', directory: { recurse: true } },
+        { name, namespace: sample },
+      ),
+    ),
+  );
+  const fleet = Array.from({ length: plan.fleetSize }, (_, i) => {
+    const number = fleetNumber(i);
+    const cluster = plan.clusters[i % plan.clusters.length];
+    return application(
+      `tiny-${number}`,
+      { repoURL: plan.repository('fleet'), path: `app-${number}`, targetRevision: 'main' },
+      { name: cluster?.name ?? '', namespace: `tiny-${number}` },
+    );
+  });
+  return [...samples, ...fleet];
+}
+
+function application(
+  name: string,
+  source: Readonly<Record<string, string | { readonly recurse: boolean }>>,
+  destination: { readonly name: string; readonly namespace: string },
+): KubeObject {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name, namespace: controllerNamespace, finalizers: [finalizers.resources] },
+    spec: {
+      project: 'default',
+      source,
+      destination,
+      syncPolicy: { automated: { prune: true, selfHeal: true }, syncOptions: ['CreateNamespace=true'] },
+    },
+  };
+}

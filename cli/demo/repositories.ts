@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { messageOf, UsageError } from '#base';
+import { startGitServer } from '#sim';
+import type { GitServer } from '#sim';
+
+const run = promisify(execFile);
+
+/** The sample repositories: bare, real, and open to pushes. */
+export interface Repositories {
+  /** URL of a repository by its name. */
+  url(name: string): string;
+  close(): Promise<void>;
+}
+
+/**
+ * Makes one bare repository for each folder of `examples` (and `fleet` with one small application per directory) below `root`, and
+ * serves them over HTTP where git can do that, by file:// otherwise.
+ */
+export async function makeRepositories(root: string, examples: string, fleetSize: number): Promise<Repositories> {
+  const bare = join(root, 'repositories');
+  mkdirSync(bare, { recursive: true });
+  for (const name of ['guestbook', 'waves', 'platform']) {
+    await makeRepository(root, join(bare, `${name}.git`), (tree) =>
+      cpSync(join(examples, name), tree, { recursive: true }),
+    );
+  }
+  if (fleetSize > 0)
+    await makeRepository(root, join(bare, 'fleet.git'), (tree) => writeFleet(tree, join(examples, 'tiny'), fleetSize));
+  const server = await serve(bare);
+  return {
+    url: (name) => (server === undefined ? `file://${bare}/${name}.git` : `${server.url}/${name}.git`),
+    close: async () => server?.close(),
+  };
+}
+
+async function serve(bare: string): Promise<GitServer | undefined> {
+  try {
+    return await startGitServer(bare);
+  } catch {
+    return undefined;
+  }
+}
+
+async function makeRepository(root: string, bare: string, fill: (tree: string) => void): Promise<void> {
+  const tree = join(root, 'tree');
+  rmSync(tree, { recursive: true, force: true });
+  mkdirSync(tree);
+  fill(tree);
+  const identity = [
+    '-c',
+    'user.name=Driftless demo',
+    '-c',
+    'user.email=demo@driftless.invalid',
+    '-c',
+    'commit.gpgsign=false',
+  ];
+  await git(tree, ['init', '-q', '-b', 'main']);
+  await git(tree, ['add', '.']);
+  await git(tree, [...identity, 'commit', '-q', '-m', 'sample application']);
+  await git(root, ['clone', '-q', '--bare', tree, bare]);
+  rmSync(tree, { recursive: true, force: true });
+}
+
+async function git(cwd: string, args: readonly string[]): Promise<void> {
+  try {
+    await run('git', [...args], { cwd, env: { ...gitEnvironment(), PATH: process.env['PATH'] ?? '' } });
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'ENOENT')
+      throw new UsageError('git is needed and was not found on PATH: install it and try again');
+    throw new Error(`git ${args[0] ?? ''} failed: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Nobody's own configuration (hooks, signing, templates) may change what the demo commits. */
+function gitEnvironment(): Record<string, string> {
+  return { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_TERMINAL_PROMPT: '0', HOME: '/nonexistent' };
+}
+
+/** `app-000`, `app-001` ... each from the template, with its number in place of `NUMBER`. */
+function writeFleet(tree: string, template: string, size: number): void {
+  for (let i = 0; i < size; i += 1) {
+    const number = fleetNumber(i);
+    const folder = join(tree, `app-${number}`);
+    mkdirSync(folder);
+    for (const name of readdirSync(template)) {
+      writeFileSync(join(folder, name), readFileSync(join(template, name), 'utf8').replaceAll('NUMBER', number));
+    }
+  }
+}
+
+export function fleetNumber(index: number): string {
+  return String(index).padStart(3, '0');
+}

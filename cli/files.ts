@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { deepEqual, isObject, messageOf, parseYamlDocuments, stringifyJson, UsageError } from '#base';
+import type { Json, JsonObject } from '#base';
+import { diffObjects } from '#diff';
+import { healthOf } from '#health';
+import { defaultSettings, groupOf } from '#model';
+import type { KubeObject, Settings } from '#model';
+import { parseSettings } from '#settings';
+import { describe, readArgs } from './args.ts';
+import type { CommandContext } from './driftless.ts';
+import { table } from './output.ts';
+
+const help = { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' } as const;
+const output = {
+  flag: 'output',
+  short: 'o',
+  kind: 'string',
+  default: '',
+  choices: ['', 'json'],
+  help: 'json for machines.',
+} as const;
+const settings = {
+  flag: 'settings',
+  kind: 'string',
+  default: '',
+  help: 'An argocd-cm manifest whose settings apply.',
+} as const;
+const file = {
+  flag: 'filename',
+  short: 'f',
+  kind: 'string',
+  default: '',
+  help: 'File with objects, - for standard input.',
+} as const;
+
+/** `driftless health -f FILE`: the health of each object, as the controller would judge it. */
+export function health({ argv, env, output: to }: CommandContext): Promise<number> {
+  const options = { file, settings, output, help };
+  const { config } = readArgs(options, argv, env);
+  if (config.help) {
+    to.out(`usage: driftless health -f FILE [FLAGS]\n\n${describe(options)}`);
+    return Promise.resolve(0);
+  }
+  if (config.file === '') throw new UsageError('health needs -f FILE (- for standard input)');
+  const overrides = readSettings(config.settings).overrides;
+  const results = readObjects(config.file).map((object) => {
+    const found = healthOf(object, overrides);
+    return {
+      group: groupOf(object.apiVersion),
+      kind: object.kind,
+      namespace: object.metadata.namespace ?? '',
+      name: object.metadata.name ?? '',
+      status: found?.status ?? null,
+      message: found?.message ?? '',
+    };
+  });
+  if (config.output === 'json' || !to.color) for (const result of results) to.out(JSON.stringify(result));
+  else {
+    const rows = results.map((r) => [r.kind, r.namespace, r.name, r.status ?? '-', r.message]);
+    for (const line of table(['kind', 'namespace', 'name', 'health', 'message'], rows)) to.out(line);
+  }
+  return Promise.resolve(0);
+}
+
+/** `driftless diff`: exit 0 the same, 1 different; an error is thrown and becomes 2, as with kubectl diff. */
+export function diff({ argv, env, output: to }: CommandContext): Promise<number> {
+  const options = {
+    live: { flag: 'live', kind: 'string', default: '', help: 'File with the live object.' },
+    target: { flag: 'target', kind: 'string', default: '', help: 'File with the target object.' },
+    settings,
+    output,
+    help,
+  } as const;
+  const { config } = readArgs(options, argv, env);
+  if (config.help) {
+    to.out(`usage: driftless diff --live FILE --target FILE [FLAGS]\n\n${describe(options)}`);
+    return Promise.resolve(0);
+  }
+  if (config.live === '' || config.target === '') throw new UsageError('diff needs --live FILE and --target FILE');
+  const [live, target] = [readOne(config.live), readOne(config.target)];
+  try {
+    const result = diffObjects(target, live, { settings: readSettings(config.settings), ignoreDifferences: [] });
+    const { modified, normalizedLive, predictedLive } = result;
+    to.out(stringifyJson({ modified, normalizedLive, predictedLive } as unknown as Json));
+    return Promise.resolve(modified ? 1 : 0);
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error });
+  }
+}
+
+/** The objects of a YAML or JSON file, Lists unfolded. */
+export function readObjects(path: string): KubeObject[] {
+  let text: string;
+  try {
+    text = readFileSync(path === '-' ? 0 : path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
+  }
+  return documents(path, text).flatMap((document, index) => unfold(document, `${path}, document ${index + 1}`));
+}
+
+function documents(path: string, text: string): Json[] {
+  try {
+    return parseYamlDocuments(text).filter((document) => document !== null);
+  } catch (error) {
+    throw new UsageError(`${path} is not valid YAML: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function unfold(document: Json, where: string): KubeObject[] {
+  if (!isObject(document)) throw new UsageError(`${where}: not a Kubernetes object`);
+  const items = document['items'];
+  if (Array.isArray(items) && typeof document['kind'] === 'string' && document['kind'].endsWith('List')) {
+    return (items as readonly Json[]).flatMap((item, index) => unfold(item, `${where}, item ${index + 1}`));
+  }
+  return [checked(document, where)];
+}
+
+function checked(document: JsonObject, where: string): KubeObject {
+  if (typeof document['apiVersion'] !== 'string' || typeof document['kind'] !== 'string') {
+    throw new UsageError(`${where}: apiVersion and kind are needed`);
+  }
+  return { ...document, metadata: isObject(document['metadata']) ? document['metadata'] : {} } as unknown as KubeObject;
+}
+
+function readOne(path: string): KubeObject {
+  const [object, ...more] = readObjects(path);
+  if (object === undefined || more.length > 0) throw new UsageError(`${path}: exactly one object is needed`);
+  return object;
+}
+
+function readSettings(path: string): Settings {
+  if (path === '') return defaultSettings;
+  const data = readOne(path)['data'];
+  if (!isObject(data)) throw new UsageError(`${path}: a ConfigMap with data is needed`);
+  const { settings: parsed, problems } = parseSettings(data as Readonly<Record<string, string>>);
+  const first = problems[0];
+  if (first !== undefined && !deepEqual(data, {})) throw new UsageError(`${path}: ${first.message}`);
+  return parsed;
+}

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { formatYaml, systemClock, systemRandom, UsageError, withChild } from '#base';
+import type { Json } from '#base';
+import { createDesiredSource, startCommandHelper } from '#desired';
+import { bareRepository, sourcesOf } from '#model';
+import type { ApplicationSource } from '#model';
+import { silentLogger } from '#telemetry';
+import { describe, readArgs } from './args.ts';
+import type { CommandContext } from './driftless.ts';
+import { readObjects } from './files.ts';
+
+const options = {
+  file: { flag: 'filename', short: 'f', kind: 'string', default: '', help: 'An Application; - for standard input.' },
+  repo: { flag: 'repo', kind: 'string', default: '', help: 'URL of a repository, instead of an Application.' },
+  path: { flag: 'path', kind: 'string', default: '.', help: 'Directory in it.' },
+  revision: { flag: 'revision', kind: 'string', default: '', help: 'Branch, tag or commit; HEAD when empty.' },
+  recurse: { flag: 'recurse', kind: 'bool', default: false, help: 'Read subdirectories too.' },
+  help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
+} as const;
+
+/** `driftless manifests`: what a source renders to, as YAML documents. */
+export async function manifests({ argv, env, output, signal }: CommandContext): Promise<number> {
+  const { config } = readArgs(options, argv, env);
+  if (config.help) {
+    output.out(
+      `usage: driftless manifests (-f APPLICATION.yaml | --repo URL --path P --revision R)\n\n${describe(options)}`,
+    );
+    return 0;
+  }
+  const wanted = config.file === '' ? fromFlags(config) : fromApplication(config.file);
+  const cacheDir = mkdtempSync(join(tmpdir(), 'driftless-manifests-'));
+  const helper = startCommandHelper({ logger: silentLogger, env });
+  try {
+    await withChild(signal, async (inner, stop) => {
+      const running = helper.run(inner);
+      const desired = createDesiredSource({
+        clock: systemClock,
+        random: systemRandom,
+        logger: silentLogger,
+        cacheDir,
+        commands: helper,
+      });
+      try {
+        for (const source of wanted.sources) {
+          const { objects } = await desired.manifests(
+            {
+              source,
+              repository: bareRepository(source.repoURL),
+              revision: source.targetRevision ?? '',
+              noRevisionCache: true,
+              noCache: true,
+              appName: wanted.name,
+              namespace: wanted.namespace,
+            },
+            inner,
+          );
+          for (const object of objects) output.out(`---\n${formatYaml(object as unknown as Json).trimEnd()}`);
+        }
+      } finally {
+        stop(new Error('done'));
+        await running.catch(() => undefined);
+      }
+    });
+  } finally {
+    rmSync(cacheDir, { recursive: true, force: true });
+  }
+  return 0;
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly namespace: string;
+  readonly sources: readonly ApplicationSource[];
+}
+
+function fromFlags(config: { repo: string; path: string; revision: string; recurse: boolean }): Wanted {
+  if (config.repo === '') throw new UsageError('manifests needs -f APPLICATION.yaml, or --repo URL');
+  const { repo, path, revision, recurse } = config;
+  return {
+    name: 'driftless',
+    namespace: 'default',
+    sources: [{ repoURL: repo, path, targetRevision: revision, directory: { recurse } }],
+  };
+}
+
+function fromApplication(path: string): Wanted {
+  const app = readObjects(path).find((object) => object.kind === 'Application');
+  if (app === undefined) throw new UsageError(`${path}: there is no Application in it`);
+  const spec = app['spec'] as unknown as Parameters<typeof sourcesOf>[0] | undefined;
+  const sources = spec === undefined ? [] : sourcesOf(spec);
+  if (spec === undefined || sources.length === 0) throw new UsageError(`${path}: the Application has no source`);
+  return { name: app.metadata.name ?? '', namespace: spec.destination.namespace ?? 'default', sources };
+}

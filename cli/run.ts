@@ -1,0 +1,65 @@
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runGroups, systemClock, UsageError, withChild } from '#base';
+import { connectionFromKubeconfig, inClusterConnection } from '#kube';
+import type { LoadedConnection } from '#kube';
+import { startCommandHelper } from '#desired';
+import { createLogger } from '#telemetry';
+import { describe, readArgs } from './args.ts';
+import type { CommandContext } from './driftless.ts';
+import { runOptions } from './options.ts';
+import type { RunConfig } from './options.ts';
+import { wire } from './wire.ts';
+
+/** How long stopping may take before the process ends anyway. */
+const graceMs = 8000;
+
+/** `driftless run`: the controller, until a signal ends it. */
+export async function run({ argv, env, output, signal }: CommandContext): Promise<number> {
+  const { config, warnings, positionals } = readArgs(runOptions, argv, env);
+  if (config.help) {
+    output.out(`usage: driftless run [FLAGS]\n\n${describe(runOptions)}`);
+    return 0;
+  }
+  if (positionals.length > 0) throw new UsageError(`run takes flags only, not "${positionals[0] ?? ''}"`);
+  const logger = createLogger({ level: config.logLevel as 'info', format: config.logFormat as 'json' });
+  for (const warning of warnings) logger.warn(warning);
+  // Before anything grows: a fork copies the page tables of the parent, and a big one stalls.
+  const commands = startCommandHelper({ logger, env });
+  const hub = await hubConnection(config, env);
+  await withChild(signal, async (inner, stop) => {
+    if (env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true')
+      stopWhenInputEnds(() => stop(new UsageError('the parent is gone')));
+    const groups = await wire({ config: { ...config, ...names(config) }, hub, commands, logger });
+    await runGroups(groups, inner, { clock: systemClock, graceMs });
+  });
+  logger.info('stopped');
+  return 0;
+}
+
+function names(config: RunConfig): { readonly hostname: string; readonly cacheDir: string } {
+  const host = config.hostname === '' ? hostname() : config.hostname;
+  return { hostname: host, cacheDir: config.cacheDir === '' ? join(tmpdir(), 'driftless', host) : config.cacheDir };
+}
+
+/** The hub: a kubeconfig if one is named, else the pod's own cluster. */
+async function hubConnection(
+  config: RunConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<LoadedConnection> {
+  if (config.kubeconfig !== '') {
+    return connectionFromKubeconfig(config.kubeconfig, config.context === '' ? undefined : config.context);
+  }
+  if (env['KUBERNETES_SERVICE_HOST'] === undefined) {
+    throw new UsageError(
+      'no cluster to work for: name one with --kubeconfig FILE (and --context NAME), or run inside a pod',
+    );
+  }
+  return inClusterConnection();
+}
+
+/** A demo's replica must not outlive the demo, whatever ends that. */
+function stopWhenInputEnds(stop: () => void): void {
+  process.stdin.resume();
+  process.stdin.on('end', stop).on('close', stop).on('error', stop);
+}

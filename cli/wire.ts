@@ -1,0 +1,194 @@
+import { systemClock, systemRandom } from '#base';
+import type { Runnable } from '#base';
+import { createController } from '#controller';
+import type { ControllerConfig } from '#controller';
+import { createDesiredSource } from '#desired';
+import type { CommandHelper } from '#desired';
+import { createKubeClient } from '#kube';
+import type { KubeClient, LoadedConnection, RunCommand } from '#kube';
+import { createLiveClusters } from '#live';
+import type { ClusterConnection } from '#model';
+import { createMemoryPublisher } from '#publish';
+import { QueueMetrics } from '#queues';
+import { createSettingsStore } from '#settings';
+import { createStaticOwnership, parseAlgorithm } from '#sharding';
+import { PromMetrics, TelemetryServer } from '#telemetry';
+import type { Logger } from '#telemetry';
+import type { RunConfig } from './options.ts';
+import { packageVersion } from './root.ts';
+
+export interface WireInputs {
+  readonly config: RunConfig;
+  readonly hub: LoadedConnection;
+  /** Started already, while the process was small. */
+  readonly commands: CommandHelper;
+  readonly logger: Logger;
+}
+
+/** How long running passes may take to finish after a stop. */
+const passGraceMs = 5000;
+
+/**
+ * The composition root: constructs every object of a replica once, in floor order. Returns the groups in which they start; each group waits
+ * for the one before, and they stop in reverse.
+ */
+export function wire({ config, hub, commands, logger }: WireInputs): (readonly Runnable[])[] {
+  const clock = systemClock;
+  const random = systemRandom;
+  const metrics = new PromMetrics();
+  const namespace = config.namespace === '' ? hub.namespace : config.namespace;
+  const connect = connector({ config, commands, logger });
+  const hubClient = connect(hub.connection);
+  const settings = createSettingsStore({
+    client: hubClient,
+    namespace,
+    clock,
+    random,
+    logger,
+    inClusterConnection: hub.connection,
+  });
+  const ownership = createStaticOwnership({
+    identity: { replicas: config.replicas, shard: config.shard, hostname: config.hostname },
+    algorithm: algorithm(config.shardingMethod, logger),
+    clock,
+    logger,
+  });
+  const live = createLiveClusters({ connect, clock, random, logger, metrics });
+  const desired = createDesiredSource({
+    clock,
+    random,
+    logger,
+    cacheDir: config.cacheDir,
+    commands,
+    limits: limits(config),
+  });
+  const publisher = createMemoryPublisher();
+  const controller = createController(
+    {
+      hub: hubClient,
+      settings,
+      ownership,
+      live,
+      desired,
+      publisher,
+      clock,
+      random,
+      logger,
+      metrics,
+      queueMetrics: new QueueMetrics(metrics),
+    },
+    controllerConfig(config, namespace),
+  );
+  const telemetry = new TelemetryServer({
+    host: config.metricsHost,
+    port: config.metricsPort,
+    metrics,
+    logger,
+    healthy: () => controller.healthy(),
+    ready: () => readiness(controller.snapshot().shard, live.infos()),
+    state: () => ({ ownedClusters: owned(ownership), ...controller.snapshot() }),
+  });
+  return [[closing(hubClient)], [telemetry, commands], [settings, desired, publisher, ownership], [live], [controller]];
+}
+
+type Info = ReturnType<ReturnType<typeof createLiveClusters>['infos']>[number];
+
+/** Ready: this replica has a shard, and every cluster that it owns has its first picture or a reason why not. */
+function readiness(shard: number | undefined, infos: readonly Info[]): { ok: boolean; reason?: string } {
+  if (shard === undefined) return { ok: false, reason: 'this replica has no shard (standby)' };
+  const waiting = infos.filter((info) => info.state === 'connecting').map((info) => info.server);
+  return waiting.length === 0
+    ? { ok: true }
+    : { ok: false, reason: `reading clusters for the first time: ${waiting.join(', ')}` };
+}
+
+function owned(ownership: ReturnType<typeof createStaticOwnership>): string[] {
+  return ownership
+    .table()
+    .filter((entry) => ownership.ownsCluster(entry.server))
+    .map((entry) => entry.name);
+}
+
+function algorithm(text: string, logger: Logger): ReturnType<typeof parseAlgorithm>['algorithm'] {
+  const parsed = parseAlgorithm(text);
+  if (!parsed.known) logger.warn('unknown sharding method: using legacy', { method: text });
+  return parsed.algorithm;
+}
+
+/** Clients share limits and the way to run credential plugins. */
+function connector({
+  config,
+  commands,
+  logger,
+}: Omit<WireInputs, 'hub'>): (connection: ClusterConnection) => KubeClient {
+  const qps = config.k8sClientQps;
+  const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst;
+  const userAgent = `argocd-application-controller/${packageVersion()} (driftless)`;
+  return (connection) =>
+    createKubeClient(connection, {
+      clock: systemClock,
+      random: systemRandom,
+      logger,
+      userAgent,
+      runCommand: pluginRunner(commands),
+      limits: { qps, burst },
+    });
+}
+
+/** Credential plugins run in the helper process, as git does. */
+function pluginRunner(commands: CommandHelper): RunCommand {
+  return async ({ command, args, env }, signal) => {
+    const options = { env, timeoutMs: 10_000, maxBytes: 1 << 20, signal };
+    const { exitCode, stdout, stderr } = await commands.runCommand([command, ...args], options);
+    return { code: exitCode, stdout: Buffer.from(stdout).toString('utf8'), stderr };
+  };
+}
+
+function limits(config: RunConfig): { readonly deadlineMs: number } | Record<string, never> {
+  return config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {};
+}
+
+function controllerConfig(config: RunConfig, namespace: string): ControllerConfig {
+  return {
+    namespace,
+    applicationNamespaces: config.applicationNamespaces,
+    statusProcessors: config.statusProcessors,
+    operationProcessors: config.operationProcessors,
+    appResyncMs: config.appResync,
+    hardResyncMs: config.appHardResync,
+    jitterMs: config.appResyncJitter,
+    selfHeal: {
+      backoffMs: config.selfHealBackoffTimeout,
+      factor: config.selfHealBackoffFactor,
+      capMs: config.selfHealBackoffCap,
+      timeoutMs: config.selfHealTimeout,
+    },
+    syncTimeoutMs: config.syncTimeout,
+    repoErrorGraceMs: config.repoErrorGracePeriod,
+    kubectlParallelism: config.kubectlParallelism,
+    syncWaveDelayMs: config.syncWaveDelay,
+    persistResourceHealth: config.persistResourceHealth,
+    rateLimiter: {
+      bucketSize: config.wqBucketSize,
+      bucketQps: config.wqBucketQps,
+      coolDownMs: config.wqCooldown,
+      baseDelayMs: config.wqBaseDelay,
+      maxDelayMs: config.wqMaxDelay,
+      backoffFactor: config.wqBackoffFactor,
+    },
+    graceMs: passGraceMs,
+  };
+}
+
+/** Ends the hub's connections last: passes that finish during the stop still write their status. */
+function closing(client: KubeClient): Runnable {
+  return {
+    name: 'hub client',
+    run: (signal) =>
+      new Promise((resolve, reject) => {
+        const close = (): void => void client.close().then(resolve, reject);
+        if (signal.aborted) close();
+        else signal.addEventListener('abort', close, { once: true });
+      }),
+  };
+}

@@ -1,0 +1,118 @@
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '#base';
+import { listen } from '#telemetry';
+
+export interface ApplicationRow {
+  readonly name: string;
+  readonly cluster: string;
+  readonly sync: string;
+  readonly health: string;
+  readonly revision: string;
+  readonly operation: string;
+  readonly message: string;
+}
+
+export interface ReplicaRow {
+  readonly name: string;
+  readonly state: string;
+  readonly clusters: readonly string[];
+  readonly restarts: number;
+}
+
+export interface DashboardState {
+  readonly applications: readonly ApplicationRow[];
+  readonly replicas: readonly ReplicaRow[];
+  /** Lines of advice shown below the tables. */
+  readonly hints: readonly string[];
+}
+
+export interface DashboardSource {
+  state(): Promise<DashboardState>;
+}
+
+export interface Dashboard {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface DashboardOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly clock: Clock;
+  readonly source: DashboardSource;
+  /** Folder with index.html. */
+  readonly assets: string;
+}
+
+const refreshMs = 500;
+
+/**
+ * Serves the page, `/state` (JSON) and `/events` (server-sent events, one whenever the state changed).
+ * @throws ListenError when the port is taken.
+ */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const listeners = new Set<ServerResponse>();
+  const server = createServer((request, response) => {
+    void answer(options, listeners, request.url ?? '/', response);
+  });
+  const port = await listen(server, 'the dashboard', options.host, options.port);
+  const stop = new AbortController();
+  const pushing = push(options, listeners, stop.signal);
+  return {
+    url: `http://${options.host}:${port}`,
+    close: async () => {
+      stop.abort();
+      await pushing;
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answer(
+  options: DashboardOptions,
+  listeners: Set<ServerResponse>,
+  url: string,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    if (url === '/events') {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+      response.write(event(JSON.stringify(await options.source.state())));
+      listeners.add(response);
+      response.on('close', () => listeners.delete(response));
+    } else if (url === '/state') {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(await options.source.state()));
+    } else if (url === '/') {
+      const page = await readFile(join(options.assets, 'index.html'));
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page);
+    } else response.writeHead(404).end('not found\n');
+  } catch {
+    if (!response.headersSent) response.writeHead(500);
+    response.end();
+  }
+}
+
+/** Looks at the state twice a second while somebody watches, and sends it when it changed. */
+async function push(
+  options: DashboardOptions,
+  listeners: ReadonlySet<ServerResponse>,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = '';
+  while (!signal.aborted) {
+    if (listeners.size > 0) {
+      const text = await options.source.state().then(JSON.stringify, () => last);
+      if (text !== last) for (const response of listeners) response.write(event(text));
+      last = text;
+    }
+    await options.clock.sleep(refreshMs, signal).catch(() => undefined);
+  }
+}
+
+function event(text: string): string {
+  return `data: ${text}\n\n`;
+}
