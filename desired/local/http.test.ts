@@ -1,0 +1,210 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { env } from 'node:process';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Secret, systemClock, systemRandom } from '#base';
+import { bareRepository } from '#model';
+import type { Repository } from '#model';
+import { silentLogger } from '#telemetry';
+import { createDesiredSource, createInProcessRunner } from '../index.ts';
+import type { Manifests } from '../index.ts';
+
+// The real thing: git over HTTP through git-http-backend, with a guard before it.
+
+interface Seen {
+  readonly url: string;
+  readonly authorization: string | undefined;
+}
+
+let root = '';
+let seen: Seen[] = [];
+let allow: (request: IncomingMessage) => 'ok' | 401 | 403 | 404 | { readonly redirect: string } = () => 'ok';
+const servers: Server[] = [];
+
+function git(...args: string[]): string {
+  const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.com'];
+  return execFileSync('git', ['-C', join(root, 'repo.git'), ...identity, ...args], {
+    encoding: 'utf8',
+    env: { PATH: env['PATH'], HOME: root, GIT_CONFIG_NOSYSTEM: '1' },
+  }).trim();
+}
+
+function commit(value: string): string {
+  writeFileSync(
+    join(root, 'repo.git', 'cm.yaml'),
+    `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {v: "${value}"}\n`,
+  );
+  git('add', '.');
+  git('commit', '-q', '-m', value);
+  return git('rev-parse', 'HEAD');
+}
+
+function serve(request: IncomingMessage, response: ServerResponse): void {
+  seen.push({ url: request.url ?? '', authorization: request.headers.authorization });
+  const verdict = allow(request);
+  if (typeof verdict === 'object') {
+    response.writeHead(302, { location: `${verdict.redirect}${request.url ?? ''}` }).end();
+    return;
+  }
+  if (verdict !== 'ok') {
+    response.writeHead(verdict, verdict === 401 ? { 'www-authenticate': 'Basic realm="git"' } : {}).end();
+    return;
+  }
+  const url = new URL(request.url ?? '/', 'http://x');
+  const backend = spawn('git', ['http-backend'], {
+    env: {
+      PATH: env['PATH'],
+      GIT_PROJECT_ROOT: root,
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: url.pathname,
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers['content-type'],
+      HTTP_CONTENT_ENCODING: request.headers['content-encoding'],
+      GIT_PROTOCOL: request.headers['git-protocol'] as string | undefined,
+      GIT_CONFIG_NOSYSTEM: '1',
+      HOME: root,
+    },
+  });
+  request.pipe(backend.stdin);
+  const chunks: Buffer[] = [];
+  backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  backend.on('close', () => {
+    const all = Buffer.concat(chunks);
+    const end = all.indexOf('\r\n\r\n');
+    for (const line of all.toString('latin1', 0, end).split('\r\n')) {
+      const [name = '', value = ''] = line.split(/: (.*)/);
+      if (name === 'Status') response.statusCode = Number(value.slice(0, 3));
+      else response.setHeader(name, value);
+    }
+    response.end(all.subarray(end + 4));
+  });
+}
+
+async function listen(): Promise<string> {
+  const server = createServer(serve);
+  servers.push(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'http-'));
+  seen = [];
+  allow = () => 'ok';
+  execFileSync('git', ['init', '-q', '--initial-branch=main', join(root, 'repo.git')]);
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  rmSync(root, { recursive: true, force: true });
+});
+
+function render(repository: Repository, revision = 'main', fetchDepth = 1): Promise<Manifests> {
+  const source = createDesiredSource({
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    cacheDir: join(root, `cache-${String(seen.length)}`),
+    commands: createInProcessRunner({ clock: systemClock, env }),
+    limits: { fetchDepth },
+  });
+  return source.manifests(
+    {
+      source: { repoURL: repository.url, path: '.' },
+      repository,
+      revision,
+      noRevisionCache: false,
+      noCache: false,
+      appName: 'app',
+      namespace: 'default',
+    },
+    new AbortController().signal,
+  );
+}
+const failure = (repository: Repository): Promise<string> =>
+  render(repository).then(
+    () => 'no error',
+    (error: unknown) => (error as Error).message,
+  );
+
+describe('git over HTTP', () => {
+  it('renders branches and commits that no ref names, shallow and whole', async () => {
+    const first = commit('1');
+    const second = commit('2');
+    const url = `${await listen()}/repo.git`;
+    for (const depth of [1, 0]) {
+      expect((await render(bareRepository(url), 'main', depth)).revision).toBe(second);
+      const old = await render(bareRepository(url), first, depth);
+      expect([old.revision, old.objects[0]?.['data']]).toEqual([first, { v: '1' }]);
+      expect((await render(bareRepository(url), first.slice(0, 10), depth)).revision).toBe(first);
+    }
+    expect(seen.every(({ authorization }) => authorization === undefined)).toBe(true);
+  });
+
+  it.each([
+    [
+      'user and password',
+      { username: 'me', password: new Secret('p@ss:w/ö') },
+      `Basic ${Buffer.from('me:p@ss:w/ö').toString('base64')}`,
+    ],
+    [
+      'password alone',
+      { password: new Secret('token') },
+      `Basic ${Buffer.from('x-access-token:token').toString('base64')}`,
+    ],
+    ['bearer token', { bearerToken: new Secret('abc') }, 'Bearer abc'],
+  ])('sends %s, from the first request on', async (_name, credentials, header) => {
+    commit('1');
+    allow = (request) => (request.headers.authorization === header ? 'ok' : 401);
+    const url = `${await listen()}/repo.git`;
+    expect((await render({ ...bareRepository(url), ...credentials })).objects).toHaveLength(1);
+    expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set([header]));
+  });
+
+  it('takes credentials out of the URL', async () => {
+    commit('1');
+    const header = `Basic ${Buffer.from('u:p w').toString('base64')}`;
+    allow = (request) => (request.headers.authorization === header ? 'ok' : 401);
+    const url = `${await listen()}/repo.git`.replace('http://', 'http://u:p%20w@');
+    expect((await render(bareRepository(url))).objects).toHaveLength(1);
+  });
+
+  it('does not carry credentials to another server', async () => {
+    commit('1');
+    const other = await listen();
+    const first = await listen();
+    allow = (request) => (`http://${request.headers.host ?? ''}` === first ? { redirect: other } : 'ok');
+    const repository = { ...bareRepository(`${first}/repo.git`), password: new Secret('token') };
+    expect((await render(repository)).objects).toHaveLength(1);
+    const redirected = seen.filter((_, i) => i > 0 && seen[i - 1]?.authorization !== undefined);
+    expect(seen[0]?.authorization).toBeDefined();
+    expect(redirected[0]?.authorization).toBeUndefined();
+  });
+
+  it('words refusals without credentials', async () => {
+    commit('1');
+    const base = await listen();
+    const repository = { ...bareRepository(`${base}/repo.git`), username: 'me', password: new Secret('hunter2') };
+    const refused = `failed to list refs: failed to authenticate to git repository "${base}/repo.git": no credentials matched this URL, or they were refused`;
+    allow = () => 401;
+    expect(await failure(repository)).toBe(refused);
+    expect(await failure(bareRepository(`${base}/repo.git`))).toBe(refused);
+    expect(await failure(bareRepository(`${base}/repo.git`.replace('//', '//me:hunter2@')))).not.toContain('hunter2');
+    allow = () => 403;
+    expect(await failure(repository)).toBe(refused);
+    allow = () => 404;
+    expect(await failure(repository)).toBe('failed to list refs: repository not found');
+    allow = () => 'ok';
+    expect(await failure(bareRepository(`${base}/other.git`))).toBe('failed to list refs: repository not found');
+  });
+});
