@@ -13,6 +13,8 @@ export interface World {
   readonly delayMs: number;
   /** Wall time as Kubernetes writes it. */
   now(): string;
+  /** How long this very object (by its UID) has been known here, in ms: times inside objects have whole seconds only. */
+  knownFor(object: KubeObject): number;
   /** Runs the reconciler of `object` again after `afterMs`. */
   again(object: KubeObject, afterMs: number): void;
   /** Replaces status if it differs. */
@@ -39,6 +41,7 @@ export class Engine implements World {
   readonly delayMs: number;
   readonly #reconcilers: Reconcilers;
   readonly #due = new Map<string, { readonly at: number; readonly timer: Timer }>();
+  readonly #firstSeen = new Map<string, number>();
   readonly #unsubscribe: () => void;
 
   constructor(deps: Pick<World, 'store' | 'clock' | 'random' | 'delayMs'>, reconcilers: Reconcilers) {
@@ -47,7 +50,10 @@ export class Engine implements World {
     this.random = deps.random;
     this.delayMs = deps.delayMs;
     this.#reconcilers = reconcilers;
-    this.#unsubscribe = this.store.subscribe(({ object }) => this.#changed(object));
+    this.#unsubscribe = this.store.subscribe((event) => {
+      if (event.type === 'DELETED') this.#firstSeen.delete(event.object.metadata.uid ?? '');
+      this.#changed(event.object);
+    });
   }
 
   stop(): void {
@@ -58,6 +64,14 @@ export class Engine implements World {
 
   now(): string {
     return new Date(this.clock.now()).toISOString().replace(/\.[0-9]+Z$/, 'Z');
+  }
+
+  knownFor(object: KubeObject): number {
+    const now = this.clock.monotonic();
+    const uid = object.metadata.uid ?? '';
+    const since = this.#firstSeen.get(uid) ?? now;
+    this.#firstSeen.set(uid, since);
+    return now - since;
   }
 
   again(object: KubeObject, afterMs: number): void {

@@ -14,25 +14,26 @@ export const failAnnotation = 'sim.driftless.io/fail';
 /** Pods start after one delay; those of a Job end after another. */
 export function reconcilePod(pod: KubeObject, world: World): void {
   if (isDeleting(pod) || isFinished(pod)) return;
-  const age = world.clock.now() - Date.parse(String(pod.metadata.creationTimestamp));
-  const ofJob = pod.metadata.ownerReferences?.some((owner) => owner.kind === 'Job') === true;
   const failure = failureOf(pod);
-  if (statusOf(pod)['podIP'] === undefined && failure !== 'Pending') {
-    const started = statusOf(pod)['startTime'] !== undefined;
-    if (!started) {
-      world.setStatus(pod, pendingStatus(pod, world.now()));
-      world.again(pod, Math.max(world.delayMs, 1));
-    } else if (failure === undefined) {
-      world.setStatus(pod, runningStatus(pod, world.now()));
-      if (ofJob) world.again(pod, Math.max(world.delayMs, 1));
-    } else
-      world.setStatus(
-        pod,
-        failure === 'Failed' ? endedStatus(pod, 'Failed', world.now()) : waitingStatus(pod, failure, world.now()),
-      );
-    return;
+  if (failure === 'Pending') return;
+  const age = world.knownFor(pod);
+  const started = statusOf(pod)['podIP'] !== undefined;
+  const ofJob = pod.metadata.ownerReferences?.some((owner) => owner.kind === 'Job') === true;
+  if (age < world.delayMs) {
+    if (statusOf(pod)['startTime'] === undefined) world.setStatus(pod, pendingStatus(pod, world.now()));
+    world.again(pod, world.delayMs - age);
+  } else if (!started) {
+    world.setStatus(pod, firstStatus(pod, failure, world.now()));
+    if (ofJob) world.again(pod, world.delayMs);
+  } else if (ofJob && isReady(pod)) {
+    if (age >= 2 * world.delayMs) world.setStatus(pod, endedStatus(pod, 'Succeeded', world.now()));
+    else world.again(pod, 2 * world.delayMs - age);
   }
-  if (ofJob && isReady(pod) && age >= world.delayMs) world.setStatus(pod, endedStatus(pod, 'Succeeded', world.now()));
+}
+
+function firstStatus(pod: KubeObject, failure: string | undefined, now: string): JsonObject {
+  if (failure === undefined) return runningStatus(pod, now);
+  return failure === 'Failed' ? endedStatus(pod, 'Failed', now) : waitingStatus(pod, failure, now);
 }
 
 function failureOf(pod: KubeObject): string | undefined {
