@@ -11,6 +11,7 @@ import type { KindWatch } from './kind-watch.ts';
 import { managedObjects } from './managed.ts';
 import { NodeStore } from './node-store.ts';
 import { ingestWith } from './node.ts';
+import type { StoredNode } from './node.ts';
 import { Picture } from './picture.ts';
 import { kindText } from './surface.ts';
 import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveNode } from './types.ts';
@@ -24,6 +25,8 @@ export interface LiveClusterDeps {
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onEvent: (resource: ApiResource) => void;
+  /** The tracked objects of the picture that this one replaces: when the new one is complete, their applications hear of it. */
+  readonly earlier?: ReadonlyMap<ResourceKey, StoredNode>;
 }
 
 /** One cluster: its picture, its watches, and the questions that others ask. */
@@ -97,6 +100,14 @@ export class WatchedCluster implements LiveCluster {
   abandon(): void {
     this.#abandoned = true;
     this.#wakeWaiters();
+  }
+
+  /** All tracked objects, for the picture that replaces this one. */
+  tracked(): ReadonlyMap<ResourceKey, StoredNode> {
+    return new Map([
+      ...(this.#deps.earlier ?? []),
+      ...[...this.#store.tracked()].map((node) => [node.key, node] as const),
+    ]);
   }
 
   /** Takes over what can change without a new picture. */
@@ -189,6 +200,7 @@ export class WatchedCluster implements LiveCluster {
     if (!this.#complete && this.#watch.settled()) {
       this.#complete = true;
       this.#picture.speak();
+      if (this.#deps.earlier !== undefined) this.#picture.announceAll(this.#deps.earlier);
       const kinds = this.#watch.watches().length;
       this.#deps.logger.info('Cluster picture is complete', { kinds, objects: this.#store.size });
     }

@@ -681,6 +681,13 @@ describe('managed', () => {
     await w.stop();
   });
 
+  it('does not take a kind that discovery could not read for one that does not exist', async () => {
+    const w = await world((server) => server.failedGroups.set('down.example.com', 'the server is unavailable'));
+    const unknown = target('x', 'down.example.com/v1', 'Unknown');
+    await expect(w.cluster().managed('shop', [unknown], w.signal)).rejects.toThrow(/the server is unavailable/);
+    await w.stop();
+  });
+
   it("gives an object in the target's version, read once per version of the object", async () => {
     const w = await world((server) => {
       server.serve('apps', 'v1beta1', 'Deployment');
@@ -810,6 +817,24 @@ describe('setClusters', () => {
     await w.stop();
   });
 
+  it('tells all applications of a new picture: what happened between the two has no event', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.put(tracked('gone', 'other'));
+    });
+    w.server.silent.add('configmaps');
+    w.server.remove('ConfigMap', 'gone');
+    const moved = clusterAt(url);
+    w.live.setClusters([{ ...moved, connection: { ...moved.connection, caData: 'x' } }], defaultSettings);
+    w.live.setClusters([{ ...moved, connection: { ...moved.connection, caData: 'y' } }], defaultSettings);
+    await w.clock.advance(100);
+    expect(w.changes.map(({ key, apps }) => [key, Object.fromEntries(apps)])).toEqual([
+      [configMap('gone'), { other: { managed: true } }],
+      [configMap('a'), { shop: { managed: true } }],
+    ]);
+    await w.stop();
+  });
+
   it('reads everything again when tracking changes, without forgetting it meanwhile', async () => {
     const w = await world((server) => {
       const own = tracked('a');
@@ -821,6 +846,8 @@ describe('setClusters', () => {
     expect((await w.cluster().managed('labelled', [], w.signal)).degraded).toEqual([]);
     await w.clock.advance(100);
     expect(await managedNames(w, 'labelled')).toEqual(['a']);
+    const concerned = w.changes.flatMap(({ apps }) => [...apps.keys()]).sort();
+    expect(concerned).toEqual(['labelled', 'shop']);
     expect(await managedNames(w, 'shop')).toEqual([]);
     await w.stop();
   });

@@ -102,8 +102,9 @@ class WatchedClusters implements LiveClusters {
     }
     const step = adaptation(kept, { cluster, settings });
     if (step.act === 'rebuild') {
+      const earlier = kept.live.tracked();
       this.#drop(cluster.server);
-      this.#add(cluster, settings);
+      this.#add(cluster, settings, earlier);
       return;
     }
     kept.cluster = cluster;
@@ -112,7 +113,7 @@ class WatchedClusters implements LiveClusters {
     if (step.reconfigure) kept.live.reconfigure(cluster, settings, step.readAgain);
   }
 
-  #add(cluster: Cluster, settings: Settings): void {
+  #add(cluster: Cluster, settings: Settings, earlier?: ReturnType<WatchedCluster['tracked']>): void {
     const { clock, random, logger, connect, tuning, reflect } = this.#deps;
     const live = new WatchedCluster(cluster, settings, {
       ...{ clock, random, client: connect(cluster.connection) },
@@ -121,6 +122,7 @@ class WatchedClusters implements LiveClusters {
       reflect: reflect ?? ((options) => new Reflector(options)),
       emit: (change) => this.#emit(change),
       onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),
+      ...(earlier === undefined ? {} : { earlier }),
     });
     const kept: Kept = { cluster, settings, live, stop: () => undefined };
     this.#kept.set(cluster.server, kept);

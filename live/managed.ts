@@ -1,4 +1,4 @@
-import { mapLimit } from '#base';
+import { mapLimit, messageOf } from '#base';
 import { isNotFound } from '#kube';
 import type { ApiSurface, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
@@ -85,15 +85,24 @@ async function read(
 ): Promise<KubeObject | undefined> {
   const { kind, metadata, apiVersion } = target;
   if (node?.body?.apiVersion === apiVersion) return node.body;
-  const resource = sources.surface.find({ group: groupOf(apiVersion), kind }, versionOf(apiVersion));
-  if (resource === undefined) return undefined;
+  const group = groupOf(apiVersion);
+  const resource = sources.surface.find({ group, kind }, versionOf(apiVersion));
+  if (resource === undefined) {
+    // Not knowing a kind is not the same as knowing that there is none.
+    const broken = sources.surface.failedGroups.get(group);
+    if (broken !== undefined) throw failed(broken);
+    return undefined;
+  }
   try {
     const object = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
     return await sources.client.get(resource, object, { signal });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
-    throw new LiveStateError(`failed to get managed objects: unexpected error getting managed object: ${why}`, error);
+    throw failed(messageOf(error), error);
   }
+}
+
+function failed(why: string, cause?: unknown): LiveStateError {
+  return new LiveStateError(`failed to get managed objects: unexpected error getting managed object: ${why}`, cause);
 }

@@ -65,6 +65,11 @@ export class NodeStore {
     return this.#byApp.of(app);
   }
 
+  /** Tracked roots of all applications. */
+  *tracked(): Generator<StoredNode> {
+    for (const node of this.#byKey.values()) if (node.app !== undefined) yield node;
+  }
+
   /** Objects of a namespace that nothing owns. */
   topLevel(namespace: string): readonly StoredNode[] {
     return [...this.#byNamespace.of(namespace)].filter((node) => node.ownerRefs.length === 0);

@@ -104,6 +104,11 @@ export function isSameToApps(before: StoredNode, after: StoredNode): boolean {
   return before.fingerprint !== undefined && before.fingerprint === after.fingerprint;
 }
 
+/** True when nothing is new: the same version of the same object, read as before (settings may have changed how). */
+export function isRepeated(before: StoredNode, after: StoredNode): boolean {
+  return isSameVersion(before, after) && before.app === after.app && before.health?.status === after.health?.status;
+}
+
 /** True when the two were read from the same version of the same object. */
 export function isSameVersion(before: StoredNode, after: StoredNode): boolean {
   return before.uid === after.uid && before.resourceVersion === after.resourceVersion && after.resourceVersion !== '';

@@ -1,7 +1,7 @@
 import { keyOf } from '#model';
 import type { GroupKind, KubeObject, ResourceKey } from '#model';
 import type { ChangeBatch } from './changes.ts';
-import { isSameToApps, isSameVersion } from './node.ts';
+import { isRepeated, isSameToApps, isSameVersion } from './node.ts';
 import type { Ingest, StoredNode } from './node.ts';
 import type { NodeStore } from './node-store.ts';
 import { compareVersions } from './version.ts';
@@ -63,8 +63,7 @@ export class Picture {
       }
     }
     node.seen = list;
-    const same =
-      before?.app === node.app && before !== undefined && (isSameVersion(before, node) || isSameToApps(before, node));
+    const same = before !== undefined && (isRepeated(before, node) || isSameToApps(before, node));
     const concerned = same ? undefined : this.#concerned(before);
     if (before !== undefined && isSameVersion(before, node) && before.fetched !== undefined)
       node.fetched = before.fetched;
@@ -101,6 +100,14 @@ export class Picture {
   announce(gk: GroupKind): void {
     for (const node of this.store.ofKind(gk.group, gk.kind))
       if (node.app !== undefined) this.#told(node, this.#concerned(node));
+  }
+
+  /** Tells about every tracked object, and about those of `earlier` that are gone. */
+  announceAll(earlier: ReadonlyMap<ResourceKey, StoredNode>): void {
+    for (const [key, node] of earlier)
+      if (this.store.get(key) === undefined && node.app !== undefined)
+        this.#told(node, new Map([[node.app, { managed: true }]]));
+    for (const node of this.store.tracked()) this.#told(node, this.#concerned(node));
   }
 
   #remember(uid: string): void {
