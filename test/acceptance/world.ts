@@ -1,0 +1,256 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { env } from 'node:process';
+import { runGroups, Shutdown, parseYamlDocuments, seededRandom, systemClock } from '#base';
+import type { Runnable } from '#base';
+import { createController } from '#controller';
+import type { Controller, ControllerConfig } from '#controller';
+import { createDesiredSource, createInProcessRunner } from '#desired';
+import { createKubeClient } from '#kube';
+import type { KubeClient } from '#kube';
+import { createLiveClusters } from '#live';
+import type { Application, ClusterConnection, KubeObject } from '#model';
+import { createMemoryPublisher } from '#publish';
+import type { Publisher } from '#publish';
+import { defaultRateLimiterConfig, QueueMetrics } from '#queues';
+import { createSettingsStore } from '#settings';
+import { createStaticOwnership } from '#sharding';
+import { startSimCluster } from '#sim';
+import type { SimCluster } from '#sim';
+import { eventually } from '#support';
+import { createLogger, PromMetrics } from '#telemetry';
+
+/** A real Git repository in a temporary directory. */
+export class GitFixture {
+  readonly path: string;
+  readonly url: string;
+
+  constructor(root: string, name: string) {
+    this.path = join(root, name);
+    this.url = `file://${this.path}`;
+    mkdirSync(this.path, { recursive: true });
+    this.#git('init', '--quiet', '--initial-branch=main');
+  }
+
+  /** Writes (or, with null, removes) files and commits; returns the commit. */
+  commit(files: Readonly<Record<string, string | null>>): string {
+    for (const [name, content] of Object.entries(files)) {
+      const path = join(this.path, name);
+      mkdirSync(dirname(path), { recursive: true });
+      if (content === null) rmSync(path, { recursive: true });
+      else writeFileSync(path, content);
+    }
+    this.#git('add', '--all');
+    this.#git('commit', '--quiet', '--allow-empty', '--message', 'change');
+    return this.#git('rev-parse', 'HEAD');
+  }
+
+  #git(...args: string[]): string {
+    return execFileSync('git', ['-C', this.path, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: env['PATH'],
+        HOME: this.path,
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_AUTHOR_NAME: 'a',
+        GIT_AUTHOR_EMAIL: 'a@example.com',
+        GIT_COMMITTER_NAME: 'a',
+        GIT_COMMITTER_EMAIL: 'a@example.com',
+      },
+    }).trim();
+  }
+}
+
+export const controllerConfig: ControllerConfig = {
+  namespace: 'argocd',
+  applicationNamespaces: [],
+  statusProcessors: 4,
+  operationProcessors: 4,
+  appResyncMs: 120_000,
+  hardResyncMs: 0,
+  jitterMs: 60_000,
+  selfHeal: { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 },
+  syncTimeoutMs: 0,
+  repoErrorGraceMs: 180_000,
+  kubectlParallelism: 20,
+  syncWaveDelayMs: 0,
+  persistResourceHealth: false,
+  rateLimiter: defaultRateLimiterConfig,
+  graceMs: 2000,
+};
+
+/** A replica of the controller: everything that `driftless run` puts together, in this process. */
+export interface Replica {
+  readonly controller: Controller;
+  readonly publisher: Publisher;
+  readonly metrics: PromMetrics;
+  stop(): Promise<void>;
+}
+
+/** A hub, a destination cluster, Git, and replicas; all real but the API servers, which are simulated. */
+export class World {
+  readonly root = mkdtempSync(join(tmpdir(), 'driftless-world-'));
+  readonly hub: SimCluster;
+  readonly cluster: SimCluster;
+  readonly #replicas: Replica[] = [];
+  readonly #random = seededRandom(1);
+
+  private constructor(hub: SimCluster, cluster: SimCluster) {
+    this.hub = hub;
+    this.cluster = cluster;
+  }
+
+  static async start(): Promise<World> {
+    const crds = ['application', 'appproject'].flatMap(
+      (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
+    );
+    const common = { clock: systemClock, random: seededRandom(2), workloads: { enabled: true, delayMs: 5 } };
+    const hub = await startSimCluster({ ...common, name: 'hub', crds });
+    const cluster = await startSimCluster({ ...common, name: 'dest' });
+    const world = new World(hub, cluster);
+    world.#prepare();
+    return world;
+  }
+
+  #prepare(): void {
+    const { store } = this.hub;
+    store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
+    store.create({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name: 'cluster-dest',
+        namespace: 'argocd',
+        labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
+      },
+      data: { server: base64(this.cluster.url), name: base64('dest'), config: base64('{}') },
+    });
+    store.create({
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'AppProject',
+      metadata: { name: 'default', namespace: 'argocd' },
+      spec: {
+        sourceRepos: ['*'],
+        destinations: [{ server: '*', namespace: '*' }],
+        clusterResourceWhitelist: [{ group: '*', kind: '*' }],
+      },
+    });
+    this.cluster.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
+  }
+
+  repository(name: string): GitFixture {
+    return new GitFixture(this.root, name);
+  }
+
+  /** Starts a replica and waits until it works. */
+  async replica(over: Partial<ControllerConfig> = {}): Promise<Replica> {
+    const logger = createLogger({
+      level: env['TEST_LOG'] === undefined ? 'error' : 'debug',
+      format: 'text',
+      destination: { write: (line) => void process.stderr.write(line) },
+    });
+    const common = { clock: systemClock, random: this.#random, logger };
+    const clients: KubeClient[] = [];
+    const connect = (connection: ClusterConnection): KubeClient => {
+      const client = createKubeClient(connection, {
+        ...common,
+        userAgent: 'test',
+        limits: { qps: 1000, burst: 1000 },
+      });
+      clients.push(client);
+      return client;
+    };
+    const hub = connect({ server: this.hub.url, insecure: false, credentials: {} });
+    const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
+    const ownership = createStaticOwnership({
+      ...common,
+      identity: { replicas: 1, hostname: 'test-0' },
+      algorithm: 'legacy',
+    });
+    const metrics = new PromMetrics();
+    const live = createLiveClusters({ ...common, connect, metrics });
+    const desired = createDesiredSource({
+      ...common,
+      cacheDir: mkdtempSync(join(this.root, 'cache-')),
+      commands: createInProcessRunner({ clock: systemClock, env }),
+    });
+    const publisher = createMemoryPublisher();
+    const controller = createController(
+      {
+        ...common,
+        hub,
+        settings,
+        ownership,
+        live,
+        desired,
+        publisher,
+        metrics,
+        queueMetrics: new QueueMetrics(metrics),
+      },
+      { ...controllerConfig, ...over },
+    );
+    const groups: Runnable[][] = [[settings], [ownership, publisher, desired, live], [controller]];
+    const stop = new AbortController();
+    const ended = runGroups(groups, stop.signal, { clock: systemClock, graceMs: 10_000 });
+    ended.catch(() => undefined);
+    await Promise.race([controller.ready(stop.signal), ended]);
+    const replica: Replica = {
+      controller,
+      publisher,
+      metrics,
+      stop: async () => {
+        stop.abort(new Shutdown());
+        await ended;
+        await Promise.all(clients.map((client) => client.close()));
+      },
+    };
+    this.#replicas.push(replica);
+    return replica;
+  }
+
+  /** Creates an Application that goes to the destination cluster. */
+  application(name: string, spec: object, metadata: object = {}): void {
+    this.hub.store.create({
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name, namespace: 'argocd', ...metadata },
+      spec: { project: 'default', destination: { server: this.cluster.url, namespace: 'apps' }, ...spec },
+    });
+  }
+
+  app(name: string): Application | undefined {
+    return this.hub.store.get('argoproj.io', 'Application', 'argocd', name) as unknown as Application | undefined;
+  }
+
+  /** Changes an Application as a person with kubectl would: reads, changes, writes, and again when someone was faster. */
+  edit(name: string, change: (object: Record<string, unknown> & KubeObject) => void): void {
+    const object = structuredClone(this.hub.store.get('argoproj.io', 'Application', 'argocd', name));
+    if (object === undefined) throw new Error(`no application ${name}`);
+    change(object as Record<string, unknown> & KubeObject);
+    this.hub.store.update(object, { manager: 'kubectl' });
+  }
+
+  /** Waits until an Application answers `check` without throwing. */
+  async until(name: string, check: (app: Application) => void, withinMs = 10_000): Promise<Application> {
+    return eventually(() => {
+      const app = this.app(name);
+      if (app === undefined) throw new Error(`no application ${name}`);
+      check(app);
+      return app;
+    }, withinMs);
+  }
+
+  async close(): Promise<void> {
+    for (const replica of this.#replicas.splice(0)) await replica.stop();
+    await this.hub.close();
+    await this.cluster.close();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
