@@ -1,14 +1,14 @@
+import { constants } from 'node:http2';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Limiter, seededRandom, Shutdown } from '#base';
+import { DeadlineExceeded, Limiter, seededRandom, Shutdown } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
 import { eventually, FakeClock } from '#support';
-import { DeadlineExceeded } from '#base';
 import { KubeApiError, KubeConnectionError, KubeProtocolError, Reflector } from './index.ts';
 import type { KubeClient, ReflectorSink, ReflectorState, ReflectorTuning, WatchEvent } from './index.ts';
-import { clientFor, configMaps, object, ScriptedServer, ScriptedSource } from './testing/index.ts';
+import { clientFor, configMaps, object, ScriptedServer, ScriptedSource, selfSigned } from './testing/index.ts';
 import type { Turn } from './testing/index.ts';
 
 /** Keeps what it is told, by name, and writes down every call. */
@@ -415,6 +415,61 @@ describe('watching', () => {
 });
 
 describe('against a real socket', () => {
+  it('T-JS-5: loses no event while the server sends GOAWAY again and again', async () => {
+    const identity = selfSigned();
+    const clock = new FakeClock();
+    const history: { type: string; object: KubeObject }[] = [];
+    const open = new Set<Turn>();
+    const server = await ScriptedServer.start(
+      (turn) => {
+        if (!turn.query.has('watch')) {
+          turn.reply(200, { metadata: { resourceVersion: '0' }, items: [] });
+          return;
+        }
+        turn.begin();
+        for (const { type, object: item } of history.slice(Number(turn.query.get('resourceVersion'))))
+          turn.event(type, item as unknown as Json);
+        open.add(turn);
+      },
+      { tls: identity, http2: true },
+    );
+    const client = clientFor(server, { clock, connection: { caData: identity.cert } });
+    const sink = new Picture();
+    const reflector = new Reflector({
+      client,
+      resource: configMaps,
+      sink,
+      clock,
+      random: seededRandom(5),
+      logger: silentLogger,
+    });
+    const life = new AbortController();
+    const ended = reflector.run(life.signal);
+    try {
+      for (let i = 1; i <= 60; i += 1) {
+        const item = object(`o${i % 7}`, String(i));
+        history.push({ type: 'MODIFIED', object: item });
+        for (const turn of open) turn.event('MODIFIED', item as unknown as Json);
+        if (i % 10 === 0) server.goaway();
+        if (i % 15 === 0) server.goaway(constants.NGHTTP2_INTERNAL_ERROR);
+        await clock.advance(300);
+      }
+      await eventually(async () => {
+        await clock.advance(1_000);
+        expect([...sink.objects.values()].map(Number).sort((a, b) => a - b)).toEqual([54, 55, 56, 57, 58, 59, 60]);
+      });
+      const seen = sink.log.filter((line) => line.startsWith('MODIFIED'));
+      expect(seen).toEqual(history.map(({ object: item }) => `MODIFIED ${item.metadata.name ?? ''}`));
+      expect(reflector.stats().lists).toBe(1);
+      expect(reflector.stats().watches).toBeGreaterThan(2);
+    } finally {
+      life.abort(new Shutdown());
+      await ended;
+      await client.close();
+      await server.close();
+    }
+  });
+
   it('survives everything in a row: 500, hang, bad line, 410, reset, and misses nothing', async () => {
     const clock = new FakeClock();
     let lists = 0;

@@ -5,7 +5,16 @@ import type { Json } from '#base';
 import { eventually, FakeClock } from '#support';
 import { isExpired } from './index.ts';
 import type { KubeClient, WatchEvent } from './index.ts';
-import { clientFor, collect, configMaps, noSignal, object, ScriptedServer, selfSigned } from './testing/index.ts';
+import {
+  clientFor,
+  collect,
+  configMaps,
+  noSignal,
+  object,
+  Relay,
+  ScriptedServer,
+  selfSigned,
+} from './testing/index.ts';
 import type { ScriptedServerOptions, Turn } from './testing/index.ts';
 
 const open: { close(): Promise<void> }[] = [];
@@ -223,6 +232,62 @@ describe('many watches over HTTP/2', () => {
     await openMany(client, 1);
     expect(server.connections).toBe(2);
   });
+});
+
+describe('a network that dies without a word', () => {
+  it('T-JS-4: is noticed within 45 s by HTTP/2 pings, and watches go to a new session', async () => {
+    const clock = new FakeClock();
+    const server = await serve(
+      (turn) => {
+        turn.begin();
+        turn.event('ADDED', json('a', '6'));
+      },
+      { tls: identity, http2: true },
+    );
+    const relay = await Relay.start(new URL(server.url));
+    open.push(relay);
+    const client = connect({ url: `https://127.0.0.1:${relay.port}` }, { clock });
+    const watches = Array.from({ length: 3 }, () =>
+      client.watch(configMaps, { signal: noSignal, resourceVersion: '5' })[Symbol.asyncIterator](),
+    );
+    await Promise.all(watches.map((watch) => watch.next()));
+    await clock.advance(31_000);
+    const ends = watches.map((watch) => watch.next().catch((error: unknown) => error));
+    // That ping was answered: all is well for now.
+    await eventually(() => expect(clock.pending).toBe(3 + 1));
+    relay.freeze();
+    await clock.advance(45_000);
+    for (const end of ends) expect(await end).toMatchObject({ code: 'KUBE_CONNECTION' });
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('a proxy', () => {
+  it.each([
+    ['http', {}],
+    ['https', { tls: identity }],
+  ] as [string, ScriptedServerOptions][])(
+    'is asked to connect to an %s server, with its own credentials',
+    async (_name, options) => {
+      const proxy = await Relay.start();
+      open.push(proxy);
+      const server = await serve((turn) => {
+        if (!turn.query.has('watch')) {
+          turn.reply(200, { gitVersion: 'v1' });
+          return;
+        }
+        turn.begin();
+        turn.event('ADDED', json('a', '6'));
+      }, options);
+      const proxyUrl = `http://me:pw@127.0.0.1:${proxy.port}`;
+      const client = connect(server, { connection: { proxyUrl } });
+      expect(await client.version({ signal: noSignal })).toBe('v1');
+      const events = await collect(client.watch(configMaps, { signal: noSignal, resourceVersion: '5' }), 1);
+      expect(names(events)).toEqual(['ADDED a']);
+      const by = `Basic ${Buffer.from('me:pw').toString('base64')}`;
+      expect(new Set(proxy.asked)).toEqual(new Set([`${new URL(server.url).host} by ${by}`]));
+    },
+  );
 });
 
 describe('TLS', () => {

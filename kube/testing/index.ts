@@ -5,3 +5,4 @@ export { selfSigned } from './self-signed.ts';
 export type { TlsIdentity } from './self-signed.ts';
 export { clientFor, collect, configMaps, deployments, noSignal, object } from './fixtures.ts';
 export { ScriptedSource, ScriptedWatch } from './scripted-source.ts';
+export { Relay } from './relay.ts';

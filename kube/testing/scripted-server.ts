@@ -54,7 +54,9 @@ export class Turn {
     if ('flushHeaders' in this.#response) this.#response.flushHeaders();
   }
 
+  /** Nothing happens when the client has gone. */
   write(bytes: string | Uint8Array): void {
+    if (this.#closed) return;
     (this.#response as ServerResponse).write(bytes);
   }
 
