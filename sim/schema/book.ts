@@ -6,9 +6,11 @@ import { SchemaBuilder, typeNameOf } from './build.ts';
 import type { NamedSchema } from './build.ts';
 import { decodeStruct, encodeStruct, TypeMismatch } from './decode-builtin.ts';
 import { decodeCustom } from './decode-custom.ts';
+import { validateCrd } from './crd.ts';
 import { withDefaults } from './defaults/index.ts';
 import { applyJsonPatch } from './json-patch.ts';
 import { builtinKindTable } from './kinds.ts';
+import { openApiV2, openApiV3 } from './openapi.ts';
 import { Ownership } from './ownership.ts';
 import { applyStrategicMerge } from './strategic-merge.ts';
 import { typeTable } from './tables/index.ts';
@@ -17,7 +19,7 @@ import { validateObject } from './validate/index.ts';
 /** Makes the book of schemas. It keeps no state: one may serve many simulated clusters. */
 export function createSchemaBook(): SchemaBook {
   const builder = new SchemaBuilder(typeTable);
-  const kinds = builtinKindTable.map(({ typeName, ...kind }): KindDefinition => ({
+  const builtin = builtinKindTable.map(({ typeName, ...kind }): KindDefinition => ({
     ...kind,
     custom: false,
     schema: builder.schemaOf(typeName),
@@ -25,7 +27,7 @@ export function createSchemaBook(): SchemaBook {
   const schemaOf = wholeSchemas(builder);
   const ownership = new Ownership({ schemaOf, blank });
   return {
-    builtinKinds: () => kinds,
+    builtinKinds: () => builtin,
     decode,
     applyDefaults: (kind, object) => encode(kind, withDefaults(kind, object)),
     validate: validateObject,
@@ -35,9 +37,9 @@ export function createSchemaBook(): SchemaBook {
       applyStrategicMerge(kind.schema, document as JsonObject, patch) as unknown as KubeObject,
     serverSideApply: (kind, live, applied, how) => ownership.apply(kind, live, applied, how),
     trackUpdate: (kind, before, after, how) => ownership.track(kind, before, after, how),
-    openApiV3: () => ({ openapi: '3.0.0' }) satisfies MutableJsonObject,
-    openApiV2: () => ({ swagger: '2.0' }) satisfies MutableJsonObject,
-    validateCrd: () => [],
+    openApiV3: (kinds) => openApiV3(builder, kinds),
+    openApiV2: (kinds) => openApiV2(builder, kinds),
+    validateCrd,
   };
 }
 
