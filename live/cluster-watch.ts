@@ -6,7 +6,7 @@ import { groupOf } from '#model';
 import type { Logger } from '#telemetry';
 import { KindWatch } from './kind-watch.ts';
 import type { Picture } from './picture.ts';
-import { plainVersion, planWatches } from './surface.ts';
+import { plainVersion, planWatches, SurfaceMemory } from './surface.ts';
 import type { WatchPlan } from './surface.ts';
 
 /** Durations in milliseconds; every member has a default in `defaultTuning`. */
@@ -67,6 +67,7 @@ export class ClusterWatch {
   readonly #deps: ClusterWatchDeps;
   #cluster: Cluster;
   #settings: Settings;
+  readonly #memory = new SurfaceMemory();
   #surface: ApiSurface | undefined;
   #serverVersion: string | undefined;
   #failure: string | undefined;
@@ -148,7 +149,7 @@ export class ClusterWatch {
     try {
       const [surface, version] = await withDeadline(signal, limit, async (child) => {
         const version = await client.version({ signal: child });
-        return [await client.discover({ signal: child }), version] as const;
+        return [this.#memory.complete(await client.discover({ signal: child })), version] as const;
       });
       if (this.#surface === undefined && surface.preferred.length === 0)
         throw new Error('failed to discover server resources, zero resources returned');

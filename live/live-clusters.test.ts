@@ -596,6 +596,13 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.clock.advance(60_000);
     expect(w.server.watching()).toContain('widgets');
     expect(w.cluster().node(widgetKey)).toBeDefined();
+    expect(w.cluster().isNamespaced({ group: 'example.com', kind: 'Widget' })).toBe(true);
+    expect(
+      w
+        .cluster()
+        .surface()
+        .preferred.map(({ kind }) => kind),
+    ).toContain('Widget');
     w.server.failedGroups.clear();
     await w.clock.advance(60_000);
     expect(w.server.watching()).not.toContain('widgets');

@@ -47,6 +47,33 @@ function isWatchable(resource: ApiResource): boolean {
   return resource.verbs.includes('list') && resource.verbs.includes('watch');
 }
 
+/**
+ * What a server serves, over time. A group that discovery cannot read for once is as it was when it could: an aggregated API that is down
+ * has not been removed, and forgetting its kinds would make cluster-scoped objects namespaced and existing ones missing.
+ */
+export class SurfaceMemory {
+  readonly #known = new Map<string, ApiSurface>();
+
+  /** The surface, completed by what is remembered of its failed groups. */
+  complete(surface: ApiSurface): ApiSurface {
+    for (const { group } of surface.preferred) this.#known.set(group, surface);
+    const lost = [...surface.failedGroups.keys()].filter((group) => !surface.preferred.some((r) => r.group === group));
+    const before = (group: string): ApiSurface | undefined =>
+      lost.includes(group) ? this.#known.get(group) : undefined;
+    const remembered = lost.flatMap((group) => before(group)?.preferred.filter((r) => r.group === group) ?? []);
+    if (remembered.length === 0) return surface;
+    const apiVersions = lost.flatMap(
+      (group) => before(group)?.apiVersions.filter((text) => text.startsWith(`${group}/`)) ?? [],
+    );
+    return {
+      preferred: [...surface.preferred, ...remembered],
+      find: (gk, version) => surface.find(gk, version) ?? before(gk.group)?.find(gk, version),
+      apiVersions: [...new Set([...surface.apiVersions, ...apiVersions])].sort(),
+      failedGroups: surface.failedGroups,
+    };
+  }
+}
+
 /** Kubernetes' version without vendor suffix: "v1.30.11+IKS" is "v1.30.11". */
 export function plainVersion(gitVersion: string): string {
   const match = /^v?([0-9]+\.[0-9]+(?:\.[0-9]+)?)/.exec(gitVersion);
