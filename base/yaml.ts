@@ -71,6 +71,7 @@ const decimal = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
  * (0x, 0o, 0b, a leading 0 for octal) up to 64 bits, then decimal fractions, else undefined: it stays text.
  */
 function numberOf(text: string): number | bigint | undefined {
+  if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
   if (!/^[-+0-9.]/.test(text)) return undefined;
   if (text.startsWith('.')) return decimal.test(text) ? finite(text) : undefined;
   const plain = text.replaceAll('_', '');

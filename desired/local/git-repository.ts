@@ -55,9 +55,10 @@ export class GitRepository {
     this.#url = url;
     this.#repository = repository;
     this.#directory = join(deps.cacheDir, 'git', repositoryKey(repository));
-    this.#listings = new SharedJobs(deps.clock, deps.limits.deadlineMs);
-    this.#commits = new SharedJobs(deps.clock, deps.limits.deadlineMs);
-    this.#trees = new SharedJobs(deps.clock, deps.limits.deadlineMs);
+    const { clock, limits } = deps;
+    this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
+    this.#commits = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
+    this.#trees = new SharedJobs({ clock, limitMs: limits.deadlineMs });
     this.#treeCache = new Lru(deps.limits.cachedTrees);
   }
 
@@ -162,6 +163,7 @@ export class GitRepository {
     const shallow = await readdir(this.#directory).then((names) => names.includes('shallow'));
     const result = await this.#fetch(
       [
+        '--prune',
         ...(shallow ? ['--unshallow'] : []),
         'source',
         '+refs/heads/*:refs/remotes/source/*',
@@ -277,7 +279,7 @@ export class GitRepository {
     this.#reading = false;
   }
 
-  /** Belongs to several waiters, so that no single one's signal may end it; its own time limit does. */
+  /** Belongs to several waiters, so that no single one's signal may end it; the deadline of an answer does. */
   async #catFile(sizes: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, Uint8Array>> {
     const generation = this.#generation;
     let bytes = 0;
@@ -286,6 +288,7 @@ export class GitRepository {
     const result = await this.#git(['cat-file', '--batch', '--buffer'], new AbortController().signal, {
       stdin,
       maxBytes: bytes + 1024,
+      timeoutMs: this.#deps.limits.deadlineMs,
     });
     const contents = result.exitCode === 0 ? parseBatch(result.stdout, sizes) : undefined;
     if (contents === undefined) throw await this.#broken('a file', generation, result.stderr);
@@ -316,12 +319,12 @@ export class GitRepository {
   #git(
     args: readonly string[],
     signal: AbortSignal,
-    more: { readonly remote?: true; readonly stdin?: string; readonly maxBytes?: number },
+    more: { readonly remote?: true; readonly stdin?: string; readonly maxBytes?: number; readonly timeoutMs?: number },
   ): Promise<CommandResult> {
     const run: GitRun = {
       directory: this.#directory,
       signal,
-      timeoutMs: this.#deps.limits.deadlineMs,
+      timeoutMs: more.timeoutMs ?? this.#deps.limits.fetchTimeoutMs,
       maxBytes: more.maxBytes ?? this.#deps.limits.maxListingBytes,
       ...(more.stdin === undefined ? {} : { stdin: more.stdin }),
       ...(more.remote === undefined ? {} : { remote: { url: this.#url, repository: this.#repository } }),

@@ -116,6 +116,9 @@ export class Git {
     const options = [
       'BatchMode=yes',
       'ConnectTimeout=15',
+      // A peer that has gone away ends the connection, and with it the lock that a fetch holds (Argo CD #20785).
+      'ServerAliveInterval=15',
+      'ServerAliveCountMax=3',
       `StrictHostKeyChecking=${repository.insecure ? 'no' : 'yes'}`,
       `UserKnownHostsFile=${hosts}`,
       'GlobalKnownHostsFile=/dev/null',

@@ -12,18 +12,24 @@ class Abandoned extends Error {
   override readonly name = 'AbortError';
 }
 
+export interface JobOptions {
+  readonly clock: Clock;
+  /** The deadline of a piece of work, from its start. */
+  readonly limitMs: number;
+  /** Go on when nobody waits any more, because what has been done would be lost and somebody will come back for it. */
+  readonly keepGoing?: boolean;
+}
+
 /**
  * One piece of work per key, however many ask for it at once. Each waiter leaves when its own signal aborts; the work is aborted when the
- * last one has left, or at its deadline, which counts from its start.
+ * last one has left (unless it keeps going), or at its deadline.
  */
 export class SharedJobs<T> {
-  readonly #clock: Clock;
-  readonly #limitMs: number;
+  readonly #options: JobOptions;
   readonly #jobs = new Map<string, Job<T>>();
 
-  constructor(clock: Clock, limitMs: number) {
-    this.#clock = clock;
-    this.#limitMs = limitMs;
+  constructor(options: JobOptions) {
+    this.#options = options;
   }
 
   /** `what` is for the message of the deadline. */
@@ -35,7 +41,7 @@ export class SharedJobs<T> {
       return await abortable(job.result, signal);
     } finally {
       job.waiters -= 1;
-      if (job.waiters === 0) {
+      if (job.waiters === 0 && this.#options.keepGoing !== true) {
         if (this.#jobs.get(key) === job) this.#jobs.delete(key);
         job.stop.abort(new Abandoned('nobody waits for this any more'));
       }
@@ -53,8 +59,8 @@ export class SharedJobs<T> {
 
   #start(key: string, what: string, body: (signal: AbortSignal) => Promise<T>): Job<T> {
     const stop = new AbortController();
-    const deadline = { clock: this.#clock, limitMs: this.#limitMs, what };
-    const result = withDeadline(stop.signal, deadline, body).finally(() => {
+    const { clock, limitMs } = this.#options;
+    const result = withDeadline(stop.signal, { clock, limitMs, what }, body).finally(() => {
       if (this.#jobs.get(key) === job) this.#jobs.delete(key);
     });
     result.catch(() => undefined);

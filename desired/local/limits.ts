@@ -2,6 +2,11 @@
 export interface DesiredLimits {
   /** Time for one answer: resolving, fetching and rendering together. */
   readonly deadlineMs: number;
+  /**
+   * Time for one fetch. It may take longer than an answer: whoever waited gets a deadline error, the fetch goes on, and the next to ask finds
+   * what it brought. (git cannot resume a fetch: with one limit for both, a big repository would never arrive.)
+   */
+  readonly fetchTimeoutMs: number;
   /** How long an answer of `git ls-remote` is trusted (Argo CD: timeout.reconciliation, 3 minutes). */
   readonly refsTtlMs: number;
   /** Sum of the sizes of the manifests of one source (ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE, 10M). 0 = no limit. */
@@ -24,6 +29,7 @@ export interface DesiredLimits {
 
 export const defaultLimits: DesiredLimits = {
   deadlineMs: 60_000,
+  fetchTimeoutMs: 600_000,
   refsTtlMs: 180_000,
   maxManifestBytes: 10_000_000,
   maxListingBytes: 256 * 1024 * 1024,

@@ -340,7 +340,7 @@ describe('rendering', () => {
     expect(ran.length).toBe(before);
     // Reads go together as well: far fewer processes than applications.
     expect(count('cat-file')).toBeLessThan(100);
-  });
+  }, 60_000);
 
   it('does not render again what a new commit left alone', async () => {
     const repo = new Fixture();
@@ -637,6 +637,33 @@ describe('work and time', () => {
     expect((await render(repo.path, { revision: sha })).revision).toBe(sha);
     await clock.advance(60_000);
     expect(await stuck).toBeInstanceOf(DeadlineExceeded);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('lets a fetch that outlasts its callers finish, once, for those who come later', async () => {
+    const repo = new Fixture();
+    const sha = repo.write({ 'a.yaml': configMap('a') }).commit();
+    const clock = new FakeClock();
+    let arrive: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => (arrive = resolve));
+    const { render, ran, count } = bench(
+      {},
+      (runner) => ({
+        runCommand: async (argv, options) => {
+          if (argv.includes('fetch')) await slow;
+          return runner.runCommand(argv, options);
+        },
+      }),
+      clock,
+    );
+    const early = failureOf(render(repo.path, { revision: sha }));
+    while (!ran.some(({ argv }) => argv.includes('fetch'))) await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(60_000);
+    expect(await early).toBeInstanceOf(DeadlineExceeded);
+    const late = render(repo.path, { revision: sha });
+    arrive();
+    expect((await late).revision).toBe(sha);
+    expect(count('fetch')).toBe(1);
     expect(clock.pending).toBe(0);
   });
 

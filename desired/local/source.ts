@@ -63,7 +63,7 @@ class LocalSource implements DesiredSource {
     this.#limits = { ...defaultLimits, ...deps.limits };
     const { commands, random, cacheDir } = deps;
     this.#git = new Git({ commands, random, cacheDir, trust: { ...defaultTrust, ...deps.trust } });
-    this.#jobs = new SharedJobs(deps.clock, this.#limits.deadlineMs);
+    this.#jobs = new SharedJobs({ clock: deps.clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new Lru(this.#limits.cacheBytes);
     this.#renders = new Limiter(this.#limits.parallelism);
   }

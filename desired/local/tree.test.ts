@@ -240,7 +240,7 @@ describe('untrusted input (fuzz)', () => {
 describe('SharedJobs and Lru', () => {
   it('runs one body per key for all who ask at once', async () => {
     const clock = new FakeClock();
-    const jobs = new SharedJobs<number>(clock, 1000);
+    const jobs = new SharedJobs<number>({ clock, limitMs: 1000 });
     const signal = new AbortController().signal;
     let runs = 0;
     const body = async (): Promise<number> => {
@@ -261,7 +261,7 @@ describe('SharedJobs and Lru', () => {
   });
 
   it('gives a failure to all who wait, and to nobody after', async () => {
-    const jobs = new SharedJobs<number>(new FakeClock(), 1000);
+    const jobs = new SharedJobs<number>({ clock: new FakeClock(), limitMs: 1000 });
     const signal = new AbortController().signal;
     const bad = (): Promise<number> => Promise.reject(new Error('bad'));
     const results = await Promise.allSettled([jobs.run('a', 'x', signal, bad), jobs.run('a', 'x', signal, bad)]);
