@@ -1,4 +1,5 @@
 import { messageOf, scrub, Shutdown, systemClock, UsageError } from '#base';
+import type { Timer } from '#base';
 import { nearest } from './args.ts';
 import { processOutput } from './output.ts';
 import type { Output } from './output.ts';
@@ -41,10 +42,11 @@ const lastResortMs = 10_000;
 export async function main(argv: readonly string[]): Promise<number> {
   const output = processOutput(process.env);
   const stop = new AbortController();
+  let lastResort: Timer | undefined;
   const onSignal = (): void => {
     if (stop.signal.aborted) process.exit(130);
     stop.abort(new Shutdown());
-    systemClock.timer(lastResortMs, () => process.exit(1));
+    lastResort = systemClock.timer(lastResortMs, () => process.exit(1));
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
@@ -54,6 +56,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     output.err(`driftless: ${scrub(messageOf(error)).replaceAll('\n', ' ')}`);
     return error instanceof UsageError ? 2 : 1;
   } finally {
+    lastResort?.cancel();
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
 }
