@@ -1,7 +1,6 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
-import type { PrinterColumn, Schema } from '../types.ts';
 import { field, items, str, text, withField } from './fields.ts';
 import { shelfOf } from './registry.ts';
 import type { ServedKind } from './registry.ts';

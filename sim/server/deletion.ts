@@ -143,7 +143,7 @@ export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): De
   const dryRun = body['dryRun'] ?? query.getAll('dryRun');
   return {
     ...(policy === undefined ? {} : { propagationPolicy: policy }),
-    ...(grace === undefined || grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
     ...(typeof preconditions['uid'] === 'string' ? { uid: preconditions['uid'] } : {}),
     ...(typeof preconditions['resourceVersion'] === 'string'
       ? { resourceVersion: preconditions['resourceVersion'] }
@@ -153,7 +153,8 @@ export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): De
 }
 
 function orphanFlag(body: JsonObject, query: URLSearchParams): 'Orphan' | 'Background' | undefined {
-  const flag = body['orphanDependents'] ?? query.get('orphanDependents');
-  if (flag === undefined || flag === null) return undefined;
-  return String(flag) === 'true' ? 'Orphan' : 'Background';
+  const given = body['orphanDependents'];
+  const flag = typeof given === 'boolean' ? String(given) : query.get('orphanDependents');
+  if (flag === null) return undefined;
+  return flag === 'true' ? 'Orphan' : 'Background';
 }

@@ -122,7 +122,7 @@ class Collector {
     const namespace = dependent.metadata.namespace ?? '';
     if (kind === undefined || (kind.namespaced && namespace === '')) return 'solid';
     const found = this.#inner.storage.get(kind.shelf, kind.namespaced ? namespace : '', owner.name);
-    if (found === undefined || found.metadata.uid !== owner.uid) return 'absent';
+    if (found?.metadata.uid !== owner.uid) return 'absent';
     return isForeground(found) ? 'waiting' : 'solid';
   }
 
@@ -139,7 +139,7 @@ class Collector {
     );
     // Collecting may have come back here and let the owner go already.
     const now = this.#at(place);
-    if (!blocked && now !== undefined && now.metadata.uid === uid && isForeground(now))
+    if (!blocked && now?.metadata.uid === uid && isForeground(now))
       this.#write(withoutFinalizer(now, foregroundFinalizer));
   }
 

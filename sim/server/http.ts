@@ -3,16 +3,16 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DriftlessError, messageOf } from '#base';
 import type { Clock, Random } from '#base';
+import type { Answer, HandlerDeps } from './answer.ts';
 import type { Discovery } from './discovery.ts';
-import { serverVersion } from './discovery.ts';
+import { Documents } from './documents.ts';
 import type { Faults } from './faults.ts';
 import { handle } from './handlers.ts';
-import type { Answer, HandlerDeps } from './handlers.ts';
 import type { Registry } from './registry.ts';
 import { Representation, shapeOf } from './representation.ts';
 import { readBody, routeResource } from './request.ts';
 import type { ResourceRequest } from './request.ts';
-import { methodNotAllowed, notAcceptable, notFound, SimError, unauthorized } from './status.ts';
+import { notAcceptable, notFound, SimError, unauthorized } from './status.ts';
 import { checkWatch, Watch } from './watch.ts';
 
 export interface HttpDeps extends HandlerDeps {
@@ -31,12 +31,14 @@ const mostUnread = 64 * 1024 * 1024;
 /** The HTTP side of one simulated API server: loopback, plain HTTP/1.1. */
 export class HttpSide {
   readonly #deps: HttpDeps;
+  readonly #documents: Documents;
   readonly #server: Server;
   readonly #watches = new Set<Watch>();
   readonly #requests = new Map<string, number>();
 
   constructor(deps: HttpDeps) {
     this.#deps = deps;
+    this.#documents = new Documents(deps.discovery);
     this.#server = createServer({ requestTimeout: 0, keepAliveTimeout: 120_000 }, (request, response) => {
       this.#serve(request, response).catch((error: unknown) => answerError(response, error));
     });
@@ -167,76 +169,12 @@ export class HttpSide {
   }
 
   #serveDocument(request: IncomingMessage, response: ServerResponse, path: readonly string[]): void {
-    const document = this.#document(path, request);
+    const document = this.#documents.find(path, request);
     if (document !== undefined) send(response, document);
     else if (path.length > 3 && path[0] === 'apis' && this.#deps.discovery.resources(path[1] ?? '', path[2] ?? ''))
       throw new SimError(404, 'NotFound', 'the server could not find the requested resource', {});
     else send(response, { code: 404, body: '404 page not found\n', contentType: 'text/plain; charset=utf-8' });
   }
-
-  #document(path: readonly string[], request: IncomingMessage): Answer | undefined {
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      if (path[0] === 'api' || path[0] === 'apis') throw methodNotAllowed();
-      return undefined;
-    }
-    const [first = '', second = '', third = '', fourth = ''] = path;
-    const { discovery } = this.#deps;
-    switch (first) {
-      case 'healthz':
-      case 'livez':
-      case 'readyz':
-        return { code: 200, body: 'ok', contentType: 'text/plain; charset=utf-8' };
-      case 'version':
-        return { code: 200, body: JSON.stringify(serverVersion, undefined, 2) };
-      case 'api':
-        if (path.length === 1) return this.#apiRoot(true, request);
-        return path.length === 2 ? json(discovery.resources('', second)) : undefined;
-      case 'apis':
-        if (path.length === 1) return this.#apiRoot(false, request);
-        if (path.length === 2) return json(discovery.group(second));
-        return path.length === 3 ? json(discovery.resources(second, third)) : undefined;
-      case 'openapi':
-        return this.#openApi(second, [third, fourth, path[4] ?? ''], request);
-      case '':
-        return json({
-          paths: ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/openapi/v3', '/readyz', '/version'],
-        });
-      default:
-        return undefined;
-    }
-  }
-
-  #apiRoot(core: boolean, request: IncomingMessage): Answer | undefined {
-    const { discovery } = this.#deps;
-    const wanted = /g=apidiscovery\.k8s\.io;v=(v2beta1|v2)(?![a-z0-9])/.exec(
-      (request.headers.accept ?? '').replaceAll(' ', ''),
-    );
-    if (wanted !== null) {
-      const version = wanted[1] === 'v2' ? 'v2' : 'v2beta1';
-      const { text, etag } = discovery.aggregated(core, version);
-      const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-      const fresh = request.headers['if-none-match'] === etag;
-      return { code: fresh ? 304 : 200, body: fresh ? '' : text, contentType, headers: { ETag: etag, Vary: 'Accept' } };
-    }
-    return json(core ? discovery.core(request.headers.host ?? '127.0.0.1') : discovery.groups());
-  }
-
-  #openApi(version: string, path: readonly string[], request: IncomingMessage): Answer | undefined {
-    const { discovery } = this.#deps;
-    const accept = request.headers.accept ?? '*/*';
-    const acceptable = accept === '' || accept.includes('json') || accept.includes('*/*');
-    if (!acceptable) throw notAcceptable(['application/json']);
-    if (version === 'v2') return { code: 200, body: discovery.openApiV2() };
-    if (version !== 'v3') return undefined;
-    const [root = '', first = '', second = ''] = path;
-    if (root === '') return { code: 200, body: discovery.openApiIndex() };
-    const text = root === 'api' ? discovery.openApi('', first) : discovery.openApi(first, second);
-    return text === undefined ? undefined : { code: 200, body: text };
-  }
-}
-
-function json(value: unknown): Answer | undefined {
-  return value === undefined ? undefined : { code: 200, body: JSON.stringify(value) };
 }
 
 function send(response: ServerResponse, answer: Answer): void {
@@ -262,7 +200,7 @@ function answerError(response: ServerResponse, error: unknown): void {
       : new SimError(500, 'InternalError', `Internal error occurred: ${messageOf(error)}`);
   if (status.httpCode === 401) response.setHeader('WWW-Authenticate', 'Bearer');
   const retry = status.details?.['retryAfterSeconds'];
-  if (retry !== undefined) response.setHeader('Retry-After', String(retry));
+  if (typeof retry === 'number') response.setHeader('Retry-After', String(retry));
   send(response, { code: status.httpCode, body: JSON.stringify(status.status()) });
 }
 

@@ -3,7 +3,7 @@ import type { Json } from '#base';
 import { apiVersionOf } from '#model';
 import type { KubeObject } from '#model';
 import type { ApplyConflict, SchemaBook } from '../types.ts';
-import { asJson, withMeta } from './fields.ts';
+import { asJson, str, withMeta } from './fields.ts';
 import { judgeUnknown, StrictDecodingError } from './decoding.ts';
 import type { Incoming } from './decoding.ts';
 import type { Objects, WriteHow } from './objects.ts';
@@ -117,31 +117,41 @@ function isForced({ query }: ResourceRequest): boolean {
 }
 
 function appliedBody(book: SchemaBook, incoming: Incoming): KubeObject {
-  const { request, body } = incoming;
-  const { kind, namespace, name } = request;
-  const given = parseBody(body, 'application/apply-patch+yaml');
+  const { kind, namespace, name } = incoming.request;
+  const given = parseBody(incoming.body, 'application/apply-patch+yaml');
+  const placed = identified(incoming.request, given);
+  if ((placed.metadata.managedFields ?? []).length > 0) throw badRequest('metadata.managedFields must be nil');
+  const decoded = book.decode(kind, placed);
+  const problem = decoded.typeError ?? decoded.unknownFields.map(undeclared)[0];
+  if (problem === undefined) return decoded.object;
+  const who = `${namespace === '' ? '' : `${namespace}/`}${name}; ${placed.apiVersion}, Kind=${kind.kind}`;
+  throw new SimError(500, '', `failed to create typed patch object (${who}): ${problem}`);
+}
+
+/** The applied object, checked against kind, name and namespace of the URL; a missing name or namespace is filled in. */
+function identified({ kind, namespace, name }: ResourceRequest, given: Json): KubeObject {
   if (!isObject(given)) throw badRequest('error decoding YAML: the body is not an object');
   const apiVersion = apiVersionOf(kind.group, kind.version);
   const typed = given as unknown as KubeObject;
-  if (typed.apiVersion !== apiVersion || typed.kind !== kind.kind)
+  if (typed.apiVersion !== apiVersion || typed.kind !== kind.kind) {
+    const found = `${str(given['apiVersion'])}/${str(given['kind'])}`;
+    const expected = `${apiVersion}/${kind.kind}`;
     throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${String(given['apiVersion'])}/${String(given['kind'])}, expected: ${apiVersion}/${kind.kind}`,
+      `Incorrect version specified in apply patch. Specified patch version: ${found}, expected: ${expected}`,
     );
+  }
   const metadata = isObject(given['metadata']) ? given['metadata'] : {};
-  const object = withMeta({ ...typed, metadata }, { name: metadata['name'] ?? name });
+  const object = withMeta(
+    { ...typed, metadata },
+    { name: metadata['name'] ?? name, ...(kind.namespaced ? { namespace: metadata['namespace'] ?? namespace } : {}) },
+  );
   if (object.metadata.name !== name)
     throw badRequest(
       `the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${name})`,
     );
-  if ((object.metadata.managedFields ?? []).length > 0) throw badRequest('metadata.managedFields must be nil');
-  const placed = kind.namespaced ? withMeta(object, { namespace: object.metadata.namespace ?? namespace }) : object;
-  if (kind.namespaced && placed.metadata.namespace !== namespace)
+  if (kind.namespaced && object.metadata.namespace !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  const decoded = book.decode(kind, placed);
-  const problem = decoded.typeError ?? decoded.unknownFields.map(undeclared)[0];
-  if (problem === undefined) return decoded.object;
-  const who = `${namespace === '' ? '' : `${namespace}/`}${name}; ${apiVersion}, Kind=${kind.kind}`;
-  throw new SimError(500, '', `failed to create typed patch object (${who}): ${problem}`);
+  return object;
 }
 
 /** `unknown field "spec.foo"` in the words of server-side apply. */

@@ -190,7 +190,7 @@ const modes: Readonly<Record<string, string>> = {
 };
 
 function accessModes(value: Json | undefined): string {
-  return Array.isArray(value) ? value.map((mode) => modes[str(mode)] ?? str(mode)).join(',') : '';
+  return Array.isArray(value) ? (value as readonly Json[]).map((mode) => modes[str(mode)] ?? str(mode)).join(',') : '';
 }
 
 function claim(volume: KubeObject): string {

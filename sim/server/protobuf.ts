@@ -155,36 +155,44 @@ function readEntry(table: ReadonlyMap<string, Message>, type: string, buffer: Bu
   return [key, value];
 }
 
-function readValue(table: ReadonlyMap<string, Message>, type: string, { bytes, integer }: Wire): MutableJson {
-  switch (type) {
-    case 's':
-      return bytes.toString('utf8');
-    case 'i':
-      return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
-    case 'b':
-      return integer !== 0n;
-    case 'y':
-      return bytes.toString('base64');
-    case 'd':
-      return bytes.readDoubleLE(0);
-    case 'R':
-      return parseJson(part(bytes, 1)?.bytes.toString('utf8') ?? 'null') as MutableJson;
-    case 'Q':
-      return part(bytes, 1)?.bytes.toString('utf8') ?? '0';
-    case 'T':
-    case 'M':
-      return readTime(bytes, type === 'M');
-    case 'I':
-      return Number(part(bytes, 1)?.integer ?? 0n) === 1
-        ? (part(bytes, 3)?.bytes.toString('utf8') ?? '')
-        : Number(part(bytes, 2)?.integer ?? 0n);
-    case 'D':
-      return `${Number(part(bytes, 1)?.integer ?? 0n) / 1e9}s`;
-    default:
-      return table.get(type)?.get(1)?.name === 'items' && type.endsWith('/ExtraValue')
-        ? [...wires(bytes)].map((wire) => wire.bytes.toString('utf8'))
-        : readMessage(table, type, bytes);
-  }
+type Read = (wire: Wire) => MutableJson;
+
+/** The values that are not messages, and the messages that JSON writes as something else. */
+const readers: Readonly<Record<string, Read>> = {
+  s: ({ bytes }) => bytes.toString('utf8'),
+  i: ({ integer }) => exact(integer),
+  b: ({ integer }) => integer !== 0n,
+  y: ({ bytes }) => bytes.toString('base64'),
+  d: ({ bytes }) => bytes.readDoubleLE(0),
+  R: ({ bytes }) => parseJson(textPart(bytes, 1) ?? 'null') as MutableJson,
+  Q: ({ bytes }) => textPart(bytes, 1) ?? '0',
+  T: ({ bytes }) => readTime(bytes, false),
+  M: ({ bytes }) => readTime(bytes, true),
+  I: ({ bytes }) => (integerPart(bytes, 1) === 1n ? (textPart(bytes, 3) ?? '') : exact(integerPart(bytes, 2))),
+  D: ({ bytes }) => `${Number(integerPart(bytes, 1)) / 1e9}s`,
+  'authentication.v1/ExtraValue': ({ bytes }) => texts(bytes),
+  'authorization.v1/ExtraValue': ({ bytes }) => texts(bytes),
+};
+
+function readValue(table: ReadonlyMap<string, Message>, type: string, wire: Wire): MutableJson {
+  const read = readers[type];
+  return read === undefined ? readMessage(table, type, wire.bytes) : read(wire);
+}
+
+function exact(integer: bigint): number | bigint {
+  return Number.isSafeInteger(Number(integer)) ? Number(integer) : integer;
+}
+
+function texts(buffer: Buffer): MutableJson[] {
+  return [...wires(buffer)].map((wire) => wire.bytes.toString('utf8'));
+}
+
+function textPart(buffer: Buffer, number: number): string | undefined {
+  return part(buffer, number)?.bytes.toString('utf8');
+}
+
+function integerPart(buffer: Buffer, number: number): bigint {
+  return part(buffer, number)?.integer ?? 0n;
 }
 
 function part(buffer: Buffer, number: number): Wire | undefined {
@@ -196,7 +204,7 @@ function part(buffer: Buffer, number: number): Wire | undefined {
 function readTime(buffer: Buffer, micro: boolean): string | null {
   const seconds = part(buffer, 1)?.integer;
   if (seconds === undefined) return null;
-  const nanos = Number(part(buffer, 2)?.integer ?? 0n);
+  const nanos = Number(integerPart(buffer, 2));
   const text = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
   return micro ? `${text}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z` : `${text}Z`;
 }

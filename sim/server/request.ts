@@ -35,10 +35,22 @@ export function routeResource(
   const [resource = '', name = '', ...sub] = path;
   const kind = registry.byResource(group, version, resource);
   if (kind === undefined || sub.length > 1) return undefined;
-  if (kind.namespaced ? name !== '' && namespace === '' : namespace !== '') return undefined;
-  const verb = verbOf(method, name, query);
-  if (verb === undefined || (verb === 'create' && kind.namespaced && namespace === '')) throw methodNotAllowed();
-  return { verb, kind, namespace, name, subresource: sub[0] ?? '', query };
+  if (!isPlaced(kind, namespace, name)) return undefined;
+  const subresource = sub[0] ?? '';
+  const verb = allowedVerb(kind, verbOf(method, name, query), subresource);
+  if (verb === 'create' && kind.namespaced && namespace === '') throw methodNotAllowed();
+  return { verb, kind, namespace, name, subresource, query };
+}
+
+/** @throws SimError 405 */
+function allowedVerb(kind: ServedKind, verb: Verb | undefined, subresource: string): Verb {
+  if (verb === undefined || (subresource === '' && !kind.verbs.includes(verb))) throw methodNotAllowed();
+  return verb;
+}
+
+/** A namespaced object needs its namespace; a cluster-scoped kind has none. */
+function isPlaced(kind: ServedKind, namespace: string, name: string): boolean {
+  return kind.namespaced ? name === '' || namespace !== '' : namespace === '';
 }
 
 function takeNamespace(core: boolean, rest: readonly string[]): { namespace: string; path: readonly string[] } {

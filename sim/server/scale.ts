@@ -1,7 +1,7 @@
 import { at, cloneJson, isObject } from '#base';
-import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import type { JsonObject, MutableJson, MutableJsonObject } from '#base';
 import type { KubeObject } from '#model';
-import { asJson, asObject, field } from './fields.ts';
+import { asJson, asObject, field, str } from './fields.ts';
 import type { ServedKind } from './registry.ts';
 import { badRequest } from './status.ts';
 
@@ -79,17 +79,17 @@ function selectorText(kind: ServedKind, object: KubeObject): string {
 export function selectorString(selector: JsonObject): string {
   const labels = isObject(selector['matchLabels']) ? Object.entries(selector['matchLabels']) : [];
   const expressions = Array.isArray(selector['matchExpressions']) ? selector['matchExpressions'].filter(isObject) : [];
-  const parts = labels.map(([key, value]) => ({ key, text: `${key}=${String(value)}` }));
+  const parts = labels.map(([key, value]) => ({ key, text: `${key}=${str(value)}` }));
   for (const { key, operator, values } of expressions) {
-    const name = String(key);
-    const list = Array.isArray(values) ? values.map(String).sort().join(',') : '';
+    const name = str(key);
+    const list = Array.isArray(values) ? values.map(str).sort().join(',') : '';
     const texts: Record<string, string> = {
       In: `${name} in (${list})`,
       NotIn: `${name} notin (${list})`,
       Exists: name,
       DoesNotExist: `!${name}`,
     };
-    parts.push({ key: name, text: texts[String(operator)] ?? '' });
+    parts.push({ key: name, text: texts[str(operator)] ?? '' });
   }
   return parts
     .sort((a, b) => (a.key < b.key ? -1 : 1))

@@ -52,6 +52,7 @@ export function createSimStore({ storage, registry, objects, deletion, book }: S
       const how = { manager: options.manager ?? 'sim', subresource: options.subresource ?? '', dryRun: false } as const;
       return objects.update(kind, { namespace, name }, () => decoded(kind, object), how);
     },
+    // eslint-disable-next-line max-params -- as SimStore says
     delete: (group, kind, namespace, name, options = {}) => {
       deletion.delete(need(group, kind), { namespace, name }, options);
     },

@@ -14,6 +14,7 @@ export class SimError extends DriftlessError {
   /** `metadata` of the Status: only an expired continue token has one. */
   readonly listMeta: JsonObject;
 
+  // eslint-disable-next-line max-params -- the parts of a Status, in the order in which people say them
   constructor(httpCode: number, reason: string, message: string, details?: JsonObject, listMeta: JsonObject = {}) {
     super('SIM_STATUS', message, { retry: 'never', fields: { httpCode, reason } });
     this.httpCode = httpCode;

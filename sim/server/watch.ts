@@ -127,8 +127,11 @@ export class Watch {
   #send(type: EventType, object: KubeObject): void {
     if (this.#over) return;
     const fault = this.#faults.next();
-    this.#cutIf(fault);
-    if (this.#over || fault.do === 'lose') return;
+    if (fault.do === 'lose') return;
+    if (fault.do === 'cut') {
+      this.#cutIf(fault);
+      return;
+    }
     if (fault.do === 'garble') this.#write(`{"type":"${type}","object":{"kind":"${object.kind}",\n`);
     else this.#write(`{"type":"${type}","object":${this.#show.event(object)}}\n`);
   }
