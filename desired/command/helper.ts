@@ -61,6 +61,8 @@ class ForkedHelper implements CommandHelper {
     const gone = new Promise<void>((resolve) => {
       child.once('exit', () => resolve());
     });
+    // Unreferenced so far: without this, the process could end before the helper has.
+    child.ref();
     child.disconnect();
     await gone;
   }
