@@ -58,11 +58,12 @@ export class Picture {
     if (before !== undefined) {
       const order = compareVersions(before.resourceVersion, node.resourceVersion);
       if (order !== undefined && order > 0) {
-        before.seen = list;
+        if (list !== 0) before.seen = list;
         return;
       }
     }
-    node.seen = list;
+    // What a list has shown stays shown when a write of ours answers before the list is complete.
+    node.seen = list === 0 ? (before?.seen ?? 0) : list;
     const same = before !== undefined && (isRepeated(before, node) || isSameToApps(before, node));
     const concerned = same ? undefined : this.#concerned(before);
     if (before !== undefined && isSameVersion(before, node) && before.fetched !== undefined)
@@ -92,6 +93,7 @@ export class Picture {
     const before = this.store.get(key);
     if (before === undefined) return;
     const concerned = this.#concerned(before);
+    this.#remember(before.uid);
     this.store.remove(key);
     this.#told(before, concerned);
   }
