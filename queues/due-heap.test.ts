@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { seededRandom } from '#base';
 import { DueHeap } from './due-heap.ts';
 import type { InHeap } from './due-heap.ts';
 
@@ -13,7 +14,8 @@ const op = fc.oneof(
 describe('DueHeap', () => {
   it('is a sorted list, whatever is moved and removed', () => {
     fc.assert(
-      fc.property(fc.array(op, { maxLength: 120 }), (ops) => {
+      fc.property(fc.array(fc.nat(20), { maxLength: 40 }), fc.array(op, { maxLength: 80 }), (first, more) => {
+        const ops = [...first.map((at) => ({ do: 'push' as const, at })), ...more];
         const heap = new DueHeap<InHeap>();
         const model: InHeap[] = [];
         let order = 0;
@@ -45,7 +47,25 @@ describe('DueHeap', () => {
         }
         expect(heap.first).toBeUndefined();
       }),
+      { numRuns: 300 },
     );
+  });
+
+  it('stays sorted when much is removed from its middle', () => {
+    const random = seededRandom(3);
+    for (let round = 0; round < 20; round += 1) {
+      const heap = new DueHeap<InHeap>();
+      const entries = Array.from({ length: 200 }, (_, order) => ({ dueAt: random.next(), order, heapIndex: -1 }));
+      for (const entry of entries) heap.push(entry);
+      const left = entries.filter(() => random.next() < 0.5);
+      for (const entry of entries) if (!left.includes(entry)) heap.remove(entry);
+      const drained: number[] = [];
+      for (let first = heap.first; first !== undefined; first = heap.first) {
+        drained.push(first.dueAt);
+        heap.remove(first);
+      }
+      expect(drained).toEqual(left.map((entry) => entry.dueAt).sort((a, b) => a - b));
+    }
   });
 
   it('forgets everything at once', () => {

@@ -28,6 +28,7 @@ describe('workqueue_* metrics', () => {
     const { clock, make, samples } = setUp();
     const queue = make('app_reconciliation_queue');
     expect(await samples('workqueue_adds_total')).toEqual({ [labels]: 0 });
+    expect(await samples('workqueue_retries_total')).toEqual({ [labels]: 0 });
     queue.add('a');
     queue.add('a'); // merges: one add
     queue.add('b', { delayMs: 10 }); // not an add before it is due

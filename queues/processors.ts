@@ -218,7 +218,7 @@ export class Processors<K extends string, P> implements Runnable {
     try {
       verdict = verdictOf(taken, await withChild(work, (signal) => handler(taken, signal)));
     } catch (error) {
-      verdict = work.aborted && error === work.reason ? { result: 'aborted' } : verdictOfError(taken, error);
+      verdict = verdictOfError(taken, error);
       this.#log(taken, error, verdict);
     }
     this.#running.delete(taken.key);
