@@ -1,6 +1,6 @@
-import { isAbort, messageOf } from '#base';
+import { deepEqual, isAbort, messageOf } from '#base';
 import type { Clock } from '#base';
-import { isCompleted } from '#model';
+import { isCompleted, jsonOf } from '#model';
 import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
 import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
@@ -29,6 +29,9 @@ export interface OperationDeps {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** A step that changed results is followed by the next one at once: what it did may be healthy already. */
+const movedMs = 50;
 
 /** Nothing: an operation is all in its object. */
 export type OperationPayload = undefined;
@@ -107,7 +110,12 @@ export class OperationProcessor {
       return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
     }
     const waiting = startPass(stored, this.#now(), this.#config.syncTimeoutMs);
-    const ms = waiting.do === 'wait' ? waiting.ms : backstopMs(state, this.#now(), this.#config.syncTimeoutMs);
+    const moved = !deepEqual(
+      jsonOf(state.syncResult?.resources),
+      jsonOf(app.status?.operationState?.syncResult?.resources),
+    );
+    const quiet = moved ? movedMs : backstopMs(state, this.#now(), this.#config.syncTimeoutMs);
+    const ms = waiting.do === 'wait' ? waiting.ms : quiet;
     this.#remember(key, state.message ?? 'the next step of the operation', ms);
     return { requeueAfterMs: ms };
   }

@@ -229,7 +229,7 @@ export class World {
   edit(name: string, change: (object: Record<string, unknown> & KubeObject) => void): void {
     const object = structuredClone(this.hub.store.get('argoproj.io', 'Application', 'argocd', name));
     if (object === undefined) throw new Error(`no application ${name}`);
-    change(object as Record<string, unknown> & KubeObject);
+    change(object);
     this.hub.store.update(object, { manager: 'kubectl' });
   }
 

@@ -1,0 +1,307 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DriftlessError } from '#base';
+import type { KubeObject } from '#model';
+import { FakeClock } from '#support';
+import { configMap, FakeWorld } from './testing/fake-world.ts';
+
+const refresh = 'argocd.argoproj.io/refresh';
+const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
+
+let clock: FakeClock;
+let world: FakeWorld;
+let stops: (() => Promise<void>)[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  world = new FakeWorld(clock);
+  world.git.push('a'.repeat(40), [configMap('one'), configMap('two')]);
+  stops = [];
+});
+afterEach(async () => {
+  for (const stop of stops) {
+    const ended = stop();
+    await clock.advance(2000);
+    await ended;
+  }
+  expect(clock.pending).toBe(0);
+});
+
+async function start(options: Parameters<FakeWorld['replica']>[0] = {}): Promise<void> {
+  const replica = world.replica(options);
+  stops.push(() => replica.stop());
+  await clock.advance(2000);
+}
+
+function writes(): string[] {
+  return world.hub.calls.filter((call) => /^(?:patch|replace|create) Application/.test(call));
+}
+
+describe('a refresh', () => {
+  it('brings an automated application to Synced and then rests (T-STAT-2)', async () => {
+    world.application(automated);
+    await start();
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, health: { status: 'Healthy' } });
+    expect(world.dest.get('ConfigMap', 'one')?.metadata.annotations).toMatchObject({
+      'argocd.argoproj.io/tracking-id': 'demo:/ConfigMap:apps/one',
+    });
+    const before = writes().length;
+    await clock.advance(3_600_000);
+    expect(writes()).toHaveLength(before);
+    expect(world.git.asked.length).toBeGreaterThan(20);
+  });
+
+  it('heals drift without waiting, and prunes what left Git', async () => {
+    world.application(automated);
+    await start();
+    world.dest.delete('ConfigMap', 'one');
+    await clock.advance(10);
+    expect(world.dest.get('ConfigMap', 'one')).toBeDefined();
+    world.git.push('b'.repeat(40), [configMap('one')]);
+    await clock.advance(125_000);
+    expect(world.dest.get('ConfigMap', 'two')).toBeUndefined();
+    expect(world.app.status?.history?.map((entry) => entry.revision)).toEqual(['a'.repeat(40), 'b'.repeat(40)]);
+  });
+
+  it('prunes nothing of a kind whose live state is not fresh, and says so', async () => {
+    world.application(automated);
+    await start();
+    world.degraded = [
+      { group: '', kind: 'ConfigMap', version: 'v1', state: 'degraded', message: 'watch failed', objects: 2 },
+    ];
+    world.git.push('b'.repeat(40), [configMap('one')]);
+    await clock.advance(125_000);
+    expect(world.dest.get('ConfigMap', 'two')).toBeDefined();
+    expect(world.app.status?.conditions).toEqual([
+      expect.objectContaining({
+        type: 'StaleResourceWarning',
+        message: 'The live state of /ConfigMap is not up to date, nothing of this kind is pruned: watch failed',
+      }),
+    ]);
+    world.degraded = [];
+    await clock.advance(600_000);
+    expect(world.dest.get('ConfigMap', 'two')).toBeUndefined();
+  });
+
+  it('keeps the last comparison while the source cannot be read for a while (T-REPO)', async () => {
+    world.application(automated);
+    await start();
+    world.git.failure = new DriftlessError('X', 'repository is away');
+    await clock.advance(200_000);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    expect(world.app.status?.conditions).toBeUndefined();
+    await clock.advance(600_000);
+    expect(world.app.status?.sync?.status).toBe('Unknown');
+    expect(world.app.status?.conditions).toEqual([
+      expect.objectContaining({
+        type: 'ComparisonError',
+        message:
+          'Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = repository is away',
+      }),
+    ]);
+    world.git.failure = undefined;
+    await clock.advance(600_000);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' } });
+    expect(world.app.status?.conditions).toBeUndefined();
+  });
+
+  it('belongs to one replica: the other writes nothing', async () => {
+    world.application(automated);
+    world.owner = 1;
+    await start({ index: 0 });
+    expect(writes()).toEqual([]);
+    expect(world.dest.calls).toEqual([]);
+  });
+});
+
+describe('a refresh request', () => {
+  it('is answered once and removed, with a fresh look at the repository', async () => {
+    world.application();
+    await start();
+    const asked = world.git.asked.length;
+    world.annotate({ [refresh]: 'normal' });
+    await clock.advance(1000);
+    expect(world.app.metadata.annotations?.[refresh]).toBeUndefined();
+    expect(world.git.asked.length).toBe(asked + 1);
+    expect(world.app.status?.reconciledAt).toBe('2026-01-01T00:00:02Z');
+  });
+
+  it.each(['with a timestamp', 'without one'])(
+    'that arrives at any step of a running one is answered too, %s (T-Q-1)',
+    async (how) => {
+      const steps = await stepsOfRefresh(how);
+      expect(steps.length).toBeGreaterThanOrEqual(2);
+      for (let step = 0; step < steps.length; step += 1) {
+        clock = new FakeClock();
+        world = new FakeWorld(clock);
+        world.git.push('a'.repeat(40), [configMap('one')]);
+        let armed = false;
+        let count = 0;
+        let renders = 0;
+        const meddle = (): void => {
+          if (!armed) return;
+          if (count === step) {
+            renders = world.git.asked.length;
+            // A commit, and then a request, exactly like the one that is being worked on.
+            world.git.push('b'.repeat(40), [configMap('one', '2')]);
+            world.annotate(request(how, 2));
+          }
+          count += 1;
+        };
+        const replica = world.replica({ hub: { before: meddle } });
+        world.application();
+        await clock.advance(2000);
+        armed = true;
+        world.annotate(request(how, 1));
+        await clock.advance(5000);
+        expect(count).toBeGreaterThan(step);
+        expect(world.app.status?.sync?.revision).toBe('b'.repeat(40));
+        expect(world.app.metadata.annotations?.[refresh]).toBeUndefined();
+        expect(world.git.asked.length).toBeGreaterThan(renders);
+        const ended = replica.stop();
+        await clock.advance(2000);
+        await ended;
+      }
+    },
+  );
+});
+
+function request(how: string, n: number): Record<string, string> {
+  return how === 'without one' ? { [refresh]: 'normal' } : { [refresh]: 'normal', [`${refresh}-timestamp`]: `t${n}` };
+}
+
+/** Calls to the hub that one requested refresh makes. */
+async function stepsOfRefresh(how: string): Promise<readonly string[]> {
+  const replica = world.replica();
+  world.application();
+  await clock.advance(2000);
+  const before = world.hub.calls.length;
+  world.annotate(request(how, 1));
+  await clock.advance(3000);
+  const ended = replica.stop();
+  await clock.advance(2000);
+  await ended;
+  return world.hub.calls.slice(before);
+}
+
+describe('an operation', () => {
+  const operation = { operation: { sync: { revision: 'a'.repeat(40), prune: true }, initiatedBy: { username: 'me' } } };
+
+  it('is taken up when the replica starts', async () => {
+    world.application({}, operation);
+    await start();
+    expect(world.app.operation).toBeUndefined();
+    expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
+  });
+
+  it('that fails is retried as announced, then ends', async () => {
+    world.application({}, { operation: { sync: {}, retry: { limit: 1 } } });
+    const fail = (call: string): void => {
+      if (call.startsWith('create')) throw new DriftlessError('X', 'cluster says no');
+    };
+    await start({ dest: { before: fail } });
+    const first = world.app.status?.operationState;
+    expect(first).toMatchObject({ phase: 'Running', retryCount: 1 });
+    expect(first?.message).toMatch(/\. Retrying attempt #1 at 12:00AM\.$/);
+    await clock.advance(6000);
+    expect(world.app.status?.operationState).toMatchObject({ phase: 'Failed' });
+    expect(world.app.status?.operationState?.message).toMatch(/ \(retried 1 times\)\.$/);
+    expect(world.app.operation).toBeUndefined();
+  });
+
+  it('that a person terminates while a step runs ends as terminated, whatever the step came to', async () => {
+    world.application({}, operation);
+    let done = false;
+    const terminate = (call: string): void => {
+      if (done || call !== 'create ConfigMap one') return;
+      done = true;
+      const state = world.app.status?.operationState;
+      world.edit((object) => ({
+        status: { ...(object['status'] as object), operationState: { ...state, phase: 'Terminating' } },
+      }));
+    };
+    await start({ dest: { after: terminate } });
+    await clock.advance(5000);
+    expect(done).toBe(true);
+    expect(world.app.status?.operationState).toMatchObject({ phase: 'Failed', message: 'Operation terminated' });
+    expect(world.app.operation).toBeUndefined();
+  });
+});
+
+describe('a deletion with the finalizer', () => {
+  it('removes by descending wave, and waits for each', async () => {
+    const wave = (n: number): Record<string, string> => ({ 'argocd.argoproj.io/sync-wave': String(n) });
+    world.git.push('a'.repeat(40), [configMap('first', '1', wave(0)), configMap('last', '1', wave(5))]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    expect(world.dest.get('ConfigMap', 'last')).toBeDefined();
+    world.dest.put({
+      ...(world.dest.get('ConfigMap', 'last')!),
+      metadata: { ...(world.dest.get('ConfigMap', 'last')!).metadata, finalizers: ['example.com/slow'] },
+    });
+    await clock.advance(1000);
+    world.hub.delete('Application', 'demo');
+    await clock.advance(60_000);
+    expect(world.dest.get('ConfigMap', 'first')).toBeDefined();
+    const last = world.dest.get('ConfigMap', 'last')!;
+    world.dest.put({ ...last, metadata: { ...last.metadata, finalizers: [] } });
+    await clock.advance(20_000);
+    expect(world.dest.get('ConfigMap', 'first')).toBeUndefined();
+    expect(world.hub.get('Application', 'demo')).toBeUndefined();
+  });
+
+  it('says why it cannot, and goes on when it can', async () => {
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    world.degraded = [
+      { group: '', kind: 'ConfigMap', version: 'v1', state: 'degraded', message: 'watch failed', objects: 2 },
+    ];
+    world.hub.delete('Application', 'demo');
+    await clock.advance(10_000);
+    expect(world.app.status?.conditions).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          type: 'DeletionError',
+          message: 'the live state of /ConfigMap is not up to date: watch failed',
+        }),
+      ]),
+    );
+    world.degraded = [];
+    await clock.advance(20_000);
+    expect(world.hub.get('Application', 'demo')).toBeUndefined();
+    expect(world.dest.get('ConfigMap', 'one')).toBeUndefined();
+  });
+
+  it('runs delete hooks before and after', async () => {
+    const hook = (type: string): Record<string, string> => ({ 'argocd.argoproj.io/hook': type });
+    world.git.push('a'.repeat(40), [
+      configMap('one'),
+      configMap('before', '1', hook('PreDelete')),
+      configMap('after', '1', hook('PostDelete')),
+    ]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    expect(world.app.metadata.finalizers).toEqual([
+      'resources-finalizer.argocd.argoproj.io',
+      'pre-delete-finalizer.argocd.argoproj.io',
+      'pre-delete-finalizer.argocd.argoproj.io/cleanup',
+      'post-delete-finalizer.argocd.argoproj.io',
+      'post-delete-finalizer.argocd.argoproj.io/cleanup',
+    ]);
+    expect(world.dest.get('ConfigMap', 'before')).toBeUndefined();
+    world.hub.delete('Application', 'demo');
+    await clock.advance(60_000);
+    expect(world.hub.get('Application', 'demo')).toBeUndefined();
+    const order = world.dest.calls.filter((call) => /^(?:create|delete) ConfigMap (?:one|before|after)$/.test(call));
+    expect(order.filter((call) => call !== 'delete ConfigMap before').slice(-3)).toEqual([
+      'create ConfigMap before',
+      'delete ConfigMap one',
+      'create ConfigMap after',
+    ]);
+  });
+});

@@ -1,0 +1,291 @@
+import { aborted, runGroups, seededRandom, Shutdown } from '#base';
+import type { Clock } from '#base';
+import type { DesiredSource, Manifests } from '#desired';
+import { apiResource } from '#kube';
+import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode } from '#live';
+import {
+  asApplication,
+  bareRepository,
+  defaultSettings,
+  groupOf,
+  keyOf,
+  parseTrackingId,
+  refOf,
+  trackedApp,
+  versionOf,
+} from '#model';
+import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey } from '#model';
+import { createMemoryPublisher } from '#publish';
+import { defaultRateLimiterConfig } from '#queues';
+import type { SettingsStore } from '#settings';
+import type { Ownership } from '#sharding';
+import { PromMetrics, silentLogger } from '#telemetry';
+import { createController } from '../controller.ts';
+import type { Controller, ControllerConfig } from '../types.ts';
+import { FakeApi } from './fake-api.ts';
+import type { Interference } from './fake-api.ts';
+
+export const server = 'https://dest';
+
+const kinds = [
+  apiResource('', 'v1', 'ConfigMap', 'configmaps', true),
+  apiResource('', 'v1', 'Secret', 'secrets', true),
+  apiResource('', 'v1', 'Namespace', 'namespaces', false),
+  apiResource('batch', 'v1', 'Job', 'jobs', true),
+];
+
+export const config: ControllerConfig = {
+  namespace: 'argocd',
+  applicationNamespaces: [],
+  statusProcessors: 2,
+  operationProcessors: 2,
+  appResyncMs: 120_000,
+  hardResyncMs: 0,
+  jitterMs: 0,
+  selfHeal: { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 },
+  syncTimeoutMs: 0,
+  repoErrorGraceMs: 180_000,
+  kubectlParallelism: 20,
+  syncWaveDelayMs: 0,
+  persistResourceHealth: false,
+  rateLimiter: defaultRateLimiterConfig,
+  graceMs: 1000,
+};
+
+/** Commits and what is in them; a test pushes, and may make reading fail. */
+export class FakeGit {
+  readonly commits = new Map<string, readonly KubeObject[]>();
+  readonly asked: string[] = [];
+  head = '';
+  failure: Error | undefined;
+
+  push(sha: string, objects: readonly KubeObject[]): void {
+    this.commits.set(sha, objects);
+    this.head = sha;
+  }
+
+  source(): DesiredSource {
+    const resolve = (revision: string): string => (this.commits.has(revision) ? revision : this.head);
+    return {
+      name: 'desired',
+      run: (signal) => aborted(signal),
+      resolve: (_repository, revision) => Promise.resolve(resolve(revision)),
+      manifests: (request): Promise<Manifests> => {
+        this.asked.push(request.revision);
+        if (this.failure !== undefined) return Promise.reject(this.failure);
+        const revision = resolve(request.revision);
+        return Promise.resolve({ objects: this.commits.get(revision) ?? [], revision, sourceType: 'Directory' });
+      },
+    };
+  }
+}
+
+/**
+ * A hub, one destination cluster and Git, all in memory and in virtual time; replicas of the real controller start, stop and die over them.
+ * What survives a replica is exactly what would survive a process: the two API servers and Git.
+ */
+export class FakeWorld {
+  readonly hub = new FakeApi('https://hub', []);
+  readonly dest = new FakeApi(server, kinds);
+  readonly git = new FakeGit();
+  /** Kinds whose live picture is not fresh. */
+  degraded: KindState[] = [];
+  /** Which replica owns the cluster. */
+  owner = 0;
+  readonly clock: Clock;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.hub.put({
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'AppProject',
+      metadata: { name: 'default', namespace: 'argocd' },
+      spec: {
+        sourceRepos: ['*'],
+        destinations: [{ server: '*', namespace: '*' }],
+        clusterResourceWhitelist: [{ group: '*', kind: '*' }],
+      },
+    });
+  }
+
+  application(spec: Partial<ApplicationSpec> = {}, over: Partial<KubeObject> = {}): void {
+    this.hub.put({
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name: 'demo', namespace: 'argocd', ...over.metadata },
+      spec: {
+        project: 'default',
+        source: { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' },
+        destination: { server, namespace: 'apps' },
+        ...spec,
+      } as never,
+      ...('operation' in over ? { operation: over['operation'] } : {}),
+    });
+  }
+
+  get app(): Application {
+    const object = this.hub.get('Application', 'demo');
+    if (object === undefined) throw new Error('the application is gone');
+    return asApplication(object);
+  }
+
+  /** Changes the application as someone else would. */
+  edit(change: (object: KubeObject) => object): void {
+    this.hub.put({ ...(this.app as unknown as KubeObject), ...change(this.app as unknown as KubeObject) });
+  }
+
+  annotate(annotations: Readonly<Record<string, string>>): void {
+    this.edit((object) => ({
+      metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...annotations } },
+    }));
+  }
+
+  /** Starts a replica. `stop` ends it in order; a test that lets it die just makes its clients fail for ever. */
+  replica(
+    options: {
+      readonly hub?: Interference;
+      readonly dest?: Interference;
+      readonly config?: Partial<ControllerConfig>;
+      readonly index?: number;
+    } = {},
+  ): { readonly controller: Controller; stop(): Promise<void> } {
+    const life = new AbortController();
+    const controller = createController(
+      {
+        hub: this.hub.client(options.hub),
+        settings: this.#settings(),
+        ownership: this.#ownership(options.index ?? 0),
+        live: this.#live(options.dest ?? {}),
+        desired: this.git.source(),
+        publisher: createMemoryPublisher(),
+        clock: this.clock,
+        random: seededRandom(1),
+        logger: silentLogger,
+        metrics: new PromMetrics(),
+      },
+      { ...config, ...options.config },
+    );
+    const ended = runGroups([[controller]], life.signal, { clock: this.clock, graceMs: 30_000 });
+    ended.catch(() => undefined);
+    return {
+      controller,
+      stop: async () => {
+        life.abort(new Shutdown());
+        await ended;
+      },
+    };
+  }
+
+  #cluster(): Cluster {
+    const connection = { server, insecure: false, credentials: {} };
+    return {
+      id: 'c1',
+      server,
+      name: 'dest',
+      namespaces: [],
+      clusterResources: false,
+      labels: {},
+      annotations: {},
+      connection,
+    };
+  }
+
+  #settings(): SettingsStore {
+    return {
+      name: 'settings',
+      run: (signal) => aborted(signal),
+      settings: () => defaultSettings,
+      clusters: () => [this.#cluster()],
+      resolve: (destination) =>
+        destination.server === server
+          ? this.#cluster()
+          : { error: `error getting cluster by server "${destination.server ?? ''}"` },
+      repository: (url) => bareRepository(url),
+      onChange: () => () => undefined,
+      problems: () => [],
+    };
+  }
+
+  #ownership(index: number): Ownership {
+    const mine = (): boolean => this.owner === index;
+    return {
+      name: 'ownership',
+      run: (signal) => aborted(signal),
+      identity: () => ({ shard: index, replicas: 2 }),
+      ownsCluster: mine,
+      ownsApp: mine,
+      assertOwns: () => {
+        if (!mine()) throw new Shutdown('not the owner');
+      },
+      update: () => undefined,
+      onChange: () => () => undefined,
+      table: () => [],
+    };
+  }
+
+  #live(interference: Interference): LiveClusters {
+    const cluster = this.#liveCluster(interference);
+    return {
+      name: 'live',
+      run: (signal) => aborted(signal),
+      setClusters: () => undefined,
+      cluster: () => Promise.resolve(cluster),
+      peek: () => cluster,
+      infos: () => [],
+      onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(object))),
+    };
+  }
+
+  #liveCluster(interference: Interference): LiveCluster {
+    const all = (): readonly KubeObject[] => [...this.dest.objects.values()];
+    const info: ClusterInfo = { server, state: 'synced', resourcesCount: 0, apisCount: 0, kinds: [] };
+    return {
+      server,
+      info: () => info,
+      surface: () => this.dest.surface,
+      client: this.dest.client(interference),
+      managed: (app, targets) => {
+        const wanted = new Set(targets.map(keyOf));
+        const found = all().filter((o) => trackedApp(o, defaultSettings.tracking) === app || wanted.has(keyOf(o)));
+        return Promise.resolve({ objects: new Map(found.map((o) => [keyOf(o), o])), degraded: this.degraded });
+      },
+      node: () => undefined,
+      walk: (roots, visit) => {
+        for (const key of roots) {
+          const object = this.dest.objects.get(key);
+          if (object !== undefined) visit(nodeOf(key, object), []);
+        }
+      },
+      topLevel: () => [],
+      isNamespaced: (gk) => this.dest.surface.find(gk)?.namespaced,
+      observe: () => undefined,
+    };
+  }
+}
+
+function changeOf(object: KubeObject): LiveChange {
+  const id = parseTrackingId(object.metadata.annotations?.['argocd.argoproj.io/tracking-id'] ?? '');
+  return { server, key: keyOf(object), apps: new Map(id === undefined ? [] : [[id.app, { managed: true }]]) };
+}
+
+function nodeOf(key: ResourceKey, object: KubeObject): LiveNode {
+  return {
+    ...refOf(object),
+    key,
+    group: groupOf(object.apiVersion),
+    version: versionOf(object.apiVersion),
+    uid: object.metadata.uid ?? '',
+    resourceVersion: object.metadata.resourceVersion ?? '',
+    createdAt: '',
+    owners: [],
+    health: null,
+    deleting: false,
+    images: [],
+  };
+}
+
+/** A ConfigMap in the namespace of the application. */
+export function configMap(name: string, value = '1', annotations: Readonly<Record<string, string>> = {}): KubeObject {
+  const metadata = Object.keys(annotations).length === 0 ? { name } : { name, annotations };
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { key: value } };
+}
