@@ -210,7 +210,8 @@ function conclude(facts: CompareFacts, paired: Paired): Comparison {
   ];
   return {
     syncStatus: syncStatus(facts, appStatus(app, paired.failed, rows)),
-    health: { status: health.status, message: health.message },
+    // Without a live picture nobody can tell (Argo CD takes everything for missing).
+    health: facts.live.failed ? { status: 'Unknown', message: '' } : { status: health.status, message: health.message },
     resourceHealthSource: facts.persistResourceHealth ? '' : 'appTree',
     resources: rows.map((item) => item.status).sort(byIdentity),
     conditions,

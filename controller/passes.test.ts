@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DriftlessError } from '#base';
-import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 
@@ -237,8 +236,8 @@ describe('a deletion with the finalizer', () => {
     await start();
     expect(world.dest.get('ConfigMap', 'last')).toBeDefined();
     world.dest.put({
-      ...(world.dest.get('ConfigMap', 'last')!),
-      metadata: { ...(world.dest.get('ConfigMap', 'last')!).metadata, finalizers: ['example.com/slow'] },
+      ...world.dest.get('ConfigMap', 'last')!,
+      metadata: { ...world.dest.get('ConfigMap', 'last')!.metadata, finalizers: ['example.com/slow'] },
     });
     await clock.advance(1000);
     world.hub.delete('Application', 'demo');

@@ -1,0 +1,272 @@
+import { describe, expect, it } from '@jest/globals';
+import { appKey, defaultSettings, keyOf } from '#model';
+import type { Application, ApplicationSpec, KubeObject, ResourceStatus } from '#model';
+import { compareState } from './comparison.ts';
+import type { CompareFacts, Comparison } from './comparison.ts';
+import { normalizeTargets } from './targets.ts';
+
+const clusterScoped = new Set(['Namespace', 'ClusterRole']);
+
+function object(
+  kind: string,
+  name: string,
+  over: { annotations?: Record<string, string>; data?: string; namespace?: string } = {},
+): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind,
+    metadata: {
+      name,
+      ...(over.namespace === undefined ? {} : { namespace: over.namespace }),
+      ...(over.annotations === undefined ? {} : { annotations: over.annotations }),
+    },
+    ...(over.data === undefined ? {} : { data: { key: over.data } }),
+  };
+}
+
+const rules = {
+  instance: 'demo',
+  destinationNamespace: 'apps',
+  tracking: defaultSettings.tracking,
+  isNamespaced: ({ kind }: { kind: string }) => !clusterScoped.has(kind),
+  isExcluded: ({ kind }: { kind: string }) => kind === 'Event',
+};
+const targetsOf = (...rendered: KubeObject[]): readonly KubeObject[] => normalizeTargets(rendered, rules).targets;
+
+/** What the cluster holds after a target was applied. */
+function applied(target: KubeObject, over: object = {}): KubeObject {
+  const [normal] = targetsOf(target);
+  return {
+    ...normal!,
+    ...over,
+    metadata: { ...normal!.metadata, uid: `uid-${target.metadata.name ?? ''}`, resourceVersion: '1' },
+  };
+}
+
+function facts(
+  rendered: readonly KubeObject[],
+  live: readonly KubeObject[],
+  over: Partial<CompareFacts> = {},
+  spec: Partial<ApplicationSpec> = {},
+): CompareFacts {
+  const app: Application = {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'demo', namespace: 'argocd', uid: 'app-uid' },
+    spec: {
+      source: { repoURL: 'https://git/x', path: 'p' },
+      destination: { server: 'https://c', namespace: 'apps' },
+      ...spec,
+    },
+  };
+  return {
+    app,
+    key: appKey('argocd', 'demo'),
+    instance: 'demo',
+    controllerNamespace: 'argocd',
+    settings: defaultSettings,
+    rendered: {
+      targets: targetsOf(...rendered),
+      revisions: ['sha'],
+      sourceTypes: ['Directory'],
+      conditions: [],
+      failed: false,
+      mayHaveChanges: true,
+    },
+    live: { objects: new Map(live.map((o) => [keyOf(o), o])), degraded: [], conditions: [], failed: false },
+    requested: ['main'],
+    isNamespaced: rules.isNamespaced,
+    permitted: () => true,
+    persistResourceHealth: false,
+    ...over,
+  };
+}
+
+const rows = (comparison: Comparison): Partial<ResourceStatus>[] =>
+  comparison.resources.map(({ kind, name, status, requiresPruning, hook }) => ({
+    ...(kind === undefined ? {} : { kind }),
+    ...(name === undefined ? {} : { name }),
+    ...(status === undefined ? {} : { status }),
+    ...(requiresPruning === undefined ? {} : { requiresPruning }),
+    ...(hook === undefined ? {} : { hook }),
+  }));
+
+describe('compareState', () => {
+  const a = object('ConfigMap', 'a', { data: '1' });
+
+  it('finds equal things Synced', () => {
+    const comparison = compareState(facts([a], [applied(a)]));
+    expect(comparison.syncStatus).toMatchObject({ status: 'Synced', revision: 'sha' });
+    expect(comparison.health).toEqual({ status: 'Healthy', message: '' });
+    expect(comparison.resources).toEqual([
+      { version: 'v1', kind: 'ConfigMap', namespace: 'apps', name: 'a', status: 'Synced' },
+    ]);
+  });
+
+  it('finds changed, missing and extra things OutOfSync', () => {
+    const extra = applied(object('Secret', 'extra'));
+    const comparison = compareState(facts([a, object('ConfigMap', 'b')], [applied(a, { data: { key: '2' } }), extra]));
+    expect(comparison.syncStatus.status).toBe('OutOfSync');
+    expect(rows(comparison)).toEqual([
+      { kind: 'ConfigMap', name: 'a', status: 'OutOfSync' },
+      { kind: 'ConfigMap', name: 'b', status: 'OutOfSync' },
+      { kind: 'Secret', name: 'extra', status: 'OutOfSync', requiresPruning: true },
+    ]);
+  });
+
+  it('is Missing when nothing at all is there, but not when something is', () => {
+    expect(compareState(facts([a], [])).health.status).toBe('Missing');
+    expect(compareState(facts([a, object('ConfigMap', 'b')], [applied(a)])).health.status).toBe('Healthy');
+  });
+
+  it('does not count an extraneous object that may stay, nor one that carries the identity of another', () => {
+    const stays = applied(
+      object('Secret', 's', { annotations: { 'argocd.argoproj.io/compare-options': 'IgnoreExtraneous' } }),
+    );
+    const copy = applied(object('Secret', 'copy', {}));
+    const copied = {
+      ...copy,
+      metadata: { ...copy.metadata, annotations: { 'argocd.argoproj.io/tracking-id': 'demo:/Secret:apps/original' } },
+    };
+    const comparison = compareState(facts([a], [applied(a), stays, copied]));
+    expect(comparison.syncStatus.status).toBe('Synced');
+    expect(rows(comparison)).toEqual([
+      { kind: 'ConfigMap', name: 'a', status: 'Synced' },
+      { kind: 'Secret', name: 'copy' },
+      { kind: 'Secret', name: 's', status: 'OutOfSync', requiresPruning: true },
+    ]);
+    expect(comparison.pairs.filter((pair) => !pair.own).map((pair) => pair.key)).toEqual(['/Secret/apps/copy']);
+  });
+
+  it('leaves hooks out of sync status and health', () => {
+    const job = object('ConfigMap', 'hook', { annotations: { 'argocd.argoproj.io/hook': 'PreSync' } });
+    const comparison = compareState(facts([a, job], [applied(a), applied(job)]));
+    expect(comparison.syncStatus.status).toBe('Synced');
+    expect(rows(comparison)).toEqual([
+      { kind: 'ConfigMap', name: 'a', status: 'Synced' },
+      { kind: 'ConfigMap', name: 'hook', requiresPruning: true, hook: true },
+    ]);
+    expect([comparison.hooks.length, comparison.liveHooks.length]).toEqual([1, 1]);
+  });
+
+  it('sees delete hooks, and leaves them out of everything else', () => {
+    const pre = object('ConfigMap', 'pre', { annotations: { 'argocd.argoproj.io/hook': 'PreDelete' } });
+    const comparison = compareState(facts([a, pre], [applied(a)]));
+    expect([comparison.hasPreDeleteHooks, comparison.hasPostDeleteHooks]).toEqual([true, false]);
+    expect(comparison.resources).toHaveLength(1);
+  });
+
+  it('knows nothing when manifests or live state could not be loaded', () => {
+    const base = facts([], [applied(a)]);
+    const blind = compareState({ ...base, rendered: { ...base.rendered, failed: true, revisions: [] } });
+    expect(blind.syncStatus).toMatchObject({ status: 'Unknown', revision: 'main' });
+    expect(rows(blind)).toEqual([{ kind: 'ConfigMap', name: 'a', status: 'Unknown', requiresPruning: true }]);
+    const dark = compareState({
+      ...facts([a], []),
+      live: { objects: new Map(), degraded: [], conditions: [], failed: true },
+    });
+    expect([dark.syncStatus.status, dark.health.status]).toEqual(['Unknown', 'Unknown']);
+  });
+
+  it('names a kind whose live state is stale, and does not take its objects for missing', () => {
+    const degraded = [
+      { group: '', kind: 'ConfigMap', version: 'v1', state: 'degraded' as const, message: 'why', objects: 0 },
+    ];
+    const base = facts([a], []);
+    const comparison = compareState({ ...base, live: { ...base.live, degraded } });
+    expect(comparison.syncStatus.status).toBe('Unknown');
+    expect(comparison.conditions.map((c) => c.type)).toEqual(['StaleResourceWarning']);
+    const other = facts([object('Secret', 's')], []);
+    expect(compareState({ ...other, live: { ...other.live, degraded } }).conditions).toEqual([]);
+  });
+
+  it('warns of an object that another application tracks', () => {
+    const theirs = {
+      ...applied(a),
+      metadata: {
+        ...applied(a).metadata,
+        annotations: { 'argocd.argoproj.io/tracking-id': 'team_other:/ConfigMap:apps/a' },
+      },
+    };
+    expect(compareState(facts([a], [theirs])).conditions).toEqual([
+      { type: 'SharedResourceWarning', message: 'ConfigMap/a is part of applications argocd/demo and team/other' },
+    ]);
+  });
+
+  it('shows what the project forbids as Unknown, and drops it from the live side', () => {
+    const comparison = compareState(facts([a], [applied(a)], { permitted: () => false }));
+    expect(rows(comparison)).toEqual([{ kind: 'ConfigMap', name: 'a', status: 'Unknown' }]);
+    expect(comparison.syncStatus.status).toBe('OutOfSync');
+  });
+
+  it('keeps a live Namespace whose metadata it manages', () => {
+    const namespace = {
+      ...object('Namespace', 'apps'),
+      metadata: {
+        name: 'apps',
+        uid: 'ns',
+        annotations: { 'argocd.argoproj.io/tracking-id': 'demo:/Namespace:apps/apps' },
+      },
+    };
+    const spec = { syncPolicy: { managedNamespaceMetadata: { labels: { team: 'x' } } } };
+    const comparison = compareState(facts([a], [applied(a), namespace], {}, spec));
+    expect(rows(comparison)).toEqual([
+      { kind: 'ConfigMap', name: 'a', status: 'Synced' },
+      { kind: 'Namespace', name: 'apps', status: 'OutOfSync' },
+    ]);
+  });
+
+  it('asks for confirmation where a resource or the application wants it', () => {
+    const careful = object('ConfigMap', 'a', { annotations: { 'argocd.argoproj.io/sync-options': 'Delete=confirm' } });
+    expect(compareState(facts([careful], [])).resources[0]?.requiresDeletionConfirmation).toBe(true);
+    const spec = { syncPolicy: { syncOptions: ['Prune=confirm'] } };
+    expect(compareState(facts([a], [], {}, spec)).resources[0]?.requiresDeletionConfirmation).toBe(true);
+    expect(compareState(facts([a], [])).resources[0]?.requiresDeletionConfirmation).toBeUndefined();
+  });
+
+  it('turns rules that cannot be used into one condition', () => {
+    const spec = { ignoreDifferences: [{ kind: 'ConfigMap', jqPathExpressions: ['.data[((('] }] };
+    const comparison = compareState(
+      facts([a, object('ConfigMap', 'b')], [applied(a), applied(object('ConfigMap', 'b'))], {}, spec),
+    );
+    expect(comparison.syncStatus.status).toBe('Unknown');
+    expect(comparison.conditions).toHaveLength(1);
+    expect(comparison.conditions[0]?.message).toMatch(/^Failed to compare desired state to live state: /);
+  });
+});
+
+describe('normalizeTargets', () => {
+  it('puts objects where they belong and says whose they are', () => {
+    const { targets } = normalizeTargets(
+      [object('ConfigMap', 'a'), object('ClusterRole', 'r', { namespace: 'x' }), object('Gadget', 'g')],
+      rules,
+    );
+    expect(
+      targets.map((t) => [t.metadata.namespace, t.metadata.annotations?.['argocd.argoproj.io/tracking-id']]),
+    ).toEqual([
+      ['apps', 'demo:/ConfigMap:apps/a'],
+      [undefined, 'demo:/ClusterRole:apps/r'],
+      ['apps', 'demo:/Gadget:apps/g'],
+    ]);
+  });
+
+  it('keeps the last of repeats, drops what is excluded, and says both', () => {
+    const { targets, conditions } = normalizeTargets(
+      [object('ConfigMap', 'a', { data: '1' }), object('Event', 'e'), object('ConfigMap', 'a', { data: '2' })],
+      rules,
+    );
+    expect(targets.map((t) => t['data'])).toEqual([{ key: '2' }]);
+    expect(conditions).toEqual([
+      { type: 'ExcludedResourceWarning', message: 'Resource /Event e is excluded in the settings' },
+      {
+        type: 'RepeatedResourceWarning',
+        message: 'Resource /ConfigMap/apps/a appeared 2 times among application resources.',
+      },
+    ]);
+  });
+
+  it('does not take objects that the server will name for repeats', () => {
+    const job: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { generateName: 'x-' } };
+    expect(normalizeTargets([job, job], rules).targets).toHaveLength(2);
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { applyMergePatch } from '#base';
+import { jsonOf } from '#model';
+import type { Application, ApplicationStatus, OperationState } from '#model';
+import { nextHistory } from './history.ts';
+import {
+  mustStampReconciledAt,
+  nextHealth,
+  normalizationPatch,
+  operationStatePatch,
+  statusEvents,
+  statusPatch,
+  tooLargeStatus,
+} from './status-patch.ts';
+
+const time = '2026-01-01T10:00:00Z';
+
+describe('statusPatch', () => {
+  it('is nothing when nothing differs', () => {
+    const status: ApplicationStatus = { sync: { status: 'Synced' }, resources: [{ kind: 'A', name: 'a' }] };
+    expect(statusPatch(status, structuredClone(status))).toBeUndefined();
+  });
+
+  it('holds what differs: members that go become null, lists are whole', () => {
+    expect(
+      statusPatch(
+        { sync: { status: 'Synced', revision: 'a' }, conditions: [{ type: 'SyncError', message: 'm' }] },
+        { sync: { status: 'OutOfSync', revision: 'a' }, resources: [{ kind: 'A', name: 'a' }] },
+      ),
+    ).toEqual({ status: { conditions: null, sync: { status: 'OutOfSync' }, resources: [{ kind: 'A', name: 'a' }] } });
+  });
+
+  it('never touches the state of an operation', () => {
+    const operationState: OperationState = { operation: {}, phase: 'Running', startedAt: time };
+    expect(statusPatch({ operationState }, {})).toBeUndefined();
+    expect(statusPatch({}, { operationState })).toBeUndefined();
+  });
+
+  it('leads from one status to the other', () => {
+    const status = fc.record(
+      {
+        sourceType: fc.constantFrom('Directory', 'Helm'),
+        reconciledAt: fc.constantFrom('a', 'b'),
+        resources: fc.array(fc.record({ kind: fc.constantFrom('A', 'B') }), { maxLength: 2 }),
+        summary: fc.record({ images: fc.array(fc.constantFrom('x', 'y'), { maxLength: 2 }) }, { requiredKeys: [] }),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(status, status, (before, after) => {
+        const patch = statusPatch(before, after) ?? {};
+        expect(applyMergePatch({ status: jsonOf(before) }, patch)).toEqual({ status: after });
+      }),
+    );
+  });
+});
+
+it('moves the time of health only with its code, and freezes the message of health in the tree', () => {
+  const before = { status: 'Degraded' as const, message: 'old', lastTransitionTime: 'then' };
+  const options = { inline: false, time };
+  expect(nextHealth(before, { status: 'Degraded', message: 'new' }, options)).toEqual(before);
+  expect(nextHealth(before, { status: 'Degraded', message: 'new' }, { ...options, inline: true })).toEqual({
+    ...before,
+    message: 'new',
+  });
+  expect(nextHealth(before, { status: 'Healthy', message: '' }, options)).toEqual({
+    status: 'Healthy',
+    lastTransitionTime: time,
+  });
+});
+
+it('stamps reconciledAt for its own sake only where someone waits for it', () => {
+  const operationState: OperationState = {
+    operation: {},
+    phase: 'Succeeded',
+    startedAt: time,
+    finishedAt: '2026-01-01T11:00:00Z',
+  };
+  expect(mustStampReconciledAt({}, false)).toBe(true);
+  expect(mustStampReconciledAt({ reconciledAt: time }, false)).toBe(false);
+  expect(mustStampReconciledAt({ reconciledAt: time }, true)).toBe(true);
+  expect(mustStampReconciledAt({ reconciledAt: time, operationState }, false)).toBe(true);
+});
+
+it('tells changes of sync and health as Events', () => {
+  expect(
+    statusEvents(
+      { sync: { status: 'Synced' }, health: { status: 'Healthy' } },
+      { sync: { status: 'OutOfSync' }, health: { status: 'Degraded', message: 'why' } },
+    ),
+  ).toEqual([
+    { reason: 'ResourceUpdated', message: 'Updated sync status: Synced -> OutOfSync' },
+    { reason: 'ResourceUpdated', message: 'Updated health status: Healthy -> Degraded (why)' },
+  ]);
+  expect(statusEvents({ sync: { status: 'Synced' } }, { sync: { status: 'Synced' } })).toEqual([]);
+});
+
+it('says that a status is too large in place of other unknown errors', () => {
+  const conditions = tooLargeStatus({ conditions: [{ type: 'UnknownError', message: 'other' }] }, time).conditions;
+  expect(conditions).toHaveLength(1);
+  expect(conditions?.[0]?.message).toContain('exceeds the Kubernetes resource size limit');
+});
+
+describe('operationStatePatch', () => {
+  const state = (phase: OperationState['phase']): OperationState => ({ operation: {}, phase, startedAt: time });
+  const app = (known?: OperationState): Application => ({
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: {},
+    spec: { destination: {} },
+    status: known === undefined ? {} : { operationState: known },
+  });
+
+  it('clears the operation together with its end', () => {
+    expect(operationStatePatch(app(), state('Running'), undefined).map((step) => step['path'])).toEqual([
+      '/status/operationState',
+    ]);
+    expect(operationStatePatch(app(), state('Failed'), []).map((step) => step['path'])).toEqual([
+      '/status/operationState',
+      '/status/history',
+      '/operation',
+    ]);
+  });
+
+  it('tests the phase that it was decided upon, so that it cannot hide a termination', () => {
+    expect(operationStatePatch(app(state('Running')), state('Running'), undefined)[0]).toEqual({
+      op: 'test',
+      path: '/status/operationState/phase',
+      value: 'Running',
+    });
+  });
+});
+
+describe('normalizationPatch', () => {
+  const app = (spec: object): Application =>
+    ({ apiVersion: '', kind: '', metadata: {}, spec: { destination: {}, project: 'p', ...spec } });
+
+  it.each([
+    ['nothing to do', { source: { repoURL: 'r', path: 'p' } }, undefined],
+    ['no project', { project: '' }, { spec: { project: 'default' } }],
+    ['an empty policy', { syncPolicy: {} }, { spec: { syncPolicy: null } }],
+    ['a policy that says something', { syncPolicy: { automated: {} } }, undefined],
+    [
+      'empty blocks',
+      { source: { repoURL: 'r', helm: {}, kustomize: { images: [] }, directory: { recurse: false, jsonnet: {} } } },
+      { spec: { source: { helm: null, kustomize: null, directory: null } } },
+    ],
+    ['a block that says something', { source: { repoURL: 'r', directory: { recurse: true } } }, undefined],
+    ['several sources', { sources: [{ repoURL: 'r', helm: {} }] }, { spec: { sources: [{ repoURL: 'r' }] } }],
+  ])('%s', (_name, spec, patch) => {
+    expect(normalizationPatch(app(spec))).toEqual(patch);
+  });
+});
+
+describe('nextHistory', () => {
+  const now = Date.UTC(2026, 0, 1, 11);
+  const app = (over: object = {}): Application => ({
+    apiVersion: '',
+    kind: '',
+    metadata: {},
+    spec: { destination: {} },
+    ...over,
+  });
+  const state: OperationState = {
+    operation: { sync: {}, initiatedBy: { username: 'me' } },
+    phase: 'Succeeded',
+    startedAt: time,
+    syncResult: { revision: 'sha', source: { repoURL: 'r' } },
+  };
+
+  it('adds an entry with the next id and keeps the last of them', () => {
+    const first = nextHistory(app(), state, now);
+    expect(first).toEqual([
+      {
+        id: 0,
+        revision: 'sha',
+        source: { repoURL: 'r' },
+        deployedAt: '2026-01-01T11:00:00Z',
+        deployStartedAt: time,
+        initiatedBy: { username: 'me' },
+      },
+    ]);
+    const later = { ...state, startedAt: '2026-01-01T10:30:00Z' };
+    const limited = app({ spec: { destination: {}, revisionHistoryLimit: 1 }, status: { history: first } });
+    expect(nextHistory(limited, later, now)?.map((entry) => entry.id)).toEqual([1]);
+  });
+
+  it.each<[string, OperationState]>([
+    ['failed', { ...state, phase: 'Failed' }],
+    ['a dry run', { ...state, operation: { sync: { dryRun: true } } }],
+    ['partial', { ...state, operation: { sync: { resources: [{ kind: 'K', name: 'n' }] } } }],
+  ])('records nothing: %s', (_name, given) => {
+    expect(nextHistory(app(), given, now)).toBeUndefined();
+  });
+
+  it('does not record one operation twice', () => {
+    const once = app({ status: { history: nextHistory(app(), state, now) } });
+    expect(nextHistory(once, state, now)).toBeUndefined();
+  });
+});
