@@ -1,13 +1,13 @@
-import { DriftlessError, isAbort, isObject, messageOf, parseJson, withDeadline } from '#base';
+import { DeadlineExceeded, DriftlessError, isAbort, isObject, messageOf, parseJson, withDeadline } from '#base';
 import type { Clock } from '#base';
 import type { DesiredSource } from '#desired';
-import { isExcluded } from '#live';
+import { ClusterIgnored, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
 import { instanceName, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationSource, Cluster, KubeObject, Repository, Settings } from '#model';
 import { compareState } from './comparison.ts';
 import type { Comparison, LivePicture, RenderedTargets } from './comparison.ts';
-import { SourceUnavailable } from './errors.ts';
+import { ClusterNotReady, SourceUnavailable } from './errors.ts';
 import { normalizeTargets } from './targets.ts';
 import type { NormalTargets } from './targets.ts';
 
@@ -50,11 +50,32 @@ export interface Compared {
 const firstPictureMs = 3000;
 
 /**
+ * A cluster that has a picture. Waits a little for the first one.
+ * @throws ClusterNotReady when there is none yet: a pass must not hold its place in the pool for a cluster that does not answer.
+ */
+export async function firstPicture(
+  deps: { readonly live: LiveClusters; readonly clock: Clock },
+  server: string,
+  signal: AbortSignal,
+): Promise<LiveCluster> {
+  const what = `the first picture of cluster ${server}`;
+  try {
+    return await withDeadline(signal, { clock: deps.clock, limitMs: firstPictureMs, what }, (inner) =>
+      deps.live.cluster(server, inner),
+    );
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (error instanceof DeadlineExceeded || error instanceof ClusterIgnored) throw new ClusterNotReady(server, error);
+    throw error;
+  }
+}
+
+/**
  * Fetches both sides of a comparison and compares them. The comparing itself is {@link compareState}, a pure function.
  *
  * Errors of a side become conditions of the comparison, which then is `failed`, as in Argo CD. It throws only what keeps it from comparing
  * at all: the abort reason, {@link SourceUnavailable} when `tolerate` says that a source that cannot be read is not to be shown yet, and
- * DEADLINE_EXCEEDED while the cluster has no picture yet (try again).
+ * {@link ClusterNotReady}.
  */
 export class Comparer {
   readonly #deps: ComparerDeps;
@@ -72,7 +93,7 @@ export class Comparer {
   ): Promise<Compared> {
     const sources = request.sources ?? sourcesOf(request.app.spec);
     const [cluster, rendered] = await Promise.all([
-      this.#cluster(request.cluster.server, signal),
+      firstPicture(this.#deps, request.cluster.server, signal),
       this.#render(request, sources, tolerate, signal),
     ]);
     const normal = this.#normalize(request, cluster, rendered.objects);
@@ -105,13 +126,6 @@ export class Comparer {
 
   #instance(key: AppKey): string {
     return instanceName(key, this.#config.namespace);
-  }
-
-  #cluster(server: string, signal: AbortSignal): Promise<LiveCluster> {
-    const what = `the first picture of cluster ${server}`;
-    return withDeadline(signal, { clock: this.#deps.clock, limitMs: firstPictureMs, what }, (inner) =>
-      this.#deps.live.cluster(server, inner),
-    );
   }
 
   async #render(

@@ -28,8 +28,9 @@ import type { Outcome } from '#queues';
 import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
 import type { Syncer } from './apply.ts';
+import { firstPicture } from './compare.ts';
 import type { Comparer } from './compare.ts';
-import { DeletionBlocked } from './errors.ts';
+import { ClusterNotReady, DeletionBlocked } from './errors.ts';
 import type { ResourceGate } from './projects.ts';
 import type { ApplicationStore } from './status.ts';
 import { gkOf } from './targets.ts';
@@ -96,7 +97,7 @@ export class Deleter {
     try {
       return (await this.#step(key, app, signal)) === 'done' ? 'done' : { requeueAfterMs: backstopMs };
     } catch (error) {
-      if (isAbort(error) || signal.aborted) throw error;
+      if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       // Lost a race for the object: nothing is wrong, read it again.
       if (isConflict(error)) return { requeueAfterMs: soonMs };
       this.#deps.logger.warn('Unable to delete application resources', { application: key, error });
@@ -138,7 +139,7 @@ export class Deleter {
   ): Promise<Leaving> {
     const { app, config } = subject;
     const gate = this.#deps.gate(app, project, config);
-    const cluster = await this.#deps.live.cluster(config.server, signal);
+    const cluster = await firstPicture(this.#deps, config.server, signal);
     cluster.surface();
     const user = this.#deps.actAs(app, project, config);
     return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, config.server, gate) };

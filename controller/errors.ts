@@ -24,7 +24,7 @@ export class ApplicationChanged extends DriftlessError {
 /** The source could not be read, and its last comparison is recent enough to stand until the next try. */
 export class SourceUnavailable extends DriftlessError {
   constructor(cause: unknown, message: string) {
-    super('SOURCE_UNAVAILABLE', message, { cause });
+    super('SOURCE_UNAVAILABLE', message, { cause, retry: { afterMs: 15_000 } });
   }
 }
 
@@ -42,5 +42,16 @@ export class ProjectUnusable extends DriftlessError {
 export class DeletionBlocked extends DriftlessError {
   constructor(message: string) {
     super('DELETION_BLOCKED', message);
+  }
+}
+
+/** A cluster has no complete picture yet, or this replica is just taking it over: nothing is wrong, the pass comes again soon. */
+export class ClusterNotReady extends DriftlessError {
+  constructor(server: string, cause: unknown) {
+    super('CLUSTER_NOT_READY', `waiting for the first picture of cluster ${server}`, {
+      cause,
+      retry: { afterMs: 1000 },
+      fields: { server },
+    });
   }
 }

@@ -8,6 +8,8 @@ export interface AppMemory {
   comparedAt?: number;
   /** Since when the source cannot be read. */
   sourceFailedAt?: number;
+  /** The last comparison could not read one of its sides. */
+  unreadable?: boolean;
   /** The drift that the last self-heal repaired. */
   healedDrift?: string;
   /** Managed resources of the last comparison, for the tree. */

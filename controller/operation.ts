@@ -6,7 +6,7 @@ import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
 import type { Syncer, SyncSubject } from './apply.ts';
 import type { Deleter } from './deletion.ts';
-import { ApplicationChanged } from './errors.ts';
+import { ApplicationChanged, ClusterNotReady } from './errors.ts';
 import { compareLevel } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { nextHistory } from './history.ts';
@@ -32,6 +32,7 @@ export interface OperationDeps {
 
 /** A step that changed results is followed by the next one at once: what it did may be healthy already. */
 const movedMs = 50;
+const soonMs = 1000;
 
 /** Nothing: an operation is all in its object. */
 export type OperationPayload = undefined;
@@ -61,6 +62,7 @@ export class OperationProcessor {
     } catch (error) {
       // Someone changed the operation between our read and our write: read again, decide again.
       if (error instanceof ApplicationChanged) return { requeueAfterMs: 0 };
+      if (error instanceof ClusterNotReady) return this.#await(taken.key, error.message);
       throw error;
     }
   }
@@ -90,7 +92,7 @@ export class OperationProcessor {
       const subject = this.#deps.subjectOf(app);
       return await this.#deps.syncer.step(subject, state, signal);
     } catch (error) {
-      if (isAbort(error) || signal.aborted) throw error;
+      if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       this.#deps.logger.warn('A step of an operation failed', { application: key, error });
       return { ...state, phase: 'Error', message: messageOf(error) };
     }
@@ -137,6 +139,12 @@ export class OperationProcessor {
     if (state.operation.sync === undefined || state.operation.sync.dryRun === true) return;
     const level = state.operation.initiatedBy?.automated === true ? compareLevel.latest : compareLevel.forceResolve;
     this.#deps.refresh(key, { level, reason: 'an operation completed' });
+  }
+
+  /** Something that comes by itself is not there yet. */
+  #await(key: AppKey, what: string): Outcome<OperationPayload> {
+    this.#remember(key, what, soonMs);
+    return { requeueAfterMs: soonMs };
   }
 
   #remember(key: AppKey, what: string, ms: number): void {

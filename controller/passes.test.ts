@@ -103,6 +103,32 @@ describe('a refresh', () => {
     expect(world.app.status?.conditions).toBeUndefined();
   });
 
+  it('comes by itself when the project, the spec or the owner changes', async () => {
+    world.application({ project: 'later', ...automated });
+    await start();
+    expect(world.app.status?.conditions).toEqual([
+      expect.objectContaining({ message: 'Application referencing project later which does not exist' }),
+    ]);
+    world.project('later');
+    await clock.advance(1000);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    expect(world.app.status?.conditions).toBeUndefined();
+    world.edit((object) => ({
+      spec: { ...(object['spec'] as object), source: { repoURL: 'https://git/y', path: 'p', targetRevision: 'main' } },
+    }));
+    await clock.advance(1000);
+    expect(world.app.status?.sync?.comparedTo?.source.repoURL).toBe('https://git/y');
+  });
+
+  it('starts a sync as soon as automation is switched on', async () => {
+    world.application();
+    await start();
+    expect(world.dest.objects.size).toBe(0);
+    world.edit((object) => ({ spec: { ...(object['spec'] as object), ...automated } }));
+    await clock.advance(1000);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+
   it('belongs to one replica: the other writes nothing', async () => {
     world.application(automated);
     world.owner = 1;
@@ -192,6 +218,18 @@ describe('an operation', () => {
     expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
   });
 
+  it('waits for a cluster that has no picture yet instead of failing', async () => {
+    world.application({}, operation);
+    world.ready = false;
+    await start();
+    await clock.advance(60_000);
+    expect(world.app.status?.operationState?.phase).toBe('Running');
+    world.ready = true;
+    await clock.advance(5000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+    expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+
   it('that fails is retried as announced, then ends', async () => {
     world.application({}, { operation: { sync: {}, retry: { limit: 1 } } });
     const fail = (call: string): void => {
@@ -223,6 +261,32 @@ describe('an operation', () => {
     expect(done).toBe(true);
     expect(world.app.status?.operationState).toMatchObject({ phase: 'Failed', message: 'Operation terminated' });
     expect(world.app.operation).toBeUndefined();
+  });
+});
+
+describe('a hand-over', () => {
+  it('in the middle of an operation: the old owner writes nothing more, the new one ends it (T-OP-5)', async () => {
+    const wave = (n: number): Record<string, string> => ({ 'argocd.argoproj.io/sync-wave': String(n) });
+    world.git.push('a'.repeat(40), [configMap('one', '1', wave(0)), configMap('two', '1', wave(1))]);
+    world.application(automated);
+    const late: string[] = [];
+    const handOver = (call: string): void => {
+      if (call === 'create ConfigMap one') world.handOver(1);
+    };
+    const watch = (call: string): void => {
+      if (world.owner === 1 && /^(?:patch|replace|create|delete) /.test(call)) late.push(call);
+    };
+    const old = world.replica({ index: 0, hub: { before: watch }, dest: { before: watch, after: handOver } });
+    stops.push(() => old.stop());
+    await start({ index: 1 });
+    await clock.advance(60_000);
+    expect(late.filter((call) => !call.includes(' Event '))).toEqual([]);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+    expect(world.app.status?.history).toHaveLength(1);
+    expect(world.dest.calls.filter((call) => call.startsWith('create'))).toEqual([
+      'create ConfigMap one',
+      'create ConfigMap two',
+    ]);
   });
 });
 

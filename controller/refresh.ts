@@ -21,6 +21,7 @@ import type { Comparer } from './compare.ts';
 import type { Comparison } from './comparison.ts';
 import { ownedConditions } from './conditions.ts';
 import { hookFinalizers } from './deletion.ts';
+import { ClusterNotReady, SourceUnavailable } from './errors.ts';
 import { compareLevel, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
 import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
 import { managedResources, treeRoots } from './managed.ts';
@@ -69,6 +70,10 @@ export interface RefreshConfig {
   readonly selfHeal: SelfHealBackoff;
 }
 
+/** A cluster or a source that cannot be read is tried again soon, not at the next resync. */
+const soonMs = 1000;
+const unreadableMs = 30_000;
+
 /** One pass over one application. */
 interface Pass {
   readonly key: AppKey;
@@ -110,7 +115,15 @@ export class RefreshProcessor {
     const due = refreshDue(app, taken.payload, this.#facts(memory));
     if (due === undefined) return this.#untilExpiry(app, memory);
     memory.lastRefresh = { at: this.#now(), reason: due.reason, level: due.level };
-    const answered = await this.#run(key, app, due, signal);
+    let answered: boolean;
+    try {
+      answered = await this.#run(key, app, due, signal);
+    } catch (error) {
+      if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
+      const ms = error instanceof ClusterNotReady ? soonMs : unreadableMs;
+      memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
+      return { requeueAfterMs: ms, payload: { level: due.level, reason: due.reason } };
+    }
     if (!answered) return { requeueAfterMs: 0, priority: 'asked' };
     return this.#untilExpiry(this.#deps.store.get(key) ?? app, memory);
   }
@@ -177,7 +190,7 @@ export class RefreshProcessor {
     const cluster = this.#deps.peek(verdict.cluster.server);
     if (cluster === undefined || pass.memory.roots === undefined) return undefined;
     const built = this.#tree(pass, verdict, cluster);
-    await this.#deps.publisher.setTree(this.#instance(pass.key), built.tree, signal);
+    await this.#publish(pass, built.tree, undefined, signal);
     const status = withConditions(pass.before.status ?? {}, built.conditions, ownedConditions.tree, pass.time);
     return this.#deps.store.persistStatus(pass.before, { ...status, summary: built.summary });
   }
@@ -206,6 +219,7 @@ export class RefreshProcessor {
       signal,
     );
     if (!comparison.failed) delete pass.memory.sourceFailedAt;
+    pass.memory.unreadable = comparison.failed;
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = differences(comparison);
     const built = this.#tree(pass, verdict, cluster);
@@ -339,13 +353,13 @@ export class RefreshProcessor {
   async #publish(
     pass: Pass,
     tree: BuiltTree['tree'],
-    resources: ReturnType<typeof managedResources>,
+    resources: ReturnType<typeof managedResources> | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const instance = this.#instance(pass.key);
     try {
       await this.#deps.publisher.setTree(instance, tree, signal);
-      await this.#deps.publisher.setManagedResources(instance, resources, signal);
+      if (resources !== undefined) await this.#deps.publisher.setManagedResources(instance, resources, signal);
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
       this.#deps.logger.warn('Unable to publish the state of an application', { application: pass.key, error });
@@ -374,6 +388,12 @@ export class RefreshProcessor {
   }
 
   #untilExpiry(app: Application, memory: AppMemory): Outcome<RefreshRequest> {
+    if (memory.unreadable === true)
+      return {
+        requeueAfterMs: unreadableMs,
+        priority: 'resync',
+        payload: { level: compareLevel.latest, reason: 'its source or cluster could not be read' },
+      };
     const ms = msUntilExpiry(app, this.#facts(memory));
     if (ms === undefined) return 'done';
     const jitter = this.#config.jitterMs > 0 ? this.#deps.random.next() * this.#config.jitterMs : 0;

@@ -133,8 +133,12 @@ describe('operationStatePatch', () => {
 });
 
 describe('normalizationPatch', () => {
-  const app = (spec: object): Application =>
-    ({ apiVersion: '', kind: '', metadata: {}, spec: { destination: {}, project: 'p', ...spec } });
+  const app = (spec: object): Application => ({
+    apiVersion: '',
+    kind: '',
+    metadata: {},
+    spec: { destination: {}, project: 'p', ...spec },
+  });
 
   it.each([
     ['nothing to do', { source: { repoURL: 'r', path: 'p' } }, undefined],

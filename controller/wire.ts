@@ -4,8 +4,8 @@ import type { Informer } from '#kube';
 import { asApplication, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import { matchesNamespacePattern } from '#policy';
-import { createRateLimiter, createWorkQueue, Processors } from '#queues';
-import type { Handler, WorkQueue } from '#queues';
+import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
+import type { Handler, RateLimiter, WorkQueue } from '#queues';
 import { Syncer } from './apply.ts';
 import { Comparer } from './compare.ts';
 import { Deleter } from './deletion.ts';
@@ -105,19 +105,28 @@ function makeQueues(deps: ControllerDeps, config: ControllerConfig): Queues {
       ...common,
       name: 'app_reconciliation_queue',
       merge: mergeRequests,
-      rateLimiter: createRateLimiter(config.rateLimiter),
+      ...limiters(config),
     }),
     operation: createWorkQueue<AppKey>({
       ...common,
       name: 'app_operation_processing_queue',
-      rateLimiter: createRateLimiter(config.rateLimiter),
+      ...limiters(config),
     }),
     project: createWorkQueue<string>({
       ...common,
       name: 'project_reconciliation_queue',
-      rateLimiter: createRateLimiter(config.rateLimiter),
+      ...limiters(config),
     }),
   };
+}
+
+/** Failed passes come back after half a second, later after half a minute: the cause is mostly outside, and mostly goes away. */
+function limiters<K>(config: ControllerConfig): {
+  readonly rateLimiter: RateLimiter<K>;
+  readonly failureBackoff: RateLimiter<K>;
+} {
+  const failure = { baseDelayMs: 500, maxDelayMs: 30_000, backoffFactor: 2, coolDownMs: Number.POSITIVE_INFINITY };
+  return { rateLimiter: createRateLimiter(config.rateLimiter), failureBackoff: new ItemBackoff<K>(failure) };
 }
 
 function makeInformers(

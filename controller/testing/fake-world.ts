@@ -1,4 +1,4 @@
-import { aborted, runGroups, seededRandom, Shutdown } from '#base';
+import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
 import type { Clock } from '#base';
 import type { DesiredSource, Manifests } from '#desired';
 import { apiResource } from '#kube';
@@ -18,7 +18,7 @@ import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey } f
 import { createMemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
-import type { Ownership } from '#sharding';
+import type { Ownership, OwnershipChange } from '#sharding';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { createController } from '../controller.ts';
 import type { Controller, ControllerConfig } from '../types.ts';
@@ -90,16 +90,24 @@ export class FakeWorld {
   readonly git = new FakeGit();
   /** Kinds whose live picture is not fresh. */
   degraded: KindState[] = [];
+  /** False: the cluster has no picture yet. */
+  ready = true;
   /** Which replica owns the cluster. */
   owner = 0;
   readonly clock: Clock;
+  readonly #owners = new Set<(change: OwnershipChange) => void>();
 
   constructor(clock: Clock) {
     this.clock = clock;
+    this.project('default');
+  }
+
+  /** A project that allows everything. */
+  project(name: string): void {
     this.hub.put({
       apiVersion: 'argoproj.io/v1alpha1',
       kind: 'AppProject',
-      metadata: { name: 'default', namespace: 'argocd' },
+      metadata: { name, namespace: 'argocd' },
       spec: {
         sourceRepos: ['*'],
         destinations: [{ server: '*', namespace: '*' }],
@@ -121,6 +129,12 @@ export class FakeWorld {
       } as never,
       ...('operation' in over ? { operation: over['operation'] } : {}),
     });
+  }
+
+  /** The cluster goes to another replica. */
+  handOver(index: number): void {
+    this.owner = index;
+    for (const tell of this.#owners) tell({ gained: [server], lost: [server] });
   }
 
   get app(): Application {
@@ -215,10 +229,13 @@ export class FakeWorld {
       ownsCluster: mine,
       ownsApp: mine,
       assertOwns: () => {
-        if (!mine()) throw new Shutdown('not the owner');
+        if (!mine()) throw new OwnershipLost(server);
       },
       update: () => undefined,
-      onChange: () => () => undefined,
+      onChange: (listener) => {
+        this.#owners.add(listener);
+        return () => void this.#owners.delete(listener);
+      },
       table: () => [],
     };
   }
@@ -229,7 +246,8 @@ export class FakeWorld {
       name: 'live',
       run: (signal) => aborted(signal),
       setClusters: () => undefined,
-      cluster: () => Promise.resolve(cluster),
+      cluster: (_server, signal) =>
+        this.ready ? Promise.resolve(cluster) : aborted(signal).then(() => Promise.reject(signal.reason as Error)),
       peek: () => cluster,
       infos: () => [],
       onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(object))),
