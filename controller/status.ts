@@ -155,8 +155,12 @@ export class ApplicationStore {
     } catch (error) {
       if (!isInvalid(error)) throw error;
       const fresh = await this.fetch(appKeyOf(app));
-      if (fresh !== undefined) this.#store(app, asObject(fresh));
-      return fresh === undefined || refreshAnnotation(fresh) === undefined;
+      if (fresh === undefined) return true;
+      this.#store(app, asObject(fresh));
+      const now = refreshAnnotation(fresh);
+      // The very request still stands there: the patch was refused for another reason, which must not become a busy loop.
+      if (now?.value === asked.value && now.timestamp === asked.timestamp) throw error;
+      return now === undefined;
     }
   }
 
@@ -207,13 +211,22 @@ export class ApplicationStore {
         return await this.#patch(app, operationPatch(app, state, history));
       } catch (error) {
         if (isNotFound(error)) return undefined;
-        if (isInvalid(error)) throw new ApplicationChanged(appKeyOf(app));
+        if (isInvalid(error)) { await this.#refused(app, error); return; }
         if (error instanceof KubeApiError && error.status < 500 && error.status !== 429) throw error;
         if (!(error instanceof KubeApiError) && !isTransient(error)) throw error;
         this.#deps.logger.warn('Unable to store the state of an operation, trying again', { error });
         await this.#deps.clock.sleep(1000, this.#deps.signal);
       }
     }
+  }
+
+  /** A state was refused: because the stored one is another than we knew, or for a reason of its own. */
+  async #refused(app: Application, error: unknown): Promise<undefined> {
+    const fresh = await this.fetch(appKeyOf(app));
+    if (fresh === undefined) return undefined;
+    if (fresh.status?.operationState?.phase === app.status?.operationState?.phase) throw error as Error;
+    this.#store(app, asObject(fresh));
+    throw new ApplicationChanged(appKeyOf(app));
   }
 
   /** Replaces the list of finalizers, if the object has not changed since it was read. */

@@ -1,0 +1,229 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { createWorkQueue } from '#queues';
+import type { WorkQueue } from '#queues';
+import type { Informer, InformerEvent } from '#kube';
+import type { LiveChange, LiveClusters } from '#live';
+import { appKeyOf, asApplication, resourceKey } from '#model';
+import type { AppKey, KubeObject } from '#model';
+import type { SettingsStore } from '#settings';
+import type { Ownership } from '#sharding';
+import { FakeClock } from '#support';
+import { mergeRequests } from './freshness.ts';
+import type { RefreshRequest } from './freshness.ts';
+import { Triggers } from './triggers.ts';
+
+let clock: FakeClock;
+let objects: Map<string, KubeObject>;
+let appEvent: (event: InformerEvent) => void;
+let projectEvent: (event: InformerEvent) => void;
+let liveChange: (change: LiveChange) => void;
+let refreshQueue: WorkQueue<AppKey, RefreshRequest>;
+let operationQueue: WorkQueue<AppKey, undefined>;
+let projectQueue: WorkQueue<string, undefined>;
+let mine: boolean;
+let orphans: boolean;
+let forgotten: string[];
+const life = new AbortController().signal;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  objects = new Map();
+  mine = true;
+  orphans = false;
+  forgotten = [];
+  refreshQueue = createWorkQueue<AppKey, RefreshRequest>({ clock, name: '', merge: mergeRequests });
+  operationQueue = createWorkQueue<AppKey>({ clock, name: '' });
+  projectQueue = createWorkQueue<string>({ clock, name: '' });
+  const informer = (listen: (listener: (event: InformerEvent) => void) => void): Informer =>
+    ({
+      get: (key: string) => objects.get(key),
+      list: () => [...objects.values()],
+      onEvent: (listener: (event: InformerEvent) => void) => {
+        listen(listener);
+        return () => undefined;
+      },
+    }) as unknown as Informer;
+  const triggers = new Triggers({
+    apps: informer((listener) => (appEvent = listener)),
+    projects: informer((listener) => (projectEvent = listener)),
+    settings: { clusters: () => [], settings: () => ({}), onChange: () => () => undefined } as unknown as SettingsStore,
+    ownership: {
+      update: () => undefined,
+      ownsCluster: () => mine,
+      onChange: () => () => undefined,
+    } as unknown as Ownership,
+    live: {
+      setClusters: () => undefined,
+      onChange: (listener: (change: LiveChange) => void) => {
+        liveChange = listener;
+        return () => undefined;
+      },
+    } as unknown as LiveClusters,
+    refreshQueue,
+    operationQueue,
+    projectQueue,
+    isMine: () => mine,
+    isWatched: (namespace) => namespace === 'argocd',
+    watchesOrphans: () => orphans,
+    forget: (key, deleted) => forgotten.push(`${key} ${deleted ? 'deleted' : 'lost'}`),
+    namespace: 'argocd',
+    clock,
+  });
+  void triggers.run(life);
+  await clock.settle();
+});
+
+function app(version: string, over: object = {}, metadata: object = {}): KubeObject {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'demo', namespace: 'argocd', resourceVersion: version, ...metadata },
+    spec: { destination: { server: 'https://c', namespace: 'apps' } },
+    ...over,
+  };
+}
+
+function key(object: KubeObject): AppKey {
+  return appKeyOf(asApplication(object));
+}
+
+function appears(object: KubeObject): void {
+  objects.set(key(object), object);
+  appEvent({ type: 'added', object });
+}
+
+function changes(old: KubeObject, object: KubeObject): void {
+  objects.set(key(object), object);
+  appEvent({ type: 'updated', old, object });
+}
+
+/** Takes what is due within a second, with its payload and priority. */
+async function due<K extends string, P>(queue: WorkQueue<K, P>, withinMs = 1000): Promise<unknown[]> {
+  await clock.advance(withinMs);
+  const taken: unknown[] = [];
+  while (queue.depth > 0) {
+    const item = await queue.take(life);
+    taken.push([item?.key, item?.payload, item?.priority]);
+    queue.done(item!.key);
+  }
+  return taken;
+}
+
+describe('an Application', () => {
+  it('that appears is looked at, and its operation is taken up', async () => {
+    appears(app('1', { operation: { sync: {} } }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', { reason: 'the application appeared' }, 'live']]);
+    expect(await due(operationQueue)).toEqual([['argocd/demo', undefined, 'asked']]);
+  });
+
+  it('that someone asks to refresh goes first', async () => {
+    appears(app('1', {}, { annotations: { 'argocd.argoproj.io/refresh': 'normal' } }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', { reason: 'the application appeared' }, 'asked']]);
+    expect(await due(operationQueue)).toEqual([]);
+  });
+
+  it('whose automation is switched on is compared with the latest', async () => {
+    const old = app('1');
+    appears(old);
+    await due(refreshQueue);
+    changes(old, app('2', { spec: { destination: { server: 'https://c' }, syncPolicy: { automated: {} } } }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', { level: 2, reason: 'the application changed' }, 'live']]);
+  });
+
+  it('does not wake us by the echo of our own write', async () => {
+    appears(app('1'));
+    await due(refreshQueue);
+    changes(app('1'), app('1'));
+    expect(await due(refreshQueue)).toEqual([]);
+  });
+
+  it('elsewhere, or of another replica, is none of our business', async () => {
+    appears(app('1', {}, { namespace: 'other' }));
+    mine = false;
+    appears(app('1'));
+    expect(await due(refreshQueue)).toEqual([]);
+  });
+
+  it('that goes, or goes to another replica, is dropped from the queues', async () => {
+    const object = app('1', { operation: { sync: {} } });
+    appears(object);
+    mine = false;
+    changes(object, app('2', { operation: { sync: {} } }));
+    expect([await due(refreshQueue), await due(operationQueue)]).toEqual([[], []]);
+    mine = true;
+    appears(object);
+    objects.clear();
+    appEvent({ type: 'deleted', object });
+    expect([await due(refreshQueue), await due(operationQueue)]).toEqual([[], []]);
+    expect(forgotten).toEqual(['argocd/demo lost', 'argocd/demo deleted']);
+    expect(await due(projectQueue)).toEqual([['argocd/default', undefined, 'live']]);
+  });
+});
+
+describe('a live object', () => {
+  const change = (managed: boolean, over: Partial<LiveChange> = {}): LiveChange => ({
+    server: 'https://c',
+    key: resourceKey('', 'ConfigMap', 'apps', 'x'),
+    apps: new Map([['demo', { managed }]]),
+    ...over,
+  });
+
+  beforeEach(async () => {
+    appears(app('1', { operation: { sync: {} } }));
+    await due(refreshQueue);
+    await due(operationQueue);
+  });
+
+  it('that is managed refreshes at once, and moves the operation on', async () => {
+    liveChange(change(true));
+    expect(await due(refreshQueue, 0)).toEqual([
+      ['argocd/demo', { level: 1, reason: 'ConfigMap apps/x changed' }, 'live'],
+    ]);
+    expect(await due(operationQueue)).toEqual([['argocd/demo', undefined, 'asked']]);
+  });
+
+  it('that is a child costs a tree, a little later', async () => {
+    liveChange(change(false));
+    expect(await due(refreshQueue, 0)).toEqual([]);
+    expect(await due(refreshQueue)).toEqual([
+      ['argocd/demo', { level: 0, reason: 'ConfigMap apps/x changed' }, 'live'],
+    ]);
+    expect(await due(operationQueue)).toEqual([]);
+  });
+
+  it('that is the application itself changes nothing', async () => {
+    liveChange(change(true, { key: resourceKey('argoproj.io', 'Application', 'argocd', 'demo') }));
+    expect(await due(refreshQueue)).toEqual([]);
+  });
+
+  it('that nobody tracks matters where orphans are watched', async () => {
+    const orphan = change(true, { apps: new Map(), orphanNamespace: 'apps' });
+    liveChange(orphan);
+    expect(await due(refreshQueue)).toEqual([]);
+    orphans = true;
+    projectEvent({
+      type: 'added',
+      object: { ...app('1'), kind: 'AppProject', metadata: { name: 'other', namespace: 'argocd' } },
+    });
+    liveChange(orphan);
+    expect(await due(refreshQueue)).toEqual([
+      ['argocd/demo', { level: 0, reason: 'an orphaned resource changed' }, 'live'],
+    ]);
+  });
+});
+
+it('a project that changes reaches its applications and no others', async () => {
+  appears(app('1'));
+  appears(app('1', { spec: { project: 'other', destination: {} } }, { name: 'second' }));
+  await due(refreshQueue);
+  const project = (warn: boolean): KubeObject => ({
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'AppProject',
+    metadata: { name: 'other', namespace: 'argocd' },
+    spec: { orphanedResources: { warn } },
+  });
+  projectEvent({ type: 'updated', old: project(true), object: project(true) });
+  expect(await due(refreshQueue)).toEqual([]);
+  projectEvent({ type: 'updated', old: project(true), object: project(false) });
+  expect(await due(refreshQueue)).toEqual([['argocd/second', { level: 1, reason: 'project other changed' }, 'resync']]);
+});
