@@ -211,7 +211,10 @@ export class ApplicationStore {
         return await this.#patch(app, operationPatch(app, state, history));
       } catch (error) {
         if (isNotFound(error)) return undefined;
-        if (isInvalid(error)) { await this.#refused(app, error); return; }
+        if (isInvalid(error)) {
+          await this.#refused(app, error);
+          return;
+        }
         if (error instanceof KubeApiError && error.status < 500 && error.status !== 429) throw error;
         if (!(error instanceof KubeApiError) && !isTransient(error)) throw error;
         this.#deps.logger.warn('Unable to store the state of an operation, trying again', { error });

@@ -181,6 +181,17 @@ describe('bad input', () => {
     await world.until('good', synced);
   });
 
+  it('an API server that does not answer: the condition says so, and the neighbour is not disturbed', async () => {
+    repo.commit({ 'app/a.yaml': config('a') });
+    world.addCluster('away', 'http://127.0.0.1:9');
+    await world.replica();
+    world.application('bad', { ...source(), destination: { name: 'away', namespace: 'apps' } });
+    world.application('good', { ...source(), ...automated });
+    await world.until('good', synced);
+    const app = await world.until('bad', condition('ComparisonError', 'Failed to load live state: '), 15_000);
+    expect(app.status?.health?.status).toBe('Unknown');
+  });
+
   it.each<[string, string, string]>([
     [
       'a kind that the cluster does not know',

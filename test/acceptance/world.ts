@@ -118,16 +118,7 @@ export class World {
   #prepare(): void {
     const { store } = this.hub;
     store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
-    store.create({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: {
-        name: 'cluster-dest',
-        namespace: 'argocd',
-        labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
-      },
-      data: { server: base64(this.cluster.url), name: base64('dest'), config: base64('{}') },
-    });
+    this.addCluster('dest', this.cluster.url);
     store.create({
       apiVersion: 'argoproj.io/v1alpha1',
       kind: 'AppProject',
@@ -139,6 +130,20 @@ export class World {
       },
     });
     this.cluster.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
+  }
+
+  /** A cluster Secret. */
+  addCluster(name: string, server: string): void {
+    this.hub.store.create({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name: `cluster-${name}`,
+        namespace: 'argocd',
+        labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
+      },
+      data: { server: base64(server), name: base64(name), config: base64('{}') },
+    });
   }
 
   repository(name: string): GitFixture {
