@@ -30,7 +30,7 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   await withChild(signal, async (inner, stop) => {
     if (env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true')
       stopWhenInputEnds(() => stop(new UsageError('the parent is gone')));
-    const groups = await wire({ config: { ...config, ...names(config) }, hub, commands, logger });
+    const groups = wire({ config: { ...config, ...names(config) }, hub, commands, logger });
     await runGroups(groups, inner, { clock: systemClock, graceMs });
   });
   logger.info('stopped');

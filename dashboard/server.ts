@@ -104,13 +104,15 @@ async function push(
 ): Promise<void> {
   let last = '';
   while (!signal.aborted) {
-    if (listeners.size > 0) {
-      const text = await options.source.state().then(JSON.stringify, () => last);
-      if (text !== last) for (const response of listeners) response.write(event(text));
-      last = text;
-    }
+    const text = listeners.size > 0 ? await options.source.state().then(JSON.stringify, () => last) : last;
+    if (text !== last) broadcast(listeners, event(text));
+    last = text;
     await options.clock.sleep(refreshMs, signal).catch(() => undefined);
   }
+}
+
+function broadcast(listeners: ReadonlySet<ServerResponse>, message: string): void {
+  for (const response of listeners) response.write(message);
 }
 
 function event(text: string): string {

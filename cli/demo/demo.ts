@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aborted, systemClock } from '#base';
 import { startDashboard } from '#dashboard';
+import type { Application } from '#model';
 import type { SimCluster } from '#sim';
 import { describe, readArgs } from '../args.ts';
 import type { CommandContext } from '../driftless.ts';
@@ -15,6 +16,7 @@ import { count, demoApplications, isSettled, reasonOf } from './progress.ts';
 import { Replicas } from './replicas.ts';
 import { makeRepositories } from './repositories.ts';
 import { dashboardSource, hints } from './view.ts';
+import type { Guide } from './view.ts';
 
 const options = {
   replicas: {
@@ -95,9 +97,34 @@ interface Run {
   readonly stage: Stage;
 }
 
+interface Scene {
+  readonly hub: SimCluster;
+  readonly replicas: Replicas;
+  readonly guide: Guide;
+}
+
 async function play(config: Config, run: Run): Promise<number> {
   const started = systemClock.monotonic();
-  const { output, stage } = run;
+  const scene = await setUp(config, run);
+  if (!config.once) await openDashboard(config, run, scene);
+  scene.replicas.start();
+  run.stage.onClear(() => scene.replicas.stop());
+  const settled = await waitUntilSettled(scene.hub, config.timeout, run);
+  const elapsedMs = Math.round(systemClock.monotonic() - started);
+  const apps = demoApplications(scene.hub.store);
+  const counts = { ...count(apps), clusters: config.clusters, replicas: config.replicas, elapsedMs };
+  if (!settled && !run.signal.aborted) explain(apps, config, run.output);
+  if (settled && !(config.once && config.output === 'json')) run.output.out(summary(run.output, counts));
+  if (!config.once && !run.signal.aborted) invite(scene, run.output);
+  if (config.output === 'json') run.output.out(JSON.stringify(counts));
+  if (config.once) return settled ? 0 : 1;
+  await aborted(run.signal);
+  run.output.err('stopping');
+  return 0;
+}
+
+/** Repositories, clusters and what the hub holds; each is undone when the stage is cleared. */
+async function setUp(config: Config, { output, stage }: Run): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'driftless-demo-'));
   stage.onClear(() => rmSync(folder, { recursive: true, force: true }));
   output.progress('making sample repositories and simulated clusters');
@@ -109,11 +136,8 @@ async function play(config: Config, run: Run): Promise<number> {
   const kubeconfig = join(folder, 'kubeconfig');
   writeKubeconfig(kubeconfig, fleet.kubeconfig);
   const [hub, ...clusters] = fleet.clusters as readonly [SimCluster, ...SimCluster[]];
-  const plan = {
-    clusters: clusters.map(({ name, url }) => ({ name, url })),
-    repository: (name: string) => repositories.url(name),
-    fleetSize: config.apps,
-  };
+  const repository = (name: string): string => repositories.url(name);
+  const plan = { clusters: clusters.map(({ name, url }) => ({ name, url })), repository, fleetSize: config.apps };
   for (const object of hubObjects(plan)) hub.store.create(object, 'driftless-demo');
   const replicas = new Replicas({
     count: config.replicas,
@@ -124,50 +148,27 @@ async function play(config: Config, run: Run): Promise<number> {
     clock: systemClock,
     onExit: (name, how) => output.err(`${name} ended (${how}) and is started again; its log is in ${folder}`),
   });
-  const guide = { kubeconfig, clusters: plan.clusters, repository: plan.repository };
-  if (!config.once) {
-    const source = dashboardSource({ hub: hub.store, replicas, hints: hints(guide) });
-    const assets = join(packageRoot(), 'dashboard', 'public');
-    const dashboard = await startDashboard({
-      host: '127.0.0.1',
-      port: config.port,
-      clock: systemClock,
-      source,
-      assets,
-    });
-    stage.onClear(() => dashboard.close());
-    output.err(`dashboard: ${dashboard.url}`);
-  }
-  replicas.start();
-  stage.onClear(() => replicas.stop());
+  return { hub, replicas, guide: { kubeconfig, clusters: plan.clusters, repository } };
+}
 
-  const settled = await waitUntilSettled(hub, config.timeout, run);
-  const elapsedMs = Math.round(systemClock.monotonic() - started);
-  const counts = {
-    ...count(demoApplications(hub.store)),
-    clusters: config.clusters,
-    replicas: config.replicas,
-    elapsedMs,
-  };
-  if (!settled && !run.signal.aborted) {
-    output.err(`not everything is Synced and Healthy after ${config.timeout / 1000} s:`);
-    for (const app of demoApplications(hub.store)) if (!isSettled(app)) output.err(`  ${reasonOf(app)}`);
-  }
-  if (config.once) {
-    if (config.output === 'json') output.out(JSON.stringify(counts));
-    else if (settled) output.out(summary(output, counts));
-    return settled ? 0 : 1;
-  }
-  if (settled) output.out(`${summary(output, counts)}\n`);
-  for (const line of hints(guide)) output.out(line);
-  output.out('');
-  for (const replica of replicas.states())
-    output.out(`  ${replica.name}   pid ${replica.pid ?? 0}   log ${replica.log}`);
+async function openDashboard(config: Config, { output, stage }: Run, { hub, replicas, guide }: Scene): Promise<void> {
+  const source = dashboardSource({ hub: hub.store, replicas, hints: hints(guide) });
+  const assets = join(packageRoot(), 'dashboard', 'public');
+  const dashboard = await startDashboard({ host: '127.0.0.1', port: config.port, clock: systemClock, source, assets });
+  stage.onClear(() => dashboard.close());
+  output.err(`dashboard: ${dashboard.url}`);
+}
+
+function explain(apps: readonly Application[], config: Config, output: Output): void {
+  output.err(`not everything is Synced and Healthy after ${config.timeout / 1000} s:`);
+  for (const app of apps) if (!isSettled(app)) output.err(`  ${reasonOf(app)}`);
+}
+
+/** Where to look and what to try. */
+function invite({ replicas, guide }: Scene, output: Output): void {
+  for (const line of ['', ...hints(guide), '']) output.out(line);
+  for (const { name, pid, log } of replicas.states()) output.out(`  ${name}   pid ${pid ?? 0}   log ${log}`);
   output.out('\nCtrl-C ends everything.');
-  if (config.output === 'json') output.out(JSON.stringify(counts));
-  await aborted(run.signal);
-  output.err('stopping');
-  return 0;
 }
 
 function summary(

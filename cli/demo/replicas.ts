@@ -93,7 +93,7 @@ class Replica {
   async stop(): Promise<void> {
     this.#stopping = true;
     const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => {
       child.once('exit', () => resolve());
     });

@@ -1,5 +1,5 @@
 import type { DashboardSource, DashboardState, ReplicaRow } from '#dashboard';
-import type { Application, KubeObject } from '#model';
+import type { Application, ApplicationStatus, KubeObject } from '#model';
 import { controllerNamespace } from './objects.ts';
 import { demoApplications } from './progress.ts';
 import type { Replicas, ReplicaState } from './replicas.ts';
@@ -46,18 +46,22 @@ export function dashboardSource(deps: ViewDeps): DashboardSource {
 }
 
 function row(app: Application): DashboardState['applications'][number] {
-  const status = app.status;
-  const condition = status?.conditions?.[0];
+  const { metadata, spec, status = {} } = app;
   return {
-    name: app.metadata.name ?? '',
-    cluster: app.spec.destination.name ?? app.spec.destination.server ?? '',
-    sync: status?.sync?.status ?? 'Unknown',
-    health: status?.health?.status ?? 'Unknown',
-    revision: status?.sync?.revision ?? '',
-    operation: status?.operationState?.phase ?? '',
-    message:
-      condition === undefined ? (status?.operationState?.message ?? '') : `${condition.type}: ${condition.message}`,
+    name: metadata.name ?? '',
+    cluster: spec.destination.name ?? spec.destination.server ?? '',
+    sync: status.sync?.status ?? 'Unknown',
+    health: status.health?.status ?? 'Unknown',
+    revision: status.sync?.revision ?? '',
+    operation: status.operationState?.phase ?? '',
+    message: messageFor(status),
   };
+}
+
+/** A condition says more than the last operation. */
+function messageFor(status: ApplicationStatus): string {
+  const condition = status.conditions?.[0];
+  return condition === undefined ? (status.operationState?.message ?? '') : `${condition.type}: ${condition.message}`;
 }
 
 async function replicaRow(replica: ReplicaState): Promise<ReplicaRow> {

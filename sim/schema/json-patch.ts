@@ -1,4 +1,4 @@
-import { cloneJson, deepEqual, isObject, parsePointer, setOwn } from '#base';
+import { cloneJson, deepEqual, isObject, messageOf, parsePointer, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 
 /** A patch that cannot be read or applied; the text is what the server puts into its answer. */
@@ -69,27 +69,38 @@ function missing(op: string, path: string): PatchError {
   return new PatchError(`${op} operation does not apply: doc is missing path: "${path}": missing value`);
 }
 
-function index(step: string, length: number, path: string): number {
+/** The place in an array; a negative one counts from the end. */
+function index(step: string, length: number): number {
   if (!/^-?[0-9]+$/.test(step))
     throw new PatchError(
-      `value was not a proper array index: '${step}' at "${path}": strconv.Atoi: parsing "${step}": invalid syntax`,
+      `value was not a proper array index: '${step}': strconv.Atoi: parsing "${step}": invalid syntax`,
     );
   const at = Number(step);
-  if (at < 0 || at >= length) throw new PatchError(`Unable to access invalid index: ${at}: invalid index referenced`);
-  return at;
+  if (at >= length || at < -length)
+    throw new PatchError(`Unable to access invalid index: ${at}: invalid index referenced`);
+  return at < 0 ? at + length : at;
 }
 
-function child(here: MutableJson | undefined, step: string, path: string): MutableJson | undefined {
-  if (Array.isArray(here)) return here[index(step, here.length, path)];
+function child(here: MutableJson | undefined, step: string): MutableJson | undefined {
+  if (Array.isArray(here)) return here[index(step, here.length)];
   return isObject(here) && Object.hasOwn(here, step) ? here[step] : undefined;
 }
 
 function container(document: MutableJson, path: string, op: string): MutableJson[] | MutableJsonObject {
   let here: MutableJson | undefined = document;
-  for (const step of steps(path, op).slice(0, -1)) here = child(here, step, path);
+  for (const step of steps(path, op).slice(0, -1)) here = child(here, step);
   if (Array.isArray(here)) return here;
   if (isObject(here)) return here;
   throw missing(op, path);
+}
+
+/** Runs a change of one member; what goes wrong in it is told with the path. */
+function changing(op: string, path: string, change: () => void): void {
+  try {
+    change();
+  } catch (error) {
+    throw new PatchError(`error in ${op} for path: '${path}': ${messageOf(error)}`);
+  }
 }
 
 function last(path: string): string {
@@ -100,9 +111,11 @@ function add(document: MutableJson, path: string, what: MutableJson): MutableJso
   if (path === '') return what;
   const parent = container(document, path, 'add');
   const step = last(path);
-  if (!Array.isArray(parent)) setOwn(parent, step, what);
-  else if (step === '-') parent.push(what);
-  else parent.splice(index(step, parent.length + 1, path), 0, what);
+  changing('add', path, () => {
+    if (!Array.isArray(parent)) setOwn(parent, step, what);
+    else if (step === '-') parent.push(what);
+    else parent.splice(index(step, parent.length + 1), 0, what);
+  });
   return document;
 }
 
@@ -110,9 +123,11 @@ function remove(document: MutableJson, path: string, op: string): MutableJson {
   if (path === '') return null;
   const parent = container(document, path, op);
   const step = last(path);
-  if (Array.isArray(parent)) parent.splice(index(step, parent.length, path), 1);
-  else if (Object.hasOwn(parent, step)) Reflect.deleteProperty(parent, step);
-  else throw new PatchError(`${op} operation does not apply: doc is missing key: ${path}: missing value`);
+  changing(op, path, () => {
+    if (Array.isArray(parent)) parent.splice(index(step, parent.length), 1);
+    else if (Object.hasOwn(parent, step)) Reflect.deleteProperty(parent, step);
+    else throw new PatchError(`Unable to remove nonexistent key: ${step}: missing value`);
+  });
   return document;
 }
 
@@ -120,22 +135,28 @@ function replace(document: MutableJson, path: string, what: MutableJson): Mutabl
   if (path === '') return what;
   const parent = container(document, path, 'replace');
   const step = last(path);
-  if (Array.isArray(parent)) parent[index(step, parent.length, path)] = what;
-  else if (Object.hasOwn(parent, step)) setOwn(parent, step, what);
-  else throw new PatchError(`replace operation does not apply: doc is missing key: ${path}: missing value`);
+  if (!Array.isArray(parent) && !Object.hasOwn(parent, step))
+    throw new PatchError(`replace operation does not apply: doc is missing key: ${path}: missing value`);
+  changing('replace', path, () => {
+    if (Array.isArray(parent)) parent[index(step, parent.length)] = what;
+    else setOwn(parent, step, what);
+  });
   return document;
 }
 
+/** What `from` names, for move and copy. */
 function find(document: MutableJson, path: string, op: string): MutableJson {
   let here: MutableJson | undefined = document;
-  for (const step of steps(path, op)) here = child(here, step, path);
-  if (here === undefined) throw missing(op, path);
+  for (const step of steps(path, op)) here = child(here, step);
+  if (here === undefined)
+    throw new PatchError(`${op} operation does not apply: doc is missing from path: ${path}: missing value`);
   return here;
 }
 
 function test(document: MutableJson, path: string, expected: Json): MutableJson {
   let here: MutableJson | undefined = document;
-  for (const step of steps(path, 'test')) here = child(here, step, path);
+  for (const step of steps(path, 'test')) here = child(here, step);
+  // A member that is absent equals null.
   if (!deepEqual(here ?? null, expected)) throw new PatchError(`testing value ${path} failed: test failed`);
   return document;
 }

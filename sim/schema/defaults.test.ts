@@ -1,0 +1,386 @@
+import { describe, expect, it } from '@jest/globals';
+import { at } from '#base';
+import type { Json } from '#base';
+import type { KubeObject } from '#model';
+import { createSchemaBook } from './book.ts';
+import { pullPolicy } from './defaults/pod.ts';
+import * as samples from './samples.ts';
+import { but, kindIn, widget, widgetKind } from './samples.ts';
+
+const book = createSchemaBook();
+const defaulted = (object: KubeObject): Json =>
+  book.applyDefaults(
+    kindIn(book, object.kind, object.apiVersion.includes('/') ? object.apiVersion.split('/')[0] : ''),
+    object,
+  ) as Json;
+const object = (apiVersion: string, kind: string, rest: Record<string, Json>): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'x' },
+  ...rest,
+});
+
+describe('defaults of built-in kinds', () => {
+  const podTemplate = ['spec', 'template', 'spec'];
+  const first = [...podTemplate, 'containers', 0];
+  it.each<[string, KubeObject, Json, readonly (string | number)[], Json | undefined]>([
+    ['deployment replicas', samples.deployment, { spec: { replicas: null } }, ['spec', 'replicas'], 1],
+    [
+      'deployment strategy',
+      samples.deployment,
+      {},
+      ['spec', 'strategy'],
+      { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
+    ],
+    [
+      'deployment strategy Recreate',
+      samples.deployment,
+      { spec: { strategy: { type: 'Recreate' } } },
+      ['spec', 'strategy'],
+      { type: 'Recreate' },
+    ],
+    ['deployment history', samples.deployment, {}, ['spec', 'revisionHistoryLimit'], 10],
+    ['deployment deadline', samples.deployment, {}, ['spec', 'progressDeadlineSeconds'], 600],
+    ['template restartPolicy', samples.deployment, {}, [...podTemplate, 'restartPolicy'], 'Always'],
+    ['template dnsPolicy', samples.deployment, {}, [...podTemplate, 'dnsPolicy'], 'ClusterFirst'],
+    ['template grace', samples.deployment, {}, [...podTemplate, 'terminationGracePeriodSeconds'], 30],
+    ['template scheduler', samples.deployment, {}, [...podTemplate, 'schedulerName'], 'default-scheduler'],
+    ['template securityContext', samples.deployment, {}, [...podTemplate, 'securityContext'], {}],
+    ['no enableServiceLinks in templates', samples.deployment, {}, [...podTemplate, 'enableServiceLinks'], undefined],
+    ['container message path', samples.deployment, {}, [...first, 'terminationMessagePath'], '/dev/termination-log'],
+    ['container message policy', samples.deployment, {}, [...first, 'terminationMessagePolicy'], 'File'],
+    ['container pull policy', samples.deployment, {}, [...first, 'imagePullPolicy'], 'IfNotPresent'],
+    ['container resources', samples.deployment, {}, [...first, 'resources'], {}],
+    [
+      'port protocol',
+      samples.pod,
+      { spec: { containers: [{ name: 'a', image: 'b', ports: [{ containerPort: 80 }] }] } },
+      ['spec', 'containers', 0, 'ports', 0],
+      { containerPort: 80, protocol: 'TCP' },
+    ],
+    [
+      'host network port',
+      samples.pod,
+      { spec: { hostNetwork: true, containers: [{ name: 'a', image: 'b', ports: [{ containerPort: 80 }] }] } },
+      ['spec', 'containers', 0, 'ports', 0, 'hostPort'],
+      80,
+    ],
+    [
+      'probe numbers',
+      samples.pod,
+      { spec: { containers: [{ name: 'a', image: 'b', livenessProbe: { httpGet: { port: 80 } } }] } },
+      ['spec', 'containers', 0, 'livenessProbe'],
+      {
+        httpGet: { path: '/', port: 80, scheme: 'HTTP' },
+        timeoutSeconds: 1,
+        periodSeconds: 10,
+        successThreshold: 1,
+        failureThreshold: 3,
+      },
+    ],
+    [
+      'env fieldRef',
+      samples.pod,
+      {
+        spec: {
+          containers: [
+            { name: 'a', image: 'b', env: [{ name: 'N', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] },
+          ],
+        },
+      },
+      ['spec', 'containers', 0, 'env', 0, 'valueFrom', 'fieldRef', 'apiVersion'],
+      'v1',
+    ],
+    [
+      'pod requests from limits',
+      samples.pod,
+      { spec: { containers: [{ name: 'a', image: 'b', resources: { limits: { cpu: '1' } } }] } },
+      ['spec', 'containers', 0, 'resources', 'requests'],
+      { cpu: '1' },
+    ],
+    ['pod enableServiceLinks', samples.pod, {}, ['spec', 'enableServiceLinks'], true],
+    ['service account twice', samples.pod, { spec: { serviceAccountName: 'me' } }, ['spec', 'serviceAccount'], 'me'],
+    [
+      'secret volume mode',
+      samples.pod,
+      { spec: { volumes: [{ name: 'v', secret: { secretName: 's' } }] } },
+      ['spec', 'volumes', 0, 'secret', 'defaultMode'],
+      420,
+    ],
+    [
+      'configMap volume mode',
+      samples.pod,
+      { spec: { volumes: [{ name: 'v', configMap: { name: 's' } }] } },
+      ['spec', 'volumes', 0, 'configMap', 'defaultMode'],
+      420,
+    ],
+    [
+      'token expiry',
+      samples.pod,
+      { spec: { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] } },
+      ['spec', 'volumes', 0, 'projected', 'sources', 0, 'serviceAccountToken', 'expirationSeconds'],
+      3600,
+    ],
+    [
+      'a volume without source',
+      samples.pod,
+      { spec: { volumes: [{ name: 'v' }] } },
+      ['spec', 'volumes', 0],
+      { name: 'v', emptyDir: {} },
+    ],
+    [
+      'hostPath type',
+      samples.pod,
+      { spec: { volumes: [{ name: 'v', hostPath: { path: '/' } }] } },
+      ['spec', 'volumes', 0, 'hostPath', 'type'],
+      '',
+    ],
+    ['statefulset policy', samples.statefulSet, {}, ['spec', 'podManagementPolicy'], 'OrderedReady'],
+    [
+      'statefulset strategy',
+      samples.statefulSet,
+      {},
+      ['spec', 'updateStrategy'],
+      { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
+    ],
+    [
+      'statefulset retention',
+      samples.statefulSet,
+      {},
+      ['spec', 'persistentVolumeClaimRetentionPolicy'],
+      { whenDeleted: 'Retain', whenScaled: 'Retain' },
+    ],
+    [
+      'statefulset claims',
+      samples.statefulSet,
+      { spec: { volumeClaimTemplates: [{ metadata: { name: 'd' }, spec: { accessModes: ['ReadWriteOnce'] } }] } },
+      ['spec', 'volumeClaimTemplates', 0],
+      {
+        kind: 'PersistentVolumeClaim',
+        apiVersion: 'v1',
+        metadata: { name: 'd' },
+        spec: { accessModes: ['ReadWriteOnce'], resources: {}, volumeMode: 'Filesystem' },
+        status: { phase: 'Pending' },
+      },
+    ],
+    [
+      'daemonset strategy',
+      samples.daemonSet,
+      {},
+      ['spec', 'updateStrategy'],
+      { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+    ],
+    ['job completions', samples.job, {}, ['spec', 'completions'], 1],
+    ['job completions with parallelism', samples.job, { spec: { parallelism: 3 } }, ['spec', 'completions'], undefined],
+    ['job backoff', samples.job, {}, ['spec', 'backoffLimit'], 6],
+    ['job mode', samples.job, {}, ['spec', 'completionMode'], 'NonIndexed'],
+    ['job suspend', samples.job, {}, ['spec', 'suspend'], false],
+    ['job replacement', samples.job, {}, ['spec', 'podReplacementPolicy'], 'TerminatingOrFailed'],
+    [
+      'job selector once the uid is known',
+      samples.job,
+      { metadata: { uid: 'u1' } },
+      ['spec', 'selector'],
+      { matchLabels: { 'batch.kubernetes.io/controller-uid': 'u1' } },
+    ],
+    ['cronjob policy', samples.cronJob, {}, ['spec', 'concurrencyPolicy'], 'Allow'],
+    ['cronjob history', samples.cronJob, {}, ['spec', 'successfulJobsHistoryLimit'], 3],
+    [
+      'cronjob template',
+      samples.cronJob,
+      {},
+      ['spec', 'jobTemplate', 'spec', 'template', 'spec', 'dnsPolicy'],
+      'ClusterFirst',
+    ],
+    ['service type', samples.service, {}, ['spec', 'type'], 'ClusterIP'],
+    ['service ports', samples.service, {}, ['spec', 'ports', 0], { protocol: 'TCP', port: 80, targetPort: 80 }],
+    ['service affinity', samples.service, {}, ['spec', 'sessionAffinity'], 'None'],
+    ['service internal policy', samples.service, {}, ['spec', 'internalTrafficPolicy'], 'Cluster'],
+    [
+      'service external policy',
+      samples.service,
+      { spec: { type: 'NodePort' } },
+      ['spec', 'externalTrafficPolicy'],
+      'Cluster',
+    ],
+    [
+      'service load balancer',
+      samples.service,
+      { spec: { type: 'LoadBalancer' } },
+      ['spec', 'allocateLoadBalancerNodePorts'],
+      true,
+    ],
+    ['service families', samples.service, {}, ['spec', 'ipFamilies'], ['IPv4']],
+    ['headless service', samples.service, { spec: { clusterIP: 'None' } }, ['spec', 'clusterIPs'], ['None']],
+    [
+      'external name has no families',
+      samples.service,
+      { spec: { type: 'ExternalName', externalName: 'a.b' } },
+      ['spec', 'ipFamilies'],
+      undefined,
+    ],
+    [
+      'client affinity',
+      samples.service,
+      { spec: { sessionAffinity: 'ClientIP' } },
+      ['spec', 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds'],
+      10800,
+    ],
+    ['secret type', samples.secret, {}, ['type'], 'Opaque'],
+    ['secret stringData', samples.secret, { stringData: { a: 'new', b: 'x' } }, ['data'], { a: 'bmV3', b: 'eA==' }],
+    ['secret stringData goes', samples.secret, { stringData: { a: 'x' } }, ['stringData'], undefined],
+    [
+      'namespace label',
+      object('v1', 'Namespace', {}),
+      {},
+      ['metadata', 'labels'],
+      { 'kubernetes.io/metadata.name': 'x' },
+    ],
+    ['namespace finalizer', object('v1', 'Namespace', {}), {}, ['spec', 'finalizers'], ['kubernetes']],
+    ['namespace phase', object('v1', 'Namespace', {}), {}, ['status', 'phase'], 'Active'],
+    ['claim mode', samples.claim, {}, ['spec', 'volumeMode'], 'Filesystem'],
+    ['volume reclaim', samples.volume, {}, ['spec', 'persistentVolumeReclaimPolicy'], 'Retain'],
+    ['network policy types', samples.networkPolicy, {}, ['spec', 'policyTypes'], ['Ingress']],
+    [
+      'network policy types with egress',
+      samples.networkPolicy,
+      { spec: { egress: [{}] } },
+      ['spec', 'policyTypes'],
+      ['Ingress', 'Egress'],
+    ],
+    [
+      'no path type for ingresses',
+      samples.ingress,
+      { spec: { rules: [{ http: { paths: [{ path: '/' }] } }] } },
+      ['spec', 'rules', 0, 'http', 'paths', 0, 'pathType'],
+      null,
+    ],
+    ['role reference group', samples.roleBinding, {}, ['roleRef', 'apiGroup'], 'rbac.authorization.k8s.io'],
+    [
+      'subject group of a user',
+      samples.roleBinding,
+      { subjects: [{ kind: 'User', name: 'u' }] },
+      ['subjects', 0, 'apiGroup'],
+      'rbac.authorization.k8s.io',
+    ],
+    ['subject group of an account', samples.roleBinding, {}, ['subjects', 0, 'apiGroup'], undefined],
+    ['role without rules', samples.role, { rules: null }, ['rules'], null],
+    ['autoscaler minimum', samples.autoscaler, {}, ['spec', 'minReplicas'], 1],
+    [
+      'autoscaler metrics',
+      samples.autoscaler,
+      {},
+      ['spec', 'metrics', 0, 'resource', 'target', 'averageUtilization'],
+      80,
+    ],
+    [
+      'autoscaler behavior',
+      samples.autoscaler,
+      { spec: { behavior: { scaleUp: { stabilizationWindowSeconds: 5 } } } },
+      ['spec', 'behavior', 'scaleDown', 'policies'],
+      [{ type: 'Percent', value: 100, periodSeconds: 15 }],
+    ],
+    [
+      'storage class',
+      object('storage.k8s.io/v1', 'StorageClass', { provisioner: 'p' }),
+      {},
+      ['volumeBindingMode'],
+      'Immediate',
+    ],
+    [
+      'priority class',
+      object('scheduling.k8s.io/v1', 'PriorityClass', { value: 1 }),
+      {},
+      ['preemptionPolicy'],
+      'PreemptLowerPriority',
+    ],
+    [
+      'webhook',
+      object('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', {
+        webhooks: [{ name: 'a.b.c', clientConfig: {} }],
+      }),
+      {},
+      ['webhooks', 0, 'timeoutSeconds'],
+      10,
+    ],
+    [
+      'endpoints',
+      object('v1', 'Endpoints', { subsets: [{ ports: [{ port: 1 }] }] }),
+      {},
+      ['subsets', 0, 'ports', 0, 'protocol'],
+      'TCP',
+    ],
+    [
+      'limit range',
+      object('v1', 'LimitRange', { spec: { limits: [{ type: 'Container', max: { cpu: '2' } }] } }),
+      {},
+      ['spec', 'limits', 0, 'defaultRequest'],
+      { cpu: '2' },
+    ],
+    [
+      'definition names',
+      object('apiextensions.k8s.io/v1', 'CustomResourceDefinition', {
+        spec: { names: { kind: 'Foo', plural: 'foos' } },
+      }),
+      {},
+      ['spec', 'names', 'listKind'],
+      'FooList',
+    ],
+    [
+      'ingress class scope',
+      object('networking.k8s.io/v1', 'IngressClass', {
+        spec: { controller: 'c', parameters: { kind: 'K', name: 'n' } },
+      }),
+      {},
+      ['spec', 'parameters', 'scope'],
+      'Cluster',
+    ],
+  ])('%s', (_what, base, change, path, expected) => {
+    const result = at(defaulted(but(base, change)), ...path);
+    if (expected === null) expect(result ?? null).toBeNull();
+    else expect(result).toEqual(expected);
+  });
+
+  it.each([
+    ['nginx', 'Always'],
+    ['nginx:latest', 'Always'],
+    ['nginx:1', 'IfNotPresent'],
+    ['host:5000/nginx', 'Always'],
+    ['host:5000/nginx:1', 'IfNotPresent'],
+    ['nginx@sha256:0000', 'IfNotPresent'],
+  ])('pulls %s %s', (image, policy) => {
+    expect(pullPolicy(image)).toBe(policy);
+  });
+
+  it.each(
+    Object.entries(samples).filter(
+      ([, value]) => typeof value === 'object' && 'apiVersion' in value && value.kind !== 'Widget',
+    ),
+  )('twice is the same as once, and the argument is left alone: %s', (_name, value) => {
+    const base = value as KubeObject;
+    const before = JSON.stringify(base);
+    const once = defaulted(base);
+    expect(defaulted(once as unknown as KubeObject)).toEqual(once);
+    expect(JSON.stringify(base)).toBe(before);
+  });
+});
+
+describe('defaults of custom resources', () => {
+  it.each<[string, Json, Json]>([
+    ['absent members, and those of a default', {}, { size: 1, mode: 'A', nested: { depth: 3 } }],
+    ['null where null is not allowed', { mode: null }, { size: 1, mode: 'A', nested: { depth: 3 } }],
+    [
+      'members of list items',
+      { parts: [{ name: 'a' }] },
+      { size: 1, mode: 'A', nested: { depth: 3 }, parts: [{ name: 'a', weight: 7 }] },
+    ],
+    ['nothing that is there', { mode: 'B', nested: { depth: 9 } }, { size: 1, mode: 'B', nested: { depth: 9 } }],
+  ])('%s', (_what, change, spec) => {
+    expect(book.applyDefaults(widgetKind, but(widget, { spec: change }))['spec']).toEqual(spec);
+  });
+
+  it('none inside an absent object', () => {
+    const bare = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'x' } };
+    expect(book.applyDefaults(widgetKind, bare)).toEqual(bare);
+  });
+});
