@@ -1,6 +1,6 @@
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runGroups, systemClock, UsageError, withChild } from '#base';
+import { runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
 import { connectionFromKubeconfig, inClusterConnection } from '#kube';
 import type { LoadedConnection } from '#kube';
 import { startCommandHelper } from '#desired';
@@ -31,7 +31,7 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     if (env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true')
       stopWhenInputEnds(() => stop(new UsageError('the parent is gone')));
     const groups = wire({ config: { ...config, ...names(config) }, hub, commands, logger });
-    await runGroups(groups, inner, { clock: systemClock, graceMs });
+    await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });
   logger.info('stopped');
   return 0;
@@ -58,8 +58,11 @@ async function hubConnection(
   return inClusterConnection();
 }
 
-/** A demo's replica must not outlive the demo, whatever ends that. */
-function stopWhenInputEnds(stop: () => void): void {
+/** A demo's replica must not outlive the demo, whatever ends that. Returns how to stop listening: open input keeps a process alive. */
+function stopWhenInputEnds(stop: () => void): () => void {
   process.stdin.resume();
   process.stdin.on('end', stop).on('close', stop).on('error', stop);
+  return () => {
+    process.stdin.off('end', stop).off('close', stop).off('error', stop).destroy();
+  };
 }
