@@ -28,8 +28,8 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   const commands = startCommandHelper({ logger, env });
   const hub = await hubConnection(config, env);
   await withChild(signal, async (inner, stop) => {
-    if (env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true')
-      stopWhenInputEnds(() => stop(new UsageError('the parent is gone')));
+    const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
+    const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
     const groups = wire({ config: { ...config, ...names(config) }, hub, commands, logger });
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });
