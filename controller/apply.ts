@@ -155,6 +155,7 @@ export class Syncer {
       destinationNamespace: app.spec.destination.namespace ?? '',
       revision: state.syncResult?.revision ?? '',
       startedAt,
+      attempt: `${state.startedAt}/${state.retryCount ?? 0}`,
       results: state.syncResult?.resources ?? [],
       selected: selector(sync, comparison),
       health: (object) => healthOf(object, context.snapshot.overrides),

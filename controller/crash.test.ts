@@ -10,6 +10,7 @@ import { configMap, FakeWorld } from './testing/fake-world.ts';
 const wave = (n: number): Record<string, string> => ({ 'argocd.argoproj.io/sync-wave': String(n) });
 const sha = 'a'.repeat(40);
 const hook = { 'argocd.argoproj.io/hook': 'PostSync' };
+const once = { ...hook, 'argocd.argoproj.io/hook-delete-policy': 'HookSucceeded' };
 
 function makeWorld(clock: FakeClock): FakeWorld {
   const world = new FakeWorld(clock);
@@ -17,6 +18,7 @@ function makeWorld(clock: FakeClock): FakeWorld {
     configMap('first', '1', wave(0)),
     configMap('second', '1', wave(1)),
     configMap('done', '1', hook),
+    configMap('once', '1', once),
   ]);
   return world;
 }
@@ -135,8 +137,7 @@ async function run(scenario: Scenario, at: number, moment: 'before' | 'after'): 
   const second = world.replica();
   await clock.advance(120_000);
   scenario.end(world);
-  // A hook whose creation was not recorded yet is made anew, as its BeforeHookCreation policy says; a resource never is.
-  const made = world.dest.calls.filter((call) => /^create ConfigMap (?:first|second)$/.test(call));
+  const made = world.dest.calls.filter((call) => /^create ConfigMap (?:first|second|done|once)$/.test(call));
   expect(made).toHaveLength(new Set(made).size);
   const ended = second.stop();
   await clock.advance(2000);

@@ -168,6 +168,7 @@ function requestFor(
     destinationNamespace: 'n',
     revision: 'abc',
     startedAt: 0,
+    attempt: '',
     results: [],
     selected: () => true,
     health: () => null,

@@ -1,4 +1,4 @@
-import { finalizers, groupOf, isCompleted, resourceKey, versionOf } from '#model';
+import { annotationOf, finalizers, groupOf, isCompleted, resourceKey, versionOf } from '#model';
 import type { GroupKind, KubeObject, OperationPhase, ResourceResult, ResultCode, SyncPhase } from '#model';
 import { deletePolicies, isHook, phasesOf, waveOf } from './hooks.ts';
 import { hasResourceOption } from './options.ts';
@@ -18,6 +18,12 @@ export interface SyncTask {
   operationPhase?: OperationPhase;
   message?: string;
 }
+
+/**
+ * Annotation of a hook that we made: the attempt that made it. A replica that died between creating a hook and recording it is followed by one that
+ * finds the hook by this and waits for it, instead of deleting and running it a second time. Not in Argo CD.
+ */
+export const attemptAnnotation = 'driftless.io/operation';
 
 const phaseOrder: Readonly<Record<SyncPhase, number>> = { PreSync: -1, Sync: 0, PostSync: 1, SyncFail: 2 };
 
@@ -155,7 +161,12 @@ function namedHook(hook: KubeObject, phase: SyncPhase, request: SyncRequest): Ku
   const kept = metadata.finalizers ?? [];
   return {
     ...hook,
-    metadata: { ...metadata, name, finalizers: kept.includes(finalizers.hook) ? kept : [...kept, finalizers.hook] },
+    metadata: {
+      ...metadata,
+      name,
+      annotations: { ...metadata.annotations, [attemptAnnotation]: request.attempt },
+      finalizers: kept.includes(finalizers.hook) ? kept : [...kept, finalizers.hook],
+    },
   };
 }
 
@@ -268,11 +279,19 @@ function attachResults(tasks: readonly SyncTask[], request: SyncRequest): void {
   const known = new Map(request.results.map((result) => [keyOfResult(result), result]));
   for (const task of tasks) {
     const result = known.get(resultKey(task, request.destinationNamespace));
+    if (result?.hookPhase === undefined) adopt(task, request.attempt);
     if (result === undefined) continue;
     if (result.status !== undefined) task.status = result.status;
     if (result.hookPhase !== undefined) task.operationPhase = result.hookPhase;
     if (result.message !== undefined) task.message = result.message;
   }
+}
+
+/** A hook of this very attempt that nobody recorded is running, not left over from another one. */
+function adopt(task: SyncTask, attempt: string): void {
+  if (!task.hook || task.live === null || annotationOf(task.live, attemptAnnotation) !== attempt) return;
+  task.status = 'Synced';
+  task.operationPhase = 'Running';
 }
 
 /** A new result record for a task (gitops-engine 4.10). */

@@ -114,6 +114,7 @@ class World {
       destinationNamespace: 'prod',
       revision: '0123456789abcdef',
       startedAt: 1_700_000_000_000,
+      attempt: '2023-11-14T22:13:20Z/0',
       results: this.results,
       selected: () => true,
       health: (live) => this.health.get(`${live.kind}/${live.metadata.name ?? ''}`) ?? null,
@@ -333,6 +334,7 @@ describe('hooks', () => {
     });
     expect(world.log).toEqual(['delete Job/migrate', 'apply Job/migrate']);
     world.health.set('Job/migrate', { status: 'Healthy' });
+    expect(await world.step(targets)).toMatchObject({ phase: 'Running', results: [{ hookPhase: 'Succeeded' }] });
     expect(await world.step(targets)).toMatchObject({ phase: 'Succeeded' });
     expect(world.log).toEqual(['delete Job/migrate', 'apply Job/migrate', 'apply ConfigMap/c']);
   });
@@ -347,6 +349,7 @@ describe('hooks', () => {
       message: 'waiting for completion of hook batch/Job/cleanup',
     });
     world.health.set('Job/cleanup', { status: 'Healthy' });
+    await world.step(targets);
     const end = await world.step(targets);
     expect(end.phase).toBe('Failed');
     expect(end.message).toBe('one or more synchronization tasks completed unsuccessfully, reason: no');
@@ -381,6 +384,34 @@ describe('hooks', () => {
     expect(outcome).toMatchObject({ phase: 'Failed', message: 'Operation terminated' });
     expect(outcome.results).toMatchObject([{ name: 'long', hookPhase: 'Failed', message: 'Terminated' }]);
     expect(world.live.size).toBe(0);
+  });
+});
+
+describe('a replica that died', () => {
+  it('after it made a hook and before it recorded it: the hook is waited for, not made again', async () => {
+    const world = new World();
+    world.health.set('Job/migrate', { status: 'Progressing' });
+    const targets = [object('Job', 'migrate', hook('PreSync')), object('ConfigMap', 'c')];
+    await world.step(targets);
+    world.results = [];
+    expect(await world.step(targets)).toMatchObject({
+      phase: 'Running',
+      message: 'waiting for completion of hook batch/Job/migrate',
+    });
+    expect(world.log).toEqual(['apply Job/migrate']);
+  });
+
+  it('after it deleted a finished hook and before it recorded the end: the operation still succeeds', async () => {
+    const world = new World();
+    world.health.set('Job/once', { status: 'Healthy' });
+    const targets = [object('Job', 'once', hook('PreSync', 'HookSucceeded'))];
+    await world.step(targets);
+    const recorded = await world.step(targets);
+    expect(recorded).toMatchObject({ phase: 'Running', results: [{ name: 'once', hookPhase: 'Succeeded' }] });
+    await world.step(targets);
+    expect(world.live.size).toBe(0);
+    world.results = recorded.results;
+    expect(await world.step(targets)).toMatchObject({ phase: 'Succeeded' });
   });
 });
 

@@ -71,7 +71,8 @@ class Step {
   async run(): Promise<SyncOutcome> {
     const refused = await this.#prepare();
     if (refused !== undefined) return refused;
-    this.#observeRunning();
+    // The end of a hook is recorded before the hook may go: a replica that dies in between must not take it for vanished.
+    if (this.#observeRunning()) return this.#outcome('Running', 'one or more tasks are running');
     const waiting = await this.#waitForRunning();
     if (waiting !== undefined) return waiting;
     const leaving = this.#tasks.filter(isLeaving);
@@ -121,7 +122,9 @@ class Step {
     return state === 'failed' ? this.#outcome('Failed', 'one or more objects failed to apply (dry run)') : undefined;
   }
 
-  #observeRunning(): void {
+  /** Looks at what runs; true when a hook came to its end since the last step. */
+  #observeRunning(): boolean {
+    let ended = false;
     for (const task of this.#tasks) {
       if (!isRunning(task) || task.live === null) continue;
       try {
@@ -130,7 +133,9 @@ class Step {
       } catch (error) {
         this.#record(task, { operationPhase: 'Error', message: `failed to get resource health: ${messageOf(error)}` });
       }
+      ended ||= task.hook && isDone(task);
     }
+    return ended;
   }
 
   /** Running tasks hold the operation up. One whose object is nowhere to be found has failed. */

@@ -80,6 +80,8 @@ export interface SyncRequest {
   readonly revision: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
+  /** Identity of this attempt of this operation, the same on every replica (start and retry count): hooks are marked with it. */
+  readonly attempt: string;
   /** `operationState.syncResult.resources` of the steps before, in order; empty for the first. */
   readonly results: readonly ResourceResult[];
   readonly selected: (object: KubeObject) => boolean;
