@@ -79,17 +79,18 @@ export class Ownership {
     const old = before === undefined ? this.#blank(kind, after) : withoutManagers(before);
     const changed = compare(this.#deps.schemaOf(kind), old, plain);
     const mine = ownable(kind, how, changed.added.union(changed.modified));
+    const removed = ownable(kind, how, changed.removed);
     const isNewService = before === undefined && kind.kind === 'Service' && !kind.custom;
     const took = isNewService ? mine.recursiveDifference(allocated) : mine;
     const next = new Map<string, Manager>();
     for (const [key, entry] of known) {
-      const fields = entry.fields.difference(changed.added.union(changed.modified)).difference(changed.removed);
+      const fields = entry.fields.difference(mine).difference(removed);
       if (!fields.isEmpty) next.set(key, { ...entry, fields });
     }
     if (!took.isEmpty) {
       const self = selfEntry(kind, how, 'Update');
       const key = identity(self);
-      const own = known.get(key)?.fields.difference(changed.removed) ?? FieldSet.empty;
+      const own = known.get(key)?.fields.difference(removed) ?? FieldSet.empty;
       next.set(key, { ...self, time: how.time, fields: own.union(took) });
     }
     const managers = sameManagers(known, next) && deepEqual(old, plain) ? known : capUpdaters(next);
@@ -153,12 +154,13 @@ class ApplyPass {
     const merged = merge(schema, before, config) as MutableJsonObject;
     const pruned = last === undefined ? merged : prune(schema, merged, claimed, last.fields);
     const changed = compare(schema, before, pruned);
-    const touched = changed.added.union(changed.modified);
+    const touched = ownable(kind, how, changed.added.union(changed.modified));
+    const removed = ownable(kind, how, changed.removed);
     this.conflicts = force ? [] : findConflicts(claimed, key, touched);
     if (this.conflicts.length > 0) return { conflicts: this.conflicts.map((conflict) => conflict.shown) };
     const next = new Map<string, Manager>();
     for (const [id, entry] of claimed) {
-      const left = id === key ? entry.fields : entry.fields.difference(touched).difference(changed.removed);
+      const left = id === key ? entry.fields : entry.fields.difference(touched).difference(removed);
       if (!left.isEmpty) next.set(id, { ...entry, fields: left });
     }
     const quiet = deepEqual(before, pruned) && sameManagers(known, next);

@@ -1,0 +1,169 @@
+import { describe, expect, it } from '@jest/globals';
+import { at, isObject } from '#base';
+import type { Json, JsonObject } from '#base';
+import { createSchemaBook } from './book.ts';
+import { widgetKind } from './samples.ts';
+
+const book = createSchemaBook();
+const groupVersions = [...new Set(book.builtinKinds().map(({ group, version }) => `${group}/${version}`))];
+const of = (groupVersion: string) =>
+  book.builtinKinds().filter(({ group, version }) => `${group}/${version}` === groupVersion);
+
+function references(value: Json | undefined, into = new Set<string>()): Set<string> {
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) references(item, into);
+  else if (isObject(value))
+    for (const [key, member] of Object.entries(value))
+      if (key === '$ref' && typeof member === 'string') into.add(member);
+      else references(member, into);
+  return into;
+}
+
+describe('OpenAPI v3', () => {
+  it.each(groupVersions)('%s: every reference leads somewhere, and it is plain JSON', (groupVersion) => {
+    const document = book.openApiV3(of(groupVersion));
+    const schemas = Object.keys(at(document, 'components', 'schemas') as JsonObject);
+    const missing = [...references(document)].filter(
+      (ref) => !schemas.includes(ref.replace('#/components/schemas/', '')),
+    );
+    expect(missing).toEqual([]);
+    expect(JSON.parse(JSON.stringify(document))).toEqual(document);
+  });
+
+  const apps = book.openApiV3(of('apps/v1'));
+  const schema = (name: string): Json | undefined => at(apps, 'components', 'schemas', name);
+
+  it('names types as Kubernetes does, with their kinds', () => {
+    expect(at(schema('io.k8s.api.apps.v1.Deployment') ?? null, 'x-kubernetes-group-version-kind')).toEqual([
+      { group: 'apps', kind: 'Deployment', version: 'v1' },
+    ]);
+    for (const name of [
+      'io.k8s.api.apps.v1.DeploymentList',
+      'io.k8s.api.core.v1.PodSpec',
+      'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta',
+      'io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector',
+      'io.k8s.apimachinery.pkg.api.resource.Quantity',
+      'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+    ])
+      expect(schema(name)).toBeDefined();
+  });
+
+  it.each<[string, string, Json]>([
+    [
+      'io.k8s.api.core.v1.PodSpec',
+      'containers',
+      {
+        'x-kubernetes-patch-merge-key': 'name',
+        'x-kubernetes-patch-strategy': 'merge',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+      },
+    ],
+    [
+      'io.k8s.api.core.v1.PodSpec',
+      'volumes',
+      {
+        'x-kubernetes-patch-merge-key': 'name',
+        'x-kubernetes-patch-strategy': 'merge,retainKeys',
+        'x-kubernetes-list-map-keys': ['name'],
+      },
+    ],
+    ['io.k8s.api.core.v1.PodSpec', 'tolerations', { 'x-kubernetes-list-type': 'atomic' }],
+    [
+      'io.k8s.api.core.v1.PodSpec',
+      'imagePullSecrets',
+      { 'x-kubernetes-patch-merge-key': 'name', 'x-kubernetes-list-map-keys': ['name'] },
+    ],
+    [
+      'io.k8s.api.core.v1.PodSpec',
+      'topologySpreadConstraints',
+      {
+        'x-kubernetes-list-map-keys': ['topologyKey', 'whenUnsatisfiable'],
+        'x-kubernetes-patch-merge-key': 'topologyKey',
+      },
+    ],
+    [
+      'io.k8s.api.core.v1.Container',
+      'ports',
+      { 'x-kubernetes-patch-merge-key': 'containerPort', 'x-kubernetes-list-map-keys': ['containerPort', 'protocol'] },
+    ],
+    [
+      'io.k8s.api.core.v1.Container',
+      'env',
+      { 'x-kubernetes-patch-merge-key': 'name', 'x-kubernetes-list-type': 'map' },
+    ],
+    ['io.k8s.api.core.v1.Container', 'volumeMounts', { 'x-kubernetes-patch-merge-key': 'mountPath' }],
+    [
+      'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta',
+      'finalizers',
+      { 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' },
+    ],
+    [
+      'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta',
+      'ownerReferences',
+      { 'x-kubernetes-list-map-keys': ['uid'], 'x-kubernetes-patch-merge-key': 'uid' },
+    ],
+    [
+      'io.k8s.api.apps.v1.DeploymentStatus',
+      'conditions',
+      { 'x-kubernetes-list-map-keys': ['type'], 'x-kubernetes-patch-merge-key': 'type' },
+    ],
+    ['io.k8s.api.apps.v1.DeploymentSpec', 'strategy', { 'x-kubernetes-patch-strategy': 'retainKeys' }],
+  ])('%s.%s merges as in the real API', (type, field, extensions) => {
+    expect(at(schema(type) ?? null, 'properties', field)).toMatchObject(extensions as object);
+  });
+
+  it('has the paths that kubectl looks at', () => {
+    const one = at(apps, 'paths', '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', 'patch');
+    const names = (at(one ?? null, 'parameters') as readonly JsonObject[]).map((parameter) => parameter['name']);
+    expect(names).toEqual(expect.arrayContaining(['dryRun', 'fieldValidation', 'fieldManager', 'force']));
+    expect(at(one ?? null, 'x-kubernetes-group-version-kind')).toEqual({
+      group: 'apps',
+      kind: 'Deployment',
+      version: 'v1',
+    });
+    expect(Object.keys(at(one ?? null, 'requestBody', 'content') as object)).toContain(
+      'application/strategic-merge-patch+json',
+    );
+    expect(at(apps, 'paths', '/apis/apps/v1/deployments', 'get', 'x-kubernetes-action')).toBe('list');
+    const core = book.openApiV3(of('/v1'));
+    expect(at(core, 'paths', '/api/v1/nodes', 'get', 'x-kubernetes-group-version-kind', 'kind')).toBe('Node');
+    expect(at(core, 'paths', '/api/v1/namespaces/{namespace}/pods', 'post', 'x-kubernetes-action')).toBe('post');
+  });
+
+  it('describes custom kinds with typed metadata and without strategic merge', () => {
+    const document = book.openApiV3([widgetKind]);
+    const widget = at(document, 'components', 'schemas', 'com.example.v1.Widget');
+    expect(at(widget ?? null, 'properties', 'spec', 'properties', 'size')).toEqual({
+      type: 'integer',
+      minimum: 1,
+      maximum: 5,
+    });
+    expect(at(widget ?? null, 'properties', 'metadata', 'allOf', 0, '$ref')).toBe(
+      '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta',
+    );
+    const content = at(
+      document,
+      'paths',
+      '/apis/example.com/v1/namespaces/{namespace}/widgets/{name}',
+      'patch',
+      'requestBody',
+      'content',
+    );
+    expect(Object.keys(content as object)).toEqual([
+      'application/json-patch+json',
+      'application/merge-patch+json',
+      'application/apply-patch+yaml',
+    ]);
+  });
+});
+
+describe('OpenAPI v2', () => {
+  it('covers all kinds, and every reference leads somewhere', () => {
+    const document = book.openApiV2([...book.builtinKinds(), widgetKind]);
+    const definitions = Object.keys(at(document, 'definitions') as JsonObject);
+    expect([...references(document)].filter((ref) => !definitions.includes(ref.replace('#/definitions/', '')))).toEqual(
+      [],
+    );
+    expect(definitions).toEqual(expect.arrayContaining(['com.example.v1.Widget', 'io.k8s.api.batch.v1.CronJob']));
+  });
+});
