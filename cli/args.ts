@@ -145,12 +145,12 @@ function usageText(error: unknown, table: Readonly<Record<string, OptionSpec>>):
   return `unknown flag ${unknown}${near === undefined ? '' : `: did you mean --${near}?`} (--help lists all)`;
 }
 
-/** The closest name within a third of its length in edits. */
+/** The closest name within a third of its length in edits, two at least (letters change places). */
 export function nearest(word: string, names: readonly string[]): string | undefined {
   let best: { name: string; distance: number } | undefined;
   for (const name of names) {
     const distance = edits(word, name);
-    if (distance <= Math.ceil(name.length / 3) && (best === undefined || distance < best.distance))
+    if (distance <= Math.max(2, Math.ceil(name.length / 3)) && (best === undefined || distance < best.distance))
       best = { name, distance };
   }
   return best?.name;

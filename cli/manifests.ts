@@ -1,15 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatYaml, systemClock, systemRandom, UsageError, withChild } from '#base';
+import { formatYaml, messageOf, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
 import type { Json } from '#base';
 import { createDesiredSource, startCommandHelper } from '#desired';
+import type { DesiredSource } from '#desired';
 import { bareRepository, sourcesOf } from '#model';
-import type { ApplicationSource } from '#model';
+import type { ApplicationSource, KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
 import { readObjects } from './files.ts';
+import type { Output } from './output.ts';
 
 const options = {
   file: { flag: 'filename', short: 'f', kind: 'string', default: '', help: 'An Application; - for standard input.' },
@@ -43,23 +45,9 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
         commands: helper,
       });
       try {
-        for (const source of wanted.sources) {
-          const { objects } = await desired.manifests(
-            {
-              source,
-              repository: bareRepository(source.repoURL),
-              revision: source.targetRevision ?? '',
-              noRevisionCache: true,
-              noCache: true,
-              appName: wanted.name,
-              namespace: wanted.namespace,
-            },
-            inner,
-          );
-          for (const object of objects) output.out(`---\n${formatYaml(object as unknown as Json).trimEnd()}`);
-        }
+        for (const source of wanted.sources) print(output, await rendered(desired, wanted, source, inner));
       } finally {
-        stop(new Error('done'));
+        stop(new Shutdown('done'));
         await running.catch(() => undefined);
       }
     });
@@ -67,6 +55,36 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
     rmSync(cacheDir, { recursive: true, force: true });
   }
   return 0;
+}
+
+/** The objects of one source; what goes wrong is told with the repository's name. */
+async function rendered(
+  desired: DesiredSource,
+  wanted: Wanted,
+  source: ApplicationSource,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const { name: appName, namespace } = wanted;
+  const revision = source.targetRevision ?? '';
+  const request = {
+    source,
+    repository: bareRepository(source.repoURL),
+    revision,
+    noRevisionCache: true,
+    noCache: true,
+    appName,
+    namespace,
+  };
+  try {
+    return (await desired.manifests(request, signal)).objects;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Error(`${source.repoURL}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function print(output: Output, objects: readonly KubeObject[]): void {
+  for (const object of objects) output.out(`---\n${formatYaml(object as unknown as Json).trimEnd()}`);
 }
 
 interface Wanted {

@@ -611,6 +611,20 @@ export const runOptions = {
     env: 'DRIFTLESS_CACHE_DIR',
     help: 'Where repositories are kept; a folder in the temporary directory when empty.',
   },
+  sshDataPath: {
+    flag: 'ssh-data-path',
+    kind: 'string',
+    default: '',
+    env: 'ARGOCD_SSH_DATA_PATH',
+    help: 'Folder with ssh_known_hosts.',
+  },
+  tlsDataPath: {
+    flag: 'tls-data-path',
+    kind: 'string',
+    default: '',
+    env: 'ARGOCD_TLS_DATA_PATH',
+    help: 'Folder with one CA bundle per repository host.',
+  },
   metricsHost: { flag: 'metrics-host', kind: 'string', default: '0.0.0.0', help: 'Address of the metrics port.' },
   help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;

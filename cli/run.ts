@@ -22,6 +22,11 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     return 0;
   }
   if (positionals.length > 0) throw new UsageError(`run takes flags only, not "${positionals[0] ?? ''}"`);
+  if (config.dynamicClusterDistribution) {
+    throw new UsageError(
+      'dynamic cluster distribution is not built yet: leave it off and give each replica --replicas and --shard (or a hostname that ends in -<shard>)',
+    );
+  }
   const logger = createLogger({ level: config.logLevel as 'info', format: config.logFormat as 'json' });
   for (const warning of warnings) logger.warn(warning);
   // Before anything grows: a fork copies the page tables of the parent, and a big one stalls.
@@ -50,7 +55,7 @@ async function hubConnection(
   if (config.kubeconfig !== '') {
     return connectionFromKubeconfig(config.kubeconfig, config.context === '' ? undefined : config.context);
   }
-  if (env['KUBERNETES_SERVICE_HOST'] === undefined) {
+  if ((env['KUBERNETES_SERVICE_HOST'] ?? '') === '') {
     throw new UsageError(
       'no cluster to work for: name one with --kubeconfig FILE (and --context NAME), or run inside a pod',
     );

@@ -1,4 +1,5 @@
-import { systemClock, systemRandom } from '#base';
+import { join } from 'node:path';
+import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import { createController } from '#controller';
 import type { ControllerConfig } from '#controller';
@@ -32,63 +33,50 @@ const passGraceMs = 5000;
  * The composition root: constructs every object of a replica once, in floor order. Returns the groups in which they start; each group waits
  * for the one before, and they stop in reverse.
  */
-export function wire({ config, hub, commands, logger }: WireInputs): (readonly Runnable[])[] {
-  const clock = systemClock;
-  const random = systemRandom;
+export function wire(inputs: WireInputs): (readonly Runnable[])[] {
+  const { config, hub, commands, logger } = inputs;
   const metrics = new PromMetrics();
+  const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
-  const connect = connector({ config, commands, logger });
-  const hubClient = connect(hub.connection);
-  const settings = createSettingsStore({
-    client: hubClient,
-    namespace,
-    clock,
-    random,
-    logger,
-    inClusterConnection: hub.connection,
-  });
+  const client = connector(inputs, hubRate)(hub.connection);
+  const settings = createSettingsStore({ ...surroundings, client, namespace, inClusterConnection: hub.connection });
   const ownership = createStaticOwnership({
+    ...surroundings,
     identity: { replicas: config.replicas, shard: config.shard, hostname: config.hostname },
     algorithm: algorithm(config.shardingMethod, logger),
-    clock,
-    logger,
   });
-  const live = createLiveClusters({ connect, clock, random, logger, metrics });
+  const live = createLiveClusters({ ...surroundings, connect: connector(inputs, 1), metrics });
   const desired = createDesiredSource({
-    clock,
-    random,
-    logger,
+    ...surroundings,
     cacheDir: config.cacheDir,
     commands,
     limits: limits(config),
+    trust: trust(config),
   });
   const publisher = createMemoryPublisher();
+  const queueMetrics = new QueueMetrics(metrics);
   const controller = createController(
-    {
-      hub: hubClient,
-      settings,
-      ownership,
-      live,
-      desired,
-      publisher,
-      clock,
-      random,
-      logger,
-      metrics,
-      queueMetrics: new QueueMetrics(metrics),
-    },
+    { ...surroundings, hub: client, settings, ownership, live, desired, publisher, metrics, queueMetrics },
     controllerConfig(config, namespace),
   );
+  const started = { value: false };
   const telemetry = new TelemetryServer({
     host: config.metricsHost,
     port: config.metricsPort,
     metrics,
     logger,
     healthy: () => controller.healthy(),
-    ready: () => readiness(controller.snapshot().shard, live.infos()),
+    ready: () => (started.value ? readiness(controller.snapshot().shard, live.infos()) : notStarted),
     state: () => ({ ownedClusters: owned(ownership), ...controller.snapshot() }),
   });
-  return [[closing(hubClient)], [telemetry, commands], [settings, desired, publisher, ownership], [live], [controller]];
+  return [
+    [closing(client)],
+    [telemetry, commands],
+    [settings, desired, publisher, ownership],
+    [live],
+    [controller],
+    [mark(started)],
+  ];
 }
 
 type Info = ReturnType<ReturnType<typeof createLiveClusters>['infos']>[number];
@@ -115,14 +103,16 @@ function algorithm(text: string, logger: Logger): ReturnType<typeof parseAlgorit
   return parsed.algorithm;
 }
 
+/** The hub takes every status and event of all Applications: it may be asked this many times as often as a managed cluster. */
+const hubRate = 4;
+
 /** Clients share limits and the way to run credential plugins. */
-function connector({
-  config,
-  commands,
-  logger,
-}: Omit<WireInputs, 'hub'>): (connection: ClusterConnection) => KubeClient {
-  const qps = config.k8sClientQps;
-  const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst;
+function connector(
+  { config, commands, logger }: WireInputs,
+  rate: number,
+): (connection: ClusterConnection) => KubeClient {
+  const qps = config.k8sClientQps * rate;
+  const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate;
   const userAgent = `argocd-application-controller/${packageVersion()} (driftless)`;
   return (connection) =>
     createKubeClient(connection, {
@@ -133,6 +123,14 @@ function connector({
       runCommand: pluginRunner(commands),
       limits: { qps, burst },
     });
+}
+
+/** Where administrators mount ssh known hosts and CA bundles; Argo CD's places unless told otherwise. */
+function trust(config: RunConfig): { readonly sshKnownHosts?: string; readonly tlsCertificates?: string } {
+  return {
+    ...(config.sshDataPath === '' ? {} : { sshKnownHosts: join(config.sshDataPath, 'ssh_known_hosts') }),
+    ...(config.tlsDataPath === '' ? {} : { tlsCertificates: config.tlsDataPath }),
+  };
 }
 
 /** Credential plugins run in the helper process, as git does. */
@@ -177,6 +175,19 @@ function controllerConfig(config: RunConfig, namespace: string): ControllerConfi
       backoffFactor: config.wqBackoffFactor,
     },
     graceMs: passGraceMs,
+  };
+}
+
+const notStarted = { ok: false, reason: 'still starting: Applications, projects and settings are being read' };
+
+/** The last group to start: when its turn comes, everything before it is ready. */
+function mark(started: { value: boolean }): Runnable {
+  return {
+    name: 'started',
+    run: (signal) => {
+      started.value = true;
+      return aborted(signal);
+    },
   };
 }
 

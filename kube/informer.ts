@@ -1,4 +1,5 @@
 import { messageOf, Shutdown, withChild, yieldToLoop } from '#base';
+import { groupKindName } from '#model';
 import type { KubeObject } from '#model';
 import type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
 import { Reflector } from './reflector.ts';
@@ -30,6 +31,7 @@ class StoreInformer implements Informer {
   /** UIDs of recent deletions: an answer to our own write that comes late must not bring the object back. */
   readonly #tombstones = new Set<string>();
   #synced = false;
+  #troubled = false;
 
   constructor(options: InformerOptions) {
     this.#options = options;
@@ -98,8 +100,21 @@ class StoreInformer implements Informer {
     return {
       startList: () => this.#startList(),
       event: (type, object) => this.#event(type, object),
-      state: () => undefined,
+      state: (state) => this.#say(state),
     };
+  }
+
+  /** Whoever runs us must be told that a picture is not current, and when it is again: once each, not once per attempt. */
+  #say(state: ReflectorState): void {
+    const { logger, resource } = this.#options;
+    const what = { kind: groupKindName(resource), server: this.#options.client.server };
+    if ('message' in state) {
+      this.#troubled = true;
+      logger.warn('Cannot read from the API server; trying on', { ...what, state: state.state, error: state.message });
+    } else if (state.state === 'synced' && this.#troubled) {
+      this.#troubled = false;
+      logger.info('Reading from the API server again', what);
+    }
   }
 
   #startList(): ListCollector {
