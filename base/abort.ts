@@ -8,7 +8,8 @@ import { DeadlineExceeded } from './errors.ts';
  */
 export function newAbortController(): AbortController {
   const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
+  // Infinity, not 0: Node 20 takes a limit of 0 for none set and its getMaxListeners throws.
+  setMaxListeners(Infinity, controller.signal);
   return controller;
 }
 

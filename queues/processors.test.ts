@@ -196,10 +196,11 @@ describe('processors', () => {
   });
 
   it('leaves no listeners behind, and may have as many as it has workers', async () => {
+    // With a limit Node would print a leak warning at the eleventh listener.
+    const limits = new Set<number>();
     const { clock, queue, start, stop, end } = setUp(
       async (_taken, signal) => {
-        // 0: without limit. Node would print a leak warning at the eleventh listener.
-        expect(getMaxListeners(signal)).toBe(0);
+        limits.add(getMaxListeners(signal));
         await clock.sleep(1, signal);
         return 'done';
       },
@@ -208,6 +209,7 @@ describe('processors', () => {
     start();
     for (let i = 0; i < 200; i += 1) queue.add(`key-${i}`);
     await clock.advance(20);
+    expect([...limits]).toEqual([Infinity]);
     expect(getEventListeners(stop.signal, 'abort').length).toBeLessThanOrEqual(2);
     stop.abort(new Shutdown());
     expect(await end()).toBe('stopped');
