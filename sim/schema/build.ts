@@ -112,7 +112,12 @@ const specialSchemas: Record<Extract<TypeRef, { kind: 'special' }>['special'], N
   time: { type: 'string', format: 'date-time', [typeNameOf]: timeName },
   microtime: { type: 'string', format: 'date-time', [typeNameOf]: microTimeName },
   bytes: { type: 'string', format: 'byte' },
-  raw: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, [typeNameOf]: rawName },
+  raw: {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+    'x-kubernetes-map-type': 'atomic',
+    [typeNameOf]: rawName,
+  },
   fields: {
     type: 'object',
     'x-kubernetes-preserve-unknown-fields': true,

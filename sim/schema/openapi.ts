@@ -64,6 +64,13 @@ function both(schema: JsonObject): { readonly 2: JsonObject; readonly 3: JsonObj
   return { 2: schema, 3: schema };
 }
 
+const fieldWords = [
+  'description',
+  'x-kubernetes-patch-strategy',
+  'x-kubernetes-patch-merge-key',
+  'x-kubernetes-map-type',
+] as const satisfies readonly (keyof Schema)[];
+
 /** Writes definitions on demand: asking for a reference to a type puts the type, and all that it is made of, into the document. */
 export class Writer {
   readonly dialect: Dialect;
@@ -150,9 +157,15 @@ export class Writer {
   #schema(schema: NamedSchema): MutableJsonObject {
     const name = schema[typeNameOf];
     if (name === undefined) return this.#struct(schema);
-    const base = leaves[name] === undefined ? this.#builder.schemaOf(name).description : undefined;
-    const said = schema.description === base ? undefined : schema.description;
-    return this.#wrapped(this.ref(name), said === undefined ? {} : { description: said });
+    // What the field says beyond its type: a description of its own, how it is patched.
+    const leaf = leaves[name] !== undefined;
+    const base: Schema = leaf ? {} : this.#builder.schemaOf(name);
+    const around: MutableJsonObject = {};
+    for (const key of fieldWords) {
+      const said = schema[key];
+      if (said !== undefined && said !== base[key] && !(leaf && key === 'x-kubernetes-map-type')) around[key] = said;
+    }
+    return this.#wrapped(this.ref(name), around);
   }
 
   /** v3 allows nothing beside `$ref`, so a description goes around it. */

@@ -466,7 +466,7 @@ describe('a create is refused', () => {
     [
       'service port',
       samples.service,
-      { spec: { ports: [{ port: 0 }] } },
+      { spec: { ports: [{ port: 0, targetPort: 80 }] } },
       'spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive',
     ],
     [
@@ -894,7 +894,7 @@ describe('an update is refused', () => {
     ['another toleration', samples.pod, { spec: { tolerations: [{ key: 'a', operator: 'Exists' }] } }],
     ['statefulset replicas', samples.statefulSet, { spec: { replicas: 3 } }],
     ['statefulset template', samples.statefulSet, templated({ terminationGracePeriodSeconds: 1 })],
-    ['job parallelism', samples.job, { spec: { parallelism: 2 } }],
+    ['job parallelism', samples.job, { spec: { parallelism: 2, completions: 1 } }],
     ['a bound claim', samples.claim, { spec: { volumeName: 'v', storageClassName: 'c' } }],
     ['a claim that grows', samples.claim, { spec: { resources: { requests: { storage: '2Gi' } } } }],
     ['an unfrozen secret', samples.secret, { data: { b: 'MQ==' }, immutable: true }],

@@ -4,89 +4,89 @@ export const networkingV1: PackageTable = {
   package: 'io.k8s.api.networking.v1',
   types: `
 HTTPIngressPath
-  path string
-  pathType?! PathType()
-  backend! IngressBackend
+  path string -- Path, on the host, in the volume or in the URL.
+  pathType?! PathType() -- Exact, Prefix or ImplementationSpecific.
+  backend! IngressBackend -- Where the path leads.
 HTTPIngressRuleValue
   paths! []HTTPIngressPath
 IPBlock
   cidr! string
   except []string
-Ingress
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec IngressSpec
-  status IngressStatus
+Ingress -- Routes HTTP traffic from outside to services.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec IngressSpec -- What is wanted.
+  status IngressStatus -- What is, as the controllers last saw it.
 IngressBackend
   service? IngressServiceBackend
   resource? TypedLocalObjectReference
-IngressClass
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec IngressClassSpec
+IngressClass -- A controller that serves ingresses.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec IngressClassSpec -- What is wanted.
 IngressClassParametersReference
-  apiGroup? string
-  kind! string
-  name! string
+  apiGroup? string -- API group; the core group when empty.
+  kind! string -- Kind of this object, in CamelCase.
+  name! string -- Name, unique among its siblings.
   scope?~ string
-  namespace? string
+  namespace? string -- Namespace of the object that is meant.
 IngressClassSpec
   controller string
   parameters? IngressClassParametersReference
 IngressLoadBalancerIngress
   ip string
   hostname string
-  ports []IngressPortStatus
+  ports []IngressPortStatus -- The ports.
 IngressLoadBalancerStatus
   ingress []IngressLoadBalancerIngress
 IngressPortStatus
-  port! int32
-  protocol! Protocol(SCTP|TCP|UDP)
+  port! int32 -- Port number or name.
+  protocol! Protocol(SCTP|TCP|UDP) -- TCP, UDP or SCTP.
   error? string
 IngressRule
-  host string
+  host string -- Host name to connect to; the pod's address by default.
   http? HTTPIngressRuleValue
 IngressServiceBackend
-  name! string
-  port ServiceBackendPort
+  name! string -- Name, unique among its siblings.
+  port ServiceBackendPort -- Port number or name.
 IngressSpec
-  ingressClassName? string
-  defaultBackend? IngressBackend
-  tls []IngressTLS
-  rules []IngressRule
+  ingressClassName? string -- Which controller serves it.
+  defaultBackend? IngressBackend -- Where everything else leads.
+  tls []IngressTLS -- Certificates by host.
+  rules []IngressRule -- Which host and path leads where.
 IngressStatus
   loadBalancer IngressLoadBalancerStatus
 IngressTLS
   hosts []string
   secretName string
-NetworkPolicy
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec NetworkPolicySpec
+NetworkPolicy -- Which traffic pods may have.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec NetworkPolicySpec -- What is wanted.
 NetworkPolicyEgressRule
-  ports []NetworkPolicyPort
+  ports []NetworkPolicyPort -- The ports.
   to []NetworkPolicyPeer
 NetworkPolicyIngressRule
-  ports []NetworkPolicyPort
+  ports []NetworkPolicyPort -- The ports.
   from []NetworkPolicyPeer
 NetworkPolicyPeer
-  podSelector? LabelSelector
-  namespaceSelector? LabelSelector
+  podSelector? LabelSelector -- Selects pods by label.
+  namespaceSelector? LabelSelector -- Selects namespaces by label.
   ipBlock? IPBlock
 NetworkPolicyPort
-  protocol? Protocol(SCTP|TCP|UDP)
-  port? intstr
+  protocol? Protocol(SCTP|TCP|UDP) -- TCP, UDP or SCTP.
+  port? intstr -- Port number or name.
   endPort? int32
 NetworkPolicySpec
-  podSelector~ LabelSelector
-  ingress []NetworkPolicyIngressRule
-  egress []NetworkPolicyEgressRule
-  policyTypes []PolicyType(Egress|Ingress)
+  podSelector~ LabelSelector -- Selects pods by label.
+  ingress []NetworkPolicyIngressRule -- What may come in.
+  egress []NetworkPolicyEgressRule -- What may go out.
+  policyTypes []PolicyType(Egress|Ingress) -- Which directions the policy speaks of.
 ServiceBackendPort atomic
-  name string
+  name string -- Name, unique among its siblings.
   number int32
 `,
 };
@@ -96,55 +96,55 @@ export const rbacV1: PackageTable = {
   types: `
 AggregationRule
   clusterRoleSelectors []LabelSelector
-ClusterRole
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  rules~ []PolicyRule
+ClusterRole -- Permissions in the whole cluster.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  rules~ []PolicyRule -- The rules.
   aggregationRule? AggregationRule
-ClusterRoleBinding
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  subjects []Subject
-  roleRef! RoleRef
-PolicyRule
-  verbs! []string
-  apiGroups []string
-  resources []string
+ClusterRoleBinding -- Gives permissions in the whole cluster to somebody.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  subjects []Subject -- Who gets the permissions.
+  roleRef! RoleRef -- The role that is given; it never changes.
+PolicyRule -- What may be done with what.
+  verbs! []string -- What may be done; * is everything.
+  apiGroups []string -- Of which groups; the empty text is the core group.
+  resources []string -- With which resources; * is all.
   resourceNames []string
   nonResourceURLs []string
-Role
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  rules~ []PolicyRule
-RoleBinding
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  subjects []Subject
-  roleRef! RoleRef
+Role -- Permissions inside a namespace.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  rules~ []PolicyRule -- The rules.
+RoleBinding -- Gives permissions inside a namespace to somebody.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  subjects []Subject -- Who gets the permissions.
+  roleRef! RoleRef -- The role that is given; it never changes.
 RoleRef atomic
-  apiGroup! string
-  kind! string
-  name! string
+  apiGroup! string -- API group; the core group when empty.
+  kind! string -- Kind of this object, in CamelCase.
+  name! string -- Name, unique among its siblings.
 Subject atomic
-  kind! string
-  apiGroup string
-  name! string
-  namespace string
+  kind! string -- Kind of this object, in CamelCase.
+  apiGroup string -- API group; the core group when empty.
+  name! string -- Name, unique among its siblings.
+  namespace string -- Namespace of the object that is meant.
 `,
 };
 
 export const coordinationV1: PackageTable = {
   package: 'io.k8s.api.coordination.v1',
   types: `
-Lease
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec LeaseSpec
+Lease -- Who holds something, and until when.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec LeaseSpec -- What is wanted.
 LeaseSpec
   holderIdentity? string
   leaseDurationSeconds? int32
@@ -161,7 +161,7 @@ export const discoveryV1: PackageTable = {
   types: `
 Endpoint
   addresses! []string set
-  conditions EndpointConditions
+  conditions EndpointConditions -- What holds for the object at present, one entry per type.
   hostname? string
   targetRef? ObjectReference
   deprecatedTopology {}string
@@ -176,31 +176,31 @@ EndpointHints
   forZones []ForZone
   forNodes []ForNode
 EndpointPort atomic
-  name? string
-  protocol? Protocol(SCTP|TCP|UDP)
-  port? int32
+  name? string -- Name, unique among its siblings.
+  protocol? Protocol(SCTP|TCP|UDP) -- TCP, UDP or SCTP.
+  port? int32 -- Port number or name.
   appProtocol? string
-EndpointSlice
-  apiVersion string
-  kind string
-  metadata ObjectMeta
+EndpointSlice -- Some of the addresses behind a service.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
   addressType! AddressType()
   endpoints! []Endpoint
-  ports~ []EndpointPort
+  ports~ []EndpointPort -- The ports.
 ForNode
-  name! string
+  name! string -- Name, unique among its siblings.
 ForZone
-  name! string
+  name! string -- Name, unique among its siblings.
 `,
 };
 
 export const storageV1: PackageTable = {
   package: 'io.k8s.api.storage.v1',
   types: `
-StorageClass
-  apiVersion string
-  kind string
-  metadata ObjectMeta
+StorageClass -- A kind of storage that can be asked for.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
   provisioner! string
   parameters {}string
   reclaimPolicy? PersistentVolumeReclaimPolicy(Delete|Recycle|Retain)
@@ -214,11 +214,11 @@ StorageClass
 export const schedulingV1: PackageTable = {
   package: 'io.k8s.api.scheduling.v1',
   types: `
-PriorityClass
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  value! int32
+PriorityClass -- How important pods are.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  value! int32 -- The value.
   globalDefault bool
   description string
   preemptionPolicy? PreemptionPolicy(Never|PreemptLowerPriority)
@@ -228,20 +228,20 @@ PriorityClass
 export const eventsV1: PackageTable = {
   package: 'io.k8s.api.events.v1',
   types: `
-Event
-  apiVersion string
-  kind string
-  metadata~ ObjectMeta
+Event -- Something that happened to an object.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata~ ObjectMeta -- Metadata of the object.
   eventTime! microtime
   series? EventSeries
   reportingController string
   reportingInstance string
   action string
-  reason string
+  reason string -- One word that says why.
   regarding ObjectReference
   related? ObjectReference
   note string
-  type string
+  type string -- Which kind it is.
   deprecatedSource EventSource
   deprecatedFirstTimestamp time
   deprecatedLastTimestamp time

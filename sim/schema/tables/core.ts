@@ -6,40 +6,40 @@ export const coreV1: PackageTable = {
   types: `
 AWSElasticBlockStoreVolumeSource
   volumeID! string
-  fsType string
+  fsType string -- File system of the volume.
   partition int32
-  readOnly bool
-Affinity
+  readOnly bool -- Whether nothing may be written.
+Affinity -- Rules of placement.
   nodeAffinity? NodeAffinity
   podAffinity? PodAffinity
   podAntiAffinity? PodAntiAffinity
 AppArmorProfile
-  type! AppArmorProfileType(Localhost|RuntimeDefault|Unconfined)
+  type! AppArmorProfileType(Localhost|RuntimeDefault|Unconfined) -- Which kind it is.
   localhostProfile? string
 AttachedVolume
-  name! UniqueVolumeName()
+  name! UniqueVolumeName() -- Name, unique among its siblings.
   devicePath! string
 AzureDiskVolumeSource
   diskName! string
   diskURI! string
   cachingMode? AzureDataDiskCachingMode(None|ReadOnly|ReadWrite) default="ReadWrite"
-  fsType? string default="ext4"
-  readOnly? bool default=false
-  kind? AzureDataDiskKind(Dedicated|Managed|Shared) default="Shared"
+  fsType? string default="ext4" -- File system of the volume.
+  readOnly? bool default=false -- Whether nothing may be written.
+  kind? AzureDataDiskKind(Dedicated|Managed|Shared) default="Shared" -- Kind of this object, in CamelCase.
 AzureFilePersistentVolumeSource
   secretName! string
   shareName! string
-  readOnly bool
+  readOnly bool -- Whether nothing may be written.
   secretNamespace?~ string
 AzureFileVolumeSource
   secretName! string
   shareName! string
-  readOnly bool
+  readOnly bool -- Whether nothing may be written.
 CSIPersistentVolumeSource
   driver! string
   volumeHandle! string
-  readOnly bool
-  fsType string
+  readOnly bool -- Whether nothing may be written.
+  fsType string -- File system of the volume.
   volumeAttributes {}string
   controllerPublishSecretRef? SecretReference
   nodeStageSecretRef? SecretReference
@@ -48,8 +48,8 @@ CSIPersistentVolumeSource
   nodeExpandSecretRef? SecretReference
 CSIVolumeSource
   driver! string
-  readOnly? bool
-  fsType? string
+  readOnly? bool -- Whether nothing may be written.
+  fsType? string -- File system of the volume.
   volumeAttributes {}string
   nodePublishSecretRef? LocalObjectReference
 Capabilities
@@ -57,88 +57,88 @@ Capabilities
   drop []Capability()
 CephFSPersistentVolumeSource
   monitors! []string
-  path string
+  path string -- Path, on the host, in the volume or in the URL.
   user string
   secretFile string
-  secretRef? SecretReference
-  readOnly bool
+  secretRef? SecretReference -- The secret with the credentials.
+  readOnly bool -- Whether nothing may be written.
 CephFSVolumeSource
   monitors! []string
-  path string
+  path string -- Path, on the host, in the volume or in the URL.
   user string
   secretFile string
-  secretRef? LocalObjectReference
-  readOnly bool
+  secretRef? LocalObjectReference -- The secret with the credentials.
+  readOnly bool -- Whether nothing may be written.
 CinderPersistentVolumeSource
   volumeID! string
-  fsType string
-  readOnly bool
-  secretRef? SecretReference
+  fsType string -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
+  secretRef? SecretReference -- The secret with the credentials.
 CinderVolumeSource
   volumeID! string
-  fsType string
-  readOnly bool
-  secretRef? LocalObjectReference
+  fsType string -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
+  secretRef? LocalObjectReference -- The secret with the credentials.
 ClientIPConfig
   timeoutSeconds? int32
 ClusterTrustBundleProjection
-  name? string
+  name? string -- Name, unique among its siblings.
   signerName? string
-  labelSelector? LabelSelector
-  optional? bool
-  path! string
-ConfigMap
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  immutable? bool
-  data {}string
-  binaryData {}bytes
+  labelSelector? LabelSelector -- Selects objects by label.
+  optional? bool -- Whether the source may be missing.
+  path! string -- Path, on the host, in the volume or in the URL.
+ConfigMap -- Settings for pods.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  immutable? bool -- Whether nothing in it may change any more.
+  data {}string -- Texts by key.
+  binaryData {}bytes -- Bytes by key.
 ConfigMapEnvSource
-  name string default=""
-  optional? bool
+  name string default="" -- Name, unique among its siblings.
+  optional? bool -- Whether the source may be missing.
 ConfigMapKeySelector atomic
-  name string default=""
-  key! string
-  optional? bool
+  name string default="" -- Name, unique among its siblings.
+  key! string -- The key that is meant.
+  optional? bool -- Whether the source may be missing.
 ConfigMapNodeConfigSource
-  namespace! string
-  name! string
-  uid string
+  namespace! string -- Namespace of the object that is meant.
+  name! string -- Name, unique among its siblings.
+  uid string -- Identity of the object that is meant.
   resourceVersion string
   kubeletConfigKey! string
 ConfigMapProjection
-  name string default=""
-  items []KeyToPath
-  optional? bool
+  name string default="" -- Name, unique among its siblings.
+  items []KeyToPath -- The keys to show, with their paths; all when empty.
+  optional? bool -- Whether the source may be missing.
 ConfigMapVolumeSource
-  name string default=""
-  items []KeyToPath
-  defaultMode? int32
-  optional? bool
-Container
-  name! string
-  image string
-  command []string
-  args []string
-  workingDir string
-  ports []ContainerPort keys=containerPort,protocol patch=merge:containerPort
-  envFrom []EnvFromSource
-  env []EnvVar keys=name patch=merge:name
-  resources ResourceRequirements
+  name string default="" -- Name, unique among its siblings.
+  items []KeyToPath -- The keys to show, with their paths; all when empty.
+  defaultMode? int32 -- Permission bits of the files, unless an item says otherwise.
+  optional? bool -- Whether the source may be missing.
+Container -- One container of a pod.
+  name! string -- Name, unique among its siblings.
+  image string -- Image to run.
+  command []string -- Entry point; that of the image when empty.
+  args []string -- Arguments of the entry point.
+  workingDir string -- Directory that it starts in.
+  ports []ContainerPort keys=containerPort,protocol patch=merge:containerPort -- Ports that it listens on.
+  envFrom []EnvFromSource -- ConfigMaps and Secrets whose keys become environment variables.
+  env []EnvVar keys=name patch=merge:name -- Environment variables.
+  resources ResourceRequirements -- CPU, memory and other resources.
   resizePolicy []ContainerResizePolicy
   restartPolicy? ContainerRestartPolicy()
   restartPolicyRules []ContainerRestartRule
-  volumeMounts []VolumeMount keys=mountPath patch=merge:mountPath
+  volumeMounts []VolumeMount keys=mountPath patch=merge:mountPath -- Where volumes appear in its file system.
   volumeDevices []VolumeDevice keys=devicePath patch=merge:devicePath
-  livenessProbe? Probe
-  readinessProbe? Probe
-  startupProbe? Probe
-  lifecycle? Lifecycle
-  terminationMessagePath string
-  terminationMessagePolicy TerminationMessagePolicy(FallbackToLogsOnError|File)
-  imagePullPolicy PullPolicy(Always|IfNotPresent|Never)
-  securityContext? SecurityContext
+  livenessProbe? Probe -- Tells when the container must be restarted.
+  readinessProbe? Probe -- Tells when the container can serve.
+  startupProbe? Probe -- Tells when the container has started; other probes wait for it.
+  lifecycle? Lifecycle -- What happens after its start and before its end.
+  terminationMessagePath string -- File whose text becomes the message of its end.
+  terminationMessagePolicy TerminationMessagePolicy(FallbackToLogsOnError|File) -- Where the message of its end comes from.
+  imagePullPolicy PullPolicy(Always|IfNotPresent|Never) -- When the image is pulled: Always, IfNotPresent or Never.
+  securityContext? SecurityContext -- Security settings of this container.
   stdin bool
   stdinOnce bool
   tty bool
@@ -150,10 +150,10 @@ ContainerImage
   names~ []string
   sizeBytes int64
 ContainerPort
-  name string
-  hostPort int32
-  containerPort! int32
-  protocol Protocol(SCTP|TCP|UDP) default="TCP"
+  name string -- Name by which services may refer to the port.
+  hostPort int32 -- Port on the node.
+  containerPort! int32 -- Port in the container.
+  protocol Protocol(SCTP|TCP|UDP) default="TCP" -- TCP, UDP or SCTP.
   hostIP string
 ContainerResizePolicy
   resourceName! ResourceName()
@@ -162,8 +162,8 @@ ContainerRestartRule
   action ContainerRestartRuleAction()
   exitCodes? ContainerRestartRuleOnExitCodes
 ContainerRestartRuleOnExitCodes
-  operator ContainerRestartRuleOnExitCodesOperator()
-  values []int32 set
+  operator ContainerRestartRuleOnExitCodesOperator() -- How key and values are compared.
+  values []int32 set -- The values to compare with.
 ContainerState
   waiting? ContainerStateWaiting
   running? ContainerStateRunning
@@ -173,16 +173,16 @@ ContainerStateRunning
 ContainerStateTerminated
   exitCode! int32
   signal int32
-  reason string
-  message string
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
   startedAt time
   finishedAt time
   containerID string
 ContainerStateWaiting
-  reason string
-  message string
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
 ContainerStatus
-  name! string
+  name! string -- Name, unique among its siblings.
   state ContainerState
   lastState ContainerState
   ready! bool
@@ -192,7 +192,7 @@ ContainerStatus
   containerID string
   started? bool
   allocatedResources {}quantity
-  resources? ResourceRequirements
+  resources? ResourceRequirements -- CPU, memory and other resources.
   volumeMounts []VolumeMountStatus keys=mountPath patch=merge:mountPath
   user? ContainerUser
   allocatedResourcesStatus []ResourceStatus keys=name patch=merge:name
@@ -202,15 +202,15 @@ ContainerUser
 DaemonEndpoint
   Port! int32
 DownwardAPIProjection
-  items []DownwardAPIVolumeFile
+  items []DownwardAPIVolumeFile -- The keys to show, with their paths; all when empty.
 DownwardAPIVolumeFile
-  path! string
+  path! string -- Path, on the host, in the volume or in the URL.
   fieldRef? ObjectFieldSelector
   resourceFieldRef? ResourceFieldSelector
   mode? int32
 DownwardAPIVolumeSource
-  items []DownwardAPIVolumeFile
-  defaultMode? int32
+  items []DownwardAPIVolumeFile -- The keys to show, with their paths; all when empty.
+  defaultMode? int32 -- Permission bits of the files, unless an item says otherwise.
 EmptyDirVolumeSource
   medium StorageMedium()
   sizeLimit? quantity
@@ -220,27 +220,27 @@ EndpointAddress atomic
   nodeName? string
   targetRef? ObjectReference
 EndpointPort atomic
-  name string
-  port! int32
-  protocol Protocol(SCTP|TCP|UDP)
+  name string -- Name, unique among its siblings.
+  port! int32 -- Port number or name.
+  protocol Protocol(SCTP|TCP|UDP) -- TCP, UDP or SCTP.
   appProtocol? string
 EndpointSubset
   addresses []EndpointAddress
   notReadyAddresses []EndpointAddress
-  ports []EndpointPort
-Endpoints
-  apiVersion string
-  kind string
-  metadata ObjectMeta
+  ports []EndpointPort -- The ports.
+Endpoints -- The addresses behind a service.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
   subsets []EndpointSubset
 EnvFromSource
   prefix string
   configMapRef? ConfigMapEnvSource
-  secretRef? SecretEnvSource
-EnvVar
-  name! string
-  value string
-  valueFrom? EnvVarSource
+  secretRef? SecretEnvSource -- The secret with the credentials.
+EnvVar -- An environment variable.
+  name! string -- Name, unique among its siblings.
+  value string -- The value.
+  valueFrom? EnvVarSource -- Where the value comes from.
 EnvVarSource
   fieldRef? ObjectFieldSelector
   resourceFieldRef? ResourceFieldSelector
@@ -248,15 +248,15 @@ EnvVarSource
   secretKeyRef? SecretKeySelector
   fileKeyRef? FileKeySelector
 EphemeralContainer
-  name! string
+  name! string -- Name, unique among its siblings.
   image string
   command []string
   args []string
   workingDir string
-  ports []ContainerPort keys=containerPort,protocol patch=merge:containerPort
+  ports []ContainerPort keys=containerPort,protocol patch=merge:containerPort -- The ports.
   envFrom []EnvFromSource
   env []EnvVar keys=name patch=merge:name
-  resources ResourceRequirements
+  resources ResourceRequirements -- CPU, memory and other resources.
   resizePolicy []ContainerResizePolicy
   restartPolicy? ContainerRestartPolicy()
   restartPolicyRules []ContainerRestartRule
@@ -276,18 +276,18 @@ EphemeralContainer
   targetContainerName string
 EphemeralVolumeSource
   volumeClaimTemplate? PersistentVolumeClaimTemplate
-Event
-  apiVersion string
-  kind string
-  metadata! ObjectMeta
+Event -- Something that happened to an object.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata! ObjectMeta -- Metadata of the object.
   involvedObject! ObjectReference
-  reason string
-  message string
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
   source EventSource
   firstTimestamp time
   lastTimestamp time
   count int32
-  type string
+  type string -- Which kind it is.
   eventTime microtime
   series? EventSeries
   action string
@@ -299,42 +299,42 @@ EventSeries
   lastObservedTime microtime
 EventSource
   component string
-  host string
+  host string -- Host name to connect to; the pod's address by default.
 ExecAction
   command []string
 FCVolumeSource
   targetWWNs []string
   lun? int32
-  fsType string
-  readOnly bool
+  fsType string -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
   wwids []string
 FileKeySelector atomic
   volumeName! string
-  path! string
-  key! string
-  optional? bool default=false
+  path! string -- Path, on the host, in the volume or in the URL.
+  key! string -- The key that is meant.
+  optional? bool default=false -- Whether the source may be missing.
 FlexPersistentVolumeSource
   driver! string
-  fsType string
-  secretRef? SecretReference
-  readOnly bool
+  fsType string -- File system of the volume.
+  secretRef? SecretReference -- The secret with the credentials.
+  readOnly bool -- Whether nothing may be written.
   options {}string
 FlexVolumeSource
   driver! string
-  fsType string
-  secretRef? LocalObjectReference
-  readOnly bool
+  fsType string -- File system of the volume.
+  secretRef? LocalObjectReference -- The secret with the credentials.
+  readOnly bool -- Whether nothing may be written.
   options {}string
 FlockerVolumeSource
   datasetName string
   datasetUUID string
 GCEPersistentDiskVolumeSource
   pdName! string
-  fsType string
+  fsType string -- File system of the volume.
   partition int32
-  readOnly bool
+  readOnly bool -- Whether nothing may be written.
 GRPCAction
-  port! int32
+  port! int32 -- Port number or name.
   service?~ string default=""
 GitRepoVolumeSource
   repository! string
@@ -342,60 +342,60 @@ GitRepoVolumeSource
   directory string
 GlusterfsPersistentVolumeSource
   endpoints! string
-  path! string
-  readOnly bool
+  path! string -- Path, on the host, in the volume or in the URL.
+  readOnly bool -- Whether nothing may be written.
   endpointsNamespace? string
 GlusterfsVolumeSource
   endpoints! string
-  path! string
-  readOnly bool
-HTTPGetAction
-  path string
-  port! intstr
-  host string
-  scheme URIScheme(HTTP|HTTPS)
-  httpHeaders []HTTPHeader
+  path! string -- Path, on the host, in the volume or in the URL.
+  readOnly bool -- Whether nothing may be written.
+HTTPGetAction -- An HTTP request.
+  path string -- Path, on the host, in the volume or in the URL.
+  port! intstr -- Port number or name.
+  host string -- Host name to connect to; the pod's address by default.
+  scheme URIScheme(HTTP|HTTPS) -- HTTP or HTTPS.
+  httpHeaders []HTTPHeader -- Headers to send.
 HTTPHeader
-  name! string
-  value! string
+  name! string -- Name, unique among its siblings.
+  value! string -- The value.
 HostAlias
   ip! string
   hostnames []string
 HostIP
   ip! string
 HostPathVolumeSource
-  path! string
-  type? HostPathType(|BlockDevice|CharDevice|Directory|DirectoryOrCreate|File|FileOrCreate|Socket)
+  path! string -- Path, on the host, in the volume or in the URL.
+  type? HostPathType(|BlockDevice|CharDevice|Directory|DirectoryOrCreate|File|FileOrCreate|Socket) -- Which kind it is.
 ISCSIPersistentVolumeSource
   targetPortal! string
   iqn! string
   lun! int32
   iscsiInterface string default="default"
-  fsType string
-  readOnly bool
+  fsType string -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
   portals []string
   chapAuthDiscovery bool
   chapAuthSession bool
-  secretRef? SecretReference
+  secretRef? SecretReference -- The secret with the credentials.
   initiatorName? string
 ISCSIVolumeSource
   targetPortal! string
   iqn! string
   lun! int32
   iscsiInterface string default="default"
-  fsType string
-  readOnly bool
+  fsType string -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
   portals []string
   chapAuthDiscovery bool
   chapAuthSession bool
-  secretRef? LocalObjectReference
+  secretRef? LocalObjectReference -- The secret with the credentials.
   initiatorName? string
 ImageVolumeSource
   reference string
   pullPolicy PullPolicy(Always|IfNotPresent|Never)
 KeyToPath
-  key! string
-  path! string
+  key! string -- The key that is meant.
+  path! string -- Path, on the host, in the volume or in the URL.
   mode? int32
 Lifecycle
   postStart? LifecycleHandler
@@ -406,79 +406,79 @@ LifecycleHandler
   httpGet? HTTPGetAction
   tcpSocket? TCPSocketAction
   sleep? SleepAction
-LimitRange
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec LimitRangeSpec
+LimitRange -- Bounds and defaults for resources in a namespace.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec LimitRangeSpec -- What is wanted.
 LimitRangeItem
-  type! LimitType()
+  type! LimitType() -- Which kind it is.
   max {}quantity
   min {}quantity
   default {}quantity
   defaultRequest {}quantity
   maxLimitRequestRatio {}quantity
 LimitRangeSpec
-  limits! []LimitRangeItem
+  limits! []LimitRangeItem -- The most that may be used.
 LinuxContainerUser
-  uid! int64
+  uid! int64 -- Identity of the object that is meant.
   gid! int64
   supplementalGroups []int64
 LoadBalancerIngress
   ip string
   hostname string
   ipMode? LoadBalancerIPMode()
-  ports []PortStatus
+  ports []PortStatus -- The ports.
 LoadBalancerStatus
   ingress []LoadBalancerIngress
 LocalObjectReference atomic
-  name string default=""
+  name string default="" -- Name, unique among its siblings.
 LocalVolumeSource
-  path! string
-  fsType? string
+  path! string -- Path, on the host, in the volume or in the URL.
+  fsType? string -- File system of the volume.
 ModifyVolumeStatus
   targetVolumeAttributesClassName string
-  status! PersistentVolumeClaimModifyVolumeStatus(InProgress|Infeasible|Pending)
+  status! PersistentVolumeClaimModifyVolumeStatus(InProgress|Infeasible|Pending) -- What is, as the controllers last saw it.
 NFSVolumeSource
   server! string
-  path! string
-  readOnly bool
-Namespace
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec NamespaceSpec
-  status NamespaceStatus
+  path! string -- Path, on the host, in the volume or in the URL.
+  readOnly bool -- Whether nothing may be written.
+Namespace -- A room for names.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec NamespaceSpec -- What is wanted.
+  status NamespaceStatus -- What is, as the controllers last saw it.
 NamespaceCondition
-  type! NamespaceConditionType()
-  status! ConditionStatus()
-  lastTransitionTime time
-  reason string
-  message string
+  type! NamespaceConditionType() -- Which kind it is.
+  status! ConditionStatus() -- What is, as the controllers last saw it.
+  lastTransitionTime time -- When the status last changed.
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
 NamespaceSpec
   finalizers []FinalizerName()
 NamespaceStatus
   phase NamespacePhase(Active|Terminating)
-  conditions []NamespaceCondition keys=type patch=merge:type
-Node
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec NodeSpec
-  status NodeStatus
+  conditions []NamespaceCondition keys=type patch=merge:type -- What holds for the object at present, one entry per type.
+Node -- A machine of the cluster.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec NodeSpec -- What is wanted.
+  status NodeStatus -- What is, as the controllers last saw it.
 NodeAddress
-  type! NodeAddressType()
+  type! NodeAddressType() -- Which kind it is.
   address! string
 NodeAffinity
   requiredDuringSchedulingIgnoredDuringExecution? NodeSelector
   preferredDuringSchedulingIgnoredDuringExecution []PreferredSchedulingTerm
 NodeCondition
-  type! NodeConditionType()
-  status! ConditionStatus()
+  type! NodeConditionType() -- Which kind it is.
+  status! ConditionStatus() -- What is, as the controllers last saw it.
   lastHeartbeatTime time
-  lastTransitionTime time
-  reason string
-  message string
+  lastTransitionTime time -- When the status last changed.
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
 NodeConfigSource
   configMap? ConfigMapNodeConfigSource
 NodeConfigStatus
@@ -491,7 +491,7 @@ NodeDaemonEndpoints
 NodeFeatures
   supplementalGroupsPolicy? bool
 NodeRuntimeHandler
-  name~ string
+  name~ string -- Name, unique among its siblings.
   features? NodeRuntimeHandlerFeatures
 NodeRuntimeHandlerFeatures
   recursiveReadOnlyMounts? bool
@@ -499,11 +499,11 @@ NodeRuntimeHandlerFeatures
 NodeSelector atomic
   nodeSelectorTerms! []NodeSelectorTerm
 NodeSelectorRequirement
-  key! string
-  operator! NodeSelectorOperator(DoesNotExist|Exists|Gt|In|Lt|NotIn)
-  values []string
+  key! string -- The key that is meant.
+  operator! NodeSelectorOperator(DoesNotExist|Exists|Gt|In|Lt|NotIn) -- How key and values are compared.
+  values []string -- The values to compare with.
 NodeSelectorTerm atomic
-  matchExpressions []NodeSelectorRequirement
+  matchExpressions []NodeSelectorRequirement -- Conditions on labels, all of which must hold.
   matchFields []NodeSelectorRequirement
 NodeSpec
   podCIDR string
@@ -517,7 +517,7 @@ NodeStatus
   capacity {}quantity
   allocatable {}quantity
   phase NodePhase(Pending|Running|Terminated)
-  conditions []NodeCondition keys=type patch=merge:type
+  conditions []NodeCondition keys=type patch=merge:type -- What holds for the object at present, one entry per type.
   addresses []NodeAddress keys=type patch=merge:type
   daemonEndpoints NodeDaemonEndpoints
   nodeInfo NodeSystemInfo
@@ -542,62 +542,62 @@ NodeSystemInfo
   architecture! string
   swap? NodeSwapStatus
 ObjectFieldSelector atomic
-  apiVersion string
+  apiVersion string -- Version of the schema of this object: group/version.
   fieldPath! string
 ObjectReference atomic
-  kind string
-  namespace string
-  name string
-  uid string
-  apiVersion string
+  kind string -- Kind of this object, in CamelCase.
+  namespace string -- Namespace of the object that is meant.
+  name string -- Name, unique among its siblings.
+  uid string -- Identity of the object that is meant.
+  apiVersion string -- Version of the schema of this object: group/version.
   resourceVersion string
   fieldPath string
-PersistentVolume
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec PersistentVolumeSpec
-  status PersistentVolumeStatus
-PersistentVolumeClaim
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec PersistentVolumeClaimSpec
-  status PersistentVolumeClaimStatus
+PersistentVolume -- A piece of storage of the cluster.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec PersistentVolumeSpec -- What is wanted.
+  status PersistentVolumeStatus -- What is, as the controllers last saw it.
+PersistentVolumeClaim -- A wish for storage.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec PersistentVolumeClaimSpec -- What is wanted.
+  status PersistentVolumeClaimStatus -- What is, as the controllers last saw it.
 PersistentVolumeClaimCondition
-  type! PersistentVolumeClaimConditionType()
-  status! ConditionStatus()
-  lastProbeTime time
-  lastTransitionTime time
-  reason string
-  message string
-PersistentVolumeClaimSpec
-  accessModes []PersistentVolumeAccessMode(ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod)
-  selector? LabelSelector
-  resources VolumeResourceRequirements
-  volumeName string
-  storageClassName? string
-  volumeMode? PersistentVolumeMode(Block|Filesystem)
-  dataSource? TypedLocalObjectReference
-  dataSourceRef? TypedObjectReference
+  type! PersistentVolumeClaimConditionType() -- Which kind it is.
+  status! ConditionStatus() -- What is, as the controllers last saw it.
+  lastProbeTime time -- When the condition was last looked at.
+  lastTransitionTime time -- When the status last changed.
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
+PersistentVolumeClaimSpec -- What storage is wished for.
+  accessModes []PersistentVolumeAccessMode(ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod) -- How the volume may be mounted.
+  selector? LabelSelector -- Selects the objects that belong to this one.
+  resources VolumeResourceRequirements -- CPU, memory and other resources.
+  volumeName string -- The volume that the claim is bound to.
+  storageClassName? string -- Which StorageClass provides the volume.
+  volumeMode? PersistentVolumeMode(Block|Filesystem) -- Filesystem or Block.
+  dataSource? TypedLocalObjectReference -- Where the first content comes from.
+  dataSourceRef? TypedObjectReference -- Where the first content comes from, of any kind.
   volumeAttributesClassName? string
 PersistentVolumeClaimStatus
   phase PersistentVolumeClaimPhase(Bound|Lost|Pending)
-  accessModes []PersistentVolumeAccessMode(ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod)
+  accessModes []PersistentVolumeAccessMode(ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod) -- How the volume may be mounted.
   capacity {}quantity
-  conditions []PersistentVolumeClaimCondition keys=type patch=merge:type
+  conditions []PersistentVolumeClaimCondition keys=type patch=merge:type -- What holds for the object at present, one entry per type.
   allocatedResources {}quantity
   allocatedResourceStatuses {}ClaimResourceStatus(ControllerResizeInProgress|ControllerResizeInfeasible|NodeResizeInProgress|NodeResizeInfeasible|NodeResizePending)
   currentVolumeAttributesClassName? string
   modifyVolumeStatus? ModifyVolumeStatus
 PersistentVolumeClaimTemplate
-  metadata ObjectMeta
-  spec! PersistentVolumeClaimSpec
+  metadata ObjectMeta -- Metadata of the object.
+  spec! PersistentVolumeClaimSpec -- What is wanted.
 PersistentVolumeClaimVolumeSource
   claimName! string
-  readOnly bool
+  readOnly bool -- Whether nothing may be written.
 PersistentVolumeSpec
-  capacity {}quantity
+  capacity {}quantity -- How big the volume is.
   gcePersistentDisk? GCEPersistentDiskVolumeSource
   awsElasticBlockStore? AWSElasticBlockStoreVolumeSource
   hostPath? HostPathVolumeSource
@@ -620,36 +620,36 @@ PersistentVolumeSpec
   local? LocalVolumeSource
   storageos? StorageOSPersistentVolumeSource
   csi? CSIPersistentVolumeSource
-  accessModes []PersistentVolumeAccessMode(ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod)
+  accessModes []PersistentVolumeAccessMode(ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod) -- How the volume may be mounted.
   claimRef? ObjectReference
-  persistentVolumeReclaimPolicy PersistentVolumeReclaimPolicy(Delete|Recycle|Retain)
-  storageClassName string
+  persistentVolumeReclaimPolicy PersistentVolumeReclaimPolicy(Delete|Recycle|Retain) -- What becomes of the volume after its claim: Retain, Delete or Recycle.
+  storageClassName string -- Which StorageClass provides the volume.
   mountOptions []string
-  volumeMode? PersistentVolumeMode(Block|Filesystem)
+  volumeMode? PersistentVolumeMode(Block|Filesystem) -- Filesystem or Block.
   nodeAffinity? VolumeNodeAffinity
   volumeAttributesClassName? string
 PersistentVolumeStatus
   phase PersistentVolumePhase(Available|Bound|Failed|Pending|Released)
-  message string
-  reason string
+  message string -- Text for people that says why.
+  reason string -- One word that says why.
   lastPhaseTransitionTime? time
 PhotonPersistentDiskVolumeSource
   pdID! string
-  fsType string
-Pod
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec PodSpec
-  status PodStatus
+  fsType string -- File system of the volume.
+Pod -- One or more containers that run together on one node.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec PodSpec -- What is wanted.
+  status PodStatus -- What is, as the controllers last saw it.
 PodAffinity
   requiredDuringSchedulingIgnoredDuringExecution []PodAffinityTerm
   preferredDuringSchedulingIgnoredDuringExecution []WeightedPodAffinityTerm
 PodAffinityTerm
-  labelSelector? LabelSelector
+  labelSelector? LabelSelector -- Selects objects by label.
   namespaces []string
   topologyKey! string
-  namespaceSelector? LabelSelector
+  namespaceSelector? LabelSelector -- Selects namespaces by label.
   matchLabelKeys []string
   mismatchLabelKeys []string
 PodAntiAffinity
@@ -663,39 +663,39 @@ PodCertificateProjection
   keyPath string
   certificateChainPath string
 PodCondition
-  type! PodConditionType()
-  observedGeneration int64
-  status! ConditionStatus()
-  lastProbeTime time
-  lastTransitionTime time
-  reason string
-  message string
+  type! PodConditionType() -- Which kind it is.
+  observedGeneration int64 -- The generation that the controller has acted on.
+  status! ConditionStatus() -- What is, as the controllers last saw it.
+  lastProbeTime time -- When the condition was last looked at.
+  lastTransitionTime time -- When the status last changed.
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
 PodDNSConfig
   nameservers []string
   searches []string
   options []PodDNSConfigOption
 PodDNSConfigOption
-  name string
-  value? string
+  name string -- Name, unique among its siblings.
+  value? string -- The value.
 PodExtendedResourceClaimStatus
   requestMappings! []ContainerExtendedResourceRequest
   resourceClaimName! string
 PodIP
   ip! string
 PodOS
-  name! OSName()
+  name! OSName() -- Name, unique among its siblings.
 PodReadinessGate
   conditionType! PodConditionType()
 PodResourceClaim
-  name! string
+  name! string -- Name, unique among its siblings.
   resourceClaimName? string
   resourceClaimTemplateName? string
 PodResourceClaimStatus
-  name! string
+  name! string -- Name, unique among its siblings.
   resourceClaimName? string
 PodSchedulingGate
-  name! string
-PodSecurityContext
+  name! string -- Name, unique among its siblings.
+PodSecurityContext -- Security settings of a pod.
   seLinuxOptions? SELinuxOptions
   windowsOptions? WindowsSecurityContextOptions
   runAsUser? int64
@@ -709,54 +709,54 @@ PodSecurityContext
   seccompProfile? SeccompProfile
   appArmorProfile? AppArmorProfile
   seLinuxChangePolicy? PodSELinuxChangePolicy()
-PodSpec
-  volumes []Volume keys=name patch=merge,retainKeys:name
-  initContainers []Container keys=name patch=merge:name
-  containers! []Container keys=name patch=merge:name
-  ephemeralContainers []EphemeralContainer keys=name patch=merge:name
-  restartPolicy RestartPolicy(Always|Never|OnFailure)
-  terminationGracePeriodSeconds? int64
-  activeDeadlineSeconds? int64
-  dnsPolicy DNSPolicy(ClusterFirst|ClusterFirstWithHostNet|Default|None)
-  nodeSelector {}string atomic
-  serviceAccountName string
-  serviceAccount string
-  automountServiceAccountToken? bool
-  nodeName string
-  hostNetwork bool
-  hostPID bool
-  hostIPC bool
+PodSpec -- What runs in a pod and how.
+  volumes []Volume keys=name patch=merge,retainKeys:name -- The volumes that containers of the pod may mount.
+  initContainers []Container keys=name patch=merge:name -- Containers that run one after another before the others start.
+  containers! []Container keys=name patch=merge:name -- The containers of the pod; at least one.
+  ephemeralContainers []EphemeralContainer keys=name patch=merge:name -- Containers added to a running pod for debugging.
+  restartPolicy RestartPolicy(Always|Never|OnFailure) -- When containers are started again: Always, OnFailure or Never.
+  terminationGracePeriodSeconds? int64 -- How long the pod may take to end after it was asked to.
+  activeDeadlineSeconds? int64 -- How long the pod may run before it is failed.
+  dnsPolicy DNSPolicy(ClusterFirst|ClusterFirstWithHostNet|Default|None) -- Where names are looked up.
+  nodeSelector {}string atomic -- Labels that a node must have.
+  serviceAccountName string -- The account whose identity the pod has.
+  serviceAccount string -- Old name of serviceAccountName.
+  automountServiceAccountToken? bool -- Whether the account's token is mounted.
+  nodeName string -- The node that the pod is bound to.
+  hostNetwork bool -- Whether the pod uses the network of its node.
+  hostPID bool -- Whether the pod sees the processes of its node.
+  hostIPC bool -- Whether the pod shares the IPC namespace of its node.
   shareProcessNamespace? bool
-  securityContext? PodSecurityContext
-  imagePullSecrets []LocalObjectReference keys=name patch=merge:name
-  hostname string
-  subdomain string
-  affinity? Affinity
-  schedulerName string
-  tolerations []Toleration
-  hostAliases []HostAlias keys=ip patch=merge:ip
-  priorityClassName string
+  securityContext? PodSecurityContext -- Security settings of the whole pod.
+  imagePullSecrets []LocalObjectReference keys=name patch=merge:name -- Secrets for the image registries.
+  hostname string -- Host name inside the pod.
+  subdomain string -- Subdomain of the pod's full name.
+  affinity? Affinity -- Where the pod should and must be placed.
+  schedulerName string -- Which scheduler places the pod.
+  tolerations []Toleration -- Taints of nodes that the pod puts up with.
+  hostAliases []HostAlias keys=ip patch=merge:ip -- Lines for the hosts file.
+  priorityClassName string -- The class that says how important the pod is.
   priority? int32
-  dnsConfig? PodDNSConfig
-  readinessGates []PodReadinessGate
+  dnsConfig? PodDNSConfig -- DNS settings merged with those of the policy.
+  readinessGates []PodReadinessGate -- Conditions that must hold before the pod counts as ready.
   runtimeClassName? string
-  enableServiceLinks? bool
+  enableServiceLinks? bool -- Whether services appear as environment variables.
   preemptionPolicy? PreemptionPolicy(Never|PreemptLowerPriority)
   overhead {}quantity
-  topologySpreadConstraints []TopologySpreadConstraint keys=topologyKey,whenUnsatisfiable patch=merge:topologyKey
+  topologySpreadConstraints []TopologySpreadConstraint keys=topologyKey,whenUnsatisfiable patch=merge:topologyKey -- How pods spread over zones, nodes and the like.
   setHostnameAsFQDN? bool
   os? PodOS
   hostUsers? bool
   schedulingGates []PodSchedulingGate keys=name patch=merge:name
   resourceClaims []PodResourceClaim keys=name patch=merge,retainKeys:name
-  resources? ResourceRequirements
+  resources? ResourceRequirements -- CPU, memory and other resources.
   hostnameOverride? string
-PodStatus
-  observedGeneration int64
+PodStatus -- How a pod is doing.
+  observedGeneration int64 -- The generation that the controller has acted on.
   phase PodPhase(Failed|Pending|Running|Succeeded|Unknown)
-  conditions []PodCondition keys=type patch=merge:type
-  message string
-  reason string
+  conditions []PodCondition keys=type patch=merge:type -- What holds for the object at present, one entry per type.
+  message string -- Text for people that says why.
+  reason string -- One word that says why.
   nominatedNodeName string
   hostIP string
   hostIPs []HostIP patch=merge:ip
@@ -770,90 +770,90 @@ PodStatus
   resize PodResizeStatus()
   resourceClaimStatuses []PodResourceClaimStatus keys=name patch=merge,retainKeys:name
   extendedResourceClaimStatus? PodExtendedResourceClaimStatus
-PodTemplate
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  template PodTemplateSpec
-PodTemplateSpec
-  metadata ObjectMeta
-  spec PodSpec
+PodTemplate -- A template for pods, stored by itself.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  template PodTemplateSpec -- Describes the pods that will be made.
+PodTemplateSpec -- What pods made from the template look like.
+  metadata ObjectMeta -- Metadata of the object.
+  spec PodSpec -- What is wanted.
 PortStatus
-  port! int32
-  protocol! Protocol(SCTP|TCP|UDP)
+  port! int32 -- Port number or name.
+  protocol! Protocol(SCTP|TCP|UDP) -- TCP, UDP or SCTP.
   error? string
 PortworxVolumeSource
   volumeID! string
-  fsType string
-  readOnly bool
+  fsType string -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
 PreferredSchedulingTerm
   weight! int32
   preference! NodeSelectorTerm
-Probe
-  exec? ExecAction
-  httpGet? HTTPGetAction
-  tcpSocket? TCPSocketAction
-  grpc? GRPCAction
-  initialDelaySeconds int32
-  timeoutSeconds int32
-  periodSeconds int32
-  successThreshold int32
-  failureThreshold int32
+Probe -- How to find out whether a container is well.
+  exec? ExecAction -- Command that must end with 0.
+  httpGet? HTTPGetAction -- HTTP request that must succeed.
+  tcpSocket? TCPSocketAction -- Port that must accept a connection.
+  grpc? GRPCAction -- gRPC health service that must answer.
+  initialDelaySeconds int32 -- How long to wait before the first try.
+  timeoutSeconds int32 -- How long one try may take.
+  periodSeconds int32 -- How often to try.
+  successThreshold int32 -- How many successes in a row count as well.
+  failureThreshold int32 -- How many failures in a row count as unwell.
   terminationGracePeriodSeconds? int64
 ProjectedVolumeSource
   sources~ []VolumeProjection
-  defaultMode? int32
+  defaultMode? int32 -- Permission bits of the files, unless an item says otherwise.
 QuobyteVolumeSource
   registry! string
   volume! string
-  readOnly bool
+  readOnly bool -- Whether nothing may be written.
   user string
   group string
   tenant string
 RBDPersistentVolumeSource
   monitors! []string
   image! string
-  fsType string
+  fsType string -- File system of the volume.
   pool string default="rbd"
   user string default="admin"
   keyring string default="/etc/ceph/keyring"
-  secretRef? SecretReference
-  readOnly bool
+  secretRef? SecretReference -- The secret with the credentials.
+  readOnly bool -- Whether nothing may be written.
 RBDVolumeSource
   monitors! []string
   image! string
-  fsType string
+  fsType string -- File system of the volume.
   pool string default="rbd"
   user string default="admin"
   keyring string default="/etc/ceph/keyring"
-  secretRef? LocalObjectReference
-  readOnly bool
-ReplicationController
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec ReplicationControllerSpec
-  status ReplicationControllerStatus
+  secretRef? LocalObjectReference -- The secret with the credentials.
+  readOnly bool -- Whether nothing may be written.
+ReplicationController -- Keeps a number of pods running; the older form of ReplicaSet.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec ReplicationControllerSpec -- What is wanted.
+  status ReplicationControllerStatus -- What is, as the controllers last saw it.
 ReplicationControllerCondition
-  type! ReplicationControllerConditionType()
-  status! ConditionStatus()
-  lastTransitionTime time
-  reason string
-  message string
+  type! ReplicationControllerConditionType() -- Which kind it is.
+  status! ConditionStatus() -- What is, as the controllers last saw it.
+  lastTransitionTime time -- When the status last changed.
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
 ReplicationControllerSpec
-  replicas? int32 default=1
-  minReadySeconds int32 default=0
-  selector {}string atomic
-  template? PodTemplateSpec
+  replicas? int32 default=1 -- How many pods.
+  minReadySeconds int32 default=0 -- How long a new pod must be ready before it counts as available.
+  selector {}string atomic -- Selects the objects that belong to this one.
+  template? PodTemplateSpec -- Describes the pods that will be made.
 ReplicationControllerStatus
-  replicas! int32
+  replicas! int32 -- How many pods.
   fullyLabeledReplicas int32
-  readyReplicas int32
-  availableReplicas int32
-  observedGeneration int64
-  conditions []ReplicationControllerCondition keys=type patch=merge:type
+  readyReplicas int32 -- Pods that are ready.
+  availableReplicas int32 -- Pods that have been ready long enough.
+  observedGeneration int64 -- The generation that the controller has acted on.
+  conditions []ReplicationControllerCondition keys=type patch=merge:type -- What holds for the object at present, one entry per type.
 ResourceClaim
-  name! string
+  name! string -- Name, unique among its siblings.
   request string
 ResourceFieldSelector atomic
   containerName string
@@ -862,12 +862,12 @@ ResourceFieldSelector atomic
 ResourceHealth
   resourceID! ResourceID()
   health ResourceHealthStatus()
-ResourceQuota
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec ResourceQuotaSpec
-  status ResourceQuotaStatus
+ResourceQuota -- How much a namespace may use.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec ResourceQuotaSpec -- What is wanted.
+  status ResourceQuotaStatus -- What is, as the controllers last saw it.
 ResourceQuotaSpec
   hard {}quantity
   scopes []ResourceQuotaScope(BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass)
@@ -875,77 +875,77 @@ ResourceQuotaSpec
 ResourceQuotaStatus
   hard {}quantity
   used {}quantity
-ResourceRequirements
-  limits {}quantity
-  requests {}quantity
+ResourceRequirements -- What a container may use and what is set aside for it.
+  limits {}quantity -- The most that may be used.
+  requests {}quantity -- What is set aside.
   claims []ResourceClaim keys=name
 ResourceStatus
-  name! ResourceName()
-  resources []ResourceHealth keys=resourceID
+  name! ResourceName() -- Name, unique among its siblings.
+  resources []ResourceHealth keys=resourceID -- CPU, memory and other resources.
 SELinuxOptions
   user string
   role string
-  type string
+  type string -- Which kind it is.
   level string
 ScaleIOPersistentVolumeSource
   gateway! string
   system! string
-  secretRef?! SecretReference
+  secretRef?! SecretReference -- The secret with the credentials.
   sslEnabled bool
   protectionDomain string
   storagePool string
   storageMode string default="ThinProvisioned"
   volumeName string
-  fsType string default="xfs"
-  readOnly bool
+  fsType string default="xfs" -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
 ScaleIOVolumeSource
   gateway! string
   system! string
-  secretRef?! LocalObjectReference
+  secretRef?! LocalObjectReference -- The secret with the credentials.
   sslEnabled bool
   protectionDomain string
   storagePool string
   storageMode string default="ThinProvisioned"
   volumeName string
-  fsType string default="xfs"
-  readOnly bool
+  fsType string default="xfs" -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
 ScopeSelector atomic
-  matchExpressions []ScopedResourceSelectorRequirement
+  matchExpressions []ScopedResourceSelectorRequirement -- Conditions on labels, all of which must hold.
 ScopedResourceSelectorRequirement
   scopeName! ResourceQuotaScope(BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass)
-  operator! ScopeSelectorOperator(DoesNotExist|Exists|In|NotIn)
-  values []string
+  operator! ScopeSelectorOperator(DoesNotExist|Exists|In|NotIn) -- How key and values are compared.
+  values []string -- The values to compare with.
 SeccompProfile
-  type! SeccompProfileType(Localhost|RuntimeDefault|Unconfined)
+  type! SeccompProfileType(Localhost|RuntimeDefault|Unconfined) -- Which kind it is.
   localhostProfile? string
-Secret
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  immutable? bool
-  data {}bytes
-  stringData {}string
-  type SecretType()
+Secret -- Confidential data for pods.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  immutable? bool -- Whether nothing in it may change any more.
+  data {}bytes -- Values by key, in base64.
+  stringData {}string -- Values by key in plain text; for writing only.
+  type SecretType() -- What the secret is for.
 SecretEnvSource
-  name string default=""
-  optional? bool
+  name string default="" -- Name, unique among its siblings.
+  optional? bool -- Whether the source may be missing.
 SecretKeySelector atomic
-  name string default=""
-  key! string
-  optional? bool
+  name string default="" -- Name, unique among its siblings.
+  key! string -- The key that is meant.
+  optional? bool -- Whether the source may be missing.
 SecretProjection
-  name string default=""
-  items []KeyToPath
-  optional? bool
+  name string default="" -- Name, unique among its siblings.
+  items []KeyToPath -- The keys to show, with their paths; all when empty.
+  optional? bool -- Whether the source may be missing.
 SecretReference atomic
-  name string
-  namespace string
+  name string -- Name, unique among its siblings.
+  namespace string -- Namespace of the object that is meant.
 SecretVolumeSource
   secretName string
-  items []KeyToPath
-  defaultMode? int32
-  optional? bool
-SecurityContext
+  items []KeyToPath -- The keys to show, with their paths; all when empty.
+  defaultMode? int32 -- Permission bits of the files, unless an item says otherwise.
+  optional? bool -- Whether the source may be missing.
+SecurityContext -- Security settings of a container.
   capabilities? Capabilities
   privileged? bool
   seLinuxOptions? SELinuxOptions
@@ -958,41 +958,41 @@ SecurityContext
   procMount? ProcMountType(Default|Unmasked)
   seccompProfile? SeccompProfile
   appArmorProfile? AppArmorProfile
-Service
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec ServiceSpec
-  status ServiceStatus
-ServiceAccount
-  apiVersion string
-  kind string
-  metadata ObjectMeta
+Service -- A name and an address for a set of pods.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec ServiceSpec -- What is wanted.
+  status ServiceStatus -- What is, as the controllers last saw it.
+ServiceAccount -- An identity for pods.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
   secrets []ObjectReference keys=name patch=merge:name
   imagePullSecrets []LocalObjectReference
   automountServiceAccountToken? bool
 ServiceAccountTokenProjection
   audience string
   expirationSeconds? int64
-  path! string
-ServicePort
-  name string
-  protocol Protocol(SCTP|TCP|UDP) default="TCP"
+  path! string -- Path, on the host, in the volume or in the URL.
+ServicePort -- A port of a service.
+  name string -- Name, unique among its siblings.
+  protocol Protocol(SCTP|TCP|UDP) default="TCP" -- TCP, UDP or SCTP.
   appProtocol? string
-  port! int32
-  targetPort intstr
-  nodePort int32
-ServiceSpec
-  ports []ServicePort keys=port,protocol patch=merge:port
-  selector {}string atomic
-  clusterIP string
+  port! int32 -- Port of the service.
+  targetPort intstr -- Port of the pods, by number or name.
+  nodePort int32 -- Port on every node.
+ServiceSpec -- What a service offers and where it leads.
+  ports []ServicePort keys=port,protocol patch=merge:port -- The ports.
+  selector {}string atomic -- Selects the objects that belong to this one.
+  clusterIP string -- Address inside the cluster; None for no address.
   clusterIPs []string
-  type ServiceType(ClusterIP|ExternalName|LoadBalancer|NodePort)
+  type ServiceType(ClusterIP|ExternalName|LoadBalancer|NodePort) -- ClusterIP, NodePort, LoadBalancer or ExternalName.
   externalIPs []string
-  sessionAffinity ServiceAffinity(ClientIP|None)
+  sessionAffinity ServiceAffinity(ClientIP|None) -- Whether a client stays with one pod.
   loadBalancerIP string
   loadBalancerSourceRanges []string
-  externalName string
+  externalName string -- The name that the service stands for.
   externalTrafficPolicy ServiceExternalTrafficPolicy(Cluster|Local)
   healthCheckNodePort int32
   publishNotReadyAddresses bool
@@ -1005,7 +1005,7 @@ ServiceSpec
   trafficDistribution? string
 ServiceStatus
   loadBalancer LoadBalancerStatus
-  conditions []Condition keys=type patch=merge:type
+  conditions []Condition keys=type patch=merge:type -- What holds for the object at present, one entry per type.
 SessionAffinityConfig
   clientIP? ClientIPConfig
 SleepAction
@@ -1013,81 +1013,81 @@ SleepAction
 StorageOSPersistentVolumeSource
   volumeName string
   volumeNamespace string
-  fsType string
-  readOnly bool
-  secretRef? ObjectReference
+  fsType string -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
+  secretRef? ObjectReference -- The secret with the credentials.
 StorageOSVolumeSource
   volumeName string
   volumeNamespace string
-  fsType string
-  readOnly bool
-  secretRef? LocalObjectReference
+  fsType string -- File system of the volume.
+  readOnly bool -- Whether nothing may be written.
+  secretRef? LocalObjectReference -- The secret with the credentials.
 Sysctl
-  name! string
-  value! string
+  name! string -- Name, unique among its siblings.
+  value! string -- The value.
 TCPSocketAction
-  port! intstr
-  host string
+  port! intstr -- Port number or name.
+  host string -- Host name to connect to; the pod's address by default.
 Taint
-  key! string
-  value string
+  key! string -- The key that is meant.
+  value string -- The value.
   effect! TaintEffect(NoExecute|NoSchedule|PreferNoSchedule)
   timeAdded? time
-Toleration
-  key string
-  operator TolerationOperator(Equal|Exists)
-  value string
+Toleration -- A taint that is put up with.
+  key string -- The key that is meant.
+  operator TolerationOperator(Equal|Exists) -- How key and values are compared.
+  value string -- The value.
   effect TaintEffect(NoExecute|NoSchedule|PreferNoSchedule)
   tolerationSeconds? int64
 TopologySelectorLabelRequirement
-  key! string
-  values! []string
+  key! string -- The key that is meant.
+  values! []string -- The values to compare with.
 TopologySelectorTerm atomic
   matchLabelExpressions []TopologySelectorLabelRequirement
 TopologySpreadConstraint
   maxSkew! int32
   topologyKey! string
   whenUnsatisfiable! UnsatisfiableConstraintAction(DoNotSchedule|ScheduleAnyway)
-  labelSelector? LabelSelector
+  labelSelector? LabelSelector -- Selects objects by label.
   minDomains? int32
   nodeAffinityPolicy? NodeInclusionPolicy(Honor|Ignore)
   nodeTaintsPolicy? NodeInclusionPolicy(Honor|Ignore)
   matchLabelKeys []string
 TypedLocalObjectReference atomic
-  apiGroup?~ string
-  kind! string
-  name! string
+  apiGroup?~ string -- API group; the core group when empty.
+  kind! string -- Kind of this object, in CamelCase.
+  name! string -- Name, unique among its siblings.
 TypedObjectReference
-  apiGroup?~ string
-  kind! string
-  name! string
-  namespace? string
-Volume
-  name! string
-  hostPath? HostPathVolumeSource
-  emptyDir? EmptyDirVolumeSource
+  apiGroup?~ string -- API group; the core group when empty.
+  kind! string -- Kind of this object, in CamelCase.
+  name! string -- Name, unique among its siblings.
+  namespace? string -- Namespace of the object that is meant.
+Volume -- A volume of a pod: a name and exactly one source.
+  name! string -- Name, unique among its siblings.
+  hostPath? HostPathVolumeSource -- Path of the node.
+  emptyDir? EmptyDirVolumeSource -- Directory that lives as long as the pod.
   gcePersistentDisk? GCEPersistentDiskVolumeSource
   awsElasticBlockStore? AWSElasticBlockStoreVolumeSource
   gitRepo? GitRepoVolumeSource
-  secret? SecretVolumeSource
+  secret? SecretVolumeSource -- Files made of a Secret.
   nfs? NFSVolumeSource
   iscsi? ISCSIVolumeSource
   glusterfs? GlusterfsVolumeSource
-  persistentVolumeClaim? PersistentVolumeClaimVolumeSource
+  persistentVolumeClaim? PersistentVolumeClaimVolumeSource -- A volume that was claimed.
   rbd? RBDVolumeSource
   flexVolume? FlexVolumeSource
   cinder? CinderVolumeSource
   cephfs? CephFSVolumeSource
   flocker? FlockerVolumeSource
-  downwardAPI? DownwardAPIVolumeSource
+  downwardAPI? DownwardAPIVolumeSource -- Files with facts about the pod.
   fc? FCVolumeSource
   azureFile? AzureFileVolumeSource
-  configMap? ConfigMapVolumeSource
+  configMap? ConfigMapVolumeSource -- Files made of a ConfigMap.
   vsphereVolume? VsphereVirtualDiskVolumeSource
   quobyte? QuobyteVolumeSource
   azureDisk? AzureDiskVolumeSource
   photonPersistentDisk? PhotonPersistentDiskVolumeSource
-  projected? ProjectedVolumeSource
+  projected? ProjectedVolumeSource -- Several sources in one directory.
   portworxVolume? PortworxVolumeSource
   scaleIO? ScaleIOVolumeSource
   storageos? StorageOSVolumeSource
@@ -1095,20 +1095,20 @@ Volume
   ephemeral? EphemeralVolumeSource
   image? ImageVolumeSource
 VolumeDevice
-  name! string
+  name! string -- Name, unique among its siblings.
   devicePath! string
 VolumeMount
-  name! string
-  readOnly bool
+  name! string -- Name, unique among its siblings.
+  readOnly bool -- Whether nothing may be written.
   recursiveReadOnly? RecursiveReadOnlyMode()
-  mountPath! string
-  subPath string
+  mountPath! string -- Where the volume appears.
+  subPath string -- Path inside the volume.
   mountPropagation? MountPropagationMode(Bidirectional|HostToContainer|None)
   subPathExpr string
 VolumeMountStatus
-  name! string
+  name! string -- Name, unique among its siblings.
   mountPath! string
-  readOnly bool
+  readOnly bool -- Whether nothing may be written.
   recursiveReadOnly? RecursiveReadOnlyMode()
 VolumeNodeAffinity
   required? NodeSelector
@@ -1120,11 +1120,11 @@ VolumeProjection
   clusterTrustBundle? ClusterTrustBundleProjection
   podCertificate? PodCertificateProjection
 VolumeResourceRequirements
-  limits {}quantity
-  requests {}quantity
+  limits {}quantity -- The most that may be used.
+  requests {}quantity -- What is set aside.
 VsphereVirtualDiskVolumeSource
   volumePath! string
-  fsType string
+  fsType string -- File system of the volume.
   storagePolicyName string
   storagePolicyID string
 WeightedPodAffinityTerm

@@ -4,53 +4,53 @@ export const admissionregistrationV1: PackageTable = {
   package: 'io.k8s.api.admissionregistration.v1',
   types: `
 MatchCondition
-  name! string
+  name! string -- Name, unique among its siblings.
   expression! string
 MutatingWebhook
-  name! string
+  name! string -- Name, unique among its siblings.
   clientConfig! WebhookClientConfig
-  rules []RuleWithOperations
+  rules []RuleWithOperations -- The rules.
   failurePolicy? FailurePolicyType(Fail|Ignore)
   matchPolicy? MatchPolicyType(Equivalent|Exact)
-  namespaceSelector? LabelSelector
+  namespaceSelector? LabelSelector -- Selects namespaces by label.
   objectSelector? LabelSelector
   sideEffects?! SideEffectClass(None|NoneOnDryRun|Some|Unknown)
   timeoutSeconds? int32
   admissionReviewVersions! []string
   reinvocationPolicy? ReinvocationPolicyType(IfNeeded|Never)
   matchConditions []MatchCondition keys=name patch=merge:name
-MutatingWebhookConfiguration
-  apiVersion string
-  kind string
-  metadata ObjectMeta
+MutatingWebhookConfiguration -- Webhooks that may change requests.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
   webhooks []MutatingWebhook keys=name patch=merge:name
 RuleWithOperations
   operations []OperationType(*|CONNECT|CREATE|DELETE|UPDATE)
   apiGroups []string
   apiVersions []string
-  resources []string
+  resources []string -- CPU, memory and other resources.
   scope? ScopeType(*|Cluster|Namespaced)
 ServiceReference
-  namespace! string
-  name! string
-  path? string
-  port? int32
+  namespace! string -- Namespace of the object that is meant.
+  name! string -- Name, unique among its siblings.
+  path? string -- Path, on the host, in the volume or in the URL.
+  port? int32 -- Port number or name.
 ValidatingWebhook
-  name! string
+  name! string -- Name, unique among its siblings.
   clientConfig! WebhookClientConfig
-  rules []RuleWithOperations
+  rules []RuleWithOperations -- The rules.
   failurePolicy? FailurePolicyType(Fail|Ignore)
   matchPolicy? MatchPolicyType(Equivalent|Exact)
-  namespaceSelector? LabelSelector
+  namespaceSelector? LabelSelector -- Selects namespaces by label.
   objectSelector? LabelSelector
   sideEffects?! SideEffectClass(None|NoneOnDryRun|Some|Unknown)
   timeoutSeconds? int32
   admissionReviewVersions! []string
   matchConditions []MatchCondition keys=name patch=merge:name
-ValidatingWebhookConfiguration
-  apiVersion string
-  kind string
-  metadata ObjectMeta
+ValidatingWebhookConfiguration -- Webhooks that may refuse requests.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
   webhooks []ValidatingWebhook keys=name patch=merge:name
 WebhookClientConfig
   url? string
@@ -63,8 +63,8 @@ export const apiextensionsV1: PackageTable = {
   package: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1',
   types: `
 CustomResourceColumnDefinition
-  name! string
-  type! string
+  name! string -- Name, unique among its siblings.
+  type! string -- Which kind it is.
   format string
   description string
   priority int32
@@ -72,45 +72,45 @@ CustomResourceColumnDefinition
 CustomResourceConversion
   strategy! ConversionStrategyType()
   webhook? WebhookConversion
-CustomResourceDefinition
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec! CustomResourceDefinitionSpec
-  status CustomResourceDefinitionStatus
+CustomResourceDefinition -- Adds a kind to the API.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec! CustomResourceDefinitionSpec -- What is wanted.
+  status CustomResourceDefinitionStatus -- What is, as the controllers last saw it.
 CustomResourceDefinitionCondition
-  type! CustomResourceDefinitionConditionType()
-  status! ConditionStatus()
-  lastTransitionTime time
-  reason string
-  message string
+  type! CustomResourceDefinitionConditionType() -- Which kind it is.
+  status! ConditionStatus() -- What is, as the controllers last saw it.
+  lastTransitionTime time -- When the status last changed.
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
 CustomResourceDefinitionNames
   plural! string
   singular string
   shortNames []string
-  kind! string
+  kind! string -- Kind of this object, in CamelCase.
   listKind string
   categories []string
 CustomResourceDefinitionSpec
-  group! string
-  names! CustomResourceDefinitionNames
-  scope! ResourceScope()
-  versions! []CustomResourceDefinitionVersion
+  group! string -- API group of the new kind.
+  names! CustomResourceDefinitionNames -- What the new kind is called.
+  scope! ResourceScope() -- Namespaced or Cluster.
+  versions! []CustomResourceDefinitionVersion -- The versions that are served and stored.
   conversion? CustomResourceConversion
   preserveUnknownFields bool
 CustomResourceDefinitionStatus
-  conditions~ []CustomResourceDefinitionCondition keys=type
+  conditions~ []CustomResourceDefinitionCondition keys=type -- What holds for the object at present, one entry per type.
   acceptedNames~ CustomResourceDefinitionNames
   storedVersions~ []string
 CustomResourceDefinitionVersion
-  name! string
-  served! bool
-  storage! bool
+  name! string -- Name, unique among its siblings.
+  served! bool -- Whether the version can be used.
+  storage! bool -- Whether objects are stored in this version.
   deprecated bool
   deprecationWarning? string
-  schema? CustomResourceValidation
-  subresources? CustomResourceSubresources
-  additionalPrinterColumns []CustomResourceColumnDefinition
+  schema? CustomResourceValidation -- What objects of the version look like.
+  subresources? CustomResourceSubresources -- Which of status and scale there are.
+  additionalPrinterColumns []CustomResourceColumnDefinition -- Columns of tables.
   selectableFields []SelectableField
 CustomResourceSubresourceScale
   specReplicasPath! string
@@ -118,19 +118,19 @@ CustomResourceSubresourceScale
   labelSelectorPath? string
 CustomResourceSubresourceStatus
 CustomResourceSubresources
-  status? CustomResourceSubresourceStatus
+  status? CustomResourceSubresourceStatus -- What is, as the controllers last saw it.
   scale? CustomResourceSubresourceScale
-CustomResourceValidation
-  openAPIV3Schema? JSONSchemaProps
+CustomResourceValidation -- How objects are checked.
+  openAPIV3Schema? JSONSchemaProps -- The structural schema.
 ExternalDocumentation
   description string
   url string
-JSONSchemaProps
+JSONSchemaProps -- A JSON schema as Kubernetes understands it.
   id string
   $schema JSONSchemaURL()
   $ref? string
   description string
-  type string
+  type string -- Which kind it is.
   format string
   title string
   default? any
@@ -149,7 +149,7 @@ JSONSchemaProps
   maxProperties? int64
   minProperties? int64
   required []string
-  items? JSONSchemaProps|array
+  items? JSONSchemaProps|array -- The keys to show, with their paths; all when empty.
   allOf []JSONSchemaProps
   oneOf []JSONSchemaProps
   anyOf []JSONSchemaProps
@@ -173,15 +173,15 @@ JSONSchemaProps
 SelectableField
   jsonPath! string
 ServiceReference
-  namespace! string
-  name! string
-  path? string
-  port? int32
+  namespace! string -- Namespace of the object that is meant.
+  name! string -- Name, unique among its siblings.
+  path? string -- Path, on the host, in the volume or in the URL.
+  port? int32 -- Port number or name.
 ValidationRule
   rule! string
-  message string
+  message string -- Text for people that says why.
   messageExpression string
-  reason? FieldValueErrorReason(FieldValueDuplicate|FieldValueForbidden|FieldValueInvalid|FieldValueRequired)
+  reason? FieldValueErrorReason(FieldValueDuplicate|FieldValueForbidden|FieldValueInvalid|FieldValueRequired) -- One word that says why.
   fieldPath string
   optionalOldSelf? bool
 WebhookClientConfig
@@ -197,18 +197,18 @@ WebhookConversion
 export const apiregistrationV1: PackageTable = {
   package: 'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1',
   types: `
-APIService
-  apiVersion string
-  kind string
-  metadata ObjectMeta
-  spec APIServiceSpec
-  status APIServiceStatus
+APIService -- A group version that another server serves.
+  apiVersion string -- Version of the schema of this object: group/version.
+  kind string -- Kind of this object, in CamelCase.
+  metadata ObjectMeta -- Metadata of the object.
+  spec APIServiceSpec -- What is wanted.
+  status APIServiceStatus -- What is, as the controllers last saw it.
 APIServiceCondition
-  type! APIServiceConditionType()
-  status! ConditionStatus()
-  lastTransitionTime time
-  reason string
-  message string
+  type! APIServiceConditionType() -- Which kind it is.
+  status! ConditionStatus() -- What is, as the controllers last saw it.
+  lastTransitionTime time -- When the status last changed.
+  reason string -- One word that says why.
+  message string -- Text for people that says why.
 APIServiceSpec
   service? ServiceReference
   group string
@@ -218,10 +218,10 @@ APIServiceSpec
   groupPriorityMinimum! int32
   versionPriority! int32
 APIServiceStatus
-  conditions []APIServiceCondition keys=type patch=merge:type
+  conditions []APIServiceCondition keys=type patch=merge:type -- What holds for the object at present, one entry per type.
 ServiceReference
-  namespace string
-  name string
-  port? int32
+  namespace string -- Namespace of the object that is meant.
+  name string -- Name, unique among its siblings.
+  port? int32 -- Port number or name.
 `,
 };
