@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Application } from '#model';
-import { algorithms, clusterKey, countApplications, distribute, legacyShard, parseAlgorithm } from './distribution.ts';
+import {
+  algorithms,
+  compareBytes,
+  countApplications,
+  distribute,
+  legacyShard,
+  parseAlgorithm,
+} from './distribution.ts';
 import type { ShardedCluster } from './distribution.ts';
+import { clusterKey } from './parts.ts';
 
 /** Golden vectors: sharding reference A.11 (FNV-1a cross-checked against Go's unit tests): id -> shard for 2, 3, 5 and 7 replicas. */
 const legacyVectors: readonly (readonly [string, number, number, number, number])[] = [
@@ -185,4 +193,59 @@ describe('countApplications', () => {
 it('takes legacy for an unknown algorithm, and says so', () => {
   expect(parseAlgorithm('Legacy')).toEqual({ algorithm: 'legacy', known: false });
   expect(parseAlgorithm('round-robin')).toEqual({ algorithm: 'round-robin', known: true });
+});
+
+describe('bad and rare inputs', () => {
+  const id = (text: string): ShardedCluster => ({ id: text, server: `https://${text}` });
+
+  it.each(algorithms)('%s: no clusters, an empty table; more shards than clusters, each still on one', (algorithm) => {
+    expect(distribute(algorithm, [], none, 5).size).toBe(0);
+    const table = distribute(algorithm, [id('a'), id('b')], none, 50);
+    expect(table.size).toBe(2);
+    for (const shard of table.values()) expect(shard >= 0 && shard < 50).toBe(true);
+  });
+
+  it.each(algorithms)(
+    '%s: two Secrets with one server are one cluster with one owner, known by the lower id',
+    (algorithm) => {
+      const twins = [
+        { id: 'b', server: 'https://x/' },
+        { id: 'a', server: 'https://x' },
+      ];
+      const table = distribute(algorithm, twins, none, 7);
+      expect(table).toEqual(distribute(algorithm, [{ id: 'a', server: 'https://x' }], none, 7));
+    },
+  );
+
+  it('legacy: an empty id is on shard 0', () => {
+    expect(
+      distribute('legacy', [{ id: '', server: 'https://kubernetes.default.svc' }], none, 7).get(
+        'https://kubernetes.default.svc',
+      ),
+    ).toBe(0);
+  });
+
+  it('orders texts as their UTF-8 bytes', () => {
+    const text = fc.string({ unit: 'grapheme-composite', maxLength: 8 });
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        fc.pre([a, b].every((text) => Buffer.from(text).toString() === text));
+        expect(Math.sign(compareBytes(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      }),
+    );
+  });
+
+  it('keeps the bound with Zipf weights, but for a cluster that alone is heavier', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 40 }), fc.double({ min: 0, max: 1.2, noNaN: true }), (replicas, skew) => {
+        const list = Array.from({ length: 300 }, (_, i) => id(`z${i}`));
+        const weights = new Map(list.map(({ server }, i) => [server, Math.floor(3000 / (i + 1) ** skew)]));
+        const loads = new Array<number>(replicas).fill(0);
+        for (const [server, shard] of distribute('consistent-hashing', list, weights, replicas))
+          loads[shard]! += 1 + weights.get(server)!;
+        const bound = Math.ceil((1.25 * loads.reduce((a, b) => a + b, 0)) / replicas);
+        expect(Math.max(...loads)).toBeLessThanOrEqual(Math.max(bound, 3001));
+      }),
+    );
+  });
 });

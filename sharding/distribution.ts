@@ -1,13 +1,18 @@
 import fnv from 'fnv-plus';
+import { appKeyOf } from '#model';
 import type { Application, Cluster } from '#model';
 import { shardPreferences } from './hash-ring.ts';
+import { clusterKey, partIndex, partKey } from './parts.ts';
 
 /** How clusters are spread over replicas (flag `--sharding-method`). */
 export const algorithms = ['legacy', 'round-robin', 'consistent-hashing'] as const;
 export type ShardingAlgorithm = (typeof algorithms)[number];
 
 /** What a cluster contributes to the table. */
-export type ShardedCluster = Pick<Cluster, 'id' | 'server' | 'shard'>;
+export type ShardedCluster = Pick<Cluster, 'id' | 'server' | 'shard'> & {
+  /** Into how many parts its Applications are split; 1 when missing. */
+  readonly parts?: number;
+};
 
 /** The algorithm of that name; `legacy` for any other text, as Argo CD has it. */
 export function parseAlgorithm(text: string): { readonly algorithm: ShardingAlgorithm; readonly known: boolean } {
@@ -15,34 +20,32 @@ export function parseAlgorithm(text: string): { readonly algorithm: ShardingAlgo
   return { algorithm: found ?? 'legacy', known: found !== undefined };
 }
 
-/** A cluster's key in the table: its API URL without trailing slashes. */
-export function clusterKey(server: string): string {
-  return server.replace(/\/+$/, '');
-}
-
 /**
- * The shard of every cluster, by {@link clusterKey}. A pure function of its arguments, whatever their order: replicas that see the same
- * clusters (and, for consistent hashing, the same counts) build the same table, so each cluster has exactly one owner.
+ * The shard of every part of every cluster, by {@link partKey}; for a cluster that is not split that is its {@link clusterKey}. A pure
+ * function of its arguments, whatever their order: whoever sees the same clusters (and, for consistent hashing, the same weights) builds the
+ * same table, and each part has exactly one shard.
  *
  * Source of the results: Argo CD `controller/sharding`, for `legacy` and `round-robin`. Deliberate differences, each where Argo CD's own
  * replicas disagree or nobody would own a cluster: clusters that share a URL are one, known by the lowest id (Argo CD: the last event
- * wins); a negative pin is no pin (Argo CD: owned by nobody). A pin that is not below `replicas` goes to shard 0, as in Argo CD.
+ * wins); a negative pin is no pin (Argo CD: owned by nobody). A pin that is not below `replicas` goes to shard 0, as in Argo CD. The parts
+ * of a split cluster lie on consecutive shards under `legacy` and `round-robin`, beginning with the shard of the whole; a pin holds for all
+ * parts.
  */
 export function distribute(
   algorithm: ShardingAlgorithm,
   clusters: readonly ShardedCluster[],
-  appCounts: ReadonlyMap<string, number>,
+  weights: ReadonlyMap<string, number>,
   replicas: number,
 ): ReadonlyMap<string, number> {
-  const ranked = rank(clusters);
-  if (replicas <= 1) return new Map(ranked.map((cluster) => [clusterKey(cluster.server), 0]));
+  const ranked = rankClusters(clusters);
+  if (replicas <= 1) return assign(ranked, 1, () => 0);
   switch (algorithm) {
     case 'legacy':
       return assign(ranked, replicas, (cluster) => legacyShard(cluster.id, replicas));
     case 'round-robin':
-      return assign(ranked, replicas, (_cluster, index) => index % replicas);
+      return assign(ranked, replicas, (_cluster, index) => index);
     case 'consistent-hashing':
-      return boundedLoads(ranked, appCounts, replicas);
+      return boundedLoads(ranked, weights, replicas);
   }
 }
 
@@ -57,32 +60,42 @@ export function shardOfText(text: string, replicas: number): number {
 }
 
 /**
- * Applications per cluster key, by server or by name, of every namespace. Counted before any ownership filter, or replicas would weigh
+ * Applications per part, by server or by name, of every namespace. Counted before any ownership filter, or replicas would weigh
  * differently (Argo CD does, and then disagrees with itself). Destinations that do not resolve count nowhere.
  */
 export function countApplications(
-  clusters: readonly Pick<Cluster, 'server' | 'name'>[],
+  clusters: readonly (Pick<Cluster, 'server' | 'name'> & { readonly parts?: number })[],
   apps: Iterable<Application>,
 ): ReadonlyMap<string, number> {
   const byName = new Map<string, string | undefined>();
-  for (const cluster of clusters) {
-    const key = clusterKey(cluster.server);
-    byName.set(cluster.name, byName.has(cluster.name) && byName.get(cluster.name) !== key ? undefined : key);
+  const partsOf = new Map<string, number>();
+  const counts = new Map<string, number>();
+  for (const { server, name, parts = 1 } of clusters) {
+    const key = clusterKey(server);
+    byName.set(name, byName.has(name) && byName.get(name) !== key ? undefined : key);
+    if (partsOf.has(key)) continue;
+    partsOf.set(key, parts);
+    for (let i = 0; i < parts; i += 1) counts.set(partKey(key, i, parts), 0);
   }
-  const counts = new Map(clusters.map((cluster) => [clusterKey(cluster.server), 0]));
   for (const app of apps) {
     const { server = '', name = '' } = app.spec.destination;
     const key = server === '' ? byName.get(name) : clusterKey(server);
-    const count = key === undefined ? undefined : counts.get(key);
-    if (key !== undefined && count !== undefined) counts.set(key, count + 1);
+    const parts = key === undefined ? undefined : partsOf.get(key);
+    if (key === undefined || parts === undefined) continue;
+    const part = parts <= 1 ? key : partKey(key, partIndex(appKeyOf(app), parts), parts);
+    counts.set(part, (counts.get(part) ?? 0) + 1);
   }
   return counts;
 }
 
-/** One entry per URL, in byte order of the ids: the ranks of round-robin. */
-function rank(clusters: readonly ShardedCluster[]): readonly ShardedCluster[] {
+/** One entry per URL, in byte order of the ids: the ranks of round-robin. Of several with one URL the lowest id speaks. */
+export function rankClusters<T extends ShardedCluster>(clusters: readonly T[]): readonly T[] {
   const sorted = [...clusters].sort(
-    (a, b) => compareBytes(a.id, b.id) || compareBytes(a.server, b.server) || (a.shard ?? -1) - (b.shard ?? -1),
+    (a, b) =>
+      compareBytes(a.id, b.id) ||
+      compareBytes(a.server, b.server) ||
+      (a.shard ?? -1) - (b.shard ?? -1) ||
+      (a.parts ?? 1) - (b.parts ?? 1),
   );
   const seen = new Set<string>();
   return sorted.filter((cluster) => {
@@ -93,12 +106,23 @@ function rank(clusters: readonly ShardedCluster[]): readonly ShardedCluster[] {
   });
 }
 
-/** Order of UTF-8 bytes, as Go compares strings; UTF-16 order differs above U+FFFF. */
-function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+/** Order of UTF-8 bytes, as Go compares strings: that of code points. UTF-16 order differs above U+FFFF. */
+export function compareBytes(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i += 1) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (x !== y) return codePointRank(x) - codePointRank(y);
+  }
+  return a.length - b.length;
 }
 
-function pinOf(cluster: ShardedCluster, replicas: number): number | undefined {
+/** Puts the halves of pairs, which stand for code points above U+FFFF, behind all other units. */
+function codePointRank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}
+
+/** Where a cluster is pinned; undefined when it is free. */
+export function pinOf(cluster: ShardedCluster, replicas: number): number | undefined {
   if (cluster.shard === undefined || cluster.shard < 0) return undefined;
   return cluster.shard < replicas ? cluster.shard : 0;
 }
@@ -108,42 +132,92 @@ function assign(
   replicas: number,
   choose: (cluster: ShardedCluster, index: number) => number,
 ): ReadonlyMap<string, number> {
-  return new Map(
-    ranked.map((cluster, index) => [clusterKey(cluster.server), pinOf(cluster, replicas) ?? choose(cluster, index)]),
-  );
+  const table = new Map<string, number>();
+  ranked.forEach((cluster, index) => {
+    const { parts = 1 } = cluster;
+    const pin = pinOf(cluster, replicas);
+    const first = pin ?? choose(cluster, index);
+    const key = clusterKey(cluster.server);
+    for (let i = 0; i < parts; i += 1) table.set(partKey(key, i, parts), pin ?? (first + i) % replicas);
+  });
+  return table;
+}
+
+/** A part on its way onto a shard. */
+export interface Placing {
+  readonly key: string;
+  /** Its key on the ring: the cluster's id, with the number of the part. */
+  readonly ring: string;
+  readonly weight: number;
+  readonly pin: number | undefined;
 }
 
 /**
- * Consistent hashing with bounded loads: clusters from the heaviest to the lightest, each to the first shard of its ring order that stays
- * within 1.25 times the average, else to the least loaded. Pins are booked first, on the shard that has them. A cluster without
- * Applications still weighs one, so that empty clusters spread too.
+ * The parts of clusters with their weights. A part without Applications still weighs one, so that empty clusters spread too; a weight
+ * between 0 and 1 (an unreachable cluster) stands as it is.
+ */
+export function placingsOf(
+  ranked: readonly ShardedCluster[],
+  weights: ReadonlyMap<string, number>,
+  replicas: number,
+): Placing[] {
+  return ranked.flatMap((cluster) => {
+    const { id, server, parts = 1 } = cluster;
+    const pin = pinOf(cluster, replicas);
+    return Array.from({ length: parts }, (_, i) => {
+      const key = partKey(clusterKey(server), i, parts);
+      const weight = weights.get(key) ?? 0;
+      const ring = i === 0 ? id : `${id}#${i}`;
+      return { key, ring, weight: weight > 0 && weight < 1 ? weight : 1 + weight, pin };
+    });
+  });
+}
+
+/** The most that a shard may carry: 1.25 times the average, rounded up. */
+export function capacityOf(placings: readonly Pick<Placing, 'weight'>[], replicas: number): number {
+  const total = placings.reduce((sum, { weight }) => sum + weight, 0);
+  return Math.ceil((1.25 * total) / replicas);
+}
+
+/** The shard that takes a part: the first of its ring order that has room, else the least loaded. */
+export function chooseShard(
+  { ring, weight }: Pick<Placing, 'ring' | 'weight'>,
+  loads: readonly number[],
+  capacity: number,
+): number {
+  const preferences = shardPreferences(loads.length);
+  for (let n = 0; n < loads.length; n += 1) {
+    const shard = preferences.nth(ring, n) ?? 0;
+    if ((loads[shard] ?? 0) + weight <= capacity) return shard;
+  }
+  return loads.indexOf(Math.min(...loads));
+}
+
+/** Heaviest first; among equals by ring key: the order in which parts are placed. */
+export function byWeight(a: Placing, b: Placing): number {
+  return b.weight - a.weight || compareBytes(a.ring, b.ring) || compareBytes(a.key, b.key);
+}
+
+/**
+ * Consistent hashing with bounded loads: parts from the heaviest to the lightest, each to the first shard of its ring order that stays
+ * within 1.25 times the average, else to the least loaded. Pins are booked first, on the shard that has them.
  */
 function boundedLoads(
   ranked: readonly ShardedCluster[],
-  appCounts: ReadonlyMap<string, number>,
+  weights: ReadonlyMap<string, number>,
   replicas: number,
 ): ReadonlyMap<string, number> {
-  const weightOf = (cluster: ShardedCluster): number => 1 + (appCounts.get(clusterKey(cluster.server)) ?? 0);
-  const total = ranked.reduce((sum, cluster) => sum + weightOf(cluster), 0);
-  const capacity = Math.ceil((1.25 * total) / replicas);
+  const placings = placingsOf(ranked, weights, replicas);
+  const capacity = capacityOf(placings, replicas);
   const loads = new Array<number>(replicas).fill(0);
   const table = new Map<string, number>();
-  const place = (cluster: ShardedCluster, shard: number): void => {
-    loads[shard] = (loads[shard] ?? 0) + weightOf(cluster);
-    table.set(clusterKey(cluster.server), shard);
+  for (const { key } of placings) table.set(key, 0);
+  const place = ({ key, weight }: Placing, shard: number): void => {
+    loads[shard] = (loads[shard] ?? 0) + weight;
+    table.set(key, shard);
   };
-  const free: ShardedCluster[] = [];
-  for (const cluster of ranked) {
-    const pin = pinOf(cluster, replicas);
-    if (pin === undefined) free.push(cluster);
-    else place(cluster, pin);
-  }
-  const preferences = shardPreferences(replicas);
-  free.sort((a, b) => weightOf(b) - weightOf(a) || compareBytes(a.id, b.id));
-  for (const cluster of free) {
-    const weight = weightOf(cluster);
-    const fitting = preferences(cluster.id).find((shard) => (loads[shard] ?? 0) + weight <= capacity);
-    place(cluster, fitting ?? loads.indexOf(Math.min(...loads)));
-  }
-  return new Map(ranked.map((cluster) => [clusterKey(cluster.server), table.get(clusterKey(cluster.server)) ?? 0]));
+  for (const placing of placings) if (placing.pin !== undefined) place(placing, placing.pin);
+  const free = placings.filter(({ pin }) => pin === undefined).sort(byWeight);
+  for (const placing of free) place(placing, chooseShard(placing, loads, capacity));
+  return table;
 }

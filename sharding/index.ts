@@ -6,18 +6,13 @@
  * replicas agree without talking; identity.ts says which line of it is ours; ownership.ts answers "is this mine?", also right before a
  * write. It refuses to own anything before the first full list, and what it does not know.
  */
-export {
-  algorithms,
-  clusterKey,
-  countApplications,
-  distribute,
-  legacyShard,
-  parseAlgorithm,
-  shardOfText,
-} from './distribution.ts';
+export { algorithms, countApplications, distribute, legacyShard, parseAlgorithm, shardOfText } from './distribution.ts';
 export type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
 export { shardFromHostname, staticIdentity } from './identity.ts';
 export type { StaticIdentityInputs } from './identity.ts';
 export { createStaticOwnership } from './ownership.ts';
+export { clusterKey, mostParts, partIndex, partKey, partsOf, splitAnnotation } from './parts.ts';
+export { measuredWeight, rebalance } from './rebalance.ts';
+export type { Balanced, BalanceInputs, ClusterLoad } from './rebalance.ts';
 export type { StaticOwnershipDeps } from './ownership.ts';
 export type { Ownership, OwnershipChange, ShardIdentity } from './types.ts';

@@ -3,10 +3,11 @@ import type { Clock } from '#base';
 import { annotations } from '#model';
 import type { AppKey, Application, Cluster } from '#model';
 import type { Logger } from '#telemetry';
-import { clusterKey, countApplications, distribute, shardOfText } from './distribution.ts';
+import { countApplications, distribute, shardOfText } from './distribution.ts';
 import type { ShardingAlgorithm } from './distribution.ts';
 import { staticIdentity } from './identity.ts';
 import type { StaticIdentityInputs } from './identity.ts';
+import { clusterKey } from './parts.ts';
 import type { Ownership, OwnershipChange, ShardIdentity } from './types.ts';
 
 export interface StaticOwnershipDeps {

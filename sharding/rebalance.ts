@@ -1,0 +1,127 @@
+import type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
+import { byWeight, capacityOf, chooseShard, distribute, placingsOf, rankClusters } from './distribution.ts';
+import type { Placing } from './distribution.ts';
+
+/** What was measured of a cluster. */
+export interface ClusterLoad {
+  readonly applications: number;
+  /** Objects that are watched. */
+  readonly resources: number;
+  readonly eventsPerSecond: number;
+  /** False: nothing can be done for it but to try again now and then. */
+  readonly reachable: boolean;
+}
+
+/**
+ * The weight of a measured cluster, in Applications. A thousand watched objects, or one event a second, cost about what an Application does.
+ * A cluster that does not answer weighs about nothing, or replicas with dead clusters would idle beside overloaded ones.
+ */
+export function measuredWeight(load: ClusterLoad): number {
+  if (!load.reachable) return unreachableWeight;
+  return load.applications + load.resources / 1000 + load.eventsPerSecond;
+}
+
+/** Not 0: even dead clusters should not all lie on one shard. */
+const unreachableWeight = 0.01;
+
+/** A table with what is needed to change it gently. */
+export interface Balanced {
+  readonly replicas: number;
+  readonly algorithm: ShardingAlgorithm;
+  readonly shards: ReadonlyMap<string, number>;
+  /** When a part was moved because of weights, in milliseconds. */
+  readonly movedAt: ReadonlyMap<string, number>;
+}
+
+export interface BalanceInputs {
+  readonly algorithm: ShardingAlgorithm;
+  readonly replicas: number;
+  readonly clusters: readonly ShardedCluster[];
+  /** By part. */
+  readonly weights: ReadonlyMap<string, number>;
+}
+
+/** Moves for balance happen only when the fullest shard gets lighter by more than this. */
+const worthwhile = 0.2;
+/** A part that was moved for balance stays at least this long. */
+const restMs = 600_000;
+
+/**
+ * The next table after `current`. Under `legacy` and `round-robin`, or when the replicas or the algorithm changed: the table as it would be
+ * built from nothing. Under `consistent-hashing` otherwise: clusters stay where they are, new ones are placed as on the ring, and what
+ * overflows the bound is moved only if the fullest shard then carries more than 20 % less, and never a part that moved less than ten
+ * minutes ago. So weights may waver as they like.
+ */
+export function rebalance(current: Balanced | undefined, inputs: BalanceInputs, now: number): Balanced {
+  const { algorithm, replicas, clusters, weights } = inputs;
+  const cold =
+    algorithm !== 'consistent-hashing' ||
+    replicas <= 1 ||
+    current?.replicas !== replicas ||
+    current.algorithm !== algorithm;
+  if (cold)
+    return { replicas, algorithm, shards: distribute(algorithm, clusters, weights, replicas), movedAt: new Map() };
+  const placings = placingsOf(rankClusters(clusters), weights, replicas);
+  const capacity = capacityOf(placings, replicas);
+  const kept = keep(placings, current.shards, { replicas, capacity });
+  const movedAt = new Map([...current.movedAt].filter(([key, at]) => kept.shards.has(key) && isResting(at, now)));
+  const better = shed(placings, kept, { capacity, resting: movedAt });
+  if (Math.max(...better.loads) >= (1 - worthwhile) * Math.max(...kept.loads))
+    return { replicas, algorithm, shards: kept.shards, movedAt };
+  for (const [key, shard] of better.shards) if (kept.shards.get(key) !== shard) movedAt.set(key, now);
+  return { replicas, algorithm, shards: better.shards, movedAt };
+}
+
+/** A time in the future is that of a wrong clock: it must not hold a part for ever. */
+function isResting(at: number, now: number): boolean {
+  return at <= now && now - at < restMs;
+}
+
+interface Loaded {
+  readonly shards: ReadonlyMap<string, number>;
+  readonly loads: readonly number[];
+}
+
+/** Everything where it is; pins where they say; what is new as on the ring. */
+function keep(
+  placings: readonly Placing[],
+  current: ReadonlyMap<string, number>,
+  { replicas, capacity }: { readonly replicas: number; readonly capacity: number },
+): Loaded {
+  const shards = new Map<string, number>();
+  const loads = new Array<number>(replicas).fill(0);
+  const place = ({ key, weight }: Placing, shard: number): void => {
+    loads[shard] = (loads[shard] ?? 0) + weight;
+    shards.set(key, shard);
+  };
+  const fresh: Placing[] = [];
+  for (const placing of placings) {
+    const known = placing.pin ?? current.get(placing.key);
+    if (known === undefined || known >= replicas) fresh.push(placing);
+    else place(placing, known);
+  }
+  for (const placing of fresh.sort(byWeight)) place(placing, chooseShard(placing, loads, capacity));
+  return { shards, loads };
+}
+
+/** Takes parts off shards that are over the bound, heaviest first, as long as it makes the fuller of the two lighter. */
+function shed(
+  placings: readonly Placing[],
+  from: Loaded,
+  { capacity, resting }: { readonly capacity: number; readonly resting: ReadonlyMap<string, number> },
+): Loaded {
+  const loads = [...from.loads];
+  const shards = new Map(from.shards);
+  const movable = placings.filter(({ key, pin }) => pin === undefined && !resting.has(key)).sort(byWeight);
+  for (const placing of movable) {
+    const source = shards.get(placing.key) ?? 0;
+    const load = loads[source] ?? 0;
+    if (load <= capacity) continue;
+    const target = chooseShard(placing, loads, capacity);
+    if (target === source || (loads[target] ?? 0) + placing.weight >= load) continue;
+    loads[source] = load - placing.weight;
+    loads[target] = (loads[target] ?? 0) + placing.weight;
+    shards.set(placing.key, target);
+  }
+  return { shards, loads };
+}
