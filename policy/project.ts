@@ -52,16 +52,15 @@ function judgeDestination(
   item: ProjectDestination,
   destination: PermittedDestination,
 ): 'permitted' | 'denied' | 'silent' {
-  const [itemName, itemServer, itemNamespace] = [item.name ?? '', item.server ?? '', item.namespace ?? ''];
+  const { name: itemName = '', server: itemServer = '', namespace: itemNamespace = '' } = item;
   const name = destination.name !== '' && matchesPattern(itemName, destination.name);
   const server = destination.server !== '' && matchesPattern(itemServer, destination.server);
   const namespace = matchesPattern(itemNamespace, destination.namespace);
   if ((server || name) && namespace) return 'permitted';
-  const denied =
-    (!name && denies(itemName)) ||
-    (!server && denies(itemServer) && namespace) ||
-    (!namespace && denies(itemNamespace) && server);
-  return denied ? 'denied' : 'silent';
+  if (!name && denies(itemName)) return 'denied';
+  const byServer = !server && namespace && denies(itemServer);
+  const byNamespace = !namespace && server && denies(itemNamespace);
+  return byServer || byNamespace ? 'denied' : 'silent';
 }
 
 /**

@@ -9,7 +9,17 @@ const files = propertyTests(root);
 process.stdout.write(`${files.length} files with properties\n`);
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 const setup = join(root, 'test', 'support', 'long-run.mjs');
-const args = ['--experimental-vm-modules', '--no-warnings', jest, '--setupFiles', setup, '--testTimeout', '900000', '--runTestsByPath', ...files];
+const args = [
+  '--experimental-vm-modules',
+  '--no-warnings',
+  jest,
+  '--setupFiles',
+  setup,
+  '--testTimeout',
+  '900000',
+  '--runTestsByPath',
+  ...files,
+];
 process.exit(spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1);
 
 function propertyTests(folder) {
