@@ -1,19 +1,89 @@
-import { applyMergePatch, createMergePatch } from '#base';
-import type { JsonObject } from '#base';
+import { deepEqual, goJson, isObject, own, parseJson, setOwn } from '#base';
+import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import { annotations } from '#model';
 import type { KubeObject } from '#model';
+import { canonicalise } from './canonical.ts';
+import { withDefaults } from './defaults.ts';
+import { applyJsonPatch, threeWayJsonPatch } from './json-merge.ts';
+import { schemaOf } from './schema.ts';
+import { applyStrategic, strategicPatch } from './strategic.ts';
 
+/** The body of one PATCH, and with which content type: application/strategic-merge-patch+json or application/merge-patch+json. */
 export interface ApplyPatch {
   readonly type: 'strategic' | 'merge';
   readonly body: JsonObject;
 }
 
+/**
+ * The patch that kubectl's client-side apply would send for `target` over `live`: three-way with what live's last-applied annotation
+ * says, two-way without one; strategic for the built-in kinds, a JSON merge patch for the others; the annotation is part of it.
+ * Undefined when it would change nothing. Neither argument is changed. (k8s.io/kubectl apply.go, patcher.go.)
+ *
+ * Differences: a patch that the API server would undo by its own defaults counts as no change.
+ */
 export function clientSideApplyPatch(target: KubeObject, live: KubeObject): ApplyPatch | undefined {
-  const merged = applyMergePatch(live as never, target as never) as JsonObject;
-  const body = createMergePatch(live as never, merged);
-  return body === undefined ? undefined : { type: 'merge', body };
+  const [wanted, present] = [withLastApplied(asJson(target)), asJson(live)];
+  const type = schemaOf(target);
+  const original = lastApplied(live);
+  if (type === undefined) {
+    const body = threeWayJsonPatch(original, wanted, present, 'exact');
+    return body === undefined ? undefined : { type: 'merge', body };
+  }
+  const body = strategicPatch({ original, target: wanted, live: present }, type);
+  if (body === undefined) return undefined;
+  const after = applyStrategic(present, body, type);
+  const stored = (value: JsonObject): Json => canonicalise(withDefaults(canonicalise(value, type), type), type);
+  return deepEqual(stored(after), stored(present)) ? undefined : { type: 'strategic', body };
 }
 
+/** What the live object would be after {@link clientSideApplyPatch}, before the API server fills in defaults. Shares parts with `live`. */
 export function predictApply(target: KubeObject, live: KubeObject): KubeObject {
   const patch = clientSideApplyPatch(target, live);
-  return patch === undefined ? live : (applyMergePatch(live as never, patch.body) as unknown as KubeObject);
+  const type = schemaOf(target);
+  if (patch === undefined) return live;
+  const present = asJson(live);
+  const after =
+    patch.type === 'merge' || type === undefined
+      ? applyJsonPatch(present, patch.body)
+      : applyStrategic(present, patch.body, type);
+  return asKube(after);
+}
+
+/** What was applied last, undefined when there is no such annotation or it is not an object. */
+export function lastApplied(live: KubeObject): JsonObject | undefined {
+  const all = live.metadata.annotations;
+  const text =
+    all !== undefined && Object.hasOwn(all, annotations.lastApplied) ? all[annotations.lastApplied] : undefined;
+  if (typeof text !== 'string' || text.trim() === '') return undefined;
+  try {
+    const parsed = parseJson(text);
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object with kubectl's annotation: its own Go JSON without that annotation, `annotations` present even when empty, a newline. */
+function withLastApplied(target: JsonObject): JsonObject {
+  const bare = withAnnotations(target, undefined);
+  return withAnnotations(target, `${goJson(bare)}\n`);
+}
+
+function withAnnotations(object: JsonObject, text: string | undefined): JsonObject {
+  const metadata = own(object, 'metadata');
+  const before = isObject(metadata) ? own(metadata, 'annotations') : undefined;
+  const after: MutableJsonObject = {};
+  for (const [key, value] of Object.entries(isObject(before) ? before : {}))
+    if (key !== annotations.lastApplied) setOwn(after, key, value as MutableJson);
+  if (text !== undefined) setOwn(after, annotations.lastApplied, text);
+  return { ...object, metadata: { ...(isObject(metadata) ? metadata : {}), annotations: after } };
+}
+
+/** A Kubernetes object is a JSON object; only its static type says more. */
+export function asJson(object: KubeObject): JsonObject {
+  return object as unknown as JsonObject;
+}
+
+export function asKube(object: JsonObject): KubeObject {
+  return object as unknown as KubeObject;
 }

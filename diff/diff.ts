@@ -1,36 +1,135 @@
-import { deepEqual, hashJson } from '#base';
+import { deepEqual, DriftlessError, formatPointer, hashJson, isObject, own, setOwn } from '#base';
+import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import { refOf } from '#model';
 import type { KubeObject, Settings } from '#model';
-import { predictApply } from './apply.ts';
+import { asJson, asKube, lastApplied } from './apply.ts';
+import { canonicalise } from './canonical.ts';
+import type { Empties } from './canonical.ts';
+import { withDefaults } from './defaults.ts';
+import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
+import { withoutManaged } from './managed-fields.ts';
+import { normalise, normaliseTracking } from './normalize.ts';
+import { ignoredInDiff, ignoredInUpdates } from './rules.ts';
+import type { Ignored } from './rules.ts';
+import { schemaOf } from './schema.ts';
+import type { TypeSchema } from './schema.ts';
+import { applyStrategic, strategicPatch } from './strategic.ts';
 import type { DiffResult, DiffRules } from './types.ts';
+import { isList } from './values.ts';
 
-export function diffObjects(target: KubeObject | null, live: KubeObject | null, _rules: DiffRules): DiffResult {
-  void rules;
-  if (target === null || live === null)
-    return { modified: live === null, normalizedLive: live, predictedLive: target, paths: [] };
-  const predictedLive = predictApply(target, live);
-  return {
-    modified: !deepEqual(predictedLive as never, live as never),
-    normalizedLive: live,
-    predictedLive,
-    paths: [],
+const maxPaths = 10;
+
+/**
+ * Compares what should be with what is (Argo CD: util/argo/diff StateDiffs of one pair, gitops-engine/pkg/diff Diff, three-way).
+ * `modified` says whether applying `target` would change `live`, after normalisation and ignore rules: fields that only live has never
+ * count, unless what was applied last says that they were ours. Either side may be null: only live is not modified (a prune candidate),
+ * only a target is. Pure; neither argument is changed; results share parts with them.
+ *
+ * @throws DiffRulesError for an ignore rule that cannot be understood; DriftlessError when both sides are null.
+ */
+export function diffObjects(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
+  if (target === null && live === null)
+    throw new DriftlessError('DIFF_NOTHING', 'there is nothing to compare', { retry: 'never' });
+  if (target === null || live === null) return oneSided(target, live, rules);
+  const { settings } = rules;
+  const ignored = ignoredInDiff(refOf(target), settings, rules.ignoreDifferences);
+  const tracked = asJson(normaliseTracking(target, live, settings.tracking));
+  const trusted = withoutManaged(asJson(target), tracked, ignored.managers);
+  const prepare = preparer(settings, ignored);
+  const [wanted, present] = [withoutNamespace(prepare(trusted.target, 'keep')), prepare(trusted.live)];
+  const before = lastApplied(live);
+  const original = before === undefined ? undefined : withoutNamespace(prepare(before, 'keep'));
+  const [predicted, observed] = predict(original, wanted, present, schemaOf(target));
+  const paths = differingPaths(observed, predicted);
+  return { modified: paths.length > 0, normalizedLive: asKube(observed), predictedLive: asKube(predicted), paths };
+}
+
+function oneSided(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
+  const prepared = (object: KubeObject | null): KubeObject | null => {
+    if (object === null) return null;
+    const ignored = ignoredInDiff(refOf(object), rules.settings, rules.ignoreDifferences);
+    return asKube(preparer(rules.settings, ignored)(asJson(object)));
   };
+  return { modified: live === null, normalizedLive: prepared(live), predictedLive: prepared(target), paths: [] };
 }
 
+function preparer(settings: Settings, ignored: Ignored): (object: JsonObject, empties?: Empties) => JsonObject {
+  return (object, empties = 'drop') => ignored.strip(normalise(object, settings.ignoreAggregatedRoles, empties));
+}
+
+/** A namespace that the target leaves to the destination, and annotations that are empty, say nothing. */
+function withoutNamespace(object: JsonObject): JsonObject {
+  const metadata = own(object, 'metadata');
+  if (!isObject(metadata)) return object;
+  const noted = own(metadata, 'annotations');
+  const empty = noted === null || (isObject(noted) && Object.keys(noted).length === 0);
+  if (own(metadata, 'namespace') === undefined && !empty) return object;
+  const kept: MutableJsonObject = {};
+  for (const key of Object.keys(metadata))
+    if (key !== 'namespace' && !(empty && key === 'annotations')) setOwn(kept, key, metadata[key] as MutableJson);
+  return { ...object, metadata: kept };
+}
+
+/** Live after the apply and live now, comparable. The second is the argument itself when nothing changes. */
+function predict(
+  original: JsonObject | undefined,
+  target: JsonObject,
+  live: JsonObject,
+  type: TypeSchema | undefined,
+): readonly [predicted: JsonObject, observed: JsonObject] {
+  if (type === undefined) {
+    const patch = threeWayJsonPatch(original, target, live, 'trimmed');
+    return [patch === undefined ? live : applyJsonPatch(live, patch), live];
+  }
+  const comparable = isStatefulSet(target) ? withTrimmedClaims(original, target, live) : target;
+  const patch = strategicPatch({ original, target: comparable, live }, type);
+  if (patch === undefined) return [live, live];
+  const stored = (value: JsonObject): JsonObject =>
+    canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject;
+  return [stored(applyStrategic(live, patch, type)), stored(live)];
+}
+
+function isStatefulSet(object: JsonObject): boolean {
+  return own(object, 'kind') === 'StatefulSet';
+}
+
+/**
+ * The API server fills in much of a StatefulSet's claim templates, and the list has no merge key: when they are equal in all that was ever
+ * asked for, the target is taken to ask for live's.
+ */
+function withTrimmedClaims(original: JsonObject | undefined, target: JsonObject, live: JsonObject): JsonObject {
+  const [before, spec, liveSpec] = [own(original ?? {}, 'spec'), own(target, 'spec'), own(live, 'spec')];
+  if (!isObject(spec) || !isObject(liveSpec)) return target;
+  const [wanted, present] = [own(spec, 'volumeClaimTemplates'), own(liveSpec, 'volumeClaimTemplates')];
+  if (!isList(wanted) || !isList(present)) return target;
+  const last = isObject(before) ? own(before, 'volumeClaimTemplates') : undefined;
+  if (!deepEqual(trim(present, last, wanted), wanted)) return target;
+  return { ...target, spec: { ...spec, volumeClaimTemplates: present } };
+}
+
+/** JSON pointers of the first differences; empty exactly when the two are equal. */
+function differingPaths(a: Json, b: Json): readonly string[] {
+  const paths: string[] = [];
+  const visit = (left: Json | undefined, right: Json | undefined, steps: readonly string[]): void => {
+    if (paths.length >= maxPaths || left === right) return;
+    if (isObject(left) && isObject(right)) {
+      const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
+      for (const key of keys) visit(own(left, key), own(right, key), [...steps, key]);
+    } else if (isList(left) && isList(right) && left.length === right.length)
+      for (const [i, item] of left.entries()) visit(item, right[i], [...steps, String(i)]);
+    else if (!deepEqual(left, right)) paths.push(formatPointer(steps));
+  };
+  visit(a, b, []);
+  return paths;
+}
+
+/**
+ * A hash of all that counts in a live object: updates that leave it the same need no comparison (Argo CD: controller/cache,
+ * ignoreResourceUpdates). Version, generation and managed fields never count; what more does not is in `settings`.
+ *
+ * @throws DiffRulesError for an ignore rule that cannot be understood.
+ */
 export function fingerprint(object: KubeObject, settings: Settings): string {
-  void settings;
-  return hashJson(object as never);
-}
-
-export interface MaskedPair {
-  readonly target: KubeObject | null;
-  readonly live: KubeObject | null;
-}
-
-export function maskSecrets(
-  target: KubeObject | null,
-  live: KubeObject | null,
-  annotationKeys: readonly string[],
-): MaskedPair {
-  void annotationKeys;
-  return { target, live };
+  const ignored = ignoredInUpdates(refOf(object), settings);
+  return hashJson(preparer(settings, ignored)(asJson(object)));
 }

@@ -9,7 +9,8 @@
  */
 export { clientSideApplyPatch, predictApply } from './apply.ts';
 export type { ApplyPatch } from './apply.ts';
-export { diffObjects, fingerprint, maskSecrets } from './diff.ts';
-export type { MaskedPair } from './diff.ts';
+export { diffObjects, fingerprint } from './diff.ts';
+export { maskSecrets } from './mask.ts';
+export type { ObjectPair } from './mask.ts';
 export { DiffRulesError } from './errors.ts';
 export type { DiffResult, DiffRules } from './types.ts';

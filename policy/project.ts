@@ -52,7 +52,11 @@ function judgeDestination(
   item: ProjectDestination,
   destination: PermittedDestination,
 ): 'permitted' | 'denied' | 'silent' {
-  const { name: itemName = '', server: itemServer = '', namespace: itemNamespace = '' } = item;
+  const [itemName, itemServer, itemNamespace] = [item.name, item.server, item.namespace].map((text) => text ?? '') as [
+    string,
+    string,
+    string,
+  ];
   const name = destination.name !== '' && matchesPattern(itemName, destination.name);
   const server = destination.server !== '' && matchesPattern(itemServer, destination.server);
   const namespace = matchesPattern(itemNamespace, destination.namespace);

@@ -1,0 +1,89 @@
+import { formatGoDuration, isObject, parseGoDuration, setOwn } from '#base';
+import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import { canonicalQuantity } from './quantity.ts';
+import { fieldOf } from './schema.ts';
+import type { FieldSchema, ScalarKind, TypeSchema } from './schema.ts';
+import { copyOf, isList } from './values.ts';
+
+/** What becomes of fields that Go would leave out. */
+export type Empties = 'drop' | 'keep';
+
+/**
+ * A value as the API server would write it back: quantities and times in their canonical form, fields dropped that Go leaves out when they
+ * are empty (omitempty), nulls dropped. What the type does not know, or what has the wrong type, stays as it is: the API server shall
+ * refuse it, not we. `empties` says what becomes of the empty fields: in a target they are kept, because `paused: false` asks for something when
+ * live says true. Returns the same reference when nothing changes; idempotent.
+ *
+ * Argo CD: gitops-engine/pkg/diff remarshal. Difference: an unknown field does not switch this off for the whole object.
+ */
+export function canonicalise(value: Json, type: TypeSchema | undefined, empties: Empties = 'drop'): Json {
+  if (type === undefined || value === null) return value;
+  if (type.form === 'scalar') return canonicalScalar(value, type.kind);
+  if (type.form === 'list') return isList(value) ? canonicalList(value, type.items, empties) : value;
+  return isObject(value) ? canonicalMembers(value, type, empties) : value;
+}
+
+function canonicalList(list: readonly Json[], items: TypeSchema, empties: Empties): Json {
+  let changed: Json[] | undefined;
+  for (const [i, item] of list.entries()) {
+    const after = canonicalise(item, items, empties);
+    if (after === item) continue;
+    changed ??= [...list];
+    changed[i] = after;
+  }
+  return changed ?? list;
+}
+
+function canonicalMembers(object: JsonObject, type: TypeSchema, empties: Empties): JsonObject {
+  let changed: MutableJsonObject | undefined;
+  for (const key of Object.keys(object)) {
+    const before = object[key];
+    const field = fieldOf(type, key);
+    if (before === undefined || field === undefined) continue;
+    const after = canonicalise(before, field.type, empties);
+    const dropped = empties === 'drop' && isLeftOut(after, field, type.form);
+    if (after === before && !dropped) continue;
+    changed ??= copyOf(object);
+    if (dropped) Reflect.deleteProperty(changed, key);
+    else setOwn(changed, key, after as MutableJson);
+  }
+  return changed ?? object;
+}
+
+/** Would Go leave it out? Zero values of fields with omitempty, unless behind a pointer; empty lists and maps of any field; nulls. */
+function isLeftOut(value: Json, field: FieldSchema, inside: TypeSchema['form']): boolean {
+  if (inside === 'map') return false;
+  const { type } = field;
+  if (value === null) return !(type.form === 'scalar' && type.kind === 'r');
+  if (type.form === 'list') return isList(value) && value.length === 0;
+  if (type.form === 'map') return isObject(value) && Object.keys(value).length === 0;
+  if (type.form !== 'scalar' || type.pointer || !field.omitEmpty) return false;
+  return (type.kind !== 'o' && value === 0) || value === '' || value === false;
+}
+
+function canonicalScalar(value: Json, kind: ScalarKind): Json {
+  switch (kind) {
+    case 'q':
+      return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+        ? (canonicalQuantity(value) ?? value)
+        : value;
+    case 't':
+      return typeof value === 'string' ? canonicalTime(value) : value;
+    case 'd':
+      return typeof value === 'string' ? canonicalDuration(value) : value;
+    default:
+      return value;
+  }
+}
+
+function canonicalDuration(text: string): string {
+  const ms = parseGoDuration(text);
+  return ms === undefined ? text : formatGoDuration(ms);
+}
+
+/** RFC 3339 in UTC and whole seconds. */
+function canonicalTime(text: string): string {
+  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})$/.test(text)) return text;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? text : `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

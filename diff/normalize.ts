@@ -1,0 +1,97 @@
+import { canonicalJson, isObject, own, setOwn } from '#base';
+import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import { annotations } from '#model';
+import type { KubeObject, TrackingSettings } from '#model';
+import { canonicalise } from './canonical.ts';
+import type { Empties } from './canonical.ts';
+import { removeSteps } from './remove.ts';
+import { schemaOf } from './schema.ts';
+import { isList, textOf } from './values.ts';
+
+/**
+ * An object in the form in which it is compared, before any ignore rule: canonical values, no creationTimestamp, Secret `stringData` folded
+ * into `data`, rules of aggregated roles and the order of Endpoints made comparable. Same reference when nothing changes; idempotent.
+ *
+ * Argo CD: gitops-engine/pkg/diff Normalize.
+ */
+export function normalise(object: JsonObject, ignoreAggregatedRoles: boolean, empties: Empties = 'drop'): JsonObject {
+  const [apiVersion, kind] = [textOf(own(object, 'apiVersion')), textOf(own(object, 'kind'))];
+  let result = removeSteps(object, ['metadata', 'creationTimestamp']) as JsonObject;
+  if (apiVersion === 'v1' && kind === 'Secret') result = normaliseSecret(result);
+  if (apiVersion === 'v1' && kind === 'Endpoints') result = normaliseEndpoints(result);
+  if (kind === 'Role' || kind === 'ClusterRole') result = normaliseRole(result, apiVersion, ignoreAggregatedRoles);
+  return canonicalise(result, schemaOf({ apiVersion, kind }), empties) as JsonObject;
+}
+
+/** `stringData` wins over `data`, in base64; what is not a string is copied as it is, so that the API server can refuse it. */
+export function normaliseSecret(secret: JsonObject): JsonObject {
+  const [data, stringData] = [own(secret, 'data'), own(secret, 'stringData')];
+  const entries = isObject(data) ? Object.entries(data) : [];
+  if (stringData === undefined && !entries.some(([, value]) => value === null)) return secret;
+  const folded: MutableJsonObject = {};
+  for (const [key, value] of entries) setOwn(folded, key, (value ?? '') as MutableJson);
+  for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {}))
+    setOwn(
+      folded,
+      key,
+      typeof value === 'string' ? Buffer.from(value, 'utf8').toString('base64') : (value as MutableJson),
+    );
+  const result: MutableJsonObject = {};
+  for (const key of Object.keys(secret)) if (key !== 'stringData') setOwn(result, key, secret[key] as MutableJson);
+  if (isObject(stringData) ? Object.keys(folded).length > 0 : data !== undefined) result['data'] = folded;
+  return result;
+}
+
+function normaliseRole(role: JsonObject, apiVersion: string, ignoreAggregated: boolean): JsonObject {
+  if (!apiVersion.startsWith('rbac.authorization.k8s.io/')) return role;
+  const rules = own(role, 'rules');
+  const aggregated = ignoreAggregated && isObject(own(role, 'aggregationRule'));
+  const empty = rules === null || (isList(rules) && rules.length === 0);
+  return rules !== undefined && (aggregated || empty) ? (removeSteps(role, ['rules']) as JsonObject) : role;
+}
+
+/** The API server repacks and orders subsets: compare them in one order. */
+function normaliseEndpoints(endpoints: JsonObject): JsonObject {
+  const subsets = own(endpoints, 'subsets');
+  if (!isList(subsets)) return endpoints;
+  const sorted = subsets.map((subset) => {
+    if (!isObject(subset)) return subset;
+    const result: MutableJsonObject = { ...(subset as MutableJsonObject) };
+    for (const field of ['addresses', 'notReadyAddresses', 'ports'] as const) {
+      const items = own(subset, field);
+      if (!isList(items)) continue;
+      const filled = field === 'ports' ? items.map(withProtocol) : items;
+      result[field] = inOrder(filled) as MutableJson;
+    }
+    return result;
+  });
+  return { ...endpoints, subsets: inOrder(sorted) };
+}
+
+function withProtocol(port: Json): Json {
+  return isObject(port) && own(port, 'protocol') === undefined ? { ...port, protocol: 'TCP' } : port;
+}
+
+function inOrder(items: readonly Json[]): readonly Json[] {
+  const keyed = items.map((item) => ({ item, key: canonicalJson(item) }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ item }) => item);
+}
+
+/**
+ * Live with the tracking marks that cannot be compared yet (Argo CD: resourceTracking.Normalize): while live still carries the label of an
+ * older tracking method, a tracking annotation that it lacks is taken from the target, and the label goes when the target has none. An
+ * existing annotation is never overwritten.
+ */
+export function normaliseTracking(target: KubeObject, live: KubeObject, tracking: TrackingSettings): KubeObject {
+  const label = live.metadata.labels?.[tracking.labelKey] ?? '';
+  if (tracking.method === 'label' || label === '' || live.kind === 'CustomResourceDefinition') return live;
+  let metadata = live.metadata;
+  const id = target.metadata.annotations?.[annotations.trackingId];
+  if (id !== undefined && metadata.annotations?.[annotations.trackingId] === undefined)
+    metadata = { ...metadata, annotations: { ...metadata.annotations, [annotations.trackingId]: id } };
+  if ((target.metadata.labels?.[tracking.labelKey] ?? '') === '') {
+    const labels = Object.entries(metadata.labels ?? {}).filter(([key]) => key !== tracking.labelKey);
+    metadata = { ...metadata, labels: Object.fromEntries(labels) };
+  }
+  return metadata === live.metadata ? live : { ...live, metadata };
+}
