@@ -67,6 +67,9 @@ export class Documents {
   #openApi(version: string, path: readonly string[], request: IncomingMessage): Answer | undefined {
     const discovery = this.#discovery;
     const accept = request.headers.accept ?? '*/*';
+    if (version === 'v2' && accept.includes(openApiProtobuf)) {
+      return { code: 200, body: emptyOpenApiV2, contentType: openApiProtobuf.replace('@', '.') };
+    }
     const acceptable = accept === '' || accept.includes('json') || accept.includes('*/*');
     if (!acceptable) throw notAcceptable(['application/json']);
     if (version === 'v2') return { code: 200, body: discovery.openApiV2() };
@@ -77,6 +80,19 @@ export class Documents {
     return text === undefined ? undefined : { code: 200, body: text };
   }
 }
+
+/** As clients ask for it; in answers a dot stands for the @, which is no legal media type. */
+const openApiProtobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+
+/**
+ * The OpenAPI v2 document for clients that take it as protobuf only: kubectl asks for it after version 3 did not know a kind, to find that version 2
+ * does not know it either. So it describes no kind: fields swagger (1), info (2: title, version) and empty paths (8). All kinds are in version 3 and in
+ * the JSON form.
+ */
+const emptyOpenApiV2 = ((): string => {
+  const field = (number: number, text: string): string => String.fromCharCode((number << 3) | 2, text.length) + text;
+  return field(1, '2.0') + field(2, field(1, 'Kubernetes') + field(2, 'v1')) + field(8, '');
+})();
 
 /** Nothing can be written here; below the API that is said, elsewhere there is simply nothing. */
 function refuseWrite([first]: readonly string[]): void {

@@ -355,7 +355,8 @@ describe('discovery', () => {
     const protobuf = await client.get('/openapi/v2', {
       accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
     });
-    expect(protobuf.code).toBe(406);
+    expect([protobuf.code, protobuf.text.includes('Kubernetes')]).toEqual([200, true]);
+    expect((await client.get('/openapi/v3', { accept: 'application/xml' })).code).toBe(406);
     expect((await client.get('/nothing/here')).code).toBe(404);
   });
 
