@@ -219,6 +219,10 @@ function pin(state: OperationState, { revisions }: Compared): OperationState {
   return { ...state, syncResult: { ...result, ...pinned } };
 }
 
+/** Going on would write over the very fields that the user wants left alone: better to stop. */
+const respectIsMissing =
+  'RespectIgnoreDifferences=true is not supported yet, and a sync would overwrite the ignored fields: remove the option, or leave these fields out of Git';
+
 function refusalOf(
   app: Application,
   sync: SyncOperation,
@@ -227,6 +231,8 @@ function refusalOf(
   const shared = comparison.conditions.find((condition) => condition.type === 'SharedResourceWarning');
   if (shared !== undefined && hasSyncOption(sync.syncOptions, 'FailOnSharedResource=true'))
     return { phase: 'Failed', message: `Shared resource found: ${shared.message}` };
+  if (hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true') && (app.spec.ignoreDifferences?.length ?? 0) > 0)
+    return { phase: 'Error', message: respectIsMissing };
   const invalid = (app.status?.conditions ?? []).filter((condition) => condition.type === 'InvalidSpecError');
   const fresh = comparison.conditions.filter(({ type }) => type === 'ComparisonError' || type === 'InvalidSpecError');
   const errors = [...fresh, ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message))];

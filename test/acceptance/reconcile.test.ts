@@ -181,6 +181,21 @@ describe('bad input', () => {
     await world.until('good', synced);
   });
 
+  it('an option that is not built yet stops the sync instead of being passed over', async () => {
+    repo.commit({ 'app/web.yaml': deployment() });
+    await world.replica();
+    world.application('demo', {
+      ...source(),
+      ignoreDifferences: [{ group: 'apps', kind: 'Deployment', jsonPointers: ['/spec/replicas'] }],
+      syncPolicy: { ...automated.syncPolicy, syncOptions: ['RespectIgnoreDifferences=true'], retry: { limit: 0 } },
+    });
+    await world.until('demo', (app) => {
+      expect(app.status?.operationState?.phase).toBe('Error');
+      expect(app.status?.operationState?.message).toContain('RespectIgnoreDifferences=true is not supported yet');
+    });
+    expect(live('apps', 'Deployment', 'web')).toBeUndefined();
+  });
+
   it('an API server that does not answer: the condition says so, and the neighbour is not disturbed', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     world.addCluster('away', 'http://127.0.0.1:9');
