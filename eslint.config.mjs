@@ -51,14 +51,15 @@ export default tseslint.config(
     },
   },
   {
-    // The edge of the process, and the one home of time and chance.
-    files: ['base/clock.ts', 'base/random.ts', 'cli/**', 'test/**', 'bench/**', 'desired/**/*-main.ts'],
-    rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off', 'no-restricted-syntax': 'off' },
-  },
-  {
     // Test suites are lists of cases: length says nothing about them.
     files: ['**/*.test.ts', 'test/**', 'bench/**'],
     rules: {
+      // Plain fetch is the independent witness of our servers.
+      'no-restricted-globals': [
+        'error',
+        ban('setTimeout', 'Use FakeClock, or eventually.'),
+        ban('setInterval', 'Use FakeClock, or eventually.'),
+      ],
       'max-lines': 'off',
       'max-lines-per-function': 'off',
       'max-params': 'off',
@@ -68,5 +69,10 @@ export default tseslint.config(
       '@typescript-eslint/no-empty-function': 'off',
       '@typescript-eslint/explicit-module-boundary-types': 'off',
     },
+  },
+  {
+    // The edge of the process, and the one home of time and chance.
+    files: ['base/clock.ts', 'base/random.ts', 'cli/**', 'test/**', 'bench/**', 'desired/**/*-main.ts'],
+    rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off', 'no-restricted-syntax': 'off' },
   },
 );

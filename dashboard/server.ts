@@ -48,6 +48,8 @@ export interface DashboardOptions {
 }
 
 const refreshMs = 500;
+/** Stands in the page for the state at the time of the request: it shows something at once. */
+const initialState = '/* initial state */ null';
 
 /**
  * Serves the page, `/state` (JSON) and `/events` (server-sent events, one whenever the state changed).
@@ -87,8 +89,10 @@ async function answer(
     } else if (url === '/state') {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(await options.source.state()));
     } else if (url === '/') {
-      const page = await readFile(join(options.assets, 'index.html'));
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page);
+      const page = await readFile(join(options.assets, 'index.html'), 'utf8');
+      const state = JSON.stringify(await options.source.state()).replaceAll('<', '\\u003c');
+      const filled = page.replace(initialState, () => state);
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(filled);
     } else response.writeHead(404).end('not found\n');
   } catch {
     if (!response.headersSent) response.writeHead(500);
