@@ -161,23 +161,16 @@ export function placingsOf(
   weights: ReadonlyMap<string, number>,
   replicas: number,
 ): Placing[] {
-  const placings: Placing[] = [];
-  for (const cluster of ranked) {
+  return ranked.flatMap((cluster) => {
     const { id, server, parts = 1 } = cluster;
-    const whole = clusterKey(server);
     const pin = pinOf(cluster, replicas);
-    for (let i = 0; i < parts; i += 1) {
-      const key = partKey(whole, i, parts);
+    return Array.from({ length: parts }, (_, i) => {
+      const key = partKey(clusterKey(server), i, parts);
       const weight = weights.get(key) ?? 0;
-      placings.push({
-        key,
-        ring: i === 0 ? id : `${id}#${i}`,
-        weight: weight > 0 && weight < 1 ? weight : 1 + weight,
-        pin,
-      });
-    }
-  }
-  return placings;
+      const ring = i === 0 ? id : `${id}#${i}`;
+      return { key, ring, weight: weight > 0 && weight < 1 ? weight : 1 + weight, pin };
+    });
+  });
 }
 
 /** The most that a shard may carry: 1.25 times the average, rounded up. */
