@@ -161,16 +161,23 @@ export function placingsOf(
   weights: ReadonlyMap<string, number>,
   replicas: number,
 ): Placing[] {
-  return ranked.flatMap((cluster) => {
+  const placings: Placing[] = [];
+  for (const cluster of ranked) {
     const { id, server, parts = 1 } = cluster;
+    const whole = clusterKey(server);
     const pin = pinOf(cluster, replicas);
-    return Array.from({ length: parts }, (_, i) => {
-      const key = partKey(clusterKey(server), i, parts);
+    for (let i = 0; i < parts; i += 1) {
+      const key = partKey(whole, i, parts);
       const weight = weights.get(key) ?? 0;
-      const ring = i === 0 ? id : `${id}#${i}`;
-      return { key, ring, weight: weight > 0 && weight < 1 ? weight : 1 + weight, pin };
-    });
-  });
+      placings.push({
+        key,
+        ring: i === 0 ? id : `${id}#${i}`,
+        weight: weight > 0 && weight < 1 ? weight : 1 + weight,
+        pin,
+      });
+    }
+  }
+  return placings;
 }
 
 /** The most that a shard may carry: 1.25 times the average, rounded up. */

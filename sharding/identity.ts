@@ -31,14 +31,19 @@ export function staticIdentity(inputs: StaticIdentityInputs): {
   const configured = inputs.shard !== undefined && inputs.shard >= 0 ? inputs.shard : undefined;
   const shard = configured ?? shardFromHostname(inputs.hostname);
   if (shard === undefined) {
-    throw new UsageError(
-      `cannot tell which of ${replicas} shards this replica is: host name "${inputs.hostname}" does not end in an ordinal; ` +
-        'run it in a StatefulSet or set ARGOCD_CONTROLLER_SHARD',
-    );
+    throw unknownShard(inputs);
   }
   if (shard < replicas) return { identity: { shard, replicas } };
   return {
     identity: { shard: undefined, replicas },
     warning: `shard ${shard} is not below the ${replicas} replicas of ARGOCD_CONTROLLER_REPLICAS: this replica owns nothing`,
   };
+}
+
+/** Two replicas must never own one cluster, so one that cannot tell which it is does not start. */
+export function unknownShard({ replicas, hostname }: StaticIdentityInputs): UsageError {
+  return new UsageError(
+    `cannot tell which of ${replicas} shards this replica is: host name "${hostname}" does not end in an ordinal; ` +
+      'run it in a StatefulSet or set ARGOCD_CONTROLLER_SHARD',
+  );
 }

@@ -10,9 +10,11 @@ export { algorithms, countApplications, distribute, legacyShard, parseAlgorithm,
 export type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
 export { shardFromHostname, staticIdentity } from './identity.ts';
 export type { StaticIdentityInputs } from './identity.ts';
+export { createFencedOwnership } from './fenced-ownership.ts';
+export type { FencedOwnershipDeps } from './fenced-ownership.ts';
 export { createStaticOwnership } from './ownership.ts';
 export { clusterKey, mostParts, partIndex, partKey, partsOf, splitAnnotation } from './parts.ts';
 export { measuredWeight, rebalance } from './rebalance.ts';
 export type { Balanced, BalanceInputs, ClusterLoad } from './rebalance.ts';
 export type { StaticOwnershipDeps } from './ownership.ts';
-export type { Ownership, OwnershipChange, ShardIdentity } from './types.ts';
+export type { FencedOwnership, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';

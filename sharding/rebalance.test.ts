@@ -39,10 +39,22 @@ describe('rebalance', () => {
     return new Map(clusters.map(({ server }) => [server, start.shards.get(server) === full ? 50 : 10]));
   };
 
-  it('is the cold table at first, and when replicas or algorithm change', () => {
+  it('stays within the bound at every scale, and moves little more than it must', () => {
+    const many = fleet(1000);
+    const weights = new Map(many.map(({ server }, i) => [server, Math.floor(2000 / (i + 1) ** 0.8)]));
+    let table = rebalance(undefined, inputs(many, weights, 10), 0);
+    const next = rebalance(table, inputs(many, weights, 11), minute);
+    expect(moved(table, next).length / 1000).toBeLessThan(1.4 / 11);
+    for (const replicas of [11, 12, 9, 3, 2, 10]) {
+      table = rebalance(table, inputs(many, weights, replicas), minute);
+      const all = loads(table, weights);
+      const bound = Math.ceil((1.25 * all.reduce((a, b) => a + b, 0)) / replicas);
+      expect(Math.max(...all)).toBeLessThanOrEqual(Math.max(bound, 2001));
+    }
+  });
+
+  it('is the cold table at first, and when the algorithm changes', () => {
     expect(start.shards).toEqual(distribute('consistent-hashing', clusters, even, 5));
-    const more = rebalance(start, inputs(clusters, even, 6), minute);
-    expect(more.shards).toEqual(distribute('consistent-hashing', clusters, even, 6));
     const other = rebalance(start, { ...inputs(clusters, even), algorithm: 'legacy' }, minute);
     expect(other.shards).toEqual(distribute('legacy', clusters, even, 5));
   });

@@ -1,6 +1,7 @@
 import type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
 import { byWeight, capacityOf, chooseShard, distribute, placingsOf, rankClusters } from './distribution.ts';
 import type { Placing } from './distribution.ts';
+import { shardPreferences } from './hash-ring.ts';
 
 /** What was measured of a cluster. */
 export interface ClusterLoad {
@@ -47,25 +48,25 @@ const worthwhile = 0.2;
 const restMs = 600_000;
 
 /**
- * The next table after `current`. Under `legacy` and `round-robin`, or when the replicas or the algorithm changed: the table as it would be
- * built from nothing. Under `consistent-hashing` otherwise: clusters stay where they are, new ones are placed as on the ring, and what
- * overflows the bound is moved only if the fullest shard then carries more than 20 % less, and never a part that moved less than ten
- * minutes ago. So weights may waver as they like.
+ * The next table after `current`. Under `legacy` and `round-robin`, or when the algorithm changed: the table as it would be built from
+ * nothing. Under `consistent-hashing` otherwise: clusters stay where they are, and new ones are placed as on the ring.
+ *
+ * When replicas are added, the new shards get those clusters whose place on the ring they are, and shards over the bound give away as much
+ * as they must: less moves than between two tables built from nothing. When only weights changed, what overflows the bound is moved only if
+ * the fullest shard then carries more than 20 % less, and never a part that moved less than ten minutes ago: weights may waver as they
+ * like.
  */
 export function rebalance(current: Balanced | undefined, inputs: BalanceInputs, now: number): Balanced {
   const { algorithm, replicas, clusters, weights } = inputs;
-  const cold =
-    algorithm !== 'consistent-hashing' ||
-    replicas <= 1 ||
-    current?.replicas !== replicas ||
-    current.algorithm !== algorithm;
-  if (cold)
+  if (algorithm !== 'consistent-hashing' || replicas <= 1 || current?.algorithm !== algorithm)
     return { replicas, algorithm, shards: distribute(algorithm, clusters, weights, replicas), movedAt: new Map() };
   const placings = placingsOf(rankClusters(clusters), weights, replicas);
   const capacity = capacityOf(placings, replicas);
-  const kept = keep(placings, current.shards, { replicas, capacity });
+  const kept = keep(placings, current, { replicas, capacity });
   const movedAt = new Map([...current.movedAt].filter(([key, at]) => kept.shards.has(key) && isResting(at, now)));
-  const better = shed(placings, kept, { capacity, resting: movedAt });
+  const rescaled = current.replicas !== replicas;
+  const better = shed(placings, kept, { capacity, resting: rescaled ? new Map() : movedAt });
+  if (rescaled) return { replicas, algorithm, shards: better.shards, movedAt };
   if (Math.max(...better.loads) >= (1 - worthwhile) * Math.max(...kept.loads))
     return { replicas, algorithm, shards: kept.shards, movedAt };
   for (const [key, shard] of better.shards) if (kept.shards.get(key) !== shard) movedAt.set(key, now);
@@ -82,10 +83,10 @@ interface Loaded {
   readonly loads: readonly number[];
 }
 
-/** Everything where it is; pins where they say; what is new as on the ring. */
+/** Everything where it is; pins where they say; what is new, and what the ring gives to a new shard, as on the ring. */
 function keep(
   placings: readonly Placing[],
-  current: ReadonlyMap<string, number>,
+  current: Balanced,
   { replicas, capacity }: { readonly replicas: number; readonly capacity: number },
 ): Loaded {
   const shards = new Map<string, number>();
@@ -94,34 +95,56 @@ function keep(
     loads[shard] = (loads[shard] ?? 0) + weight;
     shards.set(key, shard);
   };
+  const goesToNewShard = ({ ring }: Placing): boolean =>
+    replicas > current.replicas && (shardPreferences(replicas).nth(ring, 0) ?? 0) >= current.replicas;
   const fresh: Placing[] = [];
   for (const placing of placings) {
-    const known = placing.pin ?? current.get(placing.key);
-    if (known === undefined || known >= replicas) fresh.push(placing);
-    else place(placing, known);
+    const known = placing.pin ?? current.shards.get(placing.key);
+    const stays = placing.pin !== undefined || (known !== undefined && known < replicas && !goesToNewShard(placing));
+    if (stays && known !== undefined) place(placing, known);
+    else fresh.push(placing);
   }
   for (const placing of fresh.sort(byWeight)) place(placing, chooseShard(placing, loads, capacity));
   return { shards, loads };
 }
 
-/** Takes parts off shards that are over the bound, heaviest first, as long as it makes the fuller of the two lighter. */
+/**
+ * Takes parts off shards that are over the bound, as few and as light as will do: the lightest one that makes up for the excess, else the
+ * heaviest, again and again, as long as that makes the fuller of the two shards lighter.
+ */
 function shed(
   placings: readonly Placing[],
   from: Loaded,
   { capacity, resting }: { readonly capacity: number; readonly resting: ReadonlyMap<string, number> },
 ): Loaded {
   const loads = [...from.loads];
+  if (Math.max(...loads) <= capacity) return from;
   const shards = new Map(from.shards);
   const movable = placings.filter(({ key, pin }) => pin === undefined && !resting.has(key)).sort(byWeight);
-  for (const placing of movable) {
-    const source = shards.get(placing.key) ?? 0;
-    const load = loads[source] ?? 0;
-    if (load <= capacity) continue;
-    const target = chooseShard(placing, loads, capacity);
-    if (target === source || (loads[target] ?? 0) + placing.weight >= load) continue;
-    loads[source] = load - placing.weight;
-    loads[target] = (loads[target] ?? 0) + placing.weight;
-    shards.set(placing.key, target);
+  const overloaded = loads.flatMap((load, shard) => (load > capacity ? [shard] : []));
+  for (const source of overloaded) {
+    const candidates = movable.filter(({ key }) => from.shards.get(key) === source);
+    while (candidates.length > 0 && (loads[source] ?? 0) > capacity) {
+      const placing = takeFor(candidates, (loads[source] ?? 0) - capacity);
+      const target = chooseShard(placing, loads, capacity);
+      if (target === source || (loads[target] ?? 0) + placing.weight >= (loads[source] ?? 0)) continue;
+      loads[source] = (loads[source] ?? 0) - placing.weight;
+      loads[target] = (loads[target] ?? 0) + placing.weight;
+      shards.set(placing.key, target);
+    }
   }
   return { shards, loads };
+}
+
+/** Removes from a list, heaviest first, the lightest that weighs at least `excess`, else the heaviest. */
+function takeFor(candidates: Placing[], excess: number): Placing {
+  let low = 0;
+  let high = candidates.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((candidates[middle]?.weight ?? 0) >= excess) low = middle + 1;
+    else high = middle;
+  }
+  const [taken] = candidates.splice(Math.max(0, low - 1), 1);
+  return taken ?? { key: '', ring: '', weight: 0, pin: undefined };
 }

@@ -7,8 +7,9 @@ export interface ShardIdentity {
   readonly replicas: number;
 }
 
+/** Both lists may be empty: then only Applications without a resolvable destination changed hands. */
 export interface OwnershipChange {
-  /** Servers of clusters that this replica owns now and did not before. */
+  /** Servers of clusters of which this replica owns more now (all, or a part of a split one) than before. */
   readonly gained: readonly string[];
   readonly lost: readonly string[];
 }
@@ -19,17 +20,50 @@ export interface OwnershipChange {
  */
 export interface Ownership extends Runnable {
   identity(): ShardIdentity;
+  /** True when this replica owns the cluster, or at least one part of a split one: it must watch it then. */
   ownsCluster(server: string): boolean;
   /**
    * True for exactly one replica per Application. With a resolvable destination: the owner of its cluster; otherwise one replica
    * chosen from the Application's key.
    */
   ownsApp(key: AppKey, cluster: Cluster | undefined): boolean;
-  /** Throws OwnershipLost unless this replica may write to the cluster right now. Call it immediately before each write. */
-  assertOwns(server: string): void;
+  /**
+   * Throws OwnershipLost unless this replica may write to the cluster right now; with the Application for which the write is: unless it may
+   * write for that one (the parts of a split cluster have different owners). Call it immediately before each write.
+   */
+  assertOwns(server: string, app?: AppKey): void;
   /** Inputs of the table; call after each change. */
   update(clusters: readonly Cluster[], apps: Iterable<Application>): void;
   onChange(listener: (change: OwnershipChange) => void): () => void;
   /** The whole table, for `explain` and metrics. */
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[];
+}
+
+/** Something that people should know. Stays until it is over. */
+export interface OwnershipCondition {
+  readonly type:
+    | 'Standby'
+    | 'HubUnreadable'
+    | 'SlotsUnreadable'
+    | 'TableUnreadable'
+    | 'ReplicasMismatch'
+    | 'ReplicasUnknown'
+    | 'InvalidSplit'
+    | 'ClusterUnowned';
+  readonly message: string;
+  /** Wall time in milliseconds. */
+  readonly since: number;
+}
+
+/** Ownership that is handed over between replicas, and fenced by a lease (docs/adr/0010-ownership-handover.md). */
+export interface FencedOwnership extends Ownership {
+  /**
+   * Runs a write under ownership: checks as `assertOwns` does, and nobody else gets what it writes to before it has ended. It should give up
+   * within {@link leaseLeftMs} plus the margin.
+   */
+  writing<T>(server: string, app: AppKey | undefined, send: () => Promise<T>): Promise<T>;
+  /** How long this replica may go on writing without another renewal; 0 when it may not write. */
+  leaseLeftMs(): number;
+  /** Sorted by type. */
+  conditions(): readonly OwnershipCondition[];
 }

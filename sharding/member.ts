@@ -1,0 +1,499 @@
+import { nextTable } from './plan.ts';
+import type { PlanInputs } from './plan.ts';
+import { unknownHolder } from './slots-document.ts';
+import type { Found, SlotRecord, Slots } from './slots-document.ts';
+import type { TableDocument, TableEntry, Wait } from './table-document.ts';
+import type { Timing } from './timing.ts';
+
+export interface MemberOptions {
+  /** Host name. */
+  readonly name: string;
+  /** Unique to this process. */
+  readonly process: string;
+  readonly timing: Timing;
+}
+
+/** When something is, on this process' clocks. */
+export interface Instant {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** One look at the hub: first the table was read, then the slots. */
+export interface Sight {
+  readonly table: Found<TableDocument>;
+  readonly slots: Found<Slots>;
+  /** When the read of the table was sent. */
+  readonly since: number;
+  /** When the read of the slots was sent, and answered. */
+  readonly slotsSince: number;
+  readonly until: number;
+}
+
+export interface World {
+  /** Undefined before the first full list of clusters. */
+  readonly inputs: PlanInputs | undefined;
+  /** How many replicas there should be; undefined when nobody says. */
+  readonly replicas: number | undefined;
+  /** The one slot that this replica may have; undefined: any free one. */
+  readonly fixedSlot: number | undefined;
+  /** No write to anything that was given away is under way any more. */
+  readonly drained: boolean;
+  /** Let go of the slot: the process ends. */
+  readonly leaving: boolean;
+}
+
+/** The one write that the protocol wants next. Both are only valid against the versions of the last sight. */
+export type Intent =
+  | { readonly write: 'slots'; readonly slots: Slots; readonly count: number; readonly why: string }
+  | { readonly write: 'table'; readonly table: TableDocument };
+
+interface Lease {
+  readonly slot: number;
+  readonly incarnation: string;
+  /** Own clocks: writes are allowed before both. */
+  readonly until: Instant;
+  readonly renewedAt: number;
+  /** Only tables read after this moment may be obeyed. */
+  readonly claimedAt: number;
+}
+
+interface Planned {
+  readonly table: TableDocument | undefined;
+  readonly inputs: PlanInputs;
+  readonly replicas: number;
+  readonly at: number;
+}
+
+const planAgainMs = 60_000;
+
+interface Observation {
+  readonly identity: string;
+  readonly firstSeen: number;
+}
+
+/**
+ * One replica's part of the hand-over protocol: a state machine without clocks, network or chance. Whoever drives it shows it the hub
+ * (`see`), carries out what it wants (`intent`, `wrote`), and asks it before each write (`acts`). The rules, and why they suffice, are in
+ * docs/adr/0010-ownership-handover.md; the simulation drives many of these against one hub.
+ */
+export class Member {
+  readonly #options: MemberOptions;
+  #claims = 0;
+  #renewals = 0;
+  #idle: ReadonlyMap<number, number> = new Map();
+  #lease: Lease | undefined;
+  #table: TableDocument | undefined;
+  /** Highest epoch that this replica has acknowledged in its present lease. */
+  #acked = 0;
+  #sight: Sight | undefined;
+  readonly #observed = new Map<number, Observation>();
+  #expired: ReadonlySet<number> = new Set();
+  /** Parts that are taken up, by server. */
+  #taken = new Map<string, ReadonlySet<number>>();
+  #open = false;
+  #publishedAt = Number.NEGATIVE_INFINITY;
+  #emptySince: number | undefined;
+  #leaving = false;
+  #planned: Planned | undefined;
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+  }
+
+  /** The slot that this replica holds; undefined when it has none, or may not rely on it any more. */
+  slot(now: Instant): number | undefined {
+    return this.leaseLeft(now) > 0 ? this.#lease?.slot : undefined;
+  }
+
+  /** How long this replica may write without a renewal. 0: not at all. */
+  leaseLeft(now: Instant): number {
+    if (this.#lease === undefined) return 0;
+    const { until } = this.#lease;
+    return Math.max(0, Math.min(until.monotonic - now.monotonic, until.wall - now.wall));
+  }
+
+  /** The table that this replica obeys. */
+  table(): TableDocument | undefined {
+    return this.#table;
+  }
+
+  /** The holders as seen last. */
+  holders(): Slots {
+    return this.#sight?.slots.state === 'ok' ? this.#sight.slots.value : new Map();
+  }
+
+  /** Slots that have a holder who was seen alive within the lease. */
+  isLive(slot: number): boolean {
+    const record = this.holders().get(slot);
+    return record !== undefined && record.holder !== unknownHolder && !this.#expired.has(slot);
+  }
+
+  /** Whether this replica may act for a part of a cluster (or of the homeless) at this moment. */
+  acts(server: string, part: number, now: Instant): boolean {
+    return this.#taken.get(server)?.has(part) === true && this.leaseLeft(now) > 0;
+  }
+
+  /** Parts that are taken up, by server; to be believed only while `leaseLeft` is above 0. */
+  taken(): ReadonlyMap<string, ReadonlySet<number>> {
+    return this.#taken;
+  }
+
+  /** Slots of the published table without a live holder, and since when that is known. */
+  idleSlots(): ReadonlyMap<number, number> {
+    return this.#idle;
+  }
+
+  /** The table in the hub as seen last, whether obeyed or not. */
+  published(): TableDocument | undefined {
+    return this.#sight?.table.state === 'ok' ? this.#sight.table.value : undefined;
+  }
+
+  /** Whether it is for this replica to plan tables. */
+  plans(now: Instant): boolean {
+    return this.leaseLeft(now) > 0 && this.#isPlanner(this.holders(), now);
+  }
+
+  /** Milliseconds until there is something to do that nobody but the clock tells. */
+  idleMs(now: Instant): number {
+    const { renewMs, leaseMs, firstStartMs, publishMs } = this.#options.timing;
+    const steps = [
+      this.#lease === undefined ? renewMs : this.#lease.renewedAt + renewMs - now.monotonic,
+      this.#lease === undefined && this.#emptySince !== undefined
+        ? this.#emptySince + firstStartMs - now.monotonic
+        : renewMs,
+      // What changed right after a table was published had to wait.
+      now.monotonic - this.#publishedAt < publishMs ? publishMs : renewMs,
+    ];
+    if (this.#lease !== undefined && !this.#open) return Math.max(0, Math.min(...steps));
+    const expiries = [...this.#observed].flatMap(([slot, { firstSeen }]) =>
+      this.#expired.has(slot) ? [] : [firstSeen + leaseMs + 1 - now.monotonic],
+    );
+    return Math.max(0, Math.min(...steps, ...expiries));
+  }
+
+  /** Something is on its way that only the next sights can tell: look soon. */
+  unsettled(): boolean {
+    return this.#open || (this.#table !== undefined && this.#lease !== undefined && this.#acked !== this.#table.epoch);
+  }
+
+  /** Takes note of a look at the hub. */
+  see(sight: Sight, now: Instant): void {
+    this.#lapse(now);
+    this.#sight = sight;
+    if (this.#hasTraces(sight)) this.#emptySince = undefined;
+    this.#observe(sight);
+    if (sight.slots.state === 'ok' && this.#lease !== undefined) {
+      const record = sight.slots.value.get(this.#lease.slot);
+      // A placeholder is no rival: the ConfigMap was lost, and our claim with it, but nobody may take the slot while our lease lasts.
+      const ours = record?.incarnation === this.#lease.incarnation;
+      const forgotten = record === undefined || record.holder === unknownHolder;
+      if (!ours && !(forgotten && this.leaseLeft(now) > 0)) this.#lose();
+    }
+    this.#adopt(sight);
+    if (this.#open) this.#takeUp();
+  }
+
+  /**
+   * Takes note of signs of life that came by the watch, between looks. Late ones only make this replica more patient; nothing else is
+   * believed on their word.
+   */
+  notice(slots: Slots, now: Instant): void {
+    for (const [slot, record] of slots) {
+      const identity = identityOf(record);
+      if (this.#observed.get(slot)?.identity === identity) continue;
+      this.#observed.set(slot, { identity, firstSeen: now.monotonic });
+    }
+  }
+
+  /** What to write now. */
+  intent(world: World, now: Instant): Intent | undefined {
+    this.#lapse(now);
+    const sight = this.#sight;
+    if (sight === undefined) return undefined;
+    if (world.leaving || this.#leaving) return this.#leave(sight, world);
+    if (sight.slots.state !== 'ok') return this.#repair(sight, world, now);
+    const slots = sight.slots.value;
+    if (this.#lease === undefined) return this.#claim(slots, world, now);
+    return this.#keep(slots, world, now) ?? this.#publish(slots, world, now);
+  }
+
+  /** The write of {@link intent} went through; `sent` is when it was sent. Not called when it failed or lost a race. */
+  wrote(intent: Intent, sent: Instant, now: Instant): void {
+    if (intent.write === 'table') {
+      this.#publishedAt = now.monotonic;
+      return;
+    }
+    const record = [...intent.slots.values()].find(({ incarnation }) => incarnation === this.#incarnation());
+    if (record === undefined) {
+      this.#lose();
+      return;
+    }
+    const { leaseMs, marginMs } = this.#options.timing;
+    const valid = leaseMs - marginMs;
+    const fresh = this.#lease === undefined || this.leaseLeft(now) === 0 || !this.#isOurs();
+    if (fresh) this.#forget();
+    this.#lease = {
+      slot: record.slot,
+      incarnation: record.incarnation,
+      until: { monotonic: sent.monotonic + valid, wall: sent.wall + valid },
+      renewedAt: sent.monotonic,
+      claimedAt: fresh ? now.monotonic : (this.#lease?.claimedAt ?? now.monotonic),
+    };
+    this.#acked = fresh ? 0 : record.acked;
+  }
+
+  /** The lease ran out by our own clock: nothing is ours any more, and a renewal counts as a new claim that must see the table anew. */
+  #lapse(now: Instant): void {
+    if (this.#lease !== undefined && this.leaseLeft(now) === 0) this.#forget();
+  }
+
+  /** Our claim stands in the slots as seen last. */
+  #isOurs(): boolean {
+    return this.#lease !== undefined && this.holders().get(this.#lease.slot)?.incarnation === this.#lease.incarnation;
+  }
+
+  #lose(): void {
+    this.#lease = undefined;
+    this.#claims += 1;
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#table = undefined;
+    this.#acked = 0;
+    this.#taken = new Map();
+    this.#open = false;
+  }
+
+  #incarnation(): string {
+    return `${this.#options.process}/${this.#claims}`;
+  }
+
+  /** Remembers since when each holder has not moved, and who is therefore gone. */
+  #observe({ slots, slotsSince, until }: Sight): void {
+    if (slots.state !== 'ok') return;
+    const expired = new Set<number>();
+    for (const [slot, record] of slots.value) {
+      const identity = identityOf(record);
+      const known = this.#observed.get(slot);
+      if (known?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: until });
+      else if (slotsSince - known.firstSeen > this.#options.timing.leaseMs) expired.add(slot);
+    }
+    for (const slot of this.#observed.keys()) if (!slots.value.has(slot)) this.#observed.delete(slot);
+    this.#expired = expired;
+    const { replicas = 0 } = this.published() ?? {};
+    const idle = Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !this.isLive(slot));
+    this.#idle = new Map(idle.map((slot) => [slot, this.#idle.get(slot) ?? until]));
+  }
+
+  /** Obeys a newer table: what it gives to others is let go at once, what it gives to us is taken up as soon as nobody else can have it. */
+  #adopt({ table, slots, since }: Sight): void {
+    if (table.state !== 'ok' || slots.state !== 'ok' || this.#lease === undefined) return;
+    if (since < this.#lease.claimedAt || table.value.epoch < this.#floor(slots.value)) return;
+    if (this.#table?.epoch === table.value.epoch) return;
+    this.#table = table.value;
+    const kept = new Map<string, ReadonlySet<number>>();
+    for (const [server, parts] of this.#taken) {
+      const entry = table.value.entries.get(server);
+      const still = [...parts].filter((part) => entry !== undefined && this.#mayTake(entry, part));
+      if (still.length > 0) kept.set(server, new Set(still));
+    }
+    this.#taken = kept;
+    this.#open = true;
+  }
+
+  /** The highest epoch that anybody has acknowledged: a table below it is an old one that somebody brought back. */
+  #floor(slots: Slots): number {
+    return Math.max(this.#table?.epoch ?? 0, ...[...slots.values()].map(({ acked }) => acked));
+  }
+
+  #takeUp(): void {
+    if (this.#table === undefined || this.#lease === undefined || this.#leaving) return;
+    if (this.#acked !== this.#table.epoch || this.#sight?.slots.state !== 'ok') return;
+    const { slot } = this.#lease;
+    let open = false;
+    const taken = new Map<string, ReadonlySet<number>>();
+    for (const [server, entry] of this.#table.entries) {
+      const mine = entry.shards.flatMap((shard, part) => (shard === slot ? [part] : []));
+      if (mine.length === 0) continue;
+      const old = this.#taken.get(server);
+      const now = mine.filter((part) => old?.has(part) === true || this.#mayTake(entry, part));
+      if (now.length > 0) taken.set(server, new Set(now));
+      open ||= now.length < mine.length;
+    }
+    this.#taken = taken;
+    this.#open = open;
+  }
+
+  #mayTake(entry: TableEntry, part: number): boolean {
+    if (this.#lease === undefined || entry.shards[part] !== this.#lease.slot) return false;
+    if (!(entry.waits[part] ?? []).every((wait) => this.#settled(wait))) return false;
+    if (entry.everyone === 0) return true;
+    const { slot: own } = this.#lease;
+    return [...this.holders().keys()].every((slot) => slot === own || this.#settled({ slot, epoch: entry.everyone }));
+  }
+
+  #settled({ slot, epoch }: Wait): boolean {
+    if (this.#sight?.slots.state !== 'ok') return false;
+    const record = this.#sight.slots.value.get(slot);
+    return record === undefined || record.acked >= epoch || this.#expired.has(slot);
+  }
+
+  // ---------------------------------------------------------------- what to write
+
+  #keep(slots: Slots, world: World, now: Instant): Intent | undefined {
+    const lease = this.#lease;
+    if (lease === undefined) return undefined;
+    const { slot } = lease;
+    const acked = this.#table !== undefined && world.drained ? this.#table.epoch : this.#acked;
+    const surplus = slot >= this.#limit(world) && this.#taken.size === 0 && acked === this.#acked;
+    if (surplus && world.drained) return this.#without(slots, slot, world, 'more slots than replicas');
+    const due = now.monotonic - lease.renewedAt >= this.#options.timing.renewMs || this.leaseLeft(now) === 0;
+    if (!due && this.#isOurs() && acked === this.#acked) return undefined;
+    return this.#with(slots, slot, { world, now, acked, why: acked === this.#acked ? 'renewal' : 'acknowledgment' });
+  }
+
+  #claim(slots: Slots, world: World, now: Instant): Intent | undefined {
+    const { inputs, fixedSlot } = world;
+    if (inputs === undefined) return undefined;
+    const limit = this.#limit(world);
+    const candidates = fixedSlot === undefined ? Array.from({ length: limit }, (_, i) => i) : [fixedSlot];
+    const allowed = candidates.filter((slot) => slot < limit);
+    const slot = allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => this.#expired.has(each));
+    if (slot === undefined) return undefined;
+    if (!this.#hasTraces(this.#sight) && !this.#looksTwice(now)) return undefined;
+    return this.#with(slots, slot, { world, now, acked: 0, why: 'claim' });
+  }
+
+  /** False: there is nothing in the hub. A new installation, or both ConfigMaps were removed and their users have not noticed yet. */
+  #hasTraces(sight: Sight | undefined): boolean {
+    if (sight?.table.state !== 'missing' || sight.slots.state === 'broken') return true;
+    return sight.slots.state === 'ok' && sight.slots.value.size > 0;
+  }
+
+  #looksTwice(now: Instant): boolean {
+    this.#emptySince ??= now.monotonic;
+    return now.monotonic - this.#emptySince >= this.#options.timing.firstStartMs;
+  }
+
+  /** Writes a lost or spoilt ConfigMap anew. Slots whose holders are not known are held by "unknown" until a lease has passed. */
+  #repair(sight: Sight, world: World, now: Instant): Intent | undefined {
+    const { table } = sight;
+    if (world.inputs === undefined) return undefined;
+    if (!this.#hasTraces(sight) && this.#lease === undefined) return this.#claim(new Map(), world, now);
+    const known = table.state === 'ok' ? table.value.slots : 0;
+    const count = Math.max(
+      known,
+      this.#table?.slots ?? 0,
+      this.#limit(world),
+      ...[...this.#observed.keys()].map((s) => s + 1),
+    );
+    const placeholders = Array.from({ length: count }, (_, slot): [number, SlotRecord] => [
+      slot,
+      {
+        ...{ slot, holder: unknownHolder, renewals: 0, acked: 0, heartbeat: now.wall },
+        incarnation: `${unknownHolder}/${this.#options.process}/${Math.round(now.monotonic)}`,
+      },
+    ]);
+    const slots = new Map(placeholders);
+    if (this.#lease === undefined) return { write: 'slots', slots, count: this.#limit(world), why: 'repair' };
+    return this.#with(slots, this.#lease.slot, { world, now, acked: this.#acked, why: 'repair' });
+  }
+
+  /** Takes nothing up any more, and gives the slot back as soon as nothing is under way. */
+  #leave(sight: Sight, { drained }: World): Intent | undefined {
+    this.#leaving = true;
+    this.#taken = new Map();
+    if (!drained) return undefined;
+    if (sight.slots.state !== 'ok' || this.#lease === undefined) return undefined;
+    const { slot, incarnation } = this.#lease;
+    if (sight.slots.value.get(slot)?.incarnation !== incarnation) return undefined;
+    const slots = new Map(sight.slots.value);
+    slots.delete(slot);
+    return { write: 'slots', slots, count: this.#table?.replicas ?? 1, why: 'release' };
+  }
+
+  #with(
+    slots: Slots,
+    slot: number,
+    { world, now, acked, why }: { world: World; now: Instant; acked: number; why: string },
+  ): Intent {
+    const old = slots.get(slot);
+    const incarnation = this.#incarnation();
+    const ours = old?.incarnation === incarnation ? old : undefined;
+    // Never a number twice, not even after the ConfigMap was lost: an observer takes equal records for a holder that does not move.
+    this.#renewals += 1;
+    const record = {
+      ...{ slot, holder: this.#options.name, incarnation, heartbeat: now.wall },
+      renewals: this.#renewals,
+      acked: Math.max(ours?.acked ?? 0, acked),
+    };
+    return { write: 'slots', slots: new Map(slots).set(slot, record), count: this.#limit(world), why };
+  }
+
+  #without(slots: Slots, slot: number, world: World, why: string): Intent {
+    const rest = new Map(slots);
+    rest.delete(slot);
+    return { write: 'slots', slots: rest, count: this.#limit(world), why };
+  }
+
+  /** How many slots may be held: as many as the table needs, or as many as there will be replicas. */
+  #limit(world: World): number {
+    const table = this.#sight?.table;
+    const published = table?.state === 'ok' ? table.value.replicas : 0;
+    return Math.max(published, world.replicas ?? 0, 1);
+  }
+
+  /** The table that follows, if this replica is the one to plan it. */
+  #publish(slots: Slots, world: World, now: Instant): Intent | undefined {
+    const sight = this.#sight;
+    if (sight === undefined || world.inputs === undefined || this.leaseLeft(now) === 0) return undefined;
+    if (now.monotonic - this.#publishedAt < this.#options.timing.publishMs || !this.#isPlanner(slots, now))
+      return undefined;
+    const floor = this.#floor(slots);
+    const published = sight.table.state === 'ok' ? sight.table.value : undefined;
+    const valid = (published?.epoch ?? -1) >= floor ? published : undefined;
+    // Whoever plans obeys and has acknowledged what it builds upon: epochs that nobody knows of must not pile up.
+    if (valid !== undefined && this.#acked !== valid.epoch) return undefined;
+    const replicas = wantedReplicas(world, published);
+    const same = { table: valid, inputs: world.inputs, replicas };
+    if (this.#isPlanned(same, now)) return undefined;
+    const table = nextTable(valid, world.inputs, {
+      replicas,
+      settled: (wait) => this.#settled(wait),
+      slots: Math.max(0, ...[...slots.keys()].map((slot) => slot + 1)),
+      epochFloor: Math.max(floor, published?.epoch ?? 0),
+      now: now.wall,
+    });
+    if (table !== undefined) return { write: 'table', table };
+    this.#planned = { ...same, at: now.monotonic };
+    return undefined;
+  }
+
+  /** The same was asked a moment ago, and the answer was that nothing has to change. Only time can change that (rests between moves). */
+  #isPlanned({ table, inputs, replicas }: Omit<Planned, 'at'>, now: Instant): boolean {
+    const last = this.#planned;
+    if (last?.inputs !== inputs || last.replicas !== replicas || last.table?.epoch !== table?.epoch) return false;
+    return now.monotonic - last.at < planAgainMs;
+  }
+
+  /** The lowest slot whose holder was seen alive lately plans. Two may think so at once; the hub lets only one through. */
+  #isPlanner(slots: Slots, now: Instant): boolean {
+    for (const [slot, record] of slots) {
+      if (slot >= (this.#lease?.slot ?? 0) || record.holder === unknownHolder) continue;
+      const seen = this.#observed.get(slot)?.firstSeen ?? Number.NEGATIVE_INFINITY;
+      if (now.monotonic - seen <= this.#options.timing.silentMs) return false;
+    }
+    return true;
+  }
+}
+
+function identityOf({ incarnation, renewals }: SlotRecord): string {
+  return `${incarnation} ${renewals}`;
+}
+
+/** As many as are wanted; scaled to none, or when nobody says, as many as there were. */
+function wantedReplicas({ replicas = 0 }: World, published: TableDocument | undefined): number {
+  return replicas > 0 ? replicas : Math.max(1, published?.replicas ?? 1);
+}

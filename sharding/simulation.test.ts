@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { FleetSimulation } from './testing/fleet-simulation.ts';
+import { scenarioOf } from './testing/scenario.ts';
+
+/** In the long run (test/support/long-run.mjs) every schedule is a seed of its own, too: 2,000 cases of five make 10,000. */
+const isLong = (fc.readConfigureGlobal().numRuns ?? 100) > 100;
+const seedsPerCase = isLong ? 5 : 3;
+const troubleMs = 110_000;
+
+describe('the hand-over protocol, simulated (T-SHARD-1, T-SHARD-4, T-FENCE-1, T-FENCE-2, T-FENCE-3)', () => {
+  it('has at most one writer for each Application at any moment, and one owner of each part in the end', () => {
+    fc.assert(
+      fc.property(fc.noShrink(fc.nat(1_000_000_000)), (first) => {
+        for (let seed = first; seed < first + seedsPerCase; seed += 1) {
+          const scenario = scenarioOf(seed);
+          const wrong = new FleetSimulation(scenario).run(troubleMs);
+          expect({ ...scenario, wrong }).toEqual({ ...scenario, wrong: undefined });
+        }
+      }),
+    );
+  }, 120_000);
+});

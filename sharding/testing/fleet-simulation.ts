@@ -1,0 +1,471 @@
+import { seededRandom } from '#base';
+import type { Random } from '#base';
+import { appKeyOf } from '#model';
+import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
+import { Member } from '../member.ts';
+import type { Instant, Intent, World } from '../member.ts';
+import { clusterKey, splitAnnotation } from '../parts.ts';
+import { formatSlots, slotsKey } from '../slots-document.ts';
+import { formatTable, homeless, tableKey } from '../table-document.ts';
+import { timingOf } from '../timing.ts';
+import { View } from '../view.ts';
+import { Agenda } from './agenda.ts';
+import { foundSlots, foundTable, Hub } from './hub.ts';
+import type { Stored } from './hub.ts';
+import { resolve } from './scenario.ts';
+import type { Replica, Scenario, Steps } from './scenario.ts';
+
+/*
+ * Many replicas, one hub, one seed: everything that can go wrong between them, in virtual time. Requests travel, arrive late or never, or
+ * their answers get lost; processes stop and go on; clocks differ, run at different speeds and jump; events are late, lost and doubled.
+ */
+
+export const heartbeatMs = 10_000;
+const timing = timingOf(heartbeatMs);
+
+type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
+
+/** The world and its time. `run` plays a whole schedule and returns the first broken promise, or undefined. */
+export class FleetSimulation {
+  readonly #scenario: Scenario;
+  readonly #random: Random;
+  readonly #hub = new Hub();
+  readonly replicas: Replica[] = [];
+  readonly #clusters = new Map<string, Cluster>();
+  readonly #apps = new Map<AppKey, Application>();
+  readonly #agenda = new Agenda();
+  now = 1_000_000;
+  desired = 1;
+  #born = 0;
+  #calm = false;
+  #lastLoss = Number.NEGATIVE_INFINITY;
+  violation: string | undefined;
+  readonly log: string[] = [];
+  readonly #trace: boolean;
+
+  constructor(scenario: Scenario, trace = false) {
+    this.#scenario = scenario;
+    this.#random = seededRandom(scenario.seed);
+    this.#trace = trace;
+  }
+
+  /** Random trouble for `troubleMs`, then peace until everything must have settled. */
+  run(troubleMs: number): string | undefined {
+    this.desired = 1 + this.#below(12);
+    for (let i = this.#below(8) + 1; i > 0; i -= 1) this.#addCluster();
+    for (let i = this.#below(8) + 1; i > 0; i -= 1) this.#addApp();
+    this.#matchReplicas(true);
+    const end = this.now + troubleMs;
+    for (let at = this.now; at < end; at += this.#below(6000)) this.#at(at, () => this.#trouble());
+    this.play(end);
+    return this.violation ?? this.settle();
+  }
+
+  /** Plays what is due until `end`, or until a promise breaks. */
+  play(end: number): void {
+    while (this.violation === undefined) {
+      const next = this.#agenda.takeBefore(end);
+      if (next === undefined) break;
+      this.now = Math.max(this.now, next.at);
+      next.run();
+    }
+    this.now = Math.max(this.now, end);
+  }
+
+  /** Ends all trouble, and says what is wrong after everybody had time. */
+  settle(): string | undefined {
+    this.#calm = true;
+    for (const replica of this.replicas) {
+      replica.cutUntil = this.now;
+      replica.pausedUntil = Math.min(replica.pausedUntil, this.now);
+      if (replica.alive) this.#relist(replica);
+    }
+    this.#matchReplicas(false);
+    this.play(this.now + 4 * timing.leaseMs);
+    return this.violation ?? this.#orphaned();
+  }
+
+  // ---------------------------------------------------------------- the world
+
+  addCluster(id: string, extra: Partial<Cluster> = {}): void {
+    const server = extra.server ?? `https://${id}`;
+    this.#setCluster({
+      ...{ id, server, name: id, namespaces: [], clusterResources: false, labels: {}, annotations: {} },
+      connection: { server, insecure: false, credentials: {} },
+      ...extra,
+    });
+  }
+
+  removeCluster(id: string): void {
+    this.#clusters.delete(id);
+    this.#tell((replica) => replica.clusters.delete(id));
+  }
+
+  addApp(name: string, destination: ApplicationDestination): void {
+    const app = { metadata: { namespace: 'argocd', name }, spec: { destination } } as unknown as Application;
+    this.#apps.set(appKeyOf(app), app);
+    this.#tell((replica) => replica.apps.set(appKeyOf(app), this.#apps.get(appKeyOf(app)) ?? app));
+  }
+
+  scale(replicas: number): void {
+    this.desired = replicas;
+    this.#note(`scale to ${replicas}`);
+    for (const replica of this.replicas)
+      this.#at(this.now + this.#below(3000), () => {
+        replica.desired = this.desired;
+      });
+    this.#matchReplicas(false);
+  }
+
+  start(name: string, fixedSlot: number | undefined): Replica {
+    this.#born += 1;
+    const replica: Replica = {
+      ...{
+        name,
+        rate: 0.95 + this.#random.next() * 0.1,
+        origin: this.now,
+        skew: (this.#random.next() - 0.5) * 600_000,
+      },
+      member: new Member({ name, process: `p${this.#born}`, timing }),
+      fixedSlot,
+      ...{ alive: true, leaving: false, pausedUntil: 0, cutUntil: 0, desired: this.desired, loaded: false },
+      ...{ clusters: new Map(), apps: new Map(), view: undefined, writes: [], steps: undefined },
+    };
+    this.replicas.push(replica);
+    this.#note(`${name} starts`);
+    this.#at(this.now + this.#below(2000), () => this.#relist(replica));
+    replica.steps = this.#loop(replica);
+    this.#resume(replica, this.#below(200));
+    return replica;
+  }
+
+  kill(replica: Replica): void {
+    this.#note(`${replica.name} is killed`);
+    replica.alive = false;
+  }
+
+  pause(replica: Replica, ms: number): void {
+    this.#note(`${replica.name} stops for ${ms}`);
+    replica.pausedUntil = this.now + ms;
+  }
+
+  cut(replica: Replica, ms: number): void {
+    this.#note(`${replica.name} is cut off for ${ms}`);
+    replica.cutUntil = this.now + ms;
+  }
+
+  /**
+   * Removes or spoils a ConfigMap, or brings back an old table. Only one at a time within a lease: after both, nobody can know anything.
+   */
+  lose(which: 'slots' | 'table', how: 'deleted' | 'spoilt' | 'restored'): void {
+    if (this.now - this.#lastLoss < 2 * timing.leaseMs) return;
+    this.#lastLoss = this.now;
+    this.#note(`${which} ${how}`);
+    if (how === 'deleted') this.#hub[which] = undefined;
+    else if (how === 'spoilt')
+      this.#hub.set(which, { data: { [which === 'slots' ? slotsKey : tableKey]: '{"oops":[' } });
+    else this.#hub.restoreTable();
+  }
+
+  instant(replica: Replica): Instant {
+    const monotonic = (this.now - replica.origin) * replica.rate;
+    return { monotonic, wall: this.now + replica.skew };
+  }
+
+  /** Where an Application goes in a replica's eyes, if it may write for it now. */
+  writesFor(replica: Replica, key: AppKey): string | undefined {
+    if (replica.member.taken().size === 0) return undefined;
+    const app = replica.apps.get(key);
+    const table = replica.member.table();
+    if (app === undefined || table === undefined || replica.view === undefined) return undefined;
+    const cluster = resolve(replica.clusters, app.spec.destination);
+    const place = replica.view.placeOf(key, cluster, table);
+    if (place === undefined) return undefined;
+    return replica.member.acts(place.server, place.part, this.instant(replica)) ? place.server : undefined;
+  }
+
+  // ---------------------------------------------------------------- trouble
+
+  #trouble(): void {
+    const dice = this.#below(100);
+    const replica = this.#pick(this.replicas.filter(({ alive }) => alive));
+    if (dice < 8) this.#addCluster();
+    else if (dice < 14) this.removeCluster(this.#pick([...this.#clusters.keys()]) ?? '');
+    else if (dice < 22) this.#editCluster();
+    else if (dice < 34) this.#addApp();
+    else if (dice < 42) this.scale(this.#below(13));
+    else if (dice < 48) this.#lose();
+    else if (replica === undefined) this.#matchReplicas(false);
+    else if (dice < 58) this.kill(replica);
+    else if (dice < 62) replica.leaving = true;
+    else if (dice < 72) this.pause(replica, this.#below(60_000));
+    else if (dice < 82) this.cut(replica, this.#below(60_000));
+    else if (dice < 86) replica.skew += (this.#random.next() - 0.5) * 200_000;
+    else if (dice < 90) this.#relist(replica);
+    else this.#matchReplicas(this.#below(2) === 0);
+  }
+
+  #lose(): void {
+    const dice = this.#below(5);
+    if (dice === 4) this.lose('table', 'restored');
+    else this.lose(dice < 2 ? 'slots' : 'table', dice % 2 === 0 ? 'deleted' : 'spoilt');
+  }
+
+  #addCluster(): void {
+    const id = `c${this.#below(10)}`;
+    const twin = this.#below(6) === 0 ? { server: `https://c${this.#below(10)}/` } : {};
+    const named = this.#below(5) === 0 ? { name: `c${this.#below(10)}` } : {};
+    const pinned = this.#below(5) === 0 ? { shard: this.#below(14) - 1 } : {};
+    this.addCluster(id, { ...twin, ...named, ...pinned });
+    this.#note(`cluster ${id} ${JSON.stringify({ ...twin, ...named, ...pinned })}`);
+  }
+
+  #editCluster(): void {
+    const cluster = this.#pick([...this.#clusters.values()]);
+    if (cluster === undefined) return;
+    const split = String(1 + this.#below(4));
+    const edited =
+      this.#below(2) === 0
+        ? { ...cluster, annotations: { [splitAnnotation]: split } }
+        : { ...cluster, name: `c${this.#below(10)}` };
+    this.#note(`cluster ${cluster.id} becomes ${edited.name} split ${split}`);
+    this.#setCluster(edited);
+  }
+
+  #addApp(): void {
+    const target = `c${this.#below(10)}`;
+    const destination =
+      this.#below(3) === 0
+        ? { name: target }
+        : { server: this.#below(4) === 0 ? `https://${target}/` : `https://${target}` };
+    this.addApp(`app-${this.#below(12)}`, destination);
+  }
+
+  #setCluster(cluster: Cluster): void {
+    this.#clusters.set(cluster.id, cluster);
+    this.#tell((replica) => {
+      const current = this.#clusters.get(cluster.id);
+      if (current !== undefined) replica.clusters.set(cluster.id, current);
+    });
+  }
+
+  /** An event to every replica: late, in any order with others, twice, or never (until the next list). */
+  #tell(change: (replica: Replica) => void): void {
+    for (const replica of this.replicas) {
+      if (!replica.alive || (!this.#calm && this.#below(8) === 0)) continue;
+      const deliver = (): void => {
+        if (!replica.alive || !replica.loaded) return;
+        if (replica.pausedUntil > this.now) this.#at(replica.pausedUntil, deliver);
+        else {
+          change(replica);
+          this.#update(replica);
+        }
+      };
+      this.#at(this.now + this.#below(4000), deliver);
+      if (this.#below(10) === 0) this.#at(this.now + this.#below(9000), deliver);
+    }
+  }
+
+  #relist(replica: Replica): void {
+    if (!replica.alive) return;
+    replica.clusters.clear();
+    replica.apps.clear();
+    for (const [id, cluster] of this.#clusters) replica.clusters.set(id, cluster);
+    for (const [key, app] of this.#apps) replica.apps.set(key, app);
+    replica.loaded = true;
+    replica.desired = this.desired;
+    this.#update(replica);
+  }
+
+  #update(replica: Replica): void {
+    const options = { algorithm: this.#scenario.algorithm, defaultParts: 1 };
+    replica.view = new View([...replica.clusters.values()], replica.apps.values(), options);
+    this.check();
+  }
+
+  /** What a StatefulSet or a Deployment does: as many pods as wanted. */
+  #matchReplicas(violent: boolean): void {
+    const alive = this.replicas.filter((replica) => replica.alive && !replica.leaving);
+    const stop = (replica: Replica): void => {
+      if (violent) this.kill(replica);
+      else replica.leaving = true;
+    };
+    if (this.#scenario.dynamic) {
+      for (const replica of alive.slice(this.desired)) stop(replica);
+      for (let i = alive.length; i < this.desired; i += 1) this.start(`pod-${this.#born}`, undefined);
+      return;
+    }
+    for (const replica of alive) if (ordinal(replica) >= this.desired) stop(replica);
+    for (let i = 0; i < this.desired; i += 1)
+      if (!alive.some((replica) => ordinal(replica) === i)) this.start(`ctl-${i}`, i);
+  }
+
+  // ---------------------------------------------------------------- one replica
+
+  *#loop(replica: Replica): Steps<void> {
+    for (;;) {
+      const since = this.instant(replica).monotonic;
+      const table = yield* this.#request(replica, () => this.#hub.table);
+      const slotsSince = this.instant(replica).monotonic;
+      const slots = table.ok ? yield* this.#request(replica, () => this.#hub.slots) : table;
+      if (!table.ok || !slots.ok) {
+        yield 500 + this.#below(1000);
+        continue;
+      }
+      const now = this.instant(replica);
+      const found = { table: foundTable(table.value), slots: foundSlots(slots.value) };
+      const before = replica.member.taken();
+      replica.member.see({ ...found, since, slotsSince, until: now.monotonic }, now);
+      // Everything else only takes rights away, or changes what somebody sees (checked there).
+      if (replica.member.taken() !== before) this.check();
+      this.#beginWrite(replica);
+      const intent = replica.member.intent(this.#worldOf(replica), this.instant(replica));
+      if (intent === undefined && replica.leaving && this.#isDrained(replica)) {
+        replica.alive = false;
+        return;
+      }
+      if (intent === undefined) yield replica.member.unsettled() ? 50 + this.#below(100) : 500 + this.#below(3000);
+      else yield* this.#write(replica, intent, { slots: slots.value, table: table.value });
+    }
+  }
+
+  *#write(
+    replica: Replica,
+    intent: Intent,
+    base: Readonly<Record<'slots' | 'table', Stored | undefined>>,
+  ): Steps<void> {
+    const sent = this.instant(replica);
+    const content =
+      intent.write === 'slots' ? { data: formatSlots(intent.slots, intent.count) } : formatTable(intent.table);
+    const put = (): boolean => this.#hub.put(intent.write, base[intent.write]?.version ?? 0, content);
+    const answer = yield* this.#request(replica, put);
+    if (this.#trace)
+      this.#note(
+        `${replica.name} writes ${intent.write === 'slots' ? intent.why : `table ${intent.table.epoch}`}: ${String(answer.ok && answer.value)}`,
+      );
+    if (answer.ok && answer.value) {
+      replica.member.wrote(intent, sent, this.instant(replica));
+      if (intent.write === 'slots') this.check();
+    } else yield 10 + this.#below(200);
+  }
+
+  /** There and back; what arrives is done, even if the answer gets lost. */
+  *#request<T>(replica: Replica, act: () => T): Steps<Answer<T>> {
+    yield this.#latency();
+    if (replica.cutUntil > this.now) return { ok: false };
+    const value = act();
+    yield this.#latency();
+    return replica.cutUntil > this.now ? { ok: false } : { ok: true, value };
+  }
+
+  #latency(): number {
+    return !this.#calm && this.#below(60) === 0 ? this.#below(35_000) : 1 + this.#below(20);
+  }
+
+  #worldOf(replica: Replica): World {
+    return {
+      inputs: replica.loaded ? replica.view?.inputs : undefined,
+      replicas: replica.desired,
+      fixedSlot: replica.fixedSlot,
+      drained: this.#isDrained(replica),
+      leaving: replica.leaving,
+    };
+  }
+
+  #isDrained(replica: Replica): boolean {
+    replica.writes = replica.writes.filter(({ until }) => until > this.now);
+    return replica.writes.every(({ key, goesTo }) => !replica.leaving && this.writesFor(replica, key) === goesTo);
+  }
+
+  /** A request that was allowed when it was sent, and lands some time later, whatever becomes of its sender. */
+  #beginWrite(replica: Replica): void {
+    const key = this.#pick([...replica.apps.keys()]);
+    if (key === undefined || replica.leaving) return;
+    const goesTo = this.writesFor(replica, key);
+    const longest = timing.marginMs * 0.7;
+    if (goesTo !== undefined) replica.writes.push({ key, goesTo, until: this.now + this.#below(longest) });
+  }
+
+  #resume(replica: Replica, delay: number): void {
+    this.#at(this.now + delay, () => {
+      if (!replica.alive) return;
+      if (replica.pausedUntil > this.now) {
+        this.#resume(replica, replica.pausedUntil - this.now);
+        return;
+      }
+      const step = replica.steps?.next();
+      if (step?.done === false) this.#resume(replica, step.value);
+    });
+  }
+
+  // ---------------------------------------------------------------- promises
+
+  /** At most one writer for each Application: of all who see it go to one place, and of all who see it as it is. */
+  check(): void {
+    if (this.violation !== undefined) return;
+    for (const [key, app] of this.#apps) {
+      const places = new Map<string, string>();
+      const current: string[] = [];
+      for (const replica of this.replicas) {
+        const going = replica.writes.find((write) => write.key === key && write.until > this.now)?.goesTo;
+        const active = replica.alive && !replica.leaving && replica.pausedUntil <= this.now;
+        const goesTo = going ?? (active ? this.writesFor(replica, key) : undefined);
+        if (goesTo === undefined) continue;
+        const other = places.get(goesTo);
+        if (other !== undefined) this.#break(`${key} at "${goesTo}": ${other} and ${replica.name} both write`);
+        places.set(goesTo, replica.name);
+        if (replica.apps.get(key) === app && going === undefined) current.push(replica.name);
+      }
+      if (current.length > 1) this.#break(`${key}: ${current.join(' and ')} both write`);
+    }
+  }
+
+  /** After peace: every Application of a known cluster, and every homeless one, has exactly one writer; so has every part. */
+  #orphaned(): string | undefined {
+    if (this.desired === 0) return undefined;
+    const alive = this.replicas.filter((replica) => replica.alive && !replica.leaving);
+    const table =
+      alive[0]?.member.table() ?? alive.map(({ member }) => member.table()).find((each) => each !== undefined);
+    if (table === undefined) return 'nobody obeys a table';
+    for (const server of [homeless, ...[...this.#clusters.values()].map((cluster) => clusterKey(cluster.server))]) {
+      const parts = table.entries.get(server)?.shards.length ?? 0;
+      if (parts === 0) return `${server} is not on the table`;
+      for (let part = 0; part < parts; part += 1) {
+        const owners = alive.filter((replica) => replica.member.acts(server, part, this.instant(replica)));
+        if (owners.length !== 1) return `part ${part} of "${server}" has ${owners.length} owners`;
+      }
+    }
+    for (const key of this.#apps.keys()) {
+      const writers = alive.filter((replica) => this.writesFor(replica, key) !== undefined);
+      if (writers.length !== 1) return `${key} has ${writers.length} writers`;
+    }
+    return undefined;
+  }
+
+  #break(what: string): void {
+    this.violation ??= `at ${this.now}: ${what}`;
+    this.#note(this.violation);
+  }
+
+  #note(line: string): void {
+    if (this.#trace) this.log.push(`${this.now} ${line}`);
+  }
+
+  // ---------------------------------------------------------------- time and chance
+
+  #at(at: number, run: () => void): void {
+    this.#agenda.add(at, run);
+  }
+
+  #below(n: number): number {
+    return Math.floor(this.#random.next() * n);
+  }
+
+  #pick<T>(list: readonly T[]): T | undefined {
+    return list[this.#below(list.length)];
+  }
+}
+
+function ordinal(replica: Replica): number {
+  return Number(replica.name.slice('ctl-'.length));
+}

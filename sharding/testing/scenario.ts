@@ -1,0 +1,60 @@
+import { seededRandom } from '#base';
+import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
+import { algorithms } from '../distribution.ts';
+import type { ShardingAlgorithm } from '../distribution.ts';
+import type { Member } from '../member.ts';
+import { clusterKey } from '../parts.ts';
+import type { View } from '../view.ts';
+
+/** A process in steps; each yields how long until the next. */
+export type Steps<T> = Generator<number, T>;
+
+export interface Write {
+  readonly key: AppKey;
+  readonly goesTo: string;
+  readonly until: number;
+}
+
+export interface Replica {
+  readonly name: string;
+  readonly member: Member;
+  readonly fixedSlot: number | undefined;
+  readonly rate: number;
+  readonly origin: number;
+  skew: number;
+  alive: boolean;
+  leaving: boolean;
+  pausedUntil: number;
+  cutUntil: number;
+  desired: number;
+  readonly clusters: Map<string, Cluster>;
+  readonly apps: Map<AppKey, Application>;
+  loaded: boolean;
+  view: View | undefined;
+  writes: Write[];
+  steps: Steps<void> | undefined;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly dynamic: boolean;
+  readonly algorithm: ShardingAlgorithm;
+}
+
+export function scenarioOf(seed: number): Scenario {
+  const random = seededRandom(seed ^ 0x5eed);
+  const algorithm = algorithms[Math.floor(random.next() * algorithms.length)] ?? 'legacy';
+  return { seed, dynamic: random.next() < 0.5, algorithm };
+}
+
+/** As `settings` resolves a destination. */
+export function resolve(
+  clusters: ReadonlyMap<string, Cluster>,
+  { server = '', name = '' }: ApplicationDestination,
+): Cluster | undefined {
+  if ((server === '') === (name === '')) return undefined;
+  const found = [...clusters.values()].filter((cluster) =>
+    server === '' ? cluster.name === name : clusterKey(cluster.server) === clusterKey(server),
+  );
+  return server === '' && found.length !== 1 ? undefined : found[0];
+}
