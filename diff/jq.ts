@@ -109,8 +109,10 @@ class Run {
         return;
       case 'compare':
         for (const right of this.#all(expression.right, place, value))
-          for (const left of this.#all(expression.left, place, value))
+          for (const left of this.#all(expression.left, place, value)) {
+            this.#step();
             emit('computed', compares(expression.operator, left, right));
+          }
     }
   }
 

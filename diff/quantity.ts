@@ -20,7 +20,7 @@ export function canonicalQuantity(value: string | number | bigint): string | und
   const factor = binary > 0 ? 1024n ** BigInt(binary) : 1n;
   const nanos = scaled(BigInt(`${whole}${fraction}`) * factor, scale - fraction.length + 9);
   const minus = sign === '-' && nanos > 0n ? '-' : '';
-  if (binary > 0 && nanos >= 1024n * nano) return minus + binaryText(nanos);
+  if (binary > 0 && nanos >= 1024n * nano && nanos % nano === 0n) return minus + binaryText(nanos);
   return minus + decimalText(nanos, exponentText !== undefined);
 }
 
@@ -37,7 +37,7 @@ function scaled(value: bigint, power: number): bigint {
 }
 
 function binaryText(nanos: bigint): string {
-  let amount = (nanos + nano - 1n) / nano;
+  let amount = nanos / nano;
   let step = 0;
   while (step < binarySuffixes.length - 1 && amount % 1024n === 0n) {
     amount /= 1024n;
