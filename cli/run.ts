@@ -22,11 +22,6 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     return 0;
   }
   if (positionals.length > 0) throw new UsageError(`run takes flags only, not "${positionals[0] ?? ''}"`);
-  if (config.dynamicClusterDistribution) {
-    throw new UsageError(
-      'dynamic cluster distribution is not built yet: leave it off and give each replica --replicas and --shard (or a hostname that ends in -<shard>)',
-    );
-  }
   const logger = createLogger({ level: config.logLevel as 'info', format: config.logFormat as 'json' });
   for (const warning of warnings) logger.warn(warning);
   // Before anything grows: a fork copies the page tables of the parent, and a big one stalls.

@@ -12,7 +12,8 @@ import type { ClusterConnection } from '#model';
 import { createMemoryPublisher } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
-import { createStaticOwnership, parseAlgorithm } from '#sharding';
+import { createFencedOwnership, parseAlgorithm } from '#sharding';
+import type { FencedOwnership } from '#sharding';
 import { PromMetrics, TelemetryServer } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { RunConfig } from './options.ts';
@@ -40,11 +41,7 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
   const client = connector(inputs, hubRate)(hub.connection);
   const settings = createSettingsStore({ ...surroundings, client, namespace, inClusterConnection: hub.connection });
-  const ownership = createStaticOwnership({
-    ...surroundings,
-    identity: { replicas: config.replicas, shard: config.shard, hostname: config.hostname },
-    algorithm: algorithm(config.shardingMethod, logger),
-  });
+  const ownership = ownershipOf(inputs, { client, namespace, metrics });
   const live = createLiveClusters({ ...surroundings, connect: connector(inputs, 1), metrics });
   const desired = createDesiredSource({
     ...surroundings,
@@ -67,7 +64,11 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
     logger,
     healthy: () => controller.healthy(),
     ready: () => (started.value ? readiness(controller.snapshot().shard, live.infos()) : notStarted),
-    state: () => ({ ownedClusters: owned(ownership), ...controller.snapshot() }),
+    state: () => ({
+      ownedClusters: owned(ownership),
+      ownershipConditions: ownership.conditions(),
+      ...controller.snapshot(),
+    }),
   });
   return [
     [closing(client)],
@@ -90,7 +91,27 @@ function readiness(shard: number | undefined, infos: readonly Info[]): { ok: boo
     : { ok: false, reason: `reading clusters for the first time: ${waiting.join(', ')}` };
 }
 
-function owned(ownership: ReturnType<typeof createStaticOwnership>): string[] {
+function ownershipOf(
+  { config, logger }: WireInputs,
+  hub: { readonly client: KubeClient; readonly namespace: string; readonly metrics: PromMetrics },
+): FencedOwnership {
+  return createFencedOwnership({
+    ...hub,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    algorithm: algorithm(config.shardingMethod, logger),
+    dynamic: config.dynamicClusterDistribution,
+    hostname: config.hostname,
+    shard: config.shard,
+    replicas: config.replicas,
+    controllerName: config.controllerName,
+    heartbeatMs: config.heartbeat,
+    defaultParts: config.clusterSplit,
+  });
+}
+
+function owned(ownership: FencedOwnership): string[] {
   return ownership
     .table()
     .filter((entry) => ownership.ownsCluster(entry.server))

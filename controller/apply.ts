@@ -22,6 +22,7 @@ import type { Comparison } from './comparison.ts';
 import { formatConditions } from './conditions.ts';
 import { managedNamespace } from './namespaces.ts';
 import type { ResourceGate } from './projects.ts';
+import type { Territory } from './territory.ts';
 import { parseTime } from './times.ts';
 import { GuardedWriter } from './writer.ts';
 
@@ -33,7 +34,7 @@ export interface SyncDeps {
   readonly windowBlocks: (app: Application, project: AppProject, state: OperationState) => string | undefined;
   /** Whom to act as on the cluster; undefined: ourselves. Throws with Argo CD's text when that cannot be told. */
   readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
-  readonly assertOwns: (server: string) => void;
+  readonly toCluster: Territory['toCluster'];
   readonly clock: Clock;
 }
 
@@ -162,18 +163,18 @@ export class Syncer {
       mayPrune: (gk) =>
         !comparison.failed && !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
       namespaceModifier: (live) => managedNamespace(app, live),
-      writer: this.writer(cluster, context.user, subject.cluster.server, context.gate),
+      writer: this.writer(cluster, context.user, subject.key, context.gate),
       clock: this.#deps.clock,
       signal: context.signal,
     };
   }
 
   /** The write choke point for one application on one cluster. */
-  writer(cluster: LiveCluster, user: string | undefined, server: string, gate: ResourceGate): GuardedWriter {
+  writer(cluster: LiveCluster, user: string | undefined, key: AppKey, gate: ResourceGate): GuardedWriter {
     return new GuardedWriter({
       cluster,
       client: user === undefined ? cluster.client : cluster.client.impersonate(user),
-      assertOwns: () => this.#deps.assertOwns(server),
+      fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
       denied: (object, namespaced) => gate.denied(object, namespaced),
       limiter: this.#limiter,
       clock: this.#deps.clock,

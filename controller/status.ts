@@ -28,6 +28,7 @@ import {
   tooLargeStatus,
   withConditions,
 } from './status-patch.ts';
+import type { Send } from './territory.ts';
 import { kubeTime } from './times.ts';
 import { without } from './without.ts';
 
@@ -37,8 +38,8 @@ export interface ApplicationStoreDeps {
   readonly hub: KubeClient;
   readonly informer: Informer;
   readonly events: EventRecorder;
-  /** Throws OwnershipLost unless this replica may write this Application now. Called immediately before each write. */
-  readonly assertMine: (app: Application) => void;
+  /** Sends a write if this replica may write this Application now; throws OwnershipLost otherwise. */
+  readonly fenced: <T>(app: Application, signal: AbortSignal, send: Send<T>) => Promise<T>;
   /** Someone else's change came back with the answer to our write: look at the application again. */
   readonly onForeignChange: (key: AppKey) => void;
   readonly clock: Clock;
@@ -177,8 +178,8 @@ export class ApplicationStore {
       const status = without(fresh.status ?? {}, 'operationState');
       const next = { ...asObject(fresh), operation: jsonOf(operation), status: jsonOf(status) } as KubeObject;
       try {
-        const stored = await this.#locked(fresh, () =>
-          this.#deps.hub.replace(applicationResource, next, { ...this.#call(), fieldValidation: 'Ignore' }),
+        const stored = await this.#locked(fresh, (signal) =>
+          this.#deps.hub.replace(applicationResource, next, { signal, fieldValidation: 'Ignore' }),
         );
         this.#store(fresh, stored);
         return 'started';
@@ -259,18 +260,16 @@ export class ApplicationStore {
 
   async #patch(app: Application, patch: Patch): Promise<Application> {
     const { namespace, name } = splitAppKey(appKeyOf(app));
-    const stored = await this.#locked(app, () =>
-      this.#deps.hub.patch(applicationResource, { namespace, name }, patch, this.#call()),
+    const stored = await this.#locked(app, (signal) =>
+      this.#deps.hub.patch(applicationResource, { namespace, name }, patch, { signal }),
     );
     this.#store(app, stored);
     return asApplication(stored);
   }
 
-  #locked<T>(app: Application, body: () => Promise<T>): Promise<T> {
-    return this.#locks.run(appKeyOf(app), this.#deps.signal, () => {
-      this.#deps.assertMine(app);
-      return body();
-    });
+  #locked<T>(app: Application, send: Send<T>): Promise<T> {
+    const { signal, fenced } = this.#deps;
+    return this.#locks.run(appKeyOf(app), signal, () => fenced(app, signal, send));
   }
 
   #call(): { readonly signal: AbortSignal } {

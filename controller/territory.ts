@@ -1,21 +1,27 @@
-import { OwnershipLost } from '#base';
+import { OwnershipLost, withChild } from '#base';
+import type { Clock } from '#base';
 import { annotationOf, annotations, appKeyOf, asObject } from '#model';
-import type { Application, Cluster } from '#model';
+import type { AppKey, Application, Cluster } from '#model';
 import type { SettingsStore } from '#settings';
-import type { Ownership } from '#sharding';
+import type { FencedOwnership } from '#sharding';
+
+/** Sends a write, with the signal that ends it when the right to it does. */
+export type Send<T> = (signal: AbortSignal) => Promise<T>;
 
 /** What belongs to this replica: the answer to "may I?" for applications, in one place. */
 export class Territory {
   readonly #settings: SettingsStore;
-  readonly #ownership: Ownership;
+  readonly #ownership: FencedOwnership;
+  readonly #clock: Clock;
   readonly #isWatched: (namespace: string) => boolean;
 
   constructor(
-    deps: { readonly settings: SettingsStore; readonly ownership: Ownership },
+    deps: { readonly settings: SettingsStore; readonly ownership: FencedOwnership; readonly clock: Clock },
     isWatched: (namespace: string) => boolean,
   ) {
     this.#settings = deps.settings;
     this.#ownership = deps.ownership;
+    this.#clock = deps.clock;
     this.#isWatched = isWatched;
   }
 
@@ -39,17 +45,40 @@ export class Territory {
     return this.#ownership.ownsApp(appKeyOf(app), this.clusterOf(app));
   }
 
-  /** @throws OwnershipLost unless this replica may write the object of this application right now. */
-  assertMine(app: Application): void {
-    const cluster = this.clusterOf(app);
-    if (cluster !== undefined) this.#ownership.assertOwns(cluster.server);
-    else if (!this.#ownership.ownsApp(appKeyOf(app), undefined))
-      throw new OwnershipLost(`application ${appKeyOf(app)}`);
+  /**
+   * Sends a write of an Application's own object. As {@link toCluster}; one whose destination cannot be resolved has an owner, too.
+   */
+  toApplication<T>(app: Application, signal: AbortSignal, send: Send<T>): Promise<T> {
+    return this.#fenced(this.clusterOf(app)?.server, appKeyOf(app), signal, send);
   }
 
-  /** @throws OwnershipLost unless this replica may write to the cluster right now. */
-  assertOwns(server: string): void {
-    this.#ownership.assertOwns(server);
+  /**
+   * Sends a write to a cluster for an Application: checked at the last moment, ended when the right to it ends, and nobody else gets the
+   * Application before it is over (DESIGN D7).
+   * @throws OwnershipLost when this replica may not write for it now, or not any more.
+   */
+  toCluster<T>(server: string, key: AppKey, signal: AbortSignal, send: Send<T>): Promise<T> {
+    return this.#fenced(server, key, signal, send);
+  }
+
+  #fenced<T>(server: string | undefined, key: AppKey, signal: AbortSignal, send: Send<T>): Promise<T> {
+    return this.#ownership.writing(server, key, () =>
+      withChild(signal, async (inner, stop) => {
+        const release = this.#atLeaseEnd(() => stop(new OwnershipLost(`application ${key}`)));
+        return send(inner).finally(release);
+      }),
+    );
+  }
+
+  /** Calls back when the lease ends; it is mostly renewed before. Returns how to call it off. */
+  #atLeaseEnd(onEnd: () => void): () => void {
+    const look = (): void => {
+      const left = this.#ownership.leaseLeftMs();
+      if (left > 0) timer = this.#clock.timer(left, look);
+      else onEnd();
+    };
+    let timer = this.#clock.timer(this.#ownership.leaseLeftMs(), look);
+    return () => timer.cancel();
   }
 }
 

@@ -1,7 +1,7 @@
 import { aborted } from '#base';
 import type { Clock, Runnable, Timer } from '#base';
 import type { Informer, InformerEvent } from '#kube';
-import type { LiveChange, LiveClusters } from '#live';
+import type { BodyFilter, LiveChange, LiveClusters } from '#live';
 import {
   annotationOf,
   annotations,
@@ -17,7 +17,8 @@ import {
 import type { AppKey, Application, ConditionType } from '#model';
 import type { Priority, WorkQueue } from '#queues';
 import type { SettingsStore } from '#settings';
-import type { Ownership } from '#sharding';
+import { partIndex } from '#sharding';
+import type { FencedOwnership } from '#sharding';
 import { compareLevel } from './freshness.ts';
 import type { CompareLevel, RefreshRequest } from './freshness.ts';
 import { equalLoosely } from './sources.ts';
@@ -26,7 +27,7 @@ export interface TriggerDeps {
   readonly apps: Informer;
   readonly projects: Informer;
   readonly settings: SettingsStore;
-  readonly ownership: Ownership;
+  readonly ownership: FencedOwnership;
   readonly live: LiveClusters;
   readonly refreshQueue: WorkQueue<AppKey, RefreshRequest>;
   readonly operationQueue: WorkQueue<AppKey, undefined>;
@@ -63,9 +64,11 @@ const ownershipDelayMs = 20;
  *   project appears, changes, goes               level 1 of its applications   (project queue: the project)
  *   settings change                              level 1 of all
  *   repository Secrets change                    level 2 of those whose source could not be read
- *   cluster Secrets, ownership change            look, at all that became ours (those that were lost are dropped)
+ *   cluster Secrets, ownership change            level 1 of all that became    if an operation or deletion is on
+ *                                                ours (what was lost is dropped)
  *
- * Differences to Argo CD: running operations are taken up when the Application appears, not at its next change; a changed project or
+ * Differences to Argo CD: running operations are taken up when the Application appears, not at its next change; what moved to this replica
+ * is compared at once, drift that nobody saw meanwhile included, not at the next resync; a changed project or
  * repository reaches its applications at once, not at their next resync; the echo of an own write wakes nobody.
  */
 export class Triggers implements Runnable {
@@ -132,6 +135,14 @@ export class Triggers implements Runnable {
     const payload: RefreshRequest = level === undefined ? { reason } : { level, reason };
     this.#deps.refreshQueue.addRateLimited(key, { payload, priority: asked ? 'asked' : 'live' });
     if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
+  }
+
+  /** Whatever happened to its objects before, no event will tell: compared with the revision that was compared last, at least. */
+  #takeUp(app: Application): void {
+    const payload = { level: compareLevel.recent, reason: 'this replica became the owner' };
+    const asked = annotationOf(asObject(app), annotations.refresh) !== undefined;
+    this.#deps.refreshQueue.add(appKeyOf(app), { payload, priority: asked ? 'asked' : 'resync' });
+    if (hasWork(app)) this.#deps.operationQueue.addRateLimited(appKeyOf(app), { priority: operationPriority(app) });
   }
 
   #onLive(change: LiveChange): void {
@@ -207,16 +218,26 @@ export class Triggers implements Runnable {
   #recount(): void {
     const { ownership, settings, live, apps, isMine } = this.#deps;
     const owned = settings.clusters().filter((cluster) => ownership.ownsCluster(cluster.server));
-    live.setClusters(owned, settings.settings());
+    live.setClusters(owned, settings.settings(), (server) => this.#bodiesOf(server));
     for (const object of apps.list()) {
       const app = asApplication(object);
       const key = appKeyOf(app);
       if (!isMine(app)) this.#lose(key, false);
       else if (!this.#mine.has(key)) {
         this.#mine.add(key);
-        this.#enqueue(app, undefined, 'this replica became the owner');
+        this.#takeUp(app);
       }
     }
+  }
+
+  /** Of a split cluster, whole objects are kept for the own applications only (D4). */
+  #bodiesOf(server: string): BodyFilter | undefined {
+    const { ownership, namespace } = this.#deps;
+    const parts = ownership.ownedParts(server);
+    if (parts === undefined || parts.owned.length === parts.of) return undefined;
+    const owned = new Set(parts.owned);
+    const keeps = (instance: string): boolean => owned.has(partIndex(appKeyOfInstance(instance, namespace), parts.of));
+    return { version: `${parts.owned.join(',')} of ${parts.of}`, keeps };
   }
 
   #lose(key: AppKey, deleted: boolean, project?: string): void {

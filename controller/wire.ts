@@ -68,7 +68,7 @@ export function wire(deps: ControllerDeps, config: ControllerConfig, persist: Ab
     hub: deps.hub,
     informer: apps,
     events: new EventRecorder(deps),
-    assertMine: (app) => territory.assertMine(app),
+    fenced: (app, signal, send) => territory.toApplication(app, signal, send),
     onForeignChange: (key) => triggers.look(key, 'the application changed'),
     clock: deps.clock,
     logger: deps.logger,
@@ -231,7 +231,7 @@ function makeHandlers(
     {
       ...common,
       windowBlocks: (app, project, state) => projects.windowBlocks(app, project, state),
-      assertOwns: (server) => territory.assertOwns(server),
+      toCluster: (server, key, signal, send) => territory.toCluster(server, key, signal, send),
     },
     { kubectlParallelism: config.kubectlParallelism, waveDelayMs: config.syncWaveDelayMs },
   );

@@ -39,9 +39,7 @@ function writer(over: { interference?: Interference; denied?: string; owned?: bo
       observe: (object: KubeObject) => observed.push(object),
     } as unknown as LiveCluster,
     client: api.client(over.interference),
-    assertOwns: () => {
-      if (over.owned === false) throw new OwnershipLost('cluster');
-    },
+    fenced: (inner, send) => (over.owned === false ? Promise.reject(new OwnershipLost('cluster')) : send(inner)),
     denied: () => over.denied,
     limiter: new Limiter(2),
     clock,

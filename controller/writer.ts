@@ -2,20 +2,21 @@ import { at, deepEqual, DriftlessError, goJson, isObject, withDeadline } from '#
 import type { Clock, Json, Limiter } from '#base';
 import { clientSideApplyPatch } from '#diff';
 import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
-import type { ApiSurface, KubeClient, NamedObject, WriteOptions } from '#kube';
+import type { ApiSurface, KubeClient, NamedObject, Patch, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { annotations, fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { ApplyHow, ApplyResult, ClusterWriter } from '#sync';
 import { PolicyDenied, UnknownKind } from './errors.ts';
+import type { Send } from './territory.ts';
 import { without } from './without.ts';
 
 export interface WriterDeps {
   readonly cluster: LiveCluster;
   /** The cluster's client, already acting as whoever this application's syncs act as. */
   readonly client: KubeClient;
-  /** Throws OwnershipLost unless this replica may write to the cluster right now. */
-  readonly assertOwns: () => void;
+  /** Sends a write if this replica may write for the application right now; throws OwnershipLost otherwise. */
+  readonly fenced: <T>(signal: AbortSignal, send: Send<T>) => Promise<T>;
   /** Why the project does not let the application have this object in this place; undefined when it does. */
   readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
   /** --kubectl-parallelism-limit, of the whole process. */
@@ -63,7 +64,9 @@ export class GuardedWriter implements ClusterWriter {
 
   async create(object: KubeObject, dryRun: boolean, signal: AbortSignal): Promise<ApplyResult> {
     const resource = await this.#allowed(object, signal);
-    const created = await this.#write(signal, () => this.#deps.client.create(resource, object, { signal, dryRun }));
+    const created = await this.#write(signal, (inner) =>
+      this.#deps.client.create(resource, object, { signal: inner, dryRun }),
+    );
     return this.#done(created, 'created', dryRun);
   }
 
@@ -83,9 +86,9 @@ export class GuardedWriter implements ClusterWriter {
   async delete(live: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<void> {
     const resource = await this.#allowed(live, signal);
     const { uid } = live.metadata;
-    await this.#write(signal, () =>
+    await this.#write(signal, (inner) =>
       this.#deps.client.delete(resource, nameOf(live, resource), {
-        signal,
+        signal: inner,
         propagationPolicy: propagation,
         ...(uid === undefined ? {} : { preconditions: { uid } }),
       }),
@@ -102,9 +105,8 @@ export class GuardedWriter implements ClusterWriter {
     const body = jsonOf({
       metadata: { finalizers: patch.finalizers, resourceVersion: live.metadata.resourceVersion ?? null },
     });
-    const options = { signal, fieldManager };
-    const stored = await this.#write(signal, () =>
-      this.#deps.client.patch(resource, name, { type: 'merge', body }, options),
+    const stored = await this.#write(signal, (inner) =>
+      this.#deps.client.patch(resource, name, { type: 'merge', body }, { signal: inner, fieldManager }),
     );
     this.#deps.cluster.observe(stored);
     return stored;
@@ -143,9 +145,10 @@ export class GuardedWriter implements ClusterWriter {
     how: ApplyHow,
     signal: AbortSignal,
   ): Promise<ApplyResult> {
-    const options = this.#options(how, signal);
     const body = withoutNulls(withLastApplied(target));
-    const created = await this.#write(signal, () => this.#deps.client.create(resource, body, options));
+    const created = await this.#write(signal, (inner) =>
+      this.#deps.client.create(resource, body, this.#options(how, inner)),
+    );
     return this.#done(created, 'created', how.dryRun);
   }
 
@@ -155,8 +158,8 @@ export class GuardedWriter implements ClusterWriter {
     const patch = clientSideApplyPatch(target, live);
     if (patch === undefined) return this.#done(live, 'unchanged', how.dryRun);
     const name = nameOf(target, resource);
-    const stored = await this.#write(signal, () =>
-      this.#deps.client.patch(resource, name, patch, this.#options(how, signal)),
+    const stored = await this.#write(signal, (inner) =>
+      this.#deps.client.patch(resource, name, patch, this.#options(how, inner)),
     );
     return this.#done(stored, 'configured', how.dryRun);
   }
@@ -167,9 +170,9 @@ export class GuardedWriter implements ClusterWriter {
     how: ApplyHow,
     signal: AbortSignal,
   ): Promise<ApplyResult> {
-    const options = { ...this.#options(how, signal), force: true };
-    const stored = await this.#write(signal, () =>
-      this.#deps.client.patch(resource, nameOf(target, resource), { type: 'apply', body: target }, options),
+    const patch: Patch = { type: 'apply', body: target };
+    const stored = await this.#write(signal, (inner) =>
+      this.#deps.client.patch(resource, nameOf(target, resource), patch, { ...this.#options(how, inner), force: true }),
     );
     return this.#done(stored, 'serverside-applied', how.dryRun);
   }
@@ -187,9 +190,8 @@ export class GuardedWriter implements ClusterWriter {
     }
     const version = (live ?? current).metadata.resourceVersion ?? current.metadata.resourceVersion;
     const metadata = version === undefined ? target.metadata : { ...target.metadata, resourceVersion: version };
-    const options = this.#options(how, signal);
-    const stored = await this.#write(signal, () =>
-      this.#deps.client.replace(resource, { ...target, metadata }, options),
+    const stored = await this.#write(signal, (inner) =>
+      this.#deps.client.replace(resource, { ...target, metadata }, this.#options(how, inner)),
     );
     if (!inPlace) return this.#done(stored, 'replaced', how.dryRun);
     this.#observe(stored, how.dryRun);
@@ -200,25 +202,24 @@ export class GuardedWriter implements ClusterWriter {
   async #recreate(resource: ApiResource, target: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
     const name = nameOf(target, resource);
     const { client, clock } = this.#deps;
-    await this.#write(signal, () => client.delete(resource, name, { signal, propagationPolicy: 'Background' })).catch(
-      (error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      },
-    );
+    await this.#write(signal, (inner) =>
+      client.delete(resource, name, { signal: inner, propagationPolicy: 'Background' }),
+    ).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
     const what = `waiting until ${shortName(target)} is deleted`;
     await withDeadline(signal, { clock, limitMs: goneMs, what }, async (inner) => {
       while ((await this.#read(resource, name, inner)) !== null) await clock.sleep(goneEveryMs, inner);
     });
-    const created = await this.#write(signal, () => client.create(resource, target, { signal, fieldManager }));
+    const created = await this.#write(signal, (inner) =>
+      client.create(resource, target, { signal: inner, fieldManager }),
+    );
     return this.#done(created, 'configured', false);
   }
 
   /** The choke point: every change passes here, and is checked at the last moment. */
-  async #write<T>(signal: AbortSignal, send: () => Promise<T>): Promise<T> {
-    return this.#deps.limiter.run(signal, () => {
-      this.#deps.assertOwns();
-      return send();
-    });
+  #write<T>(signal: AbortSignal, send: Send<T>): Promise<T> {
+    return this.#deps.limiter.run(signal, () => this.#deps.fenced(signal, send));
   }
 
   async #read(resource: ApiResource, name: NamedObject, signal: AbortSignal): Promise<KubeObject | null> {

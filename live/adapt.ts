@@ -1,4 +1,12 @@
 import type { Cluster, ClusterConnection, Settings } from '#model';
+import type { BodyFilter } from './types.ts';
+
+/** What decides which objects are watched and how they are read. */
+export interface Configuration {
+  readonly cluster: Cluster;
+  readonly settings: Settings;
+  readonly bodies: BodyFilter | undefined;
+}
 
 /** What a changed cluster or changed settings ask of a running watch. */
 export type Adaptation =
@@ -13,15 +21,13 @@ export type Adaptation =
 /**
  * The smallest step from one configuration to another (Argo CD lists the whole cluster again for any of them): another way to the server
  * needs a new client and a new picture; credentials are swapped in place; namespaces and filters start and stop single watches; how
- * objects are read (tracking, health, ignored updates) needs every object once more; labels, annotations, shard and name need nothing.
+ * objects are read (tracking, health, ignored updates, whose bodies) needs every object once more; labels, annotations, shard and name need nothing.
  */
-export function adaptation(
-  before: { readonly cluster: Cluster; readonly settings: Settings },
-  after: { readonly cluster: Cluster; readonly settings: Settings },
-): Adaptation {
+export function adaptation(before: Configuration, after: Configuration): Adaptation {
   const [a, b] = [before.cluster.connection, after.cluster.connection];
   if (route(a) !== route(b)) return { act: 'rebuild' };
-  const readAgain = reading(before.settings) !== reading(after.settings);
+  const readAgain =
+    reading(before.settings) !== reading(after.settings) || before.bodies?.version !== after.bodies?.version;
   const scope = (cluster: Cluster): string =>
     JSON.stringify([[...cluster.namespaces].sort(), cluster.clusterResources]);
   const filters = ({ exclusions, inclusions }: Settings): string => JSON.stringify([exclusions, inclusions]);

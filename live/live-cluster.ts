@@ -1,8 +1,9 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Limiter } from '#base';
 import type { ApiSurface, KubeClient, ReflectorOptions } from '#kube';
-import type { ApiResource, Cluster, GroupKind, KubeObject, ResourceKey, Settings } from '#model';
+import type { ApiResource, Cluster, GroupKind, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
+import type { Configuration } from './adapt.ts';
 import { ChangeBatch } from './changes.ts';
 import { ClusterWatch } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
@@ -43,7 +44,7 @@ export class WatchedCluster implements LiveCluster {
   #abandoned = false;
   readonly #waiters = new Set<() => void>();
 
-  constructor(cluster: Cluster, settings: Settings, deps: LiveClusterDeps) {
+  constructor({ cluster, settings, bodies }: Configuration, deps: LiveClusterDeps) {
     this.server = cluster.server;
     this.client = deps.client;
     this.#deps = deps;
@@ -54,7 +55,7 @@ export class WatchedCluster implements LiveCluster {
     this.#picture = new Picture({
       store: this.#store,
       changes: this.#changes,
-      ingest: ingestWith(settings, (gk) => this.isNamespaced(gk)),
+      ingest: ingestWith(settings, (gk) => this.isNamespaced(gk), bodies),
     });
     this.#watch = new ClusterWatch(cluster, settings, {
       ...{ client: deps.client, picture: this.#picture, clock, random, logger, tuning, reflect },
@@ -111,9 +112,9 @@ export class WatchedCluster implements LiveCluster {
   }
 
   /** Takes over what can change without a new picture. */
-  reconfigure(cluster: Cluster, settings: Settings, readAgain: boolean): void {
+  reconfigure({ cluster, settings, bodies }: Configuration, readAgain: boolean): void {
     this.#cluster = cluster;
-    if (readAgain) this.#picture.ingestWith(ingestWith(settings, (gk) => this.isNamespaced(gk)));
+    if (readAgain) this.#picture.ingestWith(ingestWith(settings, (gk) => this.isNamespaced(gk), bodies));
     this.#watch.reconfigure(cluster, settings);
     if (readAgain) this.#watch.readAgain();
   }

@@ -5,12 +5,13 @@ import type { KubeClient, ReflectorOptions } from '#kube';
 import type { Cluster, ClusterConnection, Settings } from '#model';
 import type { Logger, Metrics } from '#telemetry';
 import { adaptation } from './adapt.ts';
+import type { Configuration } from './adapt.ts';
 import { defaultTuning } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterIgnored } from './errors.ts';
 import { WatchedCluster } from './live-cluster.ts';
 import { registerMetrics } from './metrics.ts';
-import type { ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
+import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
 
 export interface LiveClustersDeps {
   /** A client for a connection; called once per cluster and again when the way to its server changes. */
@@ -30,8 +31,7 @@ export function createLiveClusters(deps: LiveClustersDeps): LiveClusters {
 }
 
 interface Kept {
-  cluster: Cluster;
-  settings: Settings;
+  configuration: Configuration;
   readonly live: WatchedCluster;
   stop: () => void;
 }
@@ -48,7 +48,10 @@ class WatchedClusters implements LiveClusters {
   constructor(deps: LiveClustersDeps) {
     this.#deps = deps;
     const instruments = registerMetrics(deps.metrics, deps.clock, () =>
-      [...this.#kept.values()].map(({ cluster, live }) => ({ name: cluster.name, info: live.info() })),
+      [...this.#kept.values()].map(({ configuration, live }) => ({
+        name: configuration.cluster.name,
+        info: live.info(),
+      })),
     );
     this.#countEvent = instruments.countEvent;
   }
@@ -64,11 +67,15 @@ class WatchedClusters implements LiveClusters {
     await Promise.all(this.#running);
   }
 
-  setClusters(clusters: readonly Cluster[], settings: Settings): void {
+  setClusters(
+    clusters: readonly Cluster[],
+    settings: Settings,
+    bodies: (server: string) => BodyFilter | undefined = () => undefined,
+  ): void {
     const wanted = new Map<string, Cluster>();
     for (const cluster of clusters) if (!wanted.has(cluster.server)) wanted.set(cluster.server, cluster);
     for (const server of [...this.#kept.keys()]) if (!wanted.has(server)) this.#drop(server);
-    for (const cluster of wanted.values()) this.#keep(cluster, settings);
+    for (const cluster of wanted.values()) this.#keep({ cluster, settings, bodies: bodies(cluster.server) });
   }
 
   async cluster(server: string, signal: AbortSignal): Promise<LiveCluster> {
@@ -94,28 +101,29 @@ class WatchedClusters implements LiveClusters {
     return () => void this.#listeners.delete(listener);
   }
 
-  #keep(cluster: Cluster, settings: Settings): void {
+  #keep(configuration: Configuration): void {
+    const { cluster } = configuration;
     const kept = this.#kept.get(cluster.server);
     if (kept === undefined) {
-      this.#add(cluster, settings);
+      this.#add(configuration);
       return;
     }
-    const step = adaptation(kept, { cluster, settings });
+    const step = adaptation(kept.configuration, configuration);
     if (step.act === 'rebuild') {
       const earlier = kept.live.tracked();
       this.#drop(cluster.server);
-      this.#add(cluster, settings, earlier);
+      this.#add(configuration, earlier);
       return;
     }
-    kept.cluster = cluster;
-    kept.settings = settings;
+    kept.configuration = configuration;
     if (step.newCredentials) kept.live.client.updateCredentials(cluster.connection);
-    if (step.reconfigure) kept.live.reconfigure(cluster, settings, step.readAgain);
+    if (step.reconfigure) kept.live.reconfigure(configuration, step.readAgain);
   }
 
-  #add(cluster: Cluster, settings: Settings, earlier?: ReturnType<WatchedCluster['tracked']>): void {
+  #add(configuration: Configuration, earlier?: ReturnType<WatchedCluster['tracked']>): void {
+    const { cluster } = configuration;
     const { clock, random, logger, connect, tuning, reflect } = this.#deps;
-    const live = new WatchedCluster(cluster, settings, {
+    const live = new WatchedCluster(configuration, {
       ...{ clock, random, client: connect(cluster.connection) },
       logger: logger.child({ server: cluster.server }),
       tuning: { ...defaultTuning, ...tuning },
@@ -124,7 +132,7 @@ class WatchedClusters implements LiveClusters {
       onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),
       ...(earlier === undefined ? {} : { earlier }),
     });
-    const kept: Kept = { cluster, settings, live, stop: () => undefined };
+    const kept: Kept = { configuration, live, stop: () => undefined };
     this.#kept.set(cluster.server, kept);
     if (this.#signal !== undefined) this.#start(kept, this.#signal);
   }
@@ -143,7 +151,7 @@ class WatchedClusters implements LiveClusters {
       await kept.live.run(signal);
     })
       .catch((error: unknown) => {
-        if (!parent.aborted) this.#deps.logger.error('A cluster watch failed', { server: kept.cluster.server, error });
+        if (!parent.aborted) this.#deps.logger.error('A cluster watch failed', { server: kept.live.server, error });
       })
       .finally(() => void this.#running.delete(running));
     this.#running.add(running);

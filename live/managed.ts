@@ -33,15 +33,25 @@ export async function managedObjects(
 ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
   for (const target of targets) checkReach(target, sources.cluster);
   const objects = new Map<ResourceKey, KubeObject>();
-  for (const node of sources.store.ofApp(app))
-    if (node.body !== undefined && node.ownerRefs.length === 0) objects.set(node.key, node.body);
   const unique = new Map(targets.map((target) => [keyOf(target), target]));
+  for (const node of sources.store.ofApp(app)) {
+    if (node.ownerRefs.length > 0) continue;
+    if (node.body !== undefined) objects.set(node.key, node.body);
+    // The application has just come to this replica, and its objects have not been read again yet.
+    else if (!unique.has(node.key)) unique.set(node.key, standIn(node));
+  }
   await mapLimit([...unique], parallelReads, async ([key, target]) => {
     const live = await liveOf(key, target, sources, signal);
     if (live === undefined) objects.delete(key);
     else objects.set(key, live);
   });
   return objects;
+}
+
+/** Names a node as a target would. */
+function standIn({ group, version, kind, namespace, name }: StoredNode): KubeObject {
+  const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
+  return { apiVersion: apiVersionOf(group, version), kind, metadata };
 }
 
 function checkReach(target: KubeObject, cluster: Pick<Cluster, 'namespaces' | 'clusterResources'>): void {

@@ -6,13 +6,14 @@ import { annotationOf, annotations, groupOf, resourceKey, trackedApp, versionOf 
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
 import { claimTemplates, ownersOf } from './owners.ts';
 import type { Owner } from './owners.ts';
-import type { LiveNode } from './types.ts';
+import type { BodyFilter, LiveNode } from './types.ts';
 
 /** What an object says about itself, read once. */
 interface Reading {
   readonly object: KubeObject;
   readonly ownerRefs: readonly Owner[];
   readonly app: string | undefined;
+  readonly keepsBody: boolean;
   readonly health: HealthStatus | null;
   readonly fingerprint: string | undefined;
 }
@@ -43,12 +44,12 @@ export class StoredNode implements LiveNode {
   readonly app?: string;
   /** Hash of what matters to an application; absent when nobody compares it. */
   readonly fingerprint?: string;
-  /** The whole object: tracked roots only. */
+  /** The whole object: tracked roots only, and of those the ones whose application this replica works for. */
   readonly body?: KubeObject;
   /** The whole object as it was fetched on demand, by API version. Lives as long as this version of the object. */
   fetched?: Map<string, KubeObject>;
 
-  constructor({ object, ownerRefs, app, health, fingerprint }: Reading) {
+  constructor({ object, ownerRefs, app, keepsBody, health, fingerprint }: Reading) {
     const { metadata } = object;
     this.group = groupOf(object.apiVersion);
     this.kind = object.kind;
@@ -65,10 +66,8 @@ export class StoredNode implements LiveNode {
     this.ownerRefs = ownerRefs.length === 0 ? none : ownerRefs;
     this.claims = claimTemplates(object);
     if (fingerprint !== undefined) this.fingerprint = fingerprint;
-    if (app !== undefined) {
-      this.app = app;
-      this.body = object;
-    }
+    if (app !== undefined) this.app = app;
+    if (app !== undefined && keepsBody) this.body = object;
   }
 
   get owners(): readonly ResourceKey[] {
@@ -83,7 +82,11 @@ const none: readonly never[] = [];
 const healthy: HealthStatus = { status: 'Healthy' };
 
 /** Ingestion under some settings. Scope decides where owners live. */
-export function ingestWith(settings: Settings, isNamespaced: (gk: GroupKind) => boolean | undefined): Ingest {
+export function ingestWith(
+  settings: Settings,
+  isNamespaced: (gk: GroupKind) => boolean | undefined,
+  bodies?: BodyFilter,
+): Ingest {
   return (object) => {
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
@@ -91,6 +94,7 @@ export function ingestWith(settings: Settings, isNamespaced: (gk: GroupKind) => 
       object,
       ownerRefs,
       app: ownerRefs.length === 0 ? claimed : undefined,
+      keepsBody: claimed !== undefined && bodies?.keeps(claimed) !== false,
       health: shared(healthOf(object, settings.overrides)),
       fingerprint: needsFingerprint(object, claimed, settings) ? fingerprintOf(object, settings) : undefined,
     });

@@ -95,8 +95,8 @@ describe('adaptation', () => {
   };
   const step = (over: Partial<Cluster>, settings: Partial<Settings> = {}) =>
     adaptation(
-      { cluster, settings: defaultSettings },
-      { cluster: { ...cluster, ...over }, settings: { ...defaultSettings, ...settings } },
+      { cluster, settings: defaultSettings, bodies: undefined },
+      { cluster: { ...cluster, ...over }, settings: { ...defaultSettings, ...settings }, bodies: undefined },
     );
   const nothing = { act: 'keep', newCredentials: false, reconfigure: false, readAgain: false };
   const connection = (over: Partial<Cluster['connection']>): Partial<Cluster> => ({

@@ -76,10 +76,26 @@ export interface LiveCluster {
   observe(object: KubeObject): void;
 }
 
+/**
+ * Of which applications whole objects are kept, where this replica owns some applications of a cluster only (a split one). Another `version`
+ * says that the answers have changed.
+ */
+export interface BodyFilter {
+  readonly version: string;
+  readonly keeps: (instance: string) => boolean;
+}
+
 /** All clusters that this replica owns. */
 export interface LiveClusters extends Runnable {
-  /** Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). */
-  setClusters(clusters: readonly Cluster[], settings: Settings): void;
+  /**
+   * Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). `bodies` answers for the
+   * clusters of which not everything is ours: objects of other applications are then kept in compact form only.
+   */
+  setClusters(
+    clusters: readonly Cluster[],
+    settings: Settings,
+    bodies?: (server: string) => BodyFilter | undefined,
+  ): void;
   /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its first picture. */
   cluster(server: string, signal: AbortSignal): Promise<LiveCluster>;
   /** Without waiting. */

@@ -18,7 +18,7 @@ import { homeless, tableConfigMap } from './table-document.ts';
 import type { TableDocument } from './table-document.ts';
 import { timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
-import type { FencedOwnership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
+import type { FencedOwnership, OwnedParts, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
 import { View } from './view.ts';
 
 export interface FencedOwnershipDeps {
@@ -137,15 +137,22 @@ class LeasedOwnership implements FencedOwnership {
     throw new OwnershipLost(app === undefined ? `cluster ${server}` : `application ${app} of cluster ${server}`);
   }
 
-  async writing<T>(server: string, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
-    this.assertOwns(server, app);
-    const write = { server, app };
+  async writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
+    this.assertOwns(server ?? homeless, app);
+    const write = { server: server ?? homeless, app };
     this.#writes.add(write);
     try {
       return await send();
     } finally {
       this.#writes.delete(write);
     }
+  }
+
+  ownedParts(server: string): OwnedParts | undefined {
+    if (!this.ownsCluster(server)) return undefined;
+    const key = clusterKey(server);
+    const of = this.#member.table()?.entries.get(key)?.shards.length ?? 1;
+    return { of, owned: [...(this.#member.taken().get(key) ?? [])].sort((a, b) => a - b) };
   }
 
   leaseLeftMs(): number {
@@ -181,6 +188,7 @@ class LeasedOwnership implements FencedOwnership {
   }
 
   #ownsAppAt(server: string, app: AppKey): boolean {
+    if (server === homeless) return this.ownsApp(app, undefined);
     const cluster = this.#clusters.find((each) => clusterKey(each.server) === clusterKey(server));
     return cluster !== undefined && this.ownsApp(app, cluster);
   }

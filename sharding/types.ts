@@ -39,6 +39,13 @@ export interface Ownership extends Runnable {
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[];
 }
 
+/** Parts of one cluster, numbered from 0. Not split: the one part 0 of 1. */
+export interface OwnedParts {
+  readonly of: number;
+  /** Ascending. */
+  readonly owned: readonly number[];
+}
+
 /** Something that people should know. Stays until it is over. */
 export interface OwnershipCondition {
   readonly type:
@@ -59,11 +66,13 @@ export interface OwnershipCondition {
 export interface FencedOwnership extends Ownership {
   /**
    * Runs a write under ownership: checks as `assertOwns` does, and nobody else gets what it writes to before it has ended. It should give up
-   * within {@link leaseLeftMs} plus the margin.
+   * within {@link leaseLeftMs} plus the margin. Without a server: a write for an Application whose destination cannot be resolved.
    */
-  writing<T>(server: string, app: AppKey | undefined, send: () => Promise<T>): Promise<T>;
+  writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T>;
   /** How long this replica may go on writing without another renewal; 0 when it may not write. */
   leaseLeftMs(): number;
+  /** Which of a cluster's parts are this replica's; undefined when none is. */
+  ownedParts(server: string): OwnedParts | undefined;
   /** Sorted by type. */
   conditions(): readonly OwnershipCondition[];
 }

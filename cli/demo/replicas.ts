@@ -131,6 +131,7 @@ class Replica {
       `--shard=${this.#shard}`,
       `--hostname=${this.#name}`,
       `--sharding-method=round-robin`,
+      '--heartbeat-seconds=2',
       `--cache-dir=${join(folder, this.#name)}`,
       '--metrics-host=127.0.0.1',
       '--metrics-port=0',

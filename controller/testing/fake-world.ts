@@ -18,7 +18,7 @@ import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey } f
 import { createMemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
-import type { Ownership, OwnershipChange } from '#sharding';
+import type { FencedOwnership, OwnershipChange } from '#sharding';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { createController } from '../controller.ts';
 import type { Controller, ControllerConfig } from '../types.ts';
@@ -220,7 +220,7 @@ export class FakeWorld {
     };
   }
 
-  #ownership(index: number): Ownership {
+  #ownership(index: number): FencedOwnership {
     const mine = (): boolean => this.owner === index;
     return {
       name: 'ownership',
@@ -231,6 +231,10 @@ export class FakeWorld {
       assertOwns: () => {
         if (!mine()) throw new OwnershipLost(server);
       },
+      writing: (_server, _app, send) => (mine() ? send() : Promise.reject(new OwnershipLost(server))),
+      leaseLeftMs: () => 60_000,
+      ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
+      conditions: () => [],
       update: () => undefined,
       onChange: (listener) => {
         this.#owners.add(listener);

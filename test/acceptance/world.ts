@@ -16,7 +16,7 @@ import { createMemoryPublisher } from '#publish';
 import type { Publisher } from '#publish';
 import { defaultRateLimiterConfig, QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
-import { createStaticOwnership } from '#sharding';
+import { createFencedOwnership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { eventually } from '#support';
@@ -170,12 +170,12 @@ export class World {
     };
     const hub = connect({ server: this.hub.url, insecure: false, credentials: {} });
     const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
-    const ownership = createStaticOwnership({
-      ...common,
-      identity: { replicas: 1, hostname: 'test-0' },
-      algorithm: 'legacy',
-    });
     const metrics = new PromMetrics();
+    const ownership = createFencedOwnership({
+      ...{ ...common, client: hub, namespace: 'argocd', metrics },
+      ...{ algorithm: 'legacy', dynamic: false, hostname: 'test-0', replicas: 1, heartbeatMs: 1000 },
+      controllerName: 'test',
+    });
     const live = createLiveClusters({ ...common, connect, metrics });
     const desired = createDesiredSource({
       ...common,
