@@ -4,6 +4,7 @@
  *
  *   startSimCluster  one cluster: storage, HTTP on loopback, its own controllers (namespaces, CRDs, garbage collection, workloads)
  *   kubeconfigFor    a kubeconfig for any number of them
+ *   startWorkloads   the workload controllers alone, over any SimStore: `npm run e2e` lets them work on a real API server
  *   SimError         what the in-process store throws: the HTTP code, reason and Status that a client would have got
  */
 import { createSchemaBook } from './schema/index.ts';
@@ -14,9 +15,9 @@ import { startWorkloads } from './workloads/index.ts';
 export { GitServerError, startGitServer } from './git/index.ts';
 export type { GitServer } from './git/index.ts';
 export { kubeconfigFor } from './server/kubeconfig.ts';
-export { failAnnotation } from './workloads/index.ts';
+export { failAnnotation, startWorkloads } from './workloads/index.ts';
 export { SimError } from './server/status.ts';
-export type { FaultRule, SimCluster, SimOptions, SimStore, StoreEvent } from './types.ts';
+export type { FaultRule, SimCluster, SimOptions, SimRequest, SimStore, StoreEvent } from './types.ts';
 
 /**
  * Starts a simulated cluster on 127.0.0.1 and resolves when it answers. Many may run in one process; they share nothing.

@@ -1,4 +1,6 @@
 /** support: what tests share. Virtual time, builders, programs and plain HTTP for acceptance. Production code never imports it. */
+export { ApiClient } from './api-client.ts';
+export type { ApiAccess, ApiAnswer, ApiEvent, ApiRequest } from './api-client.ts';
 export { eventually } from './eventually.ts';
 export { FakeClock } from './fake-clock.ts';
 export { RawApi, serversOf } from './hub.ts';

@@ -1,0 +1,91 @@
+// What `npm run e2e` needs beside Node, npm and git: each tool with the version that we build, the oldest that we accept when the machine has
+// one of its own, and the ways to get it. `module` is the Go module that the package lies in; `stamp` writes the version into the binary.
+
+export const kubernetes = '1.36.3';
+
+const component = 'k8s.io/component-base/version';
+const kubernetesStamp = [
+  `${component}.gitVersion=v${kubernetes}`,
+  `${component}.gitMajor=1`,
+  `${component}.gitMinor=${kubernetes.split('.')[1]}`,
+  `${component}.gitTreeState=archive`,
+];
+const kubernetesModule = { path: 'k8s.io/kubernetes', version: `v${kubernetes}`, staging: `v0.${kubernetes.slice(2)}` };
+
+export const tools = [
+  {
+    name: 'kube-apiserver',
+    version: kubernetes,
+    // The recorded answers of test/conformance are this minor's.
+    accepts: (found) => found.startsWith(`${kubernetes.split('.').slice(0, 2).join('.')}.`),
+    wanted: `${kubernetes.split('.').slice(0, 2).join('.')}.x`,
+    ask: ['--version'],
+    answer: /Kubernetes v(\S+)/,
+    go: { module: kubernetesModule, package: 'k8s.io/kubernetes/cmd/kube-apiserver', stamp: kubernetesStamp },
+  },
+  {
+    name: 'etcd',
+    version: '3.6.6',
+    accepts: atLeast(3, 4),
+    wanted: '3.4 or newer',
+    ask: ['--version'],
+    answer: /etcd Version: (\S+)/,
+    apt: 'etcd-server',
+    go: {
+      module: { path: 'go.etcd.io/etcd/server/v3', version: 'v3.6.6' },
+      package: 'go.etcd.io/etcd/server/v3',
+      stamp: [],
+    },
+  },
+  {
+    name: 'kubectl',
+    version: kubernetes,
+    accepts: atLeast(1, 28),
+    wanted: '1.28 or newer',
+    ask: ['version', '--client'],
+    answer: /Client Version: v(\S+)/,
+    apt: 'kubernetes-client',
+    go: { module: kubernetesModule, package: 'k8s.io/kubernetes/cmd/kubectl', stamp: kubernetesStamp },
+  },
+  {
+    name: 'helm',
+    version: '4.3.1',
+    accepts: atLeast(3, 14),
+    wanted: '3.14 or newer',
+    ask: ['version', '--short'],
+    answer: /v(\d\S*)/,
+    go: {
+      module: { path: 'helm.sh/helm/v4', version: 'v4.3.1' },
+      package: 'helm.sh/helm/v4/cmd/helm',
+      stamp: ['helm.sh/helm/v4/internal/version.version=v4.3.1'],
+    },
+  },
+  {
+    name: 'kustomize',
+    version: '5.8.2',
+    accepts: atLeast(5, 0),
+    wanted: '5.0 or newer',
+    ask: ['version'],
+    answer: /v(\d\S*)/,
+    go: {
+      module: { path: 'sigs.k8s.io/kustomize/kustomize/v5', version: 'v5.8.2' },
+      package: 'sigs.k8s.io/kustomize/kustomize/v5',
+      stamp: ['sigs.k8s.io/kustomize/api/provenance.version=v5.8.2'],
+    },
+  },
+  {
+    name: 'openssl',
+    accepts: atLeast(1, 1),
+    wanted: '1.1 or newer',
+    ask: ['version'],
+    answer: /OpenSSL (\S+)/,
+    apt: 'openssl',
+  },
+];
+
+function atLeast(major, minor) {
+  return (found) => {
+    const [a = 0, b = 0] = found.split('.').map((part) => Number.parseInt(part, 10));
+    return a > major || (a === major && b >= minor);
+  };
+}

@@ -1,0 +1,32 @@
+// `npm run e2e`: the promises of Driftless against real API servers, with real kubectl, helm and kustomize. `npm run e2e -- install` runs the files
+// whose name contains that; further words go to jest as they are (`-t 'part of a name'`).
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const script = (name) => join(root, 'scripts', name);
+
+const setup = spawnSync(process.execPath, [script('e2e-setup.mjs'), '-o', 'json'], {
+  cwd: root,
+  encoding: 'utf8',
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+if (setup.status !== 0) process.exit(setup.status ?? 1);
+const { tools } = JSON.parse(setup.stdout);
+for (const { name, version, source } of tools) process.stdout.write(`e2e: ${name} ${version} (${source})\n`);
+
+const jest = [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), '--config', join(root, 'jest.e2e.config.mjs')];
+const result = spawnSync(
+  process.execPath,
+  ['--experimental-vm-modules', '--no-warnings', ...jest, ...process.argv.slice(2)],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      DRIFTLESS_E2E_TOOLS: JSON.stringify(Object.fromEntries(tools.map(({ name, path }) => [name, path]))),
+    },
+  },
+);
+process.exit(result.status ?? 1);

@@ -1,0 +1,78 @@
+import { writeFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mustRun } from './tools.ts';
+
+/** A certificate authority in one folder: signs what servers and clients of one API server need. */
+export class Authority {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async create(folder: string): Promise<Authority> {
+    const authority = new Authority(folder);
+    await authority.#key('ca');
+    await authority.#openssl([
+      'req',
+      '-x509',
+      '-new',
+      '-key',
+      'ca.key',
+      '-subj',
+      '/CN=driftless-e2e',
+      '-days',
+      '2',
+      '-out',
+      'ca.crt',
+    ]);
+    return authority;
+  }
+
+  /** The certificate of the authority, PEM. */
+  get ca(): string {
+    return this.read('ca.crt');
+  }
+
+  /** An elliptic private key: `<name>.key`. */
+  async keyPair(name: string): Promise<string> {
+    await this.#key(name);
+    return this.path(`${name}.key`);
+  }
+
+  /** `<name>.crt` for a server on loopback. */
+  async server(name: string): Promise<void> {
+    await this.#sign(name, `/CN=${name}`, 'extendedKeyUsage=serverAuth\nsubjectAltName=IP:127.0.0.1,DNS:localhost\n');
+  }
+
+  /** `<name>.crt` for a client: user and groups as Kubernetes reads them. */
+  async client(name: string, user: string, groups: readonly string[]): Promise<{ cert: string; key: string }> {
+    const subject = `${groups.map((group) => `/O=${group}`).join('')}/CN=${user}`;
+    await this.#sign(name, subject, 'extendedKeyUsage=clientAuth\n');
+    return { cert: this.read(`${name}.crt`), key: this.read(`${name}.key`) };
+  }
+
+  path(file: string): string {
+    return join(this.folder, file);
+  }
+
+  read(file: string): string {
+    return readFileSync(this.path(file), 'utf8');
+  }
+
+  async #sign(name: string, subject: string, extensions: string): Promise<void> {
+    await this.#key(name);
+    writeFileSync(this.path(`${name}.ext`), extensions);
+    await this.#openssl(['req', '-new', '-key', `${name}.key`, '-subj', subject, '-out', `${name}.csr`]);
+    const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', `${name}.ext`];
+    await this.#openssl(['x509', '-req', '-in', `${name}.csr`, ...signing, '-out', `${name}.crt`]);
+  }
+
+  async #key(name: string): Promise<void> {
+    await this.#openssl(['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${name}.key`]);
+  }
+
+  async #openssl(args: readonly string[]): Promise<void> {
+    await mustRun('openssl', args, { cwd: this.folder });
+  }
+}

@@ -1,0 +1,222 @@
+import { groupOf } from '#model';
+import type { KubeObject } from '#model';
+import { SimError } from '#sim';
+import type { SimStore, StoreEvent } from '#sim';
+import type { ApiClient } from '#support';
+import type { Bridge } from './bridge.ts';
+import { pathOf, servedKinds } from './discovery.ts';
+import type { Served } from './discovery.ts';
+
+type Listener = (event: StoreEvent) => void;
+
+/**
+ * A real cluster as the store that sim/workloads knows: reads come from watches of every kind, writes go to the server at once. What this process
+ * wrote is in the store when the write returns, as with the simulator. A server that does not answer looks like a lost race: whoever
+ * wrote tries again.
+ */
+export class RemoteStore implements SimStore {
+  readonly #api: ApiClient;
+  readonly #bridge: Bridge;
+  readonly #signal: AbortSignal;
+  readonly #kinds = new Map<string, Served>();
+  readonly #shelves = new Map<string, Map<string, KubeObject>>();
+  /** Newest resourceVersion of objects that are gone, so that a late event does not bring them back. */
+  readonly #gone = new Map<string, number>();
+  readonly #listeners = new Set<Listener>();
+  readonly #loops = new Set<Promise<void>>();
+
+  constructor(api: ApiClient, bridge: Bridge, signal: AbortSignal) {
+    this.#api = api;
+    this.#bridge = bridge;
+    this.#signal = signal;
+  }
+
+  /** Finds kinds that are new and follows them; resolves when their first lists are here. */
+  async discover(): Promise<void> {
+    const fresh = (await servedKinds(this.#api)).filter(({ group, kind }) => !this.#kinds.has(`${group}/${kind}`));
+    await Promise.all(fresh.map((served) => this.#follow(served)));
+  }
+
+  /** Tells a listener of everything that is there, as if it came now. */
+  replay(listener: Listener): void {
+    for (const shelf of this.#shelves.values())
+      for (const object of [...shelf.values()]) listener({ type: 'ADDED', object });
+  }
+
+  /** Resolves when no watch runs any more; abort the signal before. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#loops);
+  }
+
+  kinds(): readonly Served[] {
+    return [...this.#kinds.values()];
+  }
+
+  servedOf(object: { readonly apiVersion: string; readonly kind: string }): Served | undefined {
+    return this.#kinds.get(`${groupOf(object.apiVersion)}/${object.kind}`);
+  }
+
+  all(): KubeObject[] {
+    return [...this.#shelves.values()].flatMap((shelf) => [...shelf.values()]);
+  }
+
+  get(group: string, kind: string, namespace: string, name: string): KubeObject | undefined {
+    return this.#shelves.get(`${group}/${kind}`)?.get(`${namespace}/${name}`);
+  }
+
+  list(group: string, kind: string, namespace?: string): readonly KubeObject[] {
+    const all = [...(this.#shelves.get(`${group}/${kind}`)?.values() ?? [])];
+    return namespace === undefined ? all : all.filter((object) => object.metadata.namespace === namespace);
+  }
+
+  /** As the server has it now, not as the watches have told it. */
+  live(served: Served, namespace: string, name: string): KubeObject | undefined {
+    const answer = this.#bridge.call('GET', pathOf(served, namespace, name));
+    return answer.status === 404 ? undefined : this.#good(answer);
+  }
+
+  create(object: KubeObject, manager = 'kube-controller-manager'): KubeObject {
+    const served = this.#mustServe(object);
+    const path = `${pathOf(served, object.metadata.namespace ?? '')}?fieldManager=${manager}`;
+    return this.#took(this.#good(this.#bridge.call('POST', path, object)));
+  }
+
+  update(object: KubeObject, options: { readonly subresource?: 'status'; readonly manager?: string } = {}): KubeObject {
+    const { namespace = '', name = '' } = object.metadata;
+    const part = options.subresource === undefined ? '' : '/status';
+    const path = `${pathOf(this.#mustServe(object), namespace, name)}${part}?fieldManager=${options.manager ?? 'kube-controller-manager'}`;
+    return this.#took(this.#good(this.#bridge.call('PUT', path, object)));
+  }
+
+  /** Any request; throws what the server answers, as SimError. */
+  call(method: string, path: string, body?: unknown): KubeObject {
+    return this.#good(this.#bridge.call(method, path, body));
+  }
+
+  delete(
+    group: string,
+    kind: string,
+    namespace: string,
+    name: string,
+    options: {
+      readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
+      readonly uid?: string;
+      readonly gracePeriodSeconds?: number;
+    } = {},
+  ): void {
+    const served = this.#mustServe({ apiVersion: group === '' ? 'v1' : `${group}/v1`, kind });
+    const { uid, ...rest } = options;
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      ...rest,
+      ...(uid === undefined ? {} : { preconditions: { uid } }),
+    };
+    const answer = this.#good(this.#bridge.call('DELETE', pathOf(served, namespace, name), body));
+    if (answer.kind === kind && answer.metadata.deletionTimestamp !== undefined) this.#took(answer);
+  }
+
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #mustServe(object: { readonly apiVersion: string; readonly kind: string }): Served {
+    const served = this.servedOf(object);
+    if (served === undefined) throw new SimError(404, 'NotFound', `${object.apiVersion} ${object.kind} is not served`);
+    return served;
+  }
+
+  #good(answer: { readonly status: number; readonly text: string }): KubeObject {
+    if (answer.status === 0 || answer.status >= 500 || answer.status === 429)
+      throw new SimError(409, 'Conflict', `the server cannot be asked: ${answer.status} ${answer.text}`);
+    const body = JSON.parse(answer.text) as KubeObject & { readonly reason?: string; readonly message?: string };
+    if (answer.status >= 300) throw new SimError(answer.status, body.reason ?? '', body.message ?? answer.text);
+    return body;
+  }
+
+  #took(object: KubeObject): KubeObject {
+    this.#apply('MODIFIED', object);
+    return object;
+  }
+
+  #apply(type: StoreEvent['type'], object: KubeObject): void {
+    const { namespace = '', name = '', uid = '', resourceVersion } = object.metadata;
+    const shelf = this.#shelves.get(`${groupOf(object.apiVersion)}/${object.kind}`);
+    if (shelf === undefined) return;
+    const place = `${namespace}/${name}`;
+    const old = shelf.get(place);
+    const version = Number(resourceVersion);
+    if (
+      (this.#gone.get(uid) ?? -1) >= version ||
+      (type !== 'DELETED' && Number(old?.metadata.resourceVersion) >= version)
+    )
+      return;
+    if (type === 'DELETED') {
+      this.#gone.set(uid, version);
+      if (old?.metadata.uid === uid) shelf.delete(place);
+    } else shelf.set(place, object);
+    const said = type === 'DELETED' ? type : old === undefined ? 'ADDED' : 'MODIFIED';
+    for (const listener of this.#listeners) listener({ type: said, object, ...(old === undefined ? {} : { old }) });
+  }
+
+  async #follow(served: Served): Promise<void> {
+    const key = `${served.group}/${served.kind}`;
+    this.#kinds.set(key, served);
+    this.#shelves.set(key, new Map());
+    await new Promise<void>((ready) => {
+      const loop = this.#loop(served, ready).finally(() => {
+        ready();
+        this.#kinds.delete(key);
+        this.#shelves.delete(key);
+        this.#loops.delete(loop);
+      });
+      this.#loops.add(loop);
+    });
+  }
+
+  /** List, watch, and again whenever the watch ends; until the kind is no longer served. */
+  async #loop(served: Served, ready: () => void): Promise<void> {
+    while (!this.#signal.aborted) {
+      try {
+        const version = await this.#relist(served);
+        if (version === undefined) return;
+        ready();
+        await this.#watch(served, version);
+      } catch {
+        // The server is away or the history is too short: look again.
+        await new Promise((done) => setTimeout(done, 100));
+      }
+    }
+  }
+
+  async #relist(served: Served): Promise<string | undefined> {
+    const list = await this.#api.get<{ metadata: { resourceVersion: string }; items: KubeObject[] }>(
+      pathOf(served, ''),
+    );
+    if (list === undefined) return undefined;
+    const apiVersion = served.group === '' ? served.version : `${served.group}/${served.version}`;
+    const items = list.items.map((item) => ({ ...item, apiVersion, kind: served.kind }));
+    const present = new Set(items.map((item) => item.metadata.uid));
+    for (const object of this.list(served.group, served.kind)) {
+      const missing =
+        !present.has(object.metadata.uid) &&
+        Number(object.metadata.resourceVersion) <= Number(list.metadata.resourceVersion);
+      if (missing) this.#apply('DELETED', withVersion(object, list.metadata.resourceVersion));
+    }
+    for (const item of items) this.#apply('ADDED', item);
+    return list.metadata.resourceVersion;
+  }
+
+  async #watch(served: Served, version: string): Promise<void> {
+    const path = `${pathOf(served, '')}?watch=true&allowWatchBookmarks=true&resourceVersion=${version}`;
+    for await (const { type, object } of this.#api.watch(path, this.#signal)) {
+      if (type === 'ERROR') return;
+      if (type !== 'BOOKMARK') this.#apply(type as StoreEvent['type'], object as unknown as KubeObject);
+    }
+  }
+}
+
+function withVersion(object: KubeObject, resourceVersion: string): KubeObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion } };
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+let reaper: ChildProcess | undefined;
+
+function tell(line: string): void {
+  if (reaper === undefined) {
+    reaper = spawn(process.execPath, [resolve('test/e2e/support/reaper.mjs')], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+      detached: true,
+    });
+    reaper.unref();
+    (reaper.stdin as unknown as { unref: () => void }).unref();
+  }
+  reaper.stdin?.write(`${line}\n`);
+}
+
+/** A temporary folder that goes with the run, whatever ends it. */
+export function temporaryFolder(name: string): { readonly path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), `driftless-e2e-${name}-`));
+  tell(`folder ${path}`);
+  const remove = (): void => {
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+    tell(`removed ${path}`);
+  };
+  return { path, remove };
+}
+
+/** A free port on loopback. Somebody else may take it before it is used: whoever listens must be asked who they are. */
+export function freePort(): Promise<number> {
+  return new Promise((done, failed) => {
+    const server = createServer();
+    server.once('error', failed);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => done(port));
+    });
+  });
+}
+
+/** A server process with its output in a file; can be stopped and started again with the same arguments. */
+export class Daemon {
+  readonly log: string;
+  readonly #command: string;
+  readonly #args: readonly string[];
+  #child: ChildProcess | undefined;
+
+  constructor(command: string, args: readonly string[], log: string) {
+    this.#command = command;
+    this.#args = args;
+    this.log = log;
+  }
+
+  get running(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  start(): void {
+    const out = openSync(this.log, 'a');
+    const child = spawn(this.#command, this.#args, { stdio: ['ignore', out, out] });
+    closeSync(out);
+    this.#child = child;
+    child.once('error', () => undefined);
+    tell(`pid ${child.pid ?? 0}`);
+    child.once('exit', () => tell(`ended ${child.pid ?? 0}`));
+  }
+
+  /** SIGKILL by default: what is proved must survive that. */
+  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || !this.running) return;
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill(signal);
+    await ended;
+  }
+
+  /** The last lines of its output, for error messages. */
+  tail(lines = 15): string {
+    return readFileSync(this.log, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+  }
+}

@@ -1,0 +1,230 @@
+import { writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApiClient, eventually } from '#support';
+import type { ApiAccess } from '#support';
+import { auditPolicy, readAudit } from './audit.ts';
+import type { AuditEvent } from './audit.ts';
+import { Authority } from './certificates.ts';
+import { Daemon, freePort } from './processes.ts';
+import { mustRun, runTool, toolPath } from './tools.ts';
+import type { ToolOptions, ToolResult } from './tools.ts';
+
+export type Part = 'apiserver' | 'etcd';
+
+/** One real Kubernetes API server with its own etcd, on loopback, with RBAC. */
+export class Server {
+  readonly name: string;
+  /** https://127.0.0.1:<port> */
+  readonly url: string;
+  /** PEM of the authority that signed the server's certificate, for cluster Secrets. */
+  readonly ca: string;
+  /** A kubeconfig file whose only context, named as the server, is a member of system:masters by client certificate. */
+  readonly kubeconfig: string;
+  /** Calls as that administrator. */
+  readonly api: ApiClient;
+  readonly access: ApiAccess;
+  readonly #folder: string;
+  readonly #etcd: Daemon;
+  readonly #etcdUrl: string;
+  readonly #apiserver: Daemon;
+  #files = 0;
+
+  private constructor(parts: {
+    readonly name: string;
+    readonly folder: string;
+    readonly access: ApiAccess & { readonly ca: string };
+    readonly etcd: Daemon;
+    readonly etcdUrl: string;
+    readonly apiserver: Daemon;
+  }) {
+    this.name = parts.name;
+    this.#folder = parts.folder;
+    this.access = parts.access;
+    this.url = parts.access.server;
+    this.ca = parts.access.ca;
+    this.#etcd = parts.etcd;
+    this.#etcdUrl = parts.etcdUrl;
+    this.#apiserver = parts.apiserver;
+    this.api = new ApiClient(parts.access);
+    this.kubeconfig = this.kubeconfigFor(parts.access);
+  }
+
+  /** Starts etcd and the API server and resolves when it says that it is ready. */
+  static async start(name: string, folder: string): Promise<Server> {
+    mkdirSync(folder);
+    const authority = await Authority.create(folder);
+    await authority.server('server');
+    const admin = await authority.client('admin', 'driftless-e2e-admin', ['system:masters']);
+    await authority.keyPair('service-accounts');
+    writeFileSync(authority.path('audit-policy.yaml'), auditPolicy);
+    const [port, etcdPort, peerPort] = [await freePort(), await freePort(), await freePort()];
+    const etcdUrl = `http://127.0.0.1:${etcdPort}`;
+    const etcd = new Daemon(
+      toolPath('etcd'),
+      etcdArgs(folder, etcdUrl, `http://127.0.0.1:${peerPort}`),
+      join(folder, 'etcd.log'),
+    );
+    const apiserver = new Daemon(
+      toolPath('kube-apiserver'),
+      apiserverArgs(folder, etcdUrl, port),
+      join(folder, 'apiserver.log'),
+    );
+    const access = { server: `https://127.0.0.1:${port}`, ca: authority.ca, ...admin };
+    const server = new Server({ name, folder, access, etcd, etcdUrl, apiserver });
+    etcd.start();
+    apiserver.start();
+    await server.ready();
+    return server;
+  }
+
+  /** Waits until the API server is ready. @throws Error with the end of both logs when it does not come up within a minute */
+  async ready(): Promise<void> {
+    try {
+      await eventually(async () => {
+        const answer = await this.api.exchange({ method: 'GET', path: '/readyz' });
+        if (answer.status !== 200) throw new Error(`readyz of ${this.name}: ${answer.status} ${answer.text}`);
+      }, 60_000);
+    } catch (error) {
+      const logs = `--- etcd\n${this.#etcd.tail()}\n--- kube-apiserver\n${this.#apiserver.tail()}`;
+      throw new Error(`the API server ${this.name} does not come up: ${String(error)}\n${logs}`, { cause: error });
+    }
+  }
+
+  /** Stops one of the two processes: SIGKILL unless said otherwise. */
+  async stop(part: Part, signal?: NodeJS.Signals): Promise<void> {
+    await (part === 'etcd' ? this.#etcd : this.#apiserver).stop(signal);
+  }
+
+  /** Starts what was stopped; with the same address and the same data. */
+  async resume(part: Part): Promise<void> {
+    (part === 'etcd' ? this.#etcd : this.#apiserver).start();
+    await this.ready();
+  }
+
+  async restart(part: Part, signal?: NodeJS.Signals): Promise<void> {
+    await this.stop(part, signal);
+    await this.resume(part);
+  }
+
+  /** Drops all history before now from etcd: exact lists and continue tokens from before answer 410. */
+  async compact(): Promise<void> {
+    const put = await this.api.get<{ metadata: { resourceVersion: string } }>('/api/v1/namespaces?limit=1');
+    const revision = put?.metadata.resourceVersion ?? '1';
+    const answer = await fetch(`${this.#etcdUrl}/v3/kv/compaction`, {
+      method: 'POST',
+      body: JSON.stringify({ revision, physical: true }),
+    });
+    if (!answer.ok) throw new Error(`compaction: ${answer.status} ${await answer.text()}`);
+  }
+
+  /** Everything that was asked of this server, in order of its end. */
+  audit(): AuditEvent[] {
+    return readAudit(join(this.#folder, 'audit.log'));
+  }
+
+  /** A token of a ServiceAccount that must exist (TokenRequest API). */
+  async token(namespace: string, serviceAccount: string, expirationSeconds = 3600): Promise<string> {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`;
+    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds } };
+    return (await this.api.create<{ status: { token: string } }>(path, body)).status.token;
+  }
+
+  /** How to reach this server as a ServiceAccount: for ApiClient, kubeconfigFor, cluster Secrets. */
+  async as(namespace: string, serviceAccount: string): Promise<ApiAccess & { readonly token: string }> {
+    return { server: this.url, ca: this.ca, token: await this.token(namespace, serviceAccount) };
+  }
+
+  /** Writes a kubeconfig for any access to this server. @returns its path */
+  kubeconfigFor(access: ApiAccess, namespace = 'default'): string {
+    this.#files += 1;
+    const path = join(this.#folder, `kubeconfig-${this.#files}`);
+    const { name } = this;
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    const user =
+      access.token === undefined
+        ? { 'client-certificate-data': base64(access.cert ?? ''), 'client-key-data': base64(access.key ?? '') }
+        : { token: access.token };
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': name,
+      clusters: [{ name, cluster: { server: access.server, 'certificate-authority-data': base64(access.ca ?? '') } }],
+      contexts: [{ name, context: { cluster: name, user: name, namespace } }],
+      users: [{ name, user }],
+    };
+    writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
+    return path;
+  }
+
+  /** kubectl as the administrator; must succeed. */
+  kubectl(args: readonly string[], options: ToolOptions = {}): Promise<string> {
+    return mustRun('kubectl', ['--kubeconfig', this.kubeconfig, ...args], this.#quiet(options));
+  }
+
+  /** helm as the administrator; must succeed. */
+  helm(args: readonly string[], options: ToolOptions = {}): Promise<string> {
+    return mustRun('helm', [...args, '--kubeconfig', this.kubeconfig], this.#quiet(options));
+  }
+
+  /** kubectl or helm as the administrator, whatever it ends with. */
+  try(tool: 'kubectl' | 'helm', args: readonly string[], options: ToolOptions = {}): Promise<ToolResult> {
+    return runTool(tool, [...args, '--kubeconfig', this.kubeconfig], this.#quiet(options));
+  }
+
+  async close(): Promise<void> {
+    await this.api.close();
+    await this.#apiserver.stop();
+    await this.#etcd.stop();
+  }
+
+  /** Tools keep their caches inside the run's folder. */
+  #quiet(options: ToolOptions): ToolOptions {
+    const home = {
+      HOME: this.#folder,
+      KUBECACHEDIR: join(this.#folder, 'kube-cache'),
+      HELM_CACHE_HOME: join(this.#folder, 'helm'),
+    };
+    return { ...options, env: { ...home, ...options.env } };
+  }
+}
+
+function etcdArgs(folder: string, url: string, peer: string): string[] {
+  return [
+    `--data-dir=${join(folder, 'etcd')}`,
+    `--listen-client-urls=${url}`,
+    `--advertise-client-urls=${url}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+    // Killing the process loses nothing that was written; only a power cut could, and there is none in a test.
+    '--unsafe-no-fsync',
+  ];
+}
+
+/** As a cluster has it: RBAC, all default admission, ServiceAccount tokens, audit. Only what a single loopback server cannot do is off. */
+function apiserverArgs(folder: string, etcdUrl: string, port: number): string[] {
+  const at = (file: string): string => join(folder, file);
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    // Nobody reaches a loopback address through the Service `kubernetes`: its endpoints are not published.
+    '--endpoint-reconciler-type=none',
+    `--secure-port=${port}`,
+    `--tls-cert-file=${at('server.crt')}`,
+    `--tls-private-key-file=${at('server.key')}`,
+    `--client-ca-file=${at('ca.crt')}`,
+    '--authorization-mode=Node,RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${at('service-accounts.key')}`,
+    `--service-account-signing-key-file=${at('service-accounts.key')}`,
+    '--service-cluster-ip-range=10.96.0.0/16',
+    `--audit-policy-file=${at('audit-policy.yaml')}`,
+    `--audit-log-path=${at('audit.log')}`,
+    // A request is in the log before it is answered: a test that asks for the log sees all of what it did.
+    '--audit-log-mode=blocking',
+    '--allow-privileged=true',
+    '--profiling=false',
+  ];
+}
