@@ -134,7 +134,8 @@ function connector(
 ): (connection: ClusterConnection) => KubeClient {
   const qps = config.k8sClientQps * rate;
   const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate;
-  const userAgent = `argocd-application-controller/${packageVersion()} (driftless)`;
+  // With the name of the replica, so that an audit log of the API server tells which one it was.
+  const userAgent = `argocd-application-controller/${packageVersion()} (driftless ${config.hostname})`;
   return (connection) =>
     createKubeClient(connection, {
       clock: systemClock,

@@ -185,6 +185,8 @@ export interface FaultRule {
   readonly resource?: string;
   readonly namespace?: string;
   readonly name?: string;
+  /** Part of the client's User-Agent. */
+  readonly agent?: string;
   /** Probability 0..1; default 1. */
   readonly chance?: number;
   /** How many times; default for ever. */
@@ -206,6 +208,19 @@ export interface FaultRule {
     | { readonly kind: 'badLine' };
 }
 
+/** What a client asked for. */
+export interface SimRequest {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  /** "" for a collection. */
+  readonly name: string;
+  readonly dryRun: boolean;
+  readonly agent: string;
+}
+
 export interface SimCluster {
   readonly name: string;
   /** http://127.0.0.1:<port> once listening. */
@@ -214,6 +229,8 @@ export interface SimCluster {
   addFault(rule: FaultRule): () => void;
   /** Drops watch history older than the newest `keep` events: older resourceVersions answer 410. */
   compact(keep?: number): void;
+  /** Tells of each request for a resource as it arrives, before any fault. Returns how to stop that. */
+  onRequest(listener: (request: SimRequest) => void): () => void;
   /** Requests served so far by verb and resource, for tests and benches: "patch deployments" -> 12. */
   requests(): ReadonlyMap<string, number>;
   /** Ends all open watches and connections, as a restart would; storage stays. */

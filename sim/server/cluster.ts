@@ -65,6 +65,7 @@ export async function startCluster(options: SimOptions, parts: Parts): Promise<S
     store,
     addFault: (rule) => faults.add(rule),
     compact: (keep = 0) => storage.compact(keep),
+    onRequest: (listener) => http.onRequest(listener),
     requests: () => http.requests(),
     disconnect: () => http.disconnect(),
     close: async () => {

@@ -49,6 +49,21 @@ describe('faults', () => {
     expect((await client.get(maps)).code).toBe(200);
   });
 
+  it('touch one client only, where they name it; every request is told of, with its client', async () => {
+    const told: string[] = [];
+    const end = cluster.onRequest(({ verb, resource, name, agent }) =>
+      told.push(`${agent} ${verb} ${resource} ${name}`),
+    );
+    cluster.addFault({ agent: 'bad', fault: { kind: 'status', code: 500 } });
+    add('a');
+    const get = async (agent: string): Promise<number> =>
+      (await fetch(`${cluster.url}${maps}/a`, { headers: { 'user-agent': agent } })).status;
+    expect([await get('a bad one'), await get('another')]).toEqual([500, 200]);
+    end();
+    await get('unheard');
+    expect(told).toEqual(['a bad one get configmaps a', 'another get configmaps a']);
+  });
+
   it('touch only what they name, and end when taken back', async () => {
     const end = cluster.addFault({ resource: 'configmaps', name: 'a', fault: { kind: 'status', code: 500 } });
     add('a');

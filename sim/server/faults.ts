@@ -84,6 +84,7 @@ function matches(rule: FaultRule, request: ResourceRequest): boolean {
     (rule.group === undefined || rule.group === kind.group) &&
     (rule.resource === undefined || rule.resource === resource) &&
     (rule.namespace === undefined || rule.namespace === request.namespace) &&
-    (rule.name === undefined || rule.name === request.name)
+    (rule.name === undefined || rule.name === request.name) &&
+    (rule.agent === undefined || request.agent.includes(rule.agent))
   );
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DriftlessError, messageOf } from '#base';
 import type { Clock, Random } from '#base';
+import type { SimRequest } from '../types.ts';
 import type { Answer, HandlerDeps } from './answer.ts';
 import type { Discovery } from './discovery.ts';
 import { Documents } from './documents.ts';
@@ -35,6 +36,7 @@ export class HttpSide {
   readonly #server: Server;
   readonly #watches = new Set<Watch>();
   readonly #requests = new Map<string, number>();
+  readonly #listeners = new Set<(request: SimRequest) => void>();
 
   constructor(deps: HttpDeps) {
     this.#deps = deps;
@@ -57,6 +59,11 @@ export class HttpSide {
     return new Map(this.#requests);
   }
 
+  onRequest(listener: (request: SimRequest) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
   /** Ends all watches and connections; new ones are welcome. */
   disconnect(): void {
     for (const watch of [...this.#watches]) watch.stop();
@@ -76,13 +83,15 @@ export class HttpSide {
     if (!this.#letIn(request)) throw unauthorized();
     const segments = url.pathname.split('/').filter((part) => part !== '');
     const path = segments.map((part) => decodeURIComponent(part));
-    const resource = routeResource(this.#deps.registry, request.method ?? 'GET', path, url.searchParams);
-    if (resource === undefined) {
+    const route = routeResource(this.#deps.registry, request.method ?? 'GET', path, url.searchParams);
+    if (route === undefined) {
       request.resume();
       this.#serveDocument(request, response, path);
       return;
     }
+    const resource = { ...route, agent: request.headers['user-agent'] ?? '' };
     this.#count(resource);
+    this.#tell(resource);
     if (await this.#misbehave(resource, request, response)) return;
     await this.#serveResource(resource, request, response);
   }
@@ -97,6 +106,12 @@ export class HttpSide {
   #count({ verb, kind, subresource }: ResourceRequest): void {
     const key = `${verb} ${kind.resource}${subresource === '' ? '' : `/${subresource}`}`;
     this.#requests.set(key, (this.#requests.get(key) ?? 0) + 1);
+  }
+
+  #tell({ verb, kind, subresource, namespace, name, query, agent }: ResourceRequest): void {
+    const { group, resource } = kind;
+    const told = { verb, group, resource, subresource, namespace, name, dryRun: query.has('dryRun'), agent };
+    for (const listener of this.#listeners) listener(told);
   }
 
   /** True when the request has been dealt with. */

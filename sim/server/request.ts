@@ -16,6 +16,8 @@ export interface ResourceRequest {
   readonly name: string;
   readonly subresource: string;
   readonly query: URLSearchParams;
+  /** The client's User-Agent. */
+  readonly agent: string;
 }
 
 /**
@@ -27,7 +29,7 @@ export function routeResource(
   method: string,
   segments: readonly string[],
   query: URLSearchParams,
-): ResourceRequest | undefined {
+): Omit<ResourceRequest, 'agent'> | undefined {
   const core = segments[0] === 'api';
   const [group, version, ...rest] = core ? ['', ...segments.slice(1)] : segments.slice(1);
   if (group === undefined || version === undefined || rest.length === 0) return undefined;

@@ -1,0 +1,337 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isObject, parseYamlDocuments, seededRandom, systemClock } from '#base';
+import type { Json, JsonObject, Random } from '#base';
+import type { KubeObject } from '#model';
+import { kubeconfigFor, startSimCluster } from '#sim';
+import type { SimCluster, SimRequest } from '#sim';
+import { eventually, Program } from '#support';
+import { GitFixture } from '../acceptance/world.ts';
+
+export const workload = 'argocd-application-controller';
+const namespace = 'argocd';
+/** In seconds; a lease is three of them. */
+export const heartbeat = 1;
+const mutating = ['create', 'update', 'patch', 'delete'];
+const appsPerCluster = 3;
+
+/** What the hub holds about ownership, read without any code of ours. */
+interface Books {
+  /** Holder of each shard. */
+  readonly holders: ReadonlyMap<number, string>;
+  /** Shard of each cluster. */
+  readonly shards: ReadonlyMap<string, number>;
+}
+
+/**
+ * Replicas of `driftless run` as processes, a simulated hub and simulated clusters in this one, and somebody who disturbs objects all the
+ * time, so that owners always have something to write. Every write to a cluster is judged when it arrives: once the holder of a cluster's
+ * shard has written for an application, nobody else may.
+ */
+export class ChaosFleet {
+  readonly random: Random;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'driftless-chaos-'));
+  readonly #dynamic: boolean;
+  readonly #hub: SimCluster;
+  readonly #clusters: readonly SimCluster[];
+  readonly #replicas = new Map<string, Program>();
+  readonly #writers = new Map<string, string>();
+  readonly #stopped: Program[] = [];
+  readonly violations: string[] = [];
+  /** Writes by replica. */
+  readonly writes = new Map<string, number>();
+  #born = 0;
+  #disturbing: NodeJS.Timeout | undefined;
+
+  private constructor(hub: SimCluster, clusters: readonly SimCluster[], options: { dynamic: boolean; seed: number }) {
+    this.#hub = hub;
+    this.#clusters = clusters;
+    this.#dynamic = options.dynamic;
+    this.random = seededRandom(options.seed);
+  }
+
+  static async start(options: { dynamic: boolean; seed: number; clusters: number }): Promise<ChaosFleet> {
+    const crds = ['application', 'appproject'].flatMap(
+      (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
+    );
+    const common = {
+      clock: systemClock,
+      random: seededRandom(options.seed),
+      workloads: { enabled: false, delayMs: 0 },
+    };
+    const hub = await startSimCluster({ ...common, name: 'hub', crds });
+    const names = Array.from({ length: options.clusters }, (_, i) => `c${i}`);
+    const clusters = await Promise.all(names.map((name) => startSimCluster({ ...common, name })));
+    const fleet = new ChaosFleet(hub, clusters, options);
+    fleet.#prepare();
+    return fleet;
+  }
+
+  #prepare(): void {
+    const { store } = this.#hub;
+    const git = new GitFixture(this.#folder, 'repository');
+    store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    store.create(projectObject());
+    for (const cluster of this.#clusters) {
+      cluster.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
+      store.create(secretOf(cluster));
+      for (let i = 0; i < appsPerCluster; i += 1) {
+        const name = `${cluster.name}-${i}`;
+        git.commit({ [`${name}/cm.yaml`]: manifestOf(name) });
+        store.create(applicationOf(name, git.url, cluster.url));
+      }
+      cluster.onRequest((request) => this.#judge(cluster, request));
+    }
+    writeFileSync(join(this.#folder, 'kubeconfig'), kubeconfigFor([this.#hub]));
+  }
+
+  /** `kubectl scale`, and what the cluster's own controllers make of it. */
+  async scale(replicas: number): Promise<void> {
+    const kind = this.#dynamic ? 'Deployment' : 'StatefulSet';
+    const known = this.#hub.store.get('apps', kind, namespace, workload);
+    if (known === undefined) this.#hub.store.create(workloadOf(kind, replicas));
+    else
+      this.#hub.store.update(
+        { ...known, spec: { ...(known['spec'] as JsonObject), replicas } },
+        { manager: 'kubectl' },
+      );
+    const names = [...this.#replicas.keys()];
+    for (let i = names.length; i < replicas; i += 1) this.#startOne(this.#dynamic ? undefined : i);
+    const surplus = this.#dynamic ? names.slice(replicas) : names.filter((name) => ordinalOf(name) >= replicas);
+    await Promise.all(surplus.map((name) => this.#endOne(name)));
+  }
+
+  /** SIGKILL; what the workload's controller does about it comes with {@link restart}. */
+  kill(name: string): void {
+    const program = this.#replicas.get(name);
+    this.#replicas.delete(name);
+    if (program !== undefined) this.#stopped.push(program);
+    program?.child.kill('SIGKILL');
+  }
+
+  restart(name: string): void {
+    this.#startOne(this.#dynamic ? undefined : ordinalOf(name));
+  }
+
+  freeze(name: string): void {
+    this.#replicas.get(name)?.child.kill('SIGSTOP');
+  }
+
+  thaw(name: string): void {
+    this.#replicas.get(name)?.child.kill('SIGCONT');
+  }
+
+  /**
+   * Nothing of this replica reaches the hub any more; or everything but what tells it who owns what: then only its own clock can stop it.
+   * Returns how to end that.
+   */
+  partition(name: string, from: 'hub' | 'leases'): () => void {
+    const agent = `driftless ${name})`;
+    const end = this.#hub.addFault({
+      agent,
+      ...(from === 'hub' ? {} : { resource: 'configmaps' }),
+      fault: { kind: 'reset' },
+    });
+    this.#hub.disconnect();
+    return end;
+  }
+
+  names(): readonly string[] {
+    return [...this.#replicas.keys()];
+  }
+
+  pids(): ReadonlyMap<string, number | undefined> {
+    return new Map([...this.#replicas].map(([name, { child }]) => [name, child.pid]));
+  }
+
+  /** The replica that owns the first cluster. */
+  ownerOfFirst(): string {
+    const { holders, shards } = this.#books();
+    return holders.get(shards.get(this.#clusters[0]?.url ?? '') ?? -1) ?? '';
+  }
+
+  /** Each cluster has one owner among the living, by their own word, and that owner heals. */
+  async settled(withinMs = 30_000): Promise<void> {
+    await eventually(async () => {
+      const states = await Promise.all([...this.#replicas.values()].map(ownedBy));
+      const owned = states.flat().sort();
+      expectEqual(owned, [...this.#clusters.map(({ name }) => name), 'in-cluster'].sort(), 'owners');
+    }, withinMs);
+    const before = new Map(this.writes);
+    const objects = this.#clusters.flatMap((cluster) => this.#disturbAll(cluster));
+    await eventually(() => {
+      const missing = objects.filter(({ cluster, name, uid }) => {
+        const found = cluster.store.get('', 'ConfigMap', 'apps', name);
+        return found === undefined || found.metadata.uid === uid;
+      });
+      expectEqual(
+        missing.map(({ name }) => name),
+        [],
+        `not healed (writes before ${JSON.stringify([...before])}, now ${JSON.stringify([...this.writes])})`,
+      );
+    }, withinMs);
+  }
+
+  /** Removes a random object every 50 ms. */
+  disturb(): void {
+    this.#disturbing = setInterval(() => {
+      const cluster = this.#clusters[Math.floor(this.random.next() * this.#clusters.length)];
+      const name = `${cluster?.name ?? ''}-${Math.floor(this.random.next() * appsPerCluster)}`;
+      if (cluster?.store.get('', 'ConfigMap', 'apps', name) !== undefined)
+        cluster.store.delete('', 'ConfigMap', 'apps', name);
+    }, 50);
+  }
+
+  calm(): void {
+    clearInterval(this.#disturbing);
+  }
+
+  /** What a replica has logged, for the message of a failed test. */
+  log(name: string): string {
+    return this.#replicas.get(name)?.stderr ?? '';
+  }
+
+  async close(): Promise<void> {
+    this.calm();
+    const programs = [...this.#replicas.values(), ...this.#stopped];
+    for (const { child } of programs) child.kill('SIGKILL');
+    await Promise.all(programs.map(({ ended }) => ended));
+    await Promise.all([this.#hub, ...this.#clusters].map((cluster) => cluster.close()));
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #startOne(ordinal: number | undefined): void {
+    this.#born += 1;
+    const name = `${workload}-${ordinal ?? `x${this.#born}`}`;
+    const program = new Program([
+      'run',
+      ...[`--kubeconfig=${join(this.#folder, 'kubeconfig')}`, '--context=hub', `--namespace=${namespace}`],
+      ...[`--hostname=${name}`, `--heartbeat-seconds=${heartbeat}`, '--sharding-method=round-robin'],
+      `--dynamic-cluster-distribution-enabled=${this.#dynamic}`,
+      ...['--metrics-host=127.0.0.1', '--metrics-port=0', '--self-heal-backoff-timeout-seconds=0'],
+      ...['--sync-wave-delay-seconds=0', `--cache-dir=${join(this.#folder, name)}`],
+    ]);
+    this.#replicas.set(name, program);
+  }
+
+  async #endOne(name: string): Promise<void> {
+    const program = this.#replicas.get(name);
+    this.#replicas.delete(name);
+    if (program !== undefined) this.#stopped.push(program);
+    await program?.stop('SIGTERM');
+  }
+
+  #disturbAll(cluster: SimCluster): { cluster: SimCluster; name: string; uid: string | undefined }[] {
+    return Array.from({ length: appsPerCluster }, (_, i) => {
+      const name = `${cluster.name}-${i}`;
+      const uid = cluster.store.get('', 'ConfigMap', 'apps', name)?.metadata.uid;
+      if (uid !== undefined) cluster.store.delete('', 'ConfigMap', 'apps', name);
+      return { cluster, name, uid };
+    });
+  }
+
+  #judge(cluster: SimCluster, request: SimRequest): void {
+    const { verb, resource, agent, dryRun } = request;
+    if (!mutating.includes(verb) || dryRun || resource !== 'configmaps' || !agent.includes('driftless')) return;
+    const writer = /driftless (\S+)\)/.exec(agent)?.[1] ?? '';
+    this.writes.set(writer, (this.writes.get(writer) ?? 0) + 1);
+    const { holders, shards } = this.#books();
+    const holder = holders.get(shards.get(cluster.url) ?? -1);
+    // A create says no name in its path: judged for the whole cluster, which is stricter.
+    if (writer === holder) this.#writers.set(cluster.name, writer);
+    else if (this.#writers.get(cluster.name) === holder && holder !== undefined)
+      this.violations.push(`${writer} wrote to ${cluster.name}, where ${holder} had already taken over`);
+  }
+
+  #books(): Books {
+    const mapping = this.#data('argocd-app-controller-shard-cm', 'shardControllerMapping');
+    const table = this.#data('driftless-ownership', 'table');
+    const holders = new Map<number, string>();
+    for (const entry of (Array.isArray(mapping) ? mapping : []) as { ShardNumber: number; ControllerName: string }[])
+      holders.set(entry.ShardNumber, entry.ControllerName);
+    const entries = isObject(table) && isObject(table['clusters']) ? Object.entries(table['clusters']) : [];
+    const shards = entries.map(([server, entry]): [string, number] => {
+      const list = isObject(entry) ? entry['shards'] : undefined;
+      return [server, Array.isArray(list) ? Number(list[0]) : -1];
+    });
+    return { holders, shards: new Map(shards) };
+  }
+
+  #data(name: string, key: string): Json | undefined {
+    const data = this.#hub.store.get('', 'ConfigMap', namespace, name)?.['data'];
+    const text = isObject(data) ? data[key] : undefined;
+    return typeof text === 'string' ? (JSON.parse(text) as Json) : undefined;
+  }
+}
+
+function expectEqual(got: readonly string[], wanted: readonly string[], what: string): void {
+  if (JSON.stringify(got) !== JSON.stringify(wanted))
+    throw new Error(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`);
+}
+
+/** What a replica says that it owns. */
+async function ownedBy(program: Program): Promise<string[]> {
+  const port = /"port":(\d+)[^\n]*serving metrics|serving metrics[^\n]*"port":(\d+)/.exec(
+    program.stdout + program.stderr,
+  );
+  const answer = await fetch(`http://127.0.0.1:${port?.[1] ?? port?.[2] ?? '0'}/debug/state`);
+  return ((await answer.json()) as { ownedClusters: string[] }).ownedClusters;
+}
+
+function ordinalOf(name: string): number {
+  return Number(/\d+$/.exec(name)?.[0]);
+}
+
+function projectObject(): KubeObject {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'AppProject',
+    metadata: { name: 'default', namespace },
+    spec: { sourceRepos: ['*'], destinations: [{ server: '*', namespace: '*' }] },
+  };
+}
+
+function secretOf({ name, url }: SimCluster): KubeObject {
+  const labels = { 'argocd.argoproj.io/secret-type': 'cluster' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `cluster-${name}`, namespace, labels },
+    stringData: { name, server: url, config: '{}' },
+  };
+}
+
+function applicationOf(name: string, repoURL: string, server: string): KubeObject {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name, namespace },
+    spec: {
+      project: 'default',
+      source: { repoURL, path: name, targetRevision: 'main' },
+      destination: { server, namespace: 'apps' },
+      syncPolicy: { automated: { selfHeal: true } },
+    },
+  };
+}
+
+function manifestOf(name: string): string {
+  return `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  key: value\n`;
+}
+
+function workloadOf(kind: string, replicas: number): KubeObject {
+  const labels = { app: workload };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'controller', image: 'driftless' }] } };
+  return {
+    apiVersion: 'apps/v1',
+    kind,
+    metadata: { name: workload, namespace },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template,
+      ...(kind === 'StatefulSet' ? { serviceName: workload } : {}),
+    },
+  };
+}
