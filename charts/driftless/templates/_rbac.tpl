@@ -1,0 +1,148 @@
+{{- /* Rules. Each is here because of calls that the program makes; the table in README.md says which. */ -}}
+
+{{- /* In the controller's own namespace. */ -}}
+{{- define "driftless.ownRules" -}}
+- apiGroups: ['']
+  resources: [configmaps]
+  resourceNames: [argocd-cm]
+  verbs: [list, watch]
+- apiGroups: ['']
+  resources: [configmaps]
+  resourceNames: [argocd-app-controller-shard-cm, driftless-ownership]
+  verbs: [get, list, watch, update]
+- apiGroups: ['']
+  resources: [configmaps]
+  verbs: [create]
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [list, watch]
+- apiGroups: [apps]
+  resources: [{{ ternary "deployments" "statefulsets" .Values.controller.dynamicClusterDistribution }}]
+  resourceNames: [{{ include "driftless.fullname" . }}]
+  verbs: [list, watch]
+- apiGroups: [argoproj.io]
+  resources: [applications]
+  verbs: [get, list, watch, patch, update]
+- apiGroups: [argoproj.io]
+  resources: [appprojects]
+  verbs: [list, watch, patch]
+- apiGroups: ['']
+  resources: [events]
+  verbs: [create]
+{{- end }}
+
+{{- /* In each further namespace with Applications. */ -}}
+{{- define "driftless.applicationRules" -}}
+- apiGroups: [argoproj.io]
+  resources: [applications]
+  verbs: [get, patch, update]
+- apiGroups: ['']
+  resources: [events]
+  verbs: [create]
+{{- end }}
+
+{{- /* What it manages: reading it, and changing it. */ -}}
+{{- define "driftless.readRules" -}}
+- apiGroups: ['*']
+  resources: ['*']
+  verbs: [get, list, watch]
+{{- end }}
+{{- define "driftless.writeRules" -}}
+- apiGroups: ['*']
+  resources: ['*']
+  verbs: [create, update, patch, delete]
+{{- if .Values.rbac.grantRoles }}
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles, clusterroles]
+  verbs: [escalate, bind]
+{{- end }}
+{{- end }}
+{{- define "driftless.namespacedWriteRules" -}}
+- apiGroups: ['*']
+  resources: ['*']
+  verbs: [create, update, patch, delete]
+{{- if .Values.rbac.grantRoles }}
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles]
+  verbs: [escalate, bind]
+{{- end }}
+{{- end }}
+{{- define "driftless.impersonationRules" -}}
+- apiGroups: ['']
+  resources: [serviceaccounts]
+  verbs: [impersonate]
+{{- end }}
+
+{{- define "driftless.impersonates" -}}
+{{- if or .Values.rbac.impersonation (eq (toString (get .Values.configs.cm "application.sync.impersonation.enabled")) "true") }}true{{ end }}
+{{- end }}
+
+{{- /* Without braces or slashes: the name of one namespace. */ -}}
+{{- define "driftless.plainNamespaces" -}}
+{{- $plain := true }}
+{{- range . }}
+{{- if not (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" .) }}
+{{- $plain = false }}
+{{- end }}
+{{- end }}
+{{- if $plain }}true{{ end }}
+{{- end }}
+
+{{- /* Everything that holds in the whole cluster. */ -}}
+{{- define "driftless.clusterRules" -}}
+{{- if include "driftless.inClusterEnabled" . }}
+{{ include "driftless.readRules" . }}
+{{- if kindIs "bool" .Values.rbac.clusterWrite }}
+{{- if .Values.rbac.clusterWrite }}
+{{ include "driftless.writeRules" . }}
+{{- end }}
+{{- else if .Values.rbac.clusterWrite }}
+{{ toYaml .Values.rbac.clusterWrite }}
+{{- end }}
+{{- end }}
+{{- $namespaces := include "driftless.applicationNamespaces" . | fromJsonArray }}
+{{- if $namespaces }}
+- apiGroups: [argoproj.io]
+  resources: [applications]
+  verbs: [list, watch]
+{{- if not (include "driftless.plainNamespaces" $namespaces) }}
+{{ include "driftless.applicationRules" . }}
+{{- end }}
+{{- end }}
+{{- if include "driftless.impersonates" . }}
+{{ include "driftless.impersonationRules" . }}
+{{- end }}
+{{- with .Values.rbac.extraClusterRules }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* A Role and its binding: (dict "root" $ "name" … "namespace" … "rules" …). */ -}}
+{{- define "driftless.role" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ .name }}
+  namespace: {{ .namespace }}
+  labels:
+    {{- include "driftless.labels" .root | nindent 4 }}
+rules:
+  {{- .rules | trim | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ .name }}
+  namespace: {{ .namespace }}
+  labels:
+    {{- include "driftless.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "driftless.serviceAccountName" .root }}
+    namespace: {{ include "driftless.namespace" .root }}
+{{- end }}

@@ -1,0 +1,132 @@
+// Writes manifests/install.yaml, namespace-install.yaml and the rendered overlays from the chart, so that both ways to install are one thing.
+// With --check it writes nothing, names what is stale, and exits with 1. Needs helm 3.8 or newer: $HELM, else the one on PATH.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { dump } from 'js-yaml';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const check = process.argv.includes('--check');
+const home = mkdtempSync(join(tmpdir(), 'driftless-manifests-'));
+
+const cluster = { rbac: { clusterWrite: true } };
+const hashing = { sharding: { algorithm: 'consistent-hashing' } };
+const apart = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' };
+const files = {
+  'install.yaml': {
+    what: 'The whole cluster: CRDs, rights to change everything in this cluster, one replica.',
+    values: cluster,
+  },
+  'namespace-install.yaml': {
+    what: 'Rights in the namespace argocd only. The CRDs are in crds/: whoever administers the cluster applies them first.',
+    values: { rbac: { namespaced: true }, crds: { install: false } },
+  },
+  ...overlay('ha', 'Three replicas on three nodes, clusters spread by consistent hashing.', {
+    ...cluster,
+    controller: { replicas: 3, ...hashing, topologySpreadConstraints: [apart] },
+  }),
+  ...overlay('dynamic', 'A Deployment whose three replicas claim shards, clusters spread by consistent hashing.', {
+    ...cluster,
+    controller: { replicas: 3, ...hashing, dynamicClusterDistribution: true },
+  }),
+  ...overlay(
+    'drop-in',
+    'In place of the application controller of an Argo CD in the namespace argocd; scale that to no replicas first.',
+    {
+      ...cluster,
+      dropIn: true,
+    },
+  ),
+};
+
+/** A kustomization; without the CRDs, which are the same for all and in crds/. */
+function overlay(name, what, values) {
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: ['install.yaml'],
+  };
+  return {
+    [`overlays/${name}/install.yaml`]: {
+      what: values.dropIn ? what : `${what} The CRDs come first: kubectl apply -f manifests/crds`,
+      values: { ...values, crds: { install: false } },
+    },
+    [`overlays/${name}/kustomization.yaml`]: { what, text: dump(kustomization) },
+  };
+}
+
+function rendered(values) {
+  const args = ['template', 'driftless', join(root, 'charts', 'driftless'), '--namespace', 'argocd', '--values', '-'];
+  const text = helm(args, JSON.stringify(values));
+  return inOrder(
+    text
+      .split(/^---$/m)
+      .map(plain)
+      .filter((document) => document !== ''),
+  );
+}
+
+function helm(args, input) {
+  const env = { ...process.env, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
+  const result = spawnSync(process.env.HELM ?? 'helm', args, { env, input, encoding: 'utf8', maxBuffer: 1 << 26 });
+  if (result.status === 0) return result.stdout;
+  throw new Error(
+    result.error?.code === 'ENOENT' ? 'helm is not on PATH: install it, or name it in $HELM' : `helm: ${result.stderr}`,
+  );
+}
+
+/** Without what only Helm understands. */
+function plain(document) {
+  return document
+    .replaceAll(/^# Source: .*\n/gm, '')
+    .replaceAll(/^ +app.kubernetes.io\/managed-by: Helm\n/gm, '')
+    .replaceAll(/^ +helm.sh\/(?:chart|hook|resource-policy): .*\n/gm, '')
+    .replaceAll(/^ +annotations:\n(?=spec:|type:|data:|  (?:labels|name):)/gm, '')
+    .trim();
+}
+
+/** kubectl applies from top to bottom: kinds first, objects of these kinds last. */
+function inOrder(documents) {
+  const rank = (document) =>
+    /^kind: CustomResourceDefinition$/m.test(document) ? 0 : /^kind: AppProject$/m.test(document) ? 2 : 1;
+  return [...documents].sort((a, b) => rank(a) - rank(b));
+}
+
+let stale = 0;
+try {
+  for (const [name, { what, values, text }] of Object.entries(files)) {
+    const head = `# ${what}\n# Written by scripts/generate-manifests.mjs from charts/driftless: change it there.\n`;
+    put(
+      join(root, 'manifests', name),
+      head +
+        (text ??
+          rendered(values)
+            .map((document) => `---\n${document}\n`)
+            .join('')),
+    );
+  }
+} finally {
+  rmSync(home, { recursive: true, force: true });
+}
+process.exitCode = stale === 0 ? 0 : 1;
+
+function put(path, text) {
+  let before = '';
+  try {
+    before = readFileSync(path, 'utf8');
+  } catch {
+    // It is not there yet.
+  }
+  if (before === text) return;
+  if (!check) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return;
+  }
+  process.stderr.write(
+    `${relative(root, path)} is not what scripts/generate-manifests.mjs writes: run it and commit the result.\n`,
+  );
+  stale += 1;
+}
