@@ -4,6 +4,7 @@ import { apiResource, isAlreadyExists, isConflict, isForbidden, isNotFound } fro
 import type { KubeClient } from '#kube';
 import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
+import { looksNew } from './member.ts';
 import type { Instant, Intent, Member, World } from './member.ts';
 import { formatSlots, parseSlots, slotsConfigMap } from './slots-document.ts';
 import type { Found, Slots } from './slots-document.ts';
@@ -98,11 +99,14 @@ export class Coordinator implements Runnable {
     const { member, onTurn, report } = this.#deps;
     try {
       const since = this.instant().monotonic;
-      const table = await this.#read(tableConfigMap, parseTable, signal);
+      let table = await this.#read(tableConfigMap, parseTable, signal);
       const slotsSince = this.instant().monotonic;
       const slots = await this.#read(slotsConfigMap, slotsOf, signal);
+      const isEmpty = looksNew(table.found, slots.found);
+      if (isEmpty) table = await this.#read(tableConfigMap, parseTable, signal);
       const now = this.instant();
-      member.see({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic }, now);
+      const isNew = isEmpty && table.found.state === 'missing';
+      member.see({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic, isNew }, now);
       onTurn();
       this.#reportBroken(table.found, slots.found);
       const intent = member.intent(this.#deps.world(leaving), this.instant());

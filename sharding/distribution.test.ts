@@ -1,15 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Application } from '#model';
-import {
-  algorithms,
-  compareBytes,
-  countApplications,
-  distribute,
-  legacyShard,
-  parseAlgorithm,
-} from './distribution.ts';
+import { algorithms, countApplications, distribute, legacyShard, parseAlgorithm } from './distribution.ts';
 import type { ShardedCluster } from './distribution.ts';
+import { compareBytes } from './bounded-load.ts';
 import { clusterKey } from './parts.ts';
 
 /** Golden vectors: sharding reference A.11 (FNV-1a cross-checked against Go's unit tests): id -> shard for 2, 3, 5 and 7 replicas. */

@@ -1,6 +1,8 @@
 import fnv from 'fnv-plus';
 import { appKeyOf } from '#model';
 import type { Application, Cluster } from '#model';
+import { byWeight, capacityOf, chooseShard, compareBytes, shed } from './bounded-load.ts';
+import type { Placing } from './bounded-load.ts';
 import { shardPreferences } from './hash-ring.ts';
 import { clusterKey, partIndex, partKey } from './parts.ts';
 
@@ -106,21 +108,6 @@ export function rankClusters<T extends ShardedCluster>(clusters: readonly T[]): 
   });
 }
 
-/** Order of UTF-8 bytes, as Go compares strings: that of code points. UTF-16 order differs above U+FFFF. */
-export function compareBytes(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i += 1) {
-    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
-    if (x !== y) return codePointRank(x) - codePointRank(y);
-  }
-  return a.length - b.length;
-}
-
-/** Puts the halves of pairs, which stand for code points above U+FFFF, behind all other units. */
-function codePointRank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
-}
-
 /** Where a cluster is pinned; undefined when it is free. */
 export function pinOf(cluster: ShardedCluster, replicas: number): number | undefined {
   if (cluster.shard === undefined || cluster.shard < 0) return undefined;
@@ -141,15 +128,6 @@ function assign(
     for (let i = 0; i < parts; i += 1) table.set(partKey(key, i, parts), pin ?? (first + i) % replicas);
   });
   return table;
-}
-
-/** A part on its way onto a shard. */
-export interface Placing {
-  readonly key: string;
-  /** Its key on the ring: the cluster's id, with the number of the part. */
-  readonly ring: string;
-  readonly weight: number;
-  readonly pin: number | undefined;
 }
 
 /**
@@ -180,34 +158,11 @@ export function placingsOf(
   return placings;
 }
 
-/** The most that a shard may carry: 1.25 times the average, rounded up. */
-export function capacityOf(placings: readonly Pick<Placing, 'weight'>[], replicas: number): number {
-  const total = placings.reduce((sum, { weight }) => sum + weight, 0);
-  return Math.ceil((1.25 * total) / replicas);
-}
-
-/** The shard that takes a part: the first of its ring order that has room, else the least loaded. */
-export function chooseShard(
-  { ring, weight }: Pick<Placing, 'ring' | 'weight'>,
-  loads: readonly number[],
-  capacity: number,
-): number {
-  const preferences = shardPreferences(loads.length);
-  for (let n = 0; n < loads.length; n += 1) {
-    const shard = preferences.nth(ring, n) ?? 0;
-    if ((loads[shard] ?? 0) + weight <= capacity) return shard;
-  }
-  return loads.indexOf(Math.min(...loads));
-}
-
-/** Heaviest first; among equals by ring key: the order in which parts are placed. */
-export function byWeight(a: Placing, b: Placing): number {
-  return b.weight - a.weight || compareBytes(a.ring, b.ring) || compareBytes(a.key, b.key);
-}
-
 /**
- * Consistent hashing with bounded loads: parts from the heaviest to the lightest, each to the first shard of its ring order that stays
- * within 1.25 times the average, else to the least loaded. Pins are booked first, on the shard that has them.
+ * Consistent hashing with bounded loads. Pins where they say. Then the heavy parts, from the heaviest down, each on the first shard of its
+ * ring order that stays within 1.25 times the average, else on the least loaded. All others on the shard that their place on the ring gives
+ * them, and what shards then carry over the bound goes on to where there is room: as little as must. So a shard more or less moves little
+ * beyond what is its own (placing all parts by weight, each where there is room, moves a third more).
  */
 function boundedLoads(
   ranked: readonly ShardedCluster[],
@@ -216,15 +171,20 @@ function boundedLoads(
 ): ReadonlyMap<string, number> {
   const placings = placingsOf(ranked, weights, replicas);
   const capacity = capacityOf(placings, replicas);
+  const preferences = shardPreferences(replicas);
   const loads = new Array<number>(replicas).fill(0);
-  const table = new Map<string, number>();
-  for (const { key } of placings) table.set(key, 0);
+  const shards = new Map<string, number>();
+  for (const { key } of placings) shards.set(key, 0);
   const place = ({ key, weight }: Placing, shard: number): void => {
     loads[shard] = (loads[shard] ?? 0) + weight;
-    table.set(key, shard);
+    shards.set(key, shard);
   };
+  // What is lighter than the slack of an average shard has room somewhere whatever the rest does.
+  const heavy = capacity / 5;
+  const free = placings.filter(({ pin }) => pin === undefined);
   for (const placing of placings) if (placing.pin !== undefined) place(placing, placing.pin);
-  const free = placings.filter(({ pin }) => pin === undefined).sort(byWeight);
-  for (const placing of free) place(placing, chooseShard(placing, loads, capacity));
-  return table;
+  for (const placing of free.filter(({ weight }) => weight > heavy).sort(byWeight))
+    place(placing, chooseShard(placing, loads, capacity));
+  for (const placing of free) if (placing.weight <= heavy) place(placing, preferences.nth(placing.ring, 0) ?? 0);
+  return shed(placings, { shards, loads }, { capacity, resting: new Map() }).shards;
 }

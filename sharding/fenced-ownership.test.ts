@@ -316,16 +316,41 @@ describe('hand-over', () => {
     expect(owners(rest)).toEqual(once);
   });
 
+  it.each([
+    ['given back in order', true],
+    ['dead', false],
+  ])('gives clusters of a shard that is %s to others until somebody holds it again', async (_how, inOrder) => {
+    const { world, fleet } = await pair();
+    const before = fleet.map(({ ownership }) => clusters.filter(({ server }) => ownership.ownsCluster(server)));
+    if (inOrder) await fleet[1].stop();
+    else fleet[1].kill();
+    // A successor that comes within a lease finds everything as it was.
+    await world.clock.advance(leaseMs - heartbeatMs);
+    expect(owners([fleet[0]])).not.toEqual(once);
+    await world.clock.advance(3 * heartbeatMs);
+    expect(owners([fleet[0]])).toEqual(once);
+    const successor = world.start('ctl-1');
+    load([successor]);
+    // It cannot know that its predecessor is dead before it has seen it silent for a lease.
+    await world.clock.advance((inOrder ? 0 : leaseMs) + 2 * heartbeatMs);
+    const after = [fleet[0], successor].map(({ ownership }) =>
+      clusters.filter(({ server }) => ownership.ownsCluster(server)),
+    );
+    expect(after).toEqual(before);
+  });
+
   it('shows clusters that nobody has owned for two leases (T-SHARD-3)', async () => {
     const { world, fleet } = await pair();
+    // Or the other replica would stand in.
+    world.hub.readOnly = 'driftless-ownership';
     const lost = clusters.filter(({ server }) => fleet[1].ownership.ownsCluster(server)).map(({ server }) => server);
     fleet[1].kill();
     await world.clock.advance(2 * leaseMs);
-    expect(types(fleet[0])).toEqual([]);
+    expect(types(fleet[0])).not.toContain('ClusterUnowned');
     await world.clock.advance(2 * leaseMs);
-    expect(fleet[0].ownership.conditions()).toEqual([
+    expect(fleet[0].ownership.conditions()).toContainEqual(
       expect.objectContaining({ type: 'ClusterUnowned', message: expect.stringContaining(lost.join(', ')) }),
-    ]);
+    );
     const text = await fleet[0].metrics.expose();
     expect(lost.every((server) => text.includes(`driftless_cluster_unowned_seconds{server="${server}"}`))).toBe(true);
   });
@@ -430,6 +455,28 @@ describe('bad input', () => {
     expect(owners([...fleet, newcomer])).toEqual(once);
     expect(types(fleet[0]!)).toEqual([]);
     expect(logged.some((message) => message.includes(why))).toBe(true);
+  });
+
+  it('does not give a shard back to a replica that slept through its lease, when the mapping was spoilt meanwhile', async () => {
+    // Found by the simulation (one schedule in 1,600): the sleeper repaired the mapping, with itself in the shard of its successor.
+    const world = new World();
+    world.hub.scale('Deployment', 1);
+    const [sleeper, successor] = world.fleet(2, { dynamic: true }) as [Replica, Replica];
+    load([sleeper]);
+    await world.clock.advance(5000);
+    sleeper.clock.stop();
+    load([successor]);
+    await world.clock.advance(leaseMs + 10_000);
+    expect(owners([successor])).toEqual(once);
+    successor.client.cut = true;
+    world.hub.put('ConfigMap', slotsConfigMap, { data: { [slotsKey]: 'spoilt' } });
+    sleeper.clock.go();
+    for (let ms = 0; ms < leaseMs; ms += 100) {
+      await world.clock.advance(100);
+      expect(Math.max(...owners([sleeper, successor]))).toBeLessThanOrEqual(1);
+    }
+    await world.clock.advance(leaseMs);
+    expect(owners([sleeper])).toEqual(once);
   });
 
   it.each([slotsConfigMap, tableConfigMap])('makes %s anew when it is deleted', async (name) => {

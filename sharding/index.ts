@@ -17,4 +17,11 @@ export { clusterKey, mostParts, partIndex, partKey, partsOf, splitAnnotation } f
 export { measuredWeight, rebalance } from './rebalance.ts';
 export type { Balanced, BalanceInputs, ClusterLoad } from './rebalance.ts';
 export type { StaticOwnershipDeps } from './ownership.ts';
-export type { FencedOwnership, OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
+export type {
+  FencedOwnership,
+  OwnedParts,
+  Ownership,
+  OwnershipChange,
+  OwnershipCondition,
+  ShardIdentity,
+} from './types.ts';

@@ -1,5 +1,6 @@
 import { nextTable } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
+import { Presence } from './presence.ts';
 import { unknownHolder } from './slots-document.ts';
 import type { Found, SlotRecord, Slots } from './slots-document.ts';
 import type { TableDocument, TableEntry, Wait } from './table-document.ts';
@@ -28,6 +29,17 @@ export interface Sight {
   /** When the read of the slots was sent, and answered. */
   readonly slotsSince: number;
   readonly until: number;
+  /** The hub {@link looksNew}, and there was still no table when it was read once more, after the slots. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Nothing in the hub: a new installation, or a table that was published after it was looked for, and slots that were lost before they were.
+ * Only a second look at the table can tell.
+ */
+export function looksNew(table: Found<TableDocument>, slots: Found<Slots>): boolean {
+  if (table.state !== 'missing' || slots.state === 'broken') return false;
+  return slots.state === 'missing' || slots.value.size === 0;
 }
 
 export interface World {
@@ -62,15 +74,12 @@ interface Planned {
   readonly table: TableDocument | undefined;
   readonly inputs: PlanInputs;
   readonly replicas: number;
+  /** Who was there and who was not. */
+  readonly present: string;
   readonly at: number;
 }
 
 const planAgainMs = 60_000;
-
-interface Observation {
-  readonly identity: string;
-  readonly firstSeen: number;
-}
 
 /**
  * One replica's part of the hand-over protocol: a state machine without clocks, network or chance. Whoever drives it shows it the hub
@@ -81,14 +90,12 @@ export class Member {
   readonly #options: MemberOptions;
   #claims = 0;
   #renewals = 0;
-  #idle: ReadonlyMap<number, number> = new Map();
   #lease: Lease | undefined;
   #table: TableDocument | undefined;
   /** Highest epoch that this replica has acknowledged in its present lease. */
   #acked = 0;
   #sight: Sight | undefined;
-  readonly #observed = new Map<number, Observation>();
-  #expired: ReadonlySet<number> = new Set();
+  readonly #presence: Presence;
   /** Parts that are taken up, by server. */
   #taken = new Map<string, ReadonlySet<number>>();
   #open = false;
@@ -99,6 +106,7 @@ export class Member {
 
   constructor(options: MemberOptions) {
     this.#options = options;
+    this.#presence = new Presence(options.timing);
   }
 
   /** The slot that this replica holds; undefined when it has none, or may not rely on it any more. */
@@ -123,12 +131,6 @@ export class Member {
     return this.#sight?.slots.state === 'ok' ? this.#sight.slots.value : new Map();
   }
 
-  /** Slots that have a holder who was seen alive within the lease. */
-  isLive(slot: number): boolean {
-    const record = this.holders().get(slot);
-    return record !== undefined && record.holder !== unknownHolder && !this.#expired.has(slot);
-  }
-
   /** Whether this replica may act for a part of a cluster (or of the homeless) at this moment. */
   acts(server: string, part: number, now: Instant): boolean {
     return this.#taken.get(server)?.has(part) === true && this.leaseLeft(now) > 0;
@@ -141,7 +143,7 @@ export class Member {
 
   /** Slots of the published table without a live holder, and since when that is known. */
   idleSlots(): ReadonlyMap<number, number> {
-    return this.#idle;
+    return this.#presence.idle();
   }
 
   /** The table in the hub as seen last, whether obeyed or not. */
@@ -156,7 +158,7 @@ export class Member {
 
   /** Milliseconds until there is something to do that nobody but the clock tells. */
   idleMs(now: Instant): number {
-    const { renewMs, leaseMs, firstStartMs, publishMs } = this.#options.timing;
+    const { renewMs, firstStartMs, publishMs } = this.#options.timing;
     const steps = [
       this.#lease === undefined ? renewMs : this.#lease.renewedAt + renewMs - now.monotonic,
       this.#lease === undefined && this.#emptySince !== undefined
@@ -166,9 +168,7 @@ export class Member {
       now.monotonic - this.#publishedAt < publishMs ? publishMs : renewMs,
     ];
     if (this.#lease !== undefined && !this.#open) return Math.max(0, Math.min(...steps));
-    const expiries = [...this.#observed].flatMap(([slot, { firstSeen }]) =>
-      this.#expired.has(slot) ? [] : [firstSeen + leaseMs + 1 - now.monotonic],
-    );
+    const expiries = this.#presence.expiries().map((at) => at + 1 - now.monotonic);
     return Math.max(0, Math.min(...steps, ...expiries));
   }
 
@@ -181,7 +181,7 @@ export class Member {
   see(sight: Sight, now: Instant): void {
     this.#lapse(now);
     this.#sight = sight;
-    if (this.#hasTraces(sight)) this.#emptySince = undefined;
+    if (!sight.isNew) this.#emptySince = undefined;
     this.#observe(sight);
     if (sight.slots.state === 'ok' && this.#lease !== undefined) {
       const record = sight.slots.value.get(this.#lease.slot);
@@ -190,20 +190,15 @@ export class Member {
       const forgotten = record === undefined || record.holder === unknownHolder;
       if (!ours && !(forgotten && this.leaseLeft(now) > 0)) this.#lose();
     }
+    // Who slept through the end of its lease may have a successor, which nobody can read any more: it is a stranger now.
+    if (sight.slots.state !== 'ok' && this.leaseLeft(now) === 0) this.#lose();
     this.#adopt(sight);
     if (this.#open) this.#takeUp();
   }
 
-  /**
-   * Takes note of signs of life that came by the watch, between looks. Late ones only make this replica more patient; nothing else is
-   * believed on their word.
-   */
+  /** Takes note of signs of life that came by the watch, between looks. */
   notice(slots: Slots, now: Instant): void {
-    for (const [slot, record] of slots) {
-      const identity = identityOf(record);
-      if (this.#observed.get(slot)?.identity === identity) continue;
-      this.#observed.set(slot, { identity, firstSeen: now.monotonic });
-    }
+    this.#presence.notice(slots, now.monotonic);
   }
 
   /** What to write now. */
@@ -270,21 +265,10 @@ export class Member {
     return `${this.#options.process}/${this.#claims}`;
   }
 
-  /** Remembers since when each holder has not moved, and who is therefore gone. */
   #observe({ slots, slotsSince, until }: Sight): void {
     if (slots.state !== 'ok') return;
-    const expired = new Set<number>();
-    for (const [slot, record] of slots.value) {
-      const identity = identityOf(record);
-      const known = this.#observed.get(slot);
-      if (known?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: until });
-      else if (slotsSince - known.firstSeen > this.#options.timing.leaseMs) expired.add(slot);
-    }
-    for (const slot of this.#observed.keys()) if (!slots.value.has(slot)) this.#observed.delete(slot);
-    this.#expired = expired;
     const { replicas = 0 } = this.published() ?? {};
-    const idle = Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !this.isLive(slot));
-    this.#idle = new Map(idle.map((slot) => [slot, this.#idle.get(slot) ?? until]));
+    this.#presence.see({ slots: slots.value, sentAt: slotsSince, answeredAt: until, replicas });
   }
 
   /** Obeys a newer table: what it gives to others is let go at once, what it gives to us is taken up as soon as nobody else can have it. */
@@ -337,7 +321,7 @@ export class Member {
   #settled({ slot, epoch }: Wait): boolean {
     if (this.#sight?.slots.state !== 'ok') return false;
     const record = this.#sight.slots.value.get(slot);
-    return record === undefined || record.acked >= epoch || this.#expired.has(slot);
+    return record === undefined || record.acked >= epoch || this.#presence.isExpired(slot);
   }
 
   // ---------------------------------------------------------------- what to write
@@ -360,18 +344,13 @@ export class Member {
     const limit = this.#limit(world);
     const candidates = fixedSlot === undefined ? Array.from({ length: limit }, (_, i) => i) : [fixedSlot];
     const allowed = candidates.filter((slot) => slot < limit);
-    const slot = allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => this.#expired.has(each));
+    const slot = allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => this.#presence.isExpired(each));
     if (slot === undefined) return undefined;
-    if (!this.#hasTraces(this.#sight) && !this.#looksTwice(now)) return undefined;
+    if (this.#sight?.isNew === true && !this.#looksTwice(now)) return undefined;
     return this.#with(slots, slot, { world, now, acked: 0, why: 'claim' });
   }
 
-  /** False: there is nothing in the hub. A new installation, or both ConfigMaps were removed and their users have not noticed yet. */
-  #hasTraces(sight: Sight | undefined): boolean {
-    if (sight?.table.state !== 'missing' || sight.slots.state === 'broken') return true;
-    return sight.slots.state === 'ok' && sight.slots.value.size > 0;
-  }
-
+  /** A new installation, or both ConfigMaps were removed and their users have not noticed yet. */
   #looksTwice(now: Instant): boolean {
     this.#emptySince ??= now.monotonic;
     return now.monotonic - this.#emptySince >= this.#options.timing.firstStartMs;
@@ -381,14 +360,9 @@ export class Member {
   #repair(sight: Sight, world: World, now: Instant): Intent | undefined {
     const { table } = sight;
     if (world.inputs === undefined) return undefined;
-    if (!this.#hasTraces(sight) && this.#lease === undefined) return this.#claim(new Map(), world, now);
+    if (sight.isNew && this.#lease === undefined) return this.#claim(new Map(), world, now);
     const known = table.state === 'ok' ? table.value.slots : 0;
-    const count = Math.max(
-      known,
-      this.#table?.slots ?? 0,
-      this.#limit(world),
-      ...[...this.#observed.keys()].map((s) => s + 1),
-    );
+    const count = Math.max(known, this.#table?.slots ?? 0, this.#limit(world), this.#presence.slotCount());
     const placeholders = Array.from({ length: count }, (_, slot): [number, SlotRecord] => [
       slot,
       {
@@ -397,7 +371,8 @@ export class Member {
       },
     ]);
     const slots = new Map(placeholders);
-    if (this.#lease === undefined) return { write: 'slots', slots, count: this.#limit(world), why: 'repair' };
+    if (this.#lease === undefined || this.leaseLeft(now) === 0)
+      return { write: 'slots', slots, count: this.#limit(world), why: 'repair' };
     return this.#with(slots, this.#lease.slot, { world, now, acked: this.#acked, why: 'repair' });
   }
 
@@ -457,11 +432,14 @@ export class Member {
     // Whoever plans obeys and has acknowledged what it builds upon: epochs that nobody knows of must not pile up.
     if (valid !== undefined && this.#acked !== valid.epoch) return undefined;
     const replicas = wantedReplicas(world, published);
-    const same = { table: valid, inputs: world.inputs, replicas };
+    const [live, absent] = [this.#presence.live(), this.#presence.absent(now.monotonic)];
+    const present = `${live.join()} ${[...absent].join()}`;
+    const same = { table: valid, inputs: world.inputs, replicas, present };
     if (this.#isPlanned(same, now)) return undefined;
     const table = nextTable(valid, world.inputs, {
       replicas,
       settled: (wait) => this.#settled(wait),
+      ...{ live, absent },
       slots: Math.max(0, ...[...slots.keys()].map((slot) => slot + 1)),
       epochFloor: Math.max(floor, published?.epoch ?? 0),
       now: now.wall,
@@ -472,9 +450,10 @@ export class Member {
   }
 
   /** The same was asked a moment ago, and the answer was that nothing has to change. Only time can change that (rests between moves). */
-  #isPlanned({ table, inputs, replicas }: Omit<Planned, 'at'>, now: Instant): boolean {
+  #isPlanned({ table, inputs, replicas, present }: Omit<Planned, 'at'>, now: Instant): boolean {
     const last = this.#planned;
     if (last?.inputs !== inputs || last.replicas !== replicas || last.table?.epoch !== table?.epoch) return false;
+    if (last.present !== present) return false;
     return now.monotonic - last.at < planAgainMs;
   }
 
@@ -482,15 +461,10 @@ export class Member {
   #isPlanner(slots: Slots, now: Instant): boolean {
     for (const [slot, record] of slots) {
       if (slot >= (this.#lease?.slot ?? 0) || record.holder === unknownHolder) continue;
-      const seen = this.#observed.get(slot)?.firstSeen ?? Number.NEGATIVE_INFINITY;
-      if (now.monotonic - seen <= this.#options.timing.silentMs) return false;
+      if (this.#presence.movedWithin(slot, this.#options.timing.silentMs, now.monotonic)) return false;
     }
     return true;
   }
-}
-
-function identityOf({ incarnation, renewals }: SlotRecord): string {
-  return `${incarnation} ${renewals}`;
 }
 
 /** As many as are wanted; scaled to none, or when nobody says, as many as there were. */

@@ -19,6 +19,10 @@ export interface PlanContext {
   readonly settled: (wait: Wait) => boolean;
   /** Slots at or above this one are not in use now. */
   readonly slots: number;
+  /** Slots whose holders were seen alive lately. */
+  readonly live: readonly number[];
+  /** Slots that nobody has held for too long: others stand in for them. */
+  readonly absent: ReadonlySet<number>;
   /** Epochs up to this one may be in use. */
   readonly epochFloor: number;
   /** Wall time. */
@@ -32,8 +36,8 @@ const epochJump = 1000;
  * The table that follows `current`, or undefined when that one will do. Beside the shards it says, for every part that changes hands, who
  * must have let go of it: the protocol's memory (docs/adr/0010-ownership-handover.md). Pure.
  *
- * A cluster that is new, split anew or renamed waits for everyone, and so do the homeless Applications then: names and URLs decide where
- * an Application goes, so any of them may have had any owner before.
+ * A cluster that is new, split anew or renamed waits for everyone, and so do its namesakes and the homeless Applications then: names and URLs
+ * decide where an Application goes, so any of them may have had any owner before.
  */
 export function nextTable(
   current: TableDocument | undefined,
@@ -47,7 +51,8 @@ export function nextTable(
     now,
   );
   const epoch = current === undefined ? context.epochFloor + epochJump : current.epoch + 1;
-  const wanted = wantedEntries(inputs, balanced.shards, replicas);
+  const homes = wantedHomes(inputs, balanced.shards, replicas);
+  const wanted = withStandIns(current, homes, { ...context, weights: inputs.weights });
   const slots = Math.max(current?.slots ?? 0, context.slots, replicas);
   if (current !== undefined && sameShape(current, wanted, { replicas, algorithm: inputs.algorithm, slots }))
     return undefined;
@@ -55,12 +60,12 @@ export function nextTable(
   return { epoch, replicas, algorithm: inputs.algorithm, slots, entries, movedAt: balanced.movedAt };
 }
 
-/** A table's shards by part. */
+/** A table's shards by part, as the algorithm gave them. */
 export function shardsOf(table: TableDocument): ReadonlyMap<string, number> {
   const shards = new Map<string, number>();
-  for (const [server, entry] of table.entries) {
+  for (const [server, { homes }] of table.entries) {
     if (server === homeless) continue;
-    entry.shards.forEach((shard, i) => shards.set(partKey(server, i, entry.shards.length), shard));
+    homes.forEach((shard, i) => shards.set(partKey(server, i, homes.length), shard));
   }
   return shards;
 }
@@ -78,19 +83,55 @@ export function namesByServer(
   return names;
 }
 
-type Wanted = ReadonlyMap<string, Pick<TableEntry, 'names' | 'shards'>>;
+type Homes = ReadonlyMap<string, Pick<TableEntry, 'names' | 'homes'>>;
+type Wanted = ReadonlyMap<string, Pick<TableEntry, 'names' | 'homes' | 'shards'>>;
 
-function wantedEntries(inputs: PlanInputs, shards: ReadonlyMap<string, number>, replicas: number): Wanted {
-  const wanted = new Map<string, Pick<TableEntry, 'names' | 'shards'>>();
+function wantedHomes(inputs: PlanInputs, shards: ReadonlyMap<string, number>, replicas: number): Homes {
+  const wanted = new Map<string, Pick<TableEntry, 'names' | 'homes'>>();
   const spread = Array.from({ length: homelessParts }, (_, i) => i % Math.max(1, replicas));
-  wanted.set(homeless, { names: [], shards: spread });
+  wanted.set(homeless, { names: [], homes: spread });
   const names = namesByServer(inputs.clusters);
   for (const { server, parts = 1 } of rankClusters(inputs.clusters)) {
     const key = clusterKey(server);
-    const list = Array.from({ length: parts }, (_, i) => shards.get(partKey(key, i, parts)) ?? 0);
-    wanted.set(key, { names: names.get(key) ?? [], shards: list });
+    const homes = Array.from({ length: parts }, (_, i) => shards.get(partKey(key, i, parts)) ?? 0);
+    wanted.set(key, { names: names.get(key) ?? [], homes });
   }
   return wanted;
+}
+
+type StandIns = Pick<PlanContext, 'live' | 'absent' | 'replicas'> & Pick<PlanInputs, 'weights'>;
+
+/**
+ * Gives the parts of absent slots to the least loaded of those who are there: a replica that died and is not replaced must not leave
+ * clusters to nobody (Argo CD: it does, for days). Who stands in goes on doing so as long as it lives; when the slot is held again, its
+ * parts go home.
+ */
+function withStandIns(current: TableDocument | undefined, homes: Homes, context: StandIns): Wanted {
+  const able = context.live.filter((slot) => slot < context.replicas && !context.absent.has(slot));
+  const loads = new Map(able.map((slot) => [slot, 0]));
+  const weightOf = (server: string, part: number, of: number): number =>
+    context.weights.get(partKey(server, part, of)) ?? 1;
+  const load = (slot: number, weight: number): void => void loads.set(slot, (loads.get(slot) ?? 0) + weight);
+  for (const [server, { homes: list }] of homes)
+    list.forEach((slot, part) => load(slot, weightOf(server, part, list.length)));
+  const wanted = new Map<string, Pick<TableEntry, 'names' | 'homes' | 'shards'>>();
+  for (const [server, { names, homes: list }] of homes) {
+    const before = current?.entries.get(server)?.shards;
+    const shards = list.map((home, part) => {
+      if (!context.absent.has(home) || able.length === 0) return home;
+      const earlier = before?.length === list.length ? before[part] : undefined;
+      const slot = earlier !== undefined && able.includes(earlier) ? earlier : leastLoaded(able, loads);
+      load(slot, weightOf(server, part, list.length));
+      return slot;
+    });
+    wanted.set(server, { names, homes: list, shards });
+  }
+  return wanted;
+}
+
+function leastLoaded(able: readonly number[], loads: ReadonlyMap<number, number>): number {
+  const [first = 0, ...rest] = able;
+  return rest.reduce((best, slot) => ((loads.get(slot) ?? 0) < (loads.get(best) ?? 0) ? slot : best), first);
 }
 
 function sameShape(
@@ -100,9 +141,10 @@ function sameShape(
 ): boolean {
   if (current.replicas !== replicas || current.algorithm !== algorithm || current.slots !== slots) return false;
   if (current.entries.size !== wanted.size) return false;
-  for (const [server, { names, shards }] of wanted) {
+  for (const [server, { names, homes, shards }] of wanted) {
     const old = current.entries.get(server);
     if (old === undefined || !sameList(old.names, names) || !sameList(old.shards, shards)) return false;
+    if (!sameList(old.homes, homes)) return false;
   }
   return true;
 }
@@ -119,15 +161,28 @@ function withWaits(
   context: WaitContext,
 ): ReadonlyMap<string, TableEntry> {
   const renamed = current === undefined || namesChanged(current, wanted);
+  const [before, after] = [serversByName(current?.entries), serversByName(wanted)];
+  const meansTheSame = (name: string): boolean => sameList(before.get(name) ?? [], after.get(name) ?? []);
   const entries = new Map<string, TableEntry>();
-  for (const [server, { names, shards }] of wanted) {
+  for (const [server, { names, homes, shards }] of wanted) {
     const old = current?.entries.get(server);
-    const known = old?.shards.length === shards.length && sameList(old.names, names);
+    const known = old?.shards.length === shards.length && sameList(old.names, names) && names.every(meansTheSame);
     const waits = shards.map((shard, i) => (known ? waitsFor(old, i, { shard, ...context }) : []));
     const everyone = !known || (server === homeless && renamed) ? context.epoch : stillEveryone(old, context);
-    entries.set(server, { names, shards, waits, everyone });
+    entries.set(server, { names, shards, homes, waits, everyone });
   }
   return entries;
+}
+
+/** The servers that a name may mean: Applications go by it only while it is one. */
+function serversByName(
+  entries: ReadonlyMap<string, Pick<TableEntry, 'names'>> = new Map(),
+): ReadonlyMap<string, readonly string[]> {
+  const servers = new Map<string, string[]>();
+  for (const [server, { names }] of entries)
+    for (const name of names) servers.set(name, [...(servers.get(name) ?? []), server]);
+  for (const list of servers.values()) list.sort();
+  return servers;
 }
 
 function namesChanged(current: TableDocument, wanted: Wanted): boolean {

@@ -1,6 +1,7 @@
 import type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
-import { byWeight, capacityOf, chooseShard, distribute, placingsOf, rankClusters } from './distribution.ts';
-import type { Placing } from './distribution.ts';
+import { byWeight, capacityOf, chooseShard, shed } from './bounded-load.ts';
+import type { Loaded, Placing } from './bounded-load.ts';
+import { distribute, placingsOf, rankClusters } from './distribution.ts';
 import { shardPreferences } from './hash-ring.ts';
 
 /** What was measured of a cluster. */
@@ -78,11 +79,6 @@ function isResting(at: number, now: number): boolean {
   return at <= now && now - at < restMs;
 }
 
-interface Loaded {
-  readonly shards: ReadonlyMap<string, number>;
-  readonly loads: readonly number[];
-}
-
 /** Everything where it is; pins where they say; what is new, and what the ring gives to a new shard, as on the ring. */
 function keep(
   placings: readonly Placing[],
@@ -106,45 +102,4 @@ function keep(
   }
   for (const placing of fresh.sort(byWeight)) place(placing, chooseShard(placing, loads, capacity));
   return { shards, loads };
-}
-
-/**
- * Takes parts off shards that are over the bound, as few and as light as will do: the lightest one that makes up for the excess, else the
- * heaviest, again and again, as long as that makes the fuller of the two shards lighter.
- */
-function shed(
-  placings: readonly Placing[],
-  from: Loaded,
-  { capacity, resting }: { readonly capacity: number; readonly resting: ReadonlyMap<string, number> },
-): Loaded {
-  const loads = [...from.loads];
-  if (Math.max(...loads) <= capacity) return from;
-  const shards = new Map(from.shards);
-  const movable = placings.filter(({ key, pin }) => pin === undefined && !resting.has(key)).sort(byWeight);
-  const overloaded = loads.flatMap((load, shard) => (load > capacity ? [shard] : []));
-  for (const source of overloaded) {
-    const candidates = movable.filter(({ key }) => from.shards.get(key) === source);
-    while (candidates.length > 0 && (loads[source] ?? 0) > capacity) {
-      const placing = takeFor(candidates, (loads[source] ?? 0) - capacity);
-      const target = chooseShard(placing, loads, capacity);
-      if (target === source || (loads[target] ?? 0) + placing.weight >= (loads[source] ?? 0)) continue;
-      loads[source] = (loads[source] ?? 0) - placing.weight;
-      loads[target] = (loads[target] ?? 0) + placing.weight;
-      shards.set(placing.key, target);
-    }
-  }
-  return { shards, loads };
-}
-
-/** Removes from a list, heaviest first, the lightest that weighs at least `excess`, else the heaviest. */
-function takeFor(candidates: Placing[], excess: number): Placing {
-  let low = 0;
-  let high = candidates.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((candidates[middle]?.weight ?? 0) >= excess) low = middle + 1;
-    else high = middle;
-  }
-  const [taken] = candidates.splice(Math.max(0, low - 1), 1);
-  return taken ?? { key: '', ring: '', weight: 0, pin: undefined };
 }

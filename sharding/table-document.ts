@@ -25,8 +25,10 @@ export interface Wait {
 export interface TableEntry {
   /** Names of the Secrets with this server, sorted, repeated where they repeat. */
   readonly names: readonly string[];
-  /** The shard of each part. */
+  /** The slot that has each part. */
   readonly shards: readonly number[];
+  /** The shard of each part by the algorithm: another one than `shards` says while a stand-in has it. */
+  readonly homes: readonly number[];
   /** For each part: who must have let go of it before its shard may take it up. */
   readonly waits: readonly (readonly Wait[])[];
   /** Every holder must have acknowledged this epoch before any part is taken up; 0: nothing of the kind. */
@@ -68,11 +70,12 @@ export function formatTable(table: TableDocument): {
 } {
   const { epoch, replicas, algorithm, slots } = table;
   const clusters = Object.fromEntries(
-    [...table.entries].map(([server, { names, shards, waits, everyone }]) => [
+    [...table.entries].map(([server, { names, shards, homes, waits, everyone }]) => [
       server,
       {
         names,
         shards,
+        ...(shards.every((shard, i) => shard === homes[i]) ? {} : { homes }),
         ...(waits.every((list) => list.length === 0)
           ? {}
           : { waits: waits.map((list) => list.map((wait) => [wait.slot, wait.epoch])) }),
@@ -108,10 +111,13 @@ function entryOf(json: Json | undefined): TableEntry {
   if (!isObject(json)) throw new Malformed('a cluster of the table is no object');
   const shards = list(json['shards']).map(whole);
   const waits = json['waits'] === undefined ? shards.map(() => []) : list(json['waits']).map(waitsOf);
-  if (waits.length !== shards.length) throw new Malformed('a cluster of the table has waits that fit no part');
+  const homes = json['homes'] === undefined ? shards : list(json['homes']).map(whole);
+  if (waits.length !== shards.length || homes.length !== shards.length)
+    throw new Malformed('a cluster of the table has waits or homes that fit no part');
   return {
     names: list(json['names']).map(String),
     shards,
+    homes,
     waits,
     everyone: json['everyone'] === undefined ? 0 : whole(json['everyone']),
   };

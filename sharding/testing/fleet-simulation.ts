@@ -2,16 +2,17 @@ import { seededRandom } from '#base';
 import type { Random } from '#base';
 import { appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
-import { Member } from '../member.ts';
+import { looksNew, Member } from '../member.ts';
 import type { Instant, Intent, World } from '../member.ts';
-import { clusterKey, splitAnnotation } from '../parts.ts';
+import { splitAnnotation } from '../parts.ts';
 import { formatSlots, slotsKey } from '../slots-document.ts';
-import { formatTable, homeless, tableKey } from '../table-document.ts';
+import { formatTable, tableKey } from '../table-document.ts';
 import { timingOf } from '../timing.ts';
 import { View } from '../view.ts';
 import { Agenda } from './agenda.ts';
 import { foundSlots, foundTable, Hub } from './hub.ts';
 import type { Stored } from './hub.ts';
+import { unkeptPromise } from './promises.ts';
 import { resolve } from './scenario.ts';
 import type { Replica, Scenario, Steps } from './scenario.ts';
 
@@ -81,8 +82,10 @@ export class FleetSimulation {
       if (replica.alive) this.#relist(replica);
     }
     this.#matchReplicas(false);
-    this.play(this.now + 4 * timing.leaseMs);
-    return this.violation ?? this.#orphaned();
+    if (this.#scenario.shorthanded) this.#decimate();
+    this.play(this.now + (this.#scenario.shorthanded ? 4 : 3) * timing.leaseMs);
+    if (this.violation !== undefined || this.desired === 0) return this.violation;
+    return unkeptPromise(this, this.#clusters.values(), this.#apps.keys());
   }
 
   // ---------------------------------------------------------------- the world
@@ -98,7 +101,10 @@ export class FleetSimulation {
 
   removeCluster(id: string): void {
     this.#clusters.delete(id);
-    this.#tell((replica) => replica.clusters.delete(id));
+    this.#tell((replica) => {
+      // Events of one object keep their order: a late one never undoes a later one.
+      if (!this.#clusters.has(id)) replica.clusters.delete(id);
+    });
   }
 
   addApp(name: string, destination: ApplicationDestination): void {
@@ -205,6 +211,12 @@ export class FleetSimulation {
     else this.#matchReplicas(this.#below(2) === 0);
   }
 
+  /** Kills some, for good; never all. */
+  #decimate(): void {
+    const [, ...others] = this.replicas.filter((replica) => replica.alive && !replica.leaving).reverse();
+    for (const replica of others) if (this.#below(2) === 0) this.kill(replica);
+  }
+
   #lose(): void {
     const dice = this.#below(5);
     if (dice === 4) this.lose('table', 'restored');
@@ -280,7 +292,7 @@ export class FleetSimulation {
   #update(replica: Replica): void {
     const options = { algorithm: this.#scenario.algorithm, defaultParts: 1 };
     replica.view = new View([...replica.clusters.values()], replica.apps.values(), options);
-    this.check();
+    this.check(replica);
   }
 
   /** What a StatefulSet or a Deployment does: as many pods as wanted. */
@@ -305,9 +317,11 @@ export class FleetSimulation {
   *#loop(replica: Replica): Steps<void> {
     for (;;) {
       const since = this.instant(replica).monotonic;
-      const table = yield* this.#request(replica, () => this.#hub.table);
+      let table = yield* this.#request(replica, () => this.#hub.table);
       const slotsSince = this.instant(replica).monotonic;
       const slots = table.ok ? yield* this.#request(replica, () => this.#hub.slots) : table;
+      const isEmpty = table.ok && slots.ok && looksNew(foundTable(table.value), foundSlots(slots.value));
+      if (isEmpty) table = yield* this.#request(replica, () => this.#hub.table);
       if (!table.ok || !slots.ok) {
         yield 500 + this.#below(1000);
         continue;
@@ -315,9 +329,10 @@ export class FleetSimulation {
       const now = this.instant(replica);
       const found = { table: foundTable(table.value), slots: foundSlots(slots.value) };
       const before = replica.member.taken();
-      replica.member.see({ ...found, since, slotsSince, until: now.monotonic }, now);
+      const isNew = isEmpty && found.table.state === 'missing';
+      replica.member.see({ ...found, since, slotsSince, until: now.monotonic, isNew }, now);
       // Everything else only takes rights away, or changes what somebody sees (checked there).
-      if (replica.member.taken() !== before) this.check();
+      if (replica.member.taken() !== before) this.check(replica);
       this.#beginWrite(replica);
       const intent = replica.member.intent(this.#worldOf(replica), this.instant(replica));
       if (intent === undefined && replica.leaving && this.#isDrained(replica)) {
@@ -345,7 +360,7 @@ export class FleetSimulation {
       );
     if (answer.ok && answer.value) {
       replica.member.wrote(intent, sent, this.instant(replica));
-      if (intent.write === 'slots') this.check();
+      if (intent.write === 'slots') this.check(replica);
     } else yield 10 + this.#below(200);
   }
 
@@ -359,7 +374,7 @@ export class FleetSimulation {
   }
 
   #latency(): number {
-    return !this.#calm && this.#below(60) === 0 ? this.#below(35_000) : 1 + this.#below(20);
+    return !this.#calm && this.#below(60) === 0 ? this.#below(25_000) : 1 + this.#below(20);
   }
 
   #worldOf(replica: Replica): World {
@@ -393,53 +408,48 @@ export class FleetSimulation {
         this.#resume(replica, replica.pausedUntil - this.now);
         return;
       }
+      if (replica.pausedUntil > 0) this.#wake(replica);
       const step = replica.steps?.next();
       if (step?.done === false) this.#resume(replica, step.value);
     });
   }
 
+  /** Goes on after a stop, believing what it believed before. */
+  #wake(replica: Replica): void {
+    replica.pausedUntil = 0;
+    this.check(replica);
+  }
+
   // ---------------------------------------------------------------- promises
 
-  /** At most one writer for each Application: of all who see it go to one place, and of all who see it as it is. */
-  check(): void {
-    if (this.violation !== undefined) return;
+  /**
+   * At most one writer for each Application: of all who see it go to one place, and of all who see it as it is. Looks at those for which
+   * `changed` writes: it alone has just got a right or another view.
+   */
+  check(changed: Replica): void {
+    if (this.violation !== undefined || changed.member.taken().size === 0) return;
     for (const [key, app] of this.#apps) {
-      const places = new Map<string, string>();
-      const current: string[] = [];
-      for (const replica of this.replicas) {
-        const going = replica.writes.find((write) => write.key === key && write.until > this.now)?.goesTo;
-        const active = replica.alive && !replica.leaving && replica.pausedUntil <= this.now;
-        const goesTo = going ?? (active ? this.writesFor(replica, key) : undefined);
-        if (goesTo === undefined) continue;
-        const other = places.get(goesTo);
-        if (other !== undefined) this.#break(`${key} at "${goesTo}": ${other} and ${replica.name} both write`);
-        places.set(goesTo, replica.name);
-        if (replica.apps.get(key) === app && going === undefined) current.push(replica.name);
+      const mine = this.#writing(changed, key);
+      if (mine === undefined) continue;
+      for (const other of this.replicas) {
+        const theirs = other === changed ? undefined : this.#writing(other, key);
+        if (theirs === undefined) continue;
+        if (theirs.goesTo === mine.goesTo)
+          this.#break(`${key} at "${mine.goesTo}": ${other.name} and ${changed.name} both write`);
+        const bothCurrent = [changed, other].every((replica) => replica.apps.get(key) === app);
+        if (bothCurrent && !mine.going && !theirs.going)
+          this.#break(`${key}: ${other.name} and ${changed.name} both write`);
       }
-      if (current.length > 1) this.#break(`${key}: ${current.join(' and ')} both write`);
     }
   }
 
-  /** After peace: every Application of a known cluster, and every homeless one, has exactly one writer; so has every part. */
-  #orphaned(): string | undefined {
-    if (this.desired === 0) return undefined;
-    const alive = this.replicas.filter((replica) => replica.alive && !replica.leaving);
-    const table =
-      alive[0]?.member.table() ?? alive.map(({ member }) => member.table()).find((each) => each !== undefined);
-    if (table === undefined) return 'nobody obeys a table';
-    for (const server of [homeless, ...[...this.#clusters.values()].map((cluster) => clusterKey(cluster.server))]) {
-      const parts = table.entries.get(server)?.shards.length ?? 0;
-      if (parts === 0) return `${server} is not on the table`;
-      for (let part = 0; part < parts; part += 1) {
-        const owners = alive.filter((replica) => replica.member.acts(server, part, this.instant(replica)));
-        if (owners.length !== 1) return `part ${part} of "${server}" has ${owners.length} owners`;
-      }
-    }
-    for (const key of this.#apps.keys()) {
-      const writers = alive.filter((replica) => this.writesFor(replica, key) !== undefined);
-      if (writers.length !== 1) return `${key} has ${writers.length} writers`;
-    }
-    return undefined;
+  /** Whether a replica writes for an Application: a request is on its way, or one could be sent now. */
+  #writing(replica: Replica, key: AppKey): { readonly goesTo: string; readonly going: boolean } | undefined {
+    const going = replica.writes.find((write) => write.key === key && write.until > this.now)?.goesTo;
+    if (going !== undefined) return { goesTo: going, going: true };
+    if (!replica.alive || replica.leaving || replica.pausedUntil > this.now) return undefined;
+    const goesTo = this.writesFor(replica, key);
+    return goesTo === undefined ? undefined : { goesTo, going: false };
   }
 
   #break(what: string): void {

@@ -12,6 +12,8 @@ export class MemoryHub {
   writes = 0;
   /** Set: every request gets this answer. */
   refusal: { readonly code: number; readonly message: string } | undefined;
+  /** Set: nobody may write the object of this name. */
+  readOnly: string | undefined;
 
   get(kind: string, name: string): KubeObject | undefined {
     return this.#objects.get(`${kind}/${name}`);
@@ -76,6 +78,7 @@ export class MemoryHub {
   }
 
   #store(kind: string, name: string, object: KubeObject): KubeObject {
+    if (name === this.readOnly) return fail(403, 'Forbidden');
     this.writes += 1;
     this.put(kind, name, JSON.parse(JSON.stringify(object)) as object);
     return this.get(kind, name) ?? object;

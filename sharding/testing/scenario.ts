@@ -39,12 +39,14 @@ export interface Scenario {
   readonly seed: number;
   readonly dynamic: boolean;
   readonly algorithm: ShardingAlgorithm;
+  /** Some replicas die in the end and nobody replaces them. */
+  readonly shorthanded: boolean;
 }
 
 export function scenarioOf(seed: number): Scenario {
   const random = seededRandom(seed ^ 0x5eed);
   const algorithm = algorithms[Math.floor(random.next() * algorithms.length)] ?? 'legacy';
-  return { seed, dynamic: random.next() < 0.5, algorithm };
+  return { seed, dynamic: random.next() < 0.5, algorithm, shorthanded: random.next() < 0.3 };
 }
 
 /** As `settings` resolves a destination. */

@@ -1,0 +1,109 @@
+import { unknownHolder } from './slots-document.ts';
+import type { SlotRecord, Slots } from './slots-document.ts';
+import type { Timing } from './timing.ts';
+
+interface Observation {
+  readonly identity: string;
+  readonly firstSeen: number;
+}
+
+/** One look at the holders: when the read was sent and when it was answered. */
+export interface HoldersSeen {
+  readonly slots: Slots;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  /** How many slots should be held. */
+  readonly replicas: number;
+}
+
+/**
+ * Who is there, by this replica's own monotonic clock and the holders' renewals: clocks of others are never trusted. A holder whose record
+ * has not changed for a lease is gone.
+ */
+export class Presence {
+  readonly #timing: Timing;
+  readonly #observed = new Map<number, Observation>();
+  #holders: Slots = new Map();
+  #expired: ReadonlySet<number> = new Set();
+  #idle: ReadonlyMap<number, number> = new Map();
+
+  constructor(timing: Timing) {
+    this.#timing = timing;
+  }
+
+  see({ slots, sentAt, answeredAt, replicas }: HoldersSeen): void {
+    const expired = new Set<number>();
+    for (const [slot, record] of slots) {
+      const identity = identityOf(record);
+      const known = this.#observed.get(slot);
+      if (known?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: answeredAt });
+      else if (sentAt - known.firstSeen > this.#timing.leaseMs) expired.add(slot);
+    }
+    for (const slot of this.#observed.keys()) if (!slots.has(slot)) this.#observed.delete(slot);
+    this.#holders = slots;
+    this.#expired = expired;
+    const idle = Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !this.isLive(slot));
+    this.#idle = new Map(idle.map((slot) => [slot, this.#idle.get(slot) ?? answeredAt]));
+  }
+
+  /** Signs of life that came by the watch, between looks. Late ones only make us more patient; nothing else is believed on their word. */
+  notice(slots: Slots, now: number): void {
+    for (const [slot, record] of slots) {
+      const identity = identityOf(record);
+      if (this.#observed.get(slot)?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: now });
+    }
+  }
+
+  /** The holder was silent for a lease: it writes nothing any more. */
+  isExpired(slot: number): boolean {
+    return this.#expired.has(slot);
+  }
+
+  isLive(slot: number): boolean {
+    const record = this.#holders.get(slot);
+    return record !== undefined && record.holder !== unknownHolder && !this.#expired.has(slot);
+  }
+
+  /** Slots with a live holder, ascending. */
+  live(): readonly number[] {
+    return [...this.#holders.keys()].filter((slot) => this.isLive(slot)).sort((a, b) => a - b);
+  }
+
+  /** Slots without a live holder, and since when that is known. */
+  idle(): ReadonlyMap<number, number> {
+    return this.#idle;
+  }
+
+  /**
+   * Slots that others should stand in for. One that was given back in order (a rolling update) will be held again soon, so that its clusters
+   * stay where they are for a lease; one whose holder died has cost a lease already, and gets a heartbeat more for its successor.
+   */
+  absent(now: number): ReadonlySet<number> {
+    const { leaseMs, marginMs } = this.#timing;
+    const isLong = ([slot, since]: readonly [number, number]): boolean =>
+      this.#holders.has(slot) ? this.#expired.has(slot) && now - since > marginMs : now - since > leaseMs;
+    return new Set([...this.#idle].filter(isLong).map(([slot]) => slot));
+  }
+
+  /** Whether the holder of a slot has moved within the last `ms`. */
+  movedWithin(slot: number, ms: number, now: number): boolean {
+    const seen = this.#observed.get(slot)?.firstSeen ?? Number.NEGATIVE_INFINITY;
+    return now - seen <= ms;
+  }
+
+  /** When holders that are live now will be gone, unless they move. */
+  expiries(): readonly number[] {
+    return [...this.#observed].flatMap(([slot, { firstSeen }]) =>
+      this.#expired.has(slot) ? [] : [firstSeen + this.#timing.leaseMs],
+    );
+  }
+
+  /** One more than the highest slot that has a holder, known or not. */
+  slotCount(): number {
+    return Math.max(0, ...[...this.#observed.keys()].map((slot) => slot + 1));
+  }
+}
+
+function identityOf({ incarnation, renewals }: SlotRecord): string {
+  return `${incarnation} ${renewals}`;
+}
