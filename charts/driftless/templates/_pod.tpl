@@ -119,7 +119,7 @@ ports:
   - name: metrics
     containerPort: {{ int $controller.containerPorts.metrics }}
     protocol: TCP
-{{ include "driftless.probes" . }}
+{{ include "driftless.probes" . | trim }}
 resources:
   {{- toYaml $controller.resources | nindent 2 }}
 securityContext:
