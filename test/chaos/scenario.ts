@@ -1,0 +1,54 @@
+import { expect } from '@jest/globals';
+import { systemClock } from '#base';
+import { heartbeat } from './fleet.ts';
+import type { ChaosFleet } from './fleet.ts';
+
+/** Long enough for a lease to end, and for others to stand in. */
+const beyondLease = (): Promise<void> => systemClock.sleep(6 * heartbeat * 1000);
+
+/** The name of the promise, for the tests. */
+export const promise =
+  'are scaled, killed, stopped and cut off while they heal: one owner each, no second writer, no restart (T-SHARD-4, T-FENCE-1, T-FENCE-2)';
+
+/** Replicas come, go, die, freeze and lose the hub while objects are disturbed all the time. */
+export async function play(fleet: ChaosFleet): Promise<void> {
+  await fleet.scale(2);
+  await fleet.settled();
+  fleet.disturb();
+  const survivors = fleet.pids();
+
+  await fleet.scale(3);
+  await fleet.settled();
+  expect([...fleet.pids()].slice(0, 2)).toEqual([...survivors]);
+
+  const killed = fleet.ownerOfFirst();
+  fleet.kill(killed);
+  fleet.restart(killed);
+  await fleet.settled();
+
+  const frozen = fleet.ownerOfFirst();
+  fleet.freeze(frozen);
+  await beyondLease();
+  // It comes back believing what it believed, and cannot look it up: only its own clock tells it to write nothing.
+  const blind = fleet.partition(frozen, 'leases');
+  fleet.thaw(frozen);
+  await beyondLease();
+  blind();
+  await fleet.settled();
+
+  for (const from of ['hub', 'leases'] as const) {
+    const heal = fleet.partition(fleet.ownerOfFirst(), from);
+    await beyondLease();
+    heal();
+    await fleet.settled();
+  }
+
+  const before = fleet.pids();
+  await fleet.scale(1);
+  await fleet.settled();
+  const [last] = fleet.pids();
+  expect(last).toEqual([last?.[0], before.get(last?.[0] ?? '')]);
+  expect(fleet.violations).toEqual([]);
+  // The promise means something only if there was much to write.
+  expect([...fleet.writes.values()].reduce((a, b) => a + b, 0)).toBeGreaterThan(100);
+}
