@@ -1,0 +1,151 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { load } from 'js-yaml';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const chart = join(root, 'charts', 'driftless');
+const read = (...path: readonly string[]): string => readFileSync(join(...path), 'utf8');
+
+/** All production code as one text: names of metrics, flags and variables stand in it literally. */
+const code = [
+  'cli',
+  'controller',
+  'desired',
+  'kube',
+  'live',
+  'publish',
+  'queues',
+  'settings',
+  'sharding',
+  'sync',
+  'telemetry',
+].map((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.includes('testing'))
+    .map((name) => read(root, folder, name))
+    .join('\n'),
+);
+
+/** Metrics that Prometheus itself adds. */
+const ofPrometheus = new Set(['up']);
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook: string };
+}
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string }[];
+}
+interface Dashboard {
+  readonly uid: string;
+  readonly title: string;
+  readonly templating: { readonly list: readonly { readonly query: string | { readonly query: string } }[] };
+  readonly panels: readonly Panel[];
+}
+
+const alerts = (load(read(chart, 'files', 'alerts.yaml')) as { readonly rules: readonly Alert[] }).rules;
+const dashboards = readdirSync(join(chart, 'files', 'dashboards')).map(
+  (name) => JSON.parse(read(chart, 'files', 'dashboards', name)) as Dashboard,
+);
+
+/** The metrics that an expression of PromQL reads: names before a selector, and names that stand alone as an argument. */
+function metricsIn(expression: string): string[] {
+  const bare = expression
+    .replaceAll(/"[^"]*"/g, '""')
+    .replaceAll(/\b(?:by|on|without|ignoring) \([^)]*\)/g, '')
+    .replaceAll(/\[[^\]]*\]/g, '');
+  return [...bare.matchAll(/\b([a-z_:][a-z0-9_:]*)(?=\{)/g)].map(([, name]) => name ?? '');
+}
+
+function isKnown(metric: string): boolean {
+  const base = metric.replace(/_(?:bucket|sum|count)$/, '');
+  const literal = (name: string): boolean => code.some((text) => text.includes(`'${name}'`));
+  return ofPrometheus.has(metric) || literal(metric) || (base !== metric && literal(base));
+}
+
+describe('the alerts', () => {
+  it('read only metrics that the program has', () => {
+    const names = alerts.flatMap(({ expr }) => metricsIn(expr));
+    expect(new Set(names).size).toBeGreaterThan(8);
+    expect(names.filter((name) => !isKnown(name))).toEqual([]);
+  });
+
+  it('look at one release, and say what to do', () => {
+    for (const { alert, expr, for: duration, labels, annotations } of alerts) {
+      expect(alert).toMatch(/^Driftless[A-Z]/);
+      expect((expr.match(/\{/g) ?? []).length).toBe((expr.match(/\{JOB\b/g) ?? []).length);
+      expect(duration).toMatch(/^[0-9]+[mh]$/);
+      expect(['critical', 'warning']).toContain(labels.severity);
+      for (const text of [annotations.summary, annotations.description, annotations.runbook])
+        expect(text.length).toBeGreaterThan(10);
+    }
+    expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
+  });
+});
+
+describe.each(dashboards)('the dashboard $title', (dashboard) => {
+  it('reads only metrics that the program has', () => {
+    const queries = dashboard.templating.list.map(({ query }) => (typeof query === 'string' ? query : query.query));
+    const variables = queries.flatMap((query) => /^label_values\(([a-z_]+)/.exec(query)?.[1] ?? []);
+    const names = dashboard.panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsIn(expr)));
+    expect(names.length).toBeGreaterThanOrEqual(dashboard.panels.filter(({ targets }) => targets !== undefined).length);
+    expect([...names, ...variables].filter((name) => !isKnown(name))).toEqual([]);
+  });
+
+  it('has panels side by side, each with a name', () => {
+    const { panels } = dashboard;
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h }, title }) => {
+      expect(title).not.toBe('');
+      expect(x + w).toBeLessThanOrEqual(24);
+      return Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`);
+    });
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+});
+
+describe('the templates', () => {
+  const pod = read(chart, 'templates', '_pod.tpl');
+  const options = read(root, 'cli', 'options.ts');
+
+  it('use only flags and variables that the program reads', () => {
+    const flags = [...pod.matchAll(/^- --([a-z-]+)=/gm)].map(([, flag]) => flag ?? '');
+    const variables = [...pod.matchAll(/^- name: ([A-Z_]+)$/gm)].map(([, name]) => name ?? '');
+    expect(flags.length).toBeGreaterThan(3);
+    expect(variables).toContain('ARGOCD_APPLICATION_CONTROLLER_NAME');
+    expect(flags.filter((flag) => !options.includes(`flag: '${flag}'`))).toEqual([]);
+    expect(variables.filter((name) => !options.includes(`env: '${name}'`))).toEqual([]);
+  });
+
+  it('ask for the probes that the program serves', () => {
+    const paths = [...pod.matchAll(/path: (\/\S+)/g)].map(([, path]) => path);
+    expect(paths).toEqual(['/livez', '/livez', '/readyz']);
+    for (const path of paths) expect(code.join('\n')).toContain(`case '${path ?? ''}':`);
+  });
+
+  it('name the ConfigMaps of ownership as the program does', () => {
+    const rbac = read(chart, 'templates', '_rbac.tpl');
+    const names = [...code.join('\n').matchAll(/export const (?:slots|table)ConfigMap = '([^']+)'/g)].map(
+      ([, name]) => name,
+    );
+    expect(names).toHaveLength(2);
+    for (const name of names) expect(rbac).toContain(name);
+  });
+});
+
+describe('what is written by scripts', () => {
+  it.each(['generate-chart-docs.mjs', 'generate-crds.mjs'])('is as %s writes it', (script) => {
+    const result = spawnSync(process.execPath, [join(root, 'scripts', script), '--check'], { encoding: 'utf8' });
+    expect(result).toMatchObject({ status: 0, stderr: '' });
+  });
+});
