@@ -32,6 +32,10 @@ const commands: Readonly<Record<string, Entry>> = {
   sim: { help: 'only the simulated API servers', load: async () => (await import('./sim.ts')).sim },
   health: { help: 'health of the objects in a file', load: async () => (await import('./files.ts')).health },
   diff: { help: 'difference of a live and a target object', load: async () => (await import('./files.ts')).diff },
+  shards: {
+    help: 'which shard each cluster is on, and what a change would move',
+    load: async () => (await import('./shards.ts')).shards,
+  },
   manifests: { help: 'what a source renders to', load: async () => (await import('./manifests.ts')).manifests },
 };
 
