@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '#support';
 import { chartFolder, renderChart, renderedController, repository } from './rendered-controller.ts';
 import type { Rendered } from './rendered-controller.ts';
 import { mustRun, runTool, startServers, toolPath } from './support/index.ts';
@@ -254,8 +255,11 @@ describe('the chart on a real API server', () => {
     beforeAll(async () => {
       await hub.kubectl(['apply', '--server-side', '-f', join(repository, 'manifests', 'crds')]);
       for (const kind of foreignKinds) await hub.kubectl(['create', '-f', '-'], { input: JSON.stringify(kind) });
-      for (const kind of ['applications.argoproj.io', ...foreignKinds.map(({ metadata }) => metadata.name)])
-        await hub.kubectl(['wait', '--for=condition=established', `crd/${kind}`, '--timeout=20s']);
+      const served = [
+        'argoproj.io/v1alpha1/appprojects',
+        ...foreignKinds.map(({ spec }) => `monitoring.coreos.com/v1/${spec.names.plural}`),
+      ];
+      for (const path of served) await eventually(async () => expect(await hub.api.get(`/apis/${path}`)).toBeDefined());
       for (const name of ['matrix', 'team-a', 'team-b']) await hub.kubectl(['create', 'namespace', name]);
     });
 
@@ -288,7 +292,7 @@ describe('the chart on a real API server', () => {
         const dry = ['create', '-n', 'matrix', '--dry-run=server', '-f', '-'];
         await hub.kubectl(dry, { input: JSON.stringify(named) });
         const bare = named.spec.containers.map(({ name, image }) => ({ name, image }));
-        const asRoot = { ...named, spec: { containers: bare } };
+        const asRoot = { ...named, spec: { serviceAccountName: named.spec.serviceAccountName, containers: bare } };
         expect((await hub.try('kubectl', dry, { input: JSON.stringify(asRoot) })).stderr).toContain(
           'violates PodSecurity',
         );

@@ -22,7 +22,11 @@
   verbs: [list, watch]
 - apiGroups: [argoproj.io]
   resources: [applications]
+  {{- if include "driftless.applicationNamespaces" . | fromJsonArray }}
+  verbs: [get, patch, update]
+  {{- else }}
   verbs: [get, list, watch, patch, update]
+  {{- end }}
 - apiGroups: [argoproj.io]
   resources: [appprojects]
   verbs: [list, watch, patch]

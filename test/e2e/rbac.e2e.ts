@@ -1,0 +1,306 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '#support';
+import { GitFixture } from '../acceptance/world.ts';
+import { permissionsOf, renderedController, repository, uses } from './rendered-controller.ts';
+import type { Permission, RenderedController } from './rendered-controller.ts';
+import { freePort, isBy, runTool, startDouble, startServers } from './support/index.ts';
+import type { AuditEvent, Double, Server, Servers } from './support/index.ts';
+
+const applications = '/apis/argoproj.io/v1alpha1/namespaces';
+
+/** One way to install, and where its Applications and what they deploy may be. */
+interface Mode {
+  readonly values: object;
+  /** Namespaces of Applications. */
+  readonly from: readonly string[];
+  /** Namespace that is deployed to. */
+  readonly to: string;
+  /** The namespace does not exist before, and the Application has a ClusterRole. */
+  readonly clusterWide: boolean;
+}
+
+const modes: Readonly<Record<string, Mode>> = {
+  'everything in the cluster': {
+    values: { rbac: { clusterWrite: true } },
+    from: ['argocd'],
+    to: 'made-by-sync',
+    clusterWide: true,
+  },
+  'namespaced mode': {
+    values: { rbac: { namespaced: true, namespaces: ['team-a'] } },
+    from: ['argocd'],
+    to: 'team-a',
+    clusterWide: false,
+  },
+  'single namespaces, Applications in another, a Deployment': {
+    values: {
+      controller: { dynamicClusterDistribution: true },
+      configs: { params: { 'application.namespaces': 'team-apps' } },
+      rbac: { writeNamespaces: ['team-b'] },
+    },
+    from: ['argocd', 'team-apps'],
+    to: 'team-b',
+    clusterWide: false,
+  },
+  'Applications in namespaces by pattern': {
+    values: { configs: { params: { 'application.namespaces': 'team-*' } }, rbac: { clusterWrite: true } },
+    from: ['argocd', 'team-apps'],
+    to: 'made-by-sync',
+    clusterWide: true,
+  },
+};
+
+/** What a request does not show: the API server asks for these while it answers others. They have tests of their own below. */
+const askedInside = new Set(['escalate', 'bind', 'impersonate']);
+
+const map = (name: string, text: string, more = ''): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n${more}data:\n  text: ${text}\n`;
+/** A Role that allows what the controller itself may not, and its binding. */
+const role = (kind: string): string =>
+  `apiVersion: rbac.authorization.k8s.io/v1\nkind: ${kind}\nmetadata:\n  name: reaper-NAME\nrules:\n- apiGroups: ['']\n  resources: [pods]\n  verbs: [deletecollection]\n`;
+const binding = `apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata:\n  name: reaper-NAME\nroleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  name: reaper-NAME\nsubjects:\n- kind: ServiceAccount\n  name: default\n`;
+
+describe.each(Object.entries(modes))('the rights of the chart: %s', (_name, mode) => {
+  let world: Servers<'hub'>;
+  let hub: Server;
+  let rendered: RenderedController;
+  let double: Double | undefined;
+  let controller: ChildProcess | undefined;
+  let output = '';
+  let events: AuditEvent[];
+
+  const create = (object: object): Promise<string> =>
+    hub.kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(object) });
+
+  beforeAll(async () => {
+    world = await startServers({ names: ['hub'] });
+    hub = world.servers.hub;
+    const own = {
+      controller: {
+        containerPorts: { metrics: await freePort() },
+        heartbeatTime: 2,
+        env: [{ name: 'DRIFTLESS_CACHE_DIR', value: join(world.folder, 'cache') }],
+      },
+    };
+    rendered = await renderedController(merged(mode.values, own));
+    await hub.kubectl(['apply', '--server-side', '-f', join(repository, 'manifests', 'crds')]);
+    for (const name of ['applications', 'appprojects'])
+      await eventually(async () => expect(await ask(`/apis/argoproj.io/v1alpha1/${name}`)).toBe(200));
+    for (const name of ['argocd', 'team-a', 'team-b', 'team-apps']) await hub.kubectl(['create', 'namespace', name]);
+    await create({ apiVersion: 'v1', kind: 'List', items: rendered.objects });
+    await hub.kubectl([
+      'patch',
+      'appproject',
+      '-n',
+      'argocd',
+      'default',
+      '--type=merge',
+      '-p',
+      '{"spec":{"sourceNamespaces":["team-*"]}}',
+    ]);
+    double = await startDouble(hub.access);
+    controller = await start();
+  });
+  afterAll(async () => {
+    controller?.kill('SIGKILL');
+    await double?.stop();
+    await world.close();
+  });
+
+  /** The controller as its pod would run it: arguments, environment, and the token of its ServiceAccount. */
+  async function start(): Promise<ChildProcess> {
+    const access = await hub.as(rendered.namespace, rendered.serviceAccount);
+    const kubeconfig = hub.kubeconfigFor(access, rendered.namespace);
+    const main = join(repository, 'dist', 'cli', 'argocd-application-controller.js');
+    const child = spawn(process.execPath, [main, ...rendered.args, `--kubeconfig=${kubeconfig}`], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env['PATH'],
+        DRIFTLESS_EXIT_WITH_PARENT: 'true',
+        ...rendered.env(`${rendered.workload.metadata.name}-0`),
+      },
+    });
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+    return child;
+  }
+
+  const until = async (check: () => Promise<void>): Promise<void> =>
+    eventually(check, 30_000).catch((error: unknown) => {
+      throw new Error(`${String(error)}\n--- controller\n${output.slice(-6000)}`, { cause: error });
+    });
+  const ask = async (path: string): Promise<number> => (await hub.api.exchange({ method: 'GET', path })).status;
+  const refresh = (namespace: string, name: string): Promise<string> =>
+    hub.kubectl(['annotate', 'application', '-n', namespace, name, 'argocd.argoproj.io/refresh=normal', '--overwrite']);
+
+  it('become ready', async () => {
+    const port = /--metrics-port=(\d+)/.exec(rendered.args.join(' '))?.[1] ?? '';
+    await until(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200));
+  });
+
+  it('deploys, repairs, replaces, prunes and deletes', async () => {
+    for (const namespace of mode.from) await liveOf(namespace);
+  });
+
+  /** A whole life of an Application. */
+  async function liveOf(namespace: string): Promise<void> {
+    const name = `app-${namespace}`;
+    const git = new GitFixture(world.folder, name);
+    const maps = `/api/v1/namespaces/${mode.to}/configmaps`;
+    const text = async (item: string): Promise<unknown> =>
+      (await hub.api.get<{ data: { text: string } }>(`${maps}/${item}`))?.data.text;
+    git.commit({
+      'kept.yaml': map(`kept-${namespace}`, 'one'),
+      'pruned.yaml': map(`pruned-${namespace}`, 'one'),
+      'role.yaml': role('Role').replaceAll('NAME', namespace),
+      'binding.yaml': binding.replaceAll('NAME', namespace),
+      ...(mode.clusterWide ? { 'cluster-role.yaml': role('ClusterRole').replaceAll('NAME', namespace) } : {}),
+    });
+    await create({
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name, namespace, finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+      spec: {
+        project: 'default',
+        source: { repoURL: git.url, path: '.', targetRevision: 'main' },
+        destination: { server: 'https://kubernetes.default.svc', namespace: mode.to },
+        syncPolicy: {
+          automated: { prune: true, selfHeal: true },
+          syncOptions: mode.clusterWide ? ['CreateNamespace=true'] : [],
+        },
+      },
+    });
+    await until(async () => expect(await text(`pruned-${namespace}`)).toBe('one'));
+    await until(async () =>
+      expect(
+        await ask(`/apis/rbac.authorization.k8s.io/v1/namespaces/${mode.to}/rolebindings/reaper-${namespace}`),
+      ).toBe(200),
+    );
+    const kept = `kept-${namespace}`;
+    await hub.kubectl(['patch', 'configmap', '-n', mode.to, kept, '--type=merge', '-p', '{"data":{"text":"drift"}}']);
+    await until(async () => expect(await text(kept)).toBe('one'));
+    const options = '  annotations:\n    argocd.argoproj.io/sync-options: Replace=true\n';
+    git.commit({ 'kept.yaml': map(kept, 'two', options), 'pruned.yaml': null });
+    await refresh(namespace, name);
+    await until(async () => expect(await text(kept)).toBe('two'));
+    await until(async () => expect(await text(`pruned-${namespace}`)).toBeUndefined());
+    await hub.api.delete(`${applications}/${namespace}/applications/${name}`);
+    await until(async () => expect(await ask(`${applications}/${namespace}/applications/${name}`)).toBe(404));
+    expect(await text(kept)).toBeUndefined();
+  }
+
+  it('lets a project go', async () => {
+    const metadata = { name: 'unused', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] };
+    await create({ apiVersion: 'argoproj.io/v1alpha1', kind: 'AppProject', metadata, spec: {} });
+    await hub.api.delete(`${applications}/argocd/appprojects/unused`);
+    await until(async () => expect(await ask(`${applications}/argocd/appprojects/unused`)).toBe(404));
+  });
+
+  it('are enough: nothing was forbidden', () => {
+    events = hub.audit().filter((event) => isBy(event, rendered.namespace, rendered.serviceAccount));
+    expect(events.length).toBeGreaterThan(50);
+    const forbidden = events.filter(
+      (event) => event.annotations?.['authorization.k8s.io/decision'] !== 'allow' || event.responseStatus?.code === 403,
+    );
+    expect([...new Set(forbidden.map(({ verb, requestURI }) => `${verb} ${requestURI}`))]).toEqual([]);
+  });
+
+  it('are needed: each was used', () => {
+    const unused = permissionsOf(rendered.granted).filter(
+      (permission) => !askedInside.has(permission.verb) && !events.some((event) => uses(event, permission)),
+    );
+    expect(unused.map(describePermission)).toEqual([]);
+  });
+
+  it('come from the rules that the chart has, and from what everybody may discover', () => {
+    const permissions = permissionsOf(rendered.granted);
+    const elsewhere = events.filter(
+      (event) => event.objectRef !== undefined && !permissions.some((one) => uses(event, one)),
+    );
+    expect([...new Set(elsewhere.map(({ verb, requestURI }) => `${verb} ${requestURI}`))]).toEqual([]);
+  });
+});
+
+describe('rights that only the API server asks for', () => {
+  let world: Servers<'hub'>;
+  let hub: Server;
+
+  beforeAll(async () => {
+    world = await startServers({ names: ['hub'] });
+    hub = world.servers.hub;
+    for (const name of ['argocd', 'team-a']) await hub.kubectl(['create', 'namespace', name]);
+    await hub.kubectl(['create', 'serviceaccount', '-n', 'team-a', 'deployer']);
+  });
+  afterAll(async () => {
+    await world.close();
+  });
+
+  /** Applies the rights of the chart for these values; tells how kubectl as its ServiceAccount fares. */
+  async function as(values: object): Promise<(args: readonly string[], input?: string) => Promise<string>> {
+    const { objects, namespace, serviceAccount } = await renderedController(values);
+    const kinds = ['ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'];
+    await hub.kubectl(['delete', 'role,rolebinding', '-n', 'team-a', '--all']);
+    await hub.kubectl(['delete', 'clusterrole,clusterrolebinding', '-l', 'app.kubernetes.io/name=driftless']);
+    const items = objects.filter(({ kind }) => kinds.includes(kind));
+    await hub.kubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
+    const kubeconfig = hub.kubeconfigFor(await hub.as(namespace, serviceAccount), 'team-a');
+    return async (args, input) => {
+      const { code, stderr } = await runTool('kubectl', ['--kubeconfig', kubeconfig, ...args], {
+        env: { HOME: world.folder },
+        ...(input === undefined ? {} : { input }),
+      });
+      return code === 0 ? 'allowed' : /forbidden|attempting to grant/i.test(stderr) ? 'forbidden' : stderr;
+    };
+  }
+
+  const where = {
+    'rbac.clusterWrite': { clusterWrite: true },
+    'rbac.writeNamespaces': { writeNamespaces: ['team-a'] },
+  };
+
+  it.each(Object.entries(where))('escalate and bind, with %s', async (_name, rbac) => {
+    const may = async (grantRoles: boolean): Promise<string[]> => {
+      const kubectl = await as({ rbac: { ...rbac, grantRoles } });
+      await eventually(async () =>
+        expect(await kubectl(['create', 'configmap', 'x', '--dry-run=server'])).toBe('allowed'),
+      );
+      const made = await kubectl(['create', '-n', 'team-a', '-f', '-'], role('Role'));
+      await hub.try('kubectl', ['create', '-n', 'team-a', '-f', '-'], { input: role('Role') });
+      return [made, await kubectl(['create', '-n', 'team-a', '-f', '-'], binding)];
+    };
+    expect(await may(false)).toEqual(['forbidden', 'forbidden']);
+    expect(await may(true)).toEqual(['allowed', 'allowed']);
+  });
+
+  it.each([
+    { rbac: { impersonation: true } },
+    { configs: { cm: { 'application.sync.impersonation.enabled': 'true' } } },
+  ])('impersonate, with %j', async (values) => {
+    const acting = ['get', '--raw=/version', '--as=system:serviceaccount:team-a:deployer'];
+    const without = await as({});
+    await eventually(async () => expect(await without(['get', 'pods'])).toBe('allowed'));
+    expect(await without(acting)).toBe('forbidden');
+    const kubectl = await as(values);
+    await eventually(async () => expect(await kubectl(acting)).toBe('allowed'));
+    expect(await kubectl(['get', '--raw=/version', '--as=somebody'])).toBe('forbidden');
+  });
+});
+
+function describePermission({ granted, verb, group, resource, rule }: Permission): string {
+  const names = rule.resourceNames === undefined ? '' : ` ${rule.resourceNames.join(',')}`;
+  return `${granted.role}${granted.namespace === undefined ? '' : ` in ${granted.namespace}`}: ${verb} ${group}/${resource}${names}`;
+}
+
+/** Two values files, as helm would merge them. */
+function merged(a: object, b: object): object {
+  const isMap = (value: unknown): value is object =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const result = new Map<string, unknown>(Object.entries(a));
+  for (const [key, value] of Object.entries(b) as [string, unknown][]) {
+    const known = result.get(key);
+    result.set(key, isMap(value) && isMap(known) ? merged(known, value) : value);
+  }
+  return Object.fromEntries(result);
+}
