@@ -78,12 +78,13 @@ export class FleetSimulation {
     this.#calm = true;
     for (const replica of this.replicas) {
       replica.cutUntil = this.now;
-      replica.pausedUntil = Math.min(replica.pausedUntil, this.now);
       if (replica.alive) this.#relist(replica);
     }
     this.#matchReplicas(false);
     if (this.#scenario.shorthanded) this.#decimate();
-    this.play(this.now + (this.#scenario.shorthanded ? 4 : 3) * timing.leaseMs);
+    // Who still sleeps comes back with an old view of everything, when it wakes.
+    const awake = Math.max(this.now, ...this.replicas.map(({ alive, pausedUntil }) => (alive ? pausedUntil : 0)));
+    this.play(awake + (this.#scenario.shorthanded ? 4 : 3) * timing.leaseMs);
     if (this.violation !== undefined || this.desired === 0) return this.violation;
     return unkeptPromise(this, this.#clusters.values(), this.#apps.keys());
   }
