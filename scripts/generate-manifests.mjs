@@ -16,7 +16,8 @@ const hashing = { sharding: { algorithm: 'consistent-hashing' } };
 const apart = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' };
 const files = {
   'install.yaml': {
-    what: 'The whole cluster: CRDs, rights to change everything in this cluster, one replica.',
+    what: `The whole cluster: CRDs, rights to change everything in this cluster, one replica. kubectl cannot make an AppProject in the run that brings
+# its CRD: apply crds/ first, or this file twice.`,
     values: cluster,
   },
   'namespace-install.yaml': {

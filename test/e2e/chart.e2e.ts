@@ -201,8 +201,10 @@ describe('the chart on a real API server', () => {
     expect(await names('argocd', 'statefulsets,services,roles,rolebindings,networkpolicies,pdb')).toEqual([]);
     expect(await names('argocd', 'appprojects')).toEqual(['appproject.argoproj.io/default']);
     expect(await hub.kubectl(['get', 'crd', '-o', 'name'])).toContain('applications.argoproj.io');
-    // And comes back over what was kept.
+    // And comes back over what was kept; the other kind of workload takes the place of the first.
     await install('argocd', {});
+    await install('argocd', { controller: { dynamicClusterDistribution: true } });
+    expect(await names('argocd', 'statefulsets,deployments')).toEqual(['deployment.apps/driftless']);
     await hub.helm(['uninstall', 'driftless', '-n', 'argocd']);
   });
 
@@ -251,9 +253,21 @@ describe('the chart on a real API server', () => {
     await hub.helm(['uninstall', 'driftless', '-n', 'existing']);
   });
 
+  it('takes manifests/ from kubectl', async () => {
+    const manifests = join(repository, 'manifests');
+    await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(manifests, 'crds')]);
+    await eventually(async () => expect(await hub.api.get('/apis/argoproj.io/v1alpha1/appprojects')).toBeDefined());
+    for (const file of ['install.yaml', 'namespace-install.yaml'])
+      await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(manifests, file)]);
+    expect(await names('argocd', 'statefulsets')).toEqual(['statefulset.apps/driftless']);
+    for (const name of ['ha', 'dynamic', 'drop-in'])
+      await hub.kubectl(['apply', '--dry-run=server', '-k', join(manifests, 'overlays', name)]);
+    await hub.kubectl(['delete', '-f', join(manifests, 'namespace-install.yaml')]);
+  });
+
   describe('with every kind at hand', () => {
     beforeAll(async () => {
-      await hub.kubectl(['apply', '--server-side', '-f', join(repository, 'manifests', 'crds')]);
+      await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(repository, 'manifests', 'crds')]);
       for (const kind of foreignKinds) await hub.kubectl(['create', '-f', '-'], { input: JSON.stringify(kind) });
       const served = [
         'argoproj.io/v1alpha1/appprojects',
@@ -338,6 +352,9 @@ describe('the chart on a real API server', () => {
       ARGOCD_RECONCILIATION_TIMEOUT: '60s',
     });
     expect(args).toEqual(['--metrics-port=8082']);
+    const own = await renderedController({ controller: { env: [{ name: 'HOSTNAME', value: 'mine' }] } });
+    expect(own.env('driftless-0')['HOSTNAME']).toBe('mine');
+    expect(own.podTemplate.spec.containers[0].env.filter(({ name }) => name === 'HOSTNAME')).toHaveLength(1);
     expect(replicas).toBe(1);
   });
 
