@@ -75,7 +75,11 @@ const matrix: Readonly<Record<string, object>> = {
           config: { bearerToken: 't', tlsClientConfig: { insecure: false, caData: 'YQ==' } },
         },
       },
-      ssh: { knownHosts: 'git.example.com ssh-ed25519 AAAA\n' },
+      ssh: {
+        knownHosts: 'git.example.com ssh-ed25519 AAAA\n',
+        extraHosts: 'b ssh-ed25519 AAAA',
+        annotations: { a: 'b' },
+      },
       tls: { certificates: { 'git.example.com': '-----BEGIN CERTIFICATE-----\n' } },
       secret: { createSecret: true, extra: { 'webhook.github.secret': 's' } },
     },

@@ -132,7 +132,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if .Values.configs.secret.createSecret }}
 {{- fail "dropIn: true leaves argocd-secret to the Argo CD that is there: take configs.secret.createSecret away" }}
 {{- end }}
-{{- if or .Values.configs.ssh.knownHosts .Values.configs.tls.certificates }}
+{{- if or .Values.configs.ssh.knownHosts .Values.configs.ssh.extraHosts .Values.configs.tls.certificates }}
 {{- fail "dropIn: true leaves argocd-ssh-known-hosts-cm and argocd-tls-certs-cm to the Argo CD that is there: take configs.ssh and configs.tls away" }}
 {{- end }}
 {{- end }}
