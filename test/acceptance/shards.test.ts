@@ -7,7 +7,7 @@ import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { driftless } from '#support';
-import { argoCrds } from '../../cli/fleet.ts';
+import { argoCrds } from './world.ts';
 
 interface Assignment {
   readonly id: string;

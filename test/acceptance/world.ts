@@ -82,6 +82,13 @@ export const controllerConfig: ControllerConfig = {
   graceMs: 2000,
 };
 
+/** The CustomResourceDefinitions of Applications and AppProjects. */
+export function argoCrds(): KubeObject[] {
+  return ['application', 'appproject'].flatMap(
+    (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
+  );
+}
+
 /** A replica of the controller: everything that `driftless run` puts together, in this process. */
 export interface Replica {
   readonly controller: Controller;
@@ -104,11 +111,8 @@ export class World {
   }
 
   static async start(): Promise<World> {
-    const crds = ['application', 'appproject'].flatMap(
-      (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
-    );
     const common = { clock: systemClock, random: seededRandom(2), workloads: { enabled: true, delayMs: 5 } };
-    const hub = await startSimCluster({ ...common, name: 'hub', crds });
+    const hub = await startSimCluster({ ...common, name: 'hub', crds: argoCrds() });
     const cluster = await startSimCluster({ ...common, name: 'dest' });
     const world = new World(hub, cluster);
     world.#prepare();

@@ -1,13 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isObject, parseYamlDocuments, seededRandom, systemClock } from '#base';
+import { isObject, seededRandom, systemClock } from '#base';
 import type { Json, JsonObject, Random } from '#base';
 import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
 import { eventually, Program } from '#support';
-import { GitFixture } from '../acceptance/world.ts';
+import { argoCrds, GitFixture } from '../acceptance/world.ts';
 
 export const workload = 'argocd-application-controller';
 const namespace = 'argocd';
@@ -52,15 +52,12 @@ export class ChaosFleet {
   }
 
   static async start(options: { dynamic: boolean; seed: number; clusters: number }): Promise<ChaosFleet> {
-    const crds = ['application', 'appproject'].flatMap(
-      (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
-    );
     const common = {
       clock: systemClock,
       random: seededRandom(options.seed),
       workloads: { enabled: false, delayMs: 0 },
     };
-    const hub = await startSimCluster({ ...common, name: 'hub', crds });
+    const hub = await startSimCluster({ ...common, name: 'hub', crds: argoCrds() });
     const names = Array.from({ length: options.clusters }, (_, i) => `c${i}`);
     const clusters = await Promise.all(names.map((name) => startSimCluster({ ...common, name })));
     const fleet = new ChaosFleet(hub, clusters, options);
