@@ -1,5 +1,6 @@
 import type { Benchmark } from './harness.ts';
 import { queues } from './queues.ts';
+import { sharding } from './sharding.ts';
 
 /** Every benchmark; one entry makes it known to `npm run bench`. */
-export const benchmarks: readonly Benchmark[] = [queues];
+export const benchmarks: readonly Benchmark[] = [queues, sharding];

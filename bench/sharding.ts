@@ -1,5 +1,6 @@
 import { algorithms, distribute, rebalance } from '#sharding';
 import type { ShardedCluster, ShardingAlgorithm } from '#sharding';
+import { handOverTimes } from './handover.ts';
 import { medianSeconds } from './harness.ts';
 import type { BenchContext, Benchmark } from './harness.ts';
 
@@ -109,10 +110,11 @@ function movements(context: BenchContext): Record<string, number> {
 /** The tables of sharding: time, movement and balance. */
 export const sharding: Benchmark = {
   name: 'sharding',
-  about: 'cluster tables: 10,000 clusters on 50 replicas; what moves from 10 to 11 replicas with Zipf(0.8) weights, against 1/11',
+  about:
+    'cluster tables: 10,000 clusters on 50 replicas; what moves from 10 to 11 replicas with Zipf(0.8) weights, against 1/11',
   async run(context) {
     const metrics: Record<string, number> = {};
     for (const algorithm of algorithms) Object.assign(metrics, await tableTimes(context, algorithm));
-    return { ...metrics, ...movements(context) };
+    return { ...metrics, ...movements(context), ...(await handOverTimes(context)) };
   },
 };

@@ -581,6 +581,14 @@ export const runOptions = {
     max: 64,
     help: 'Parts, by Application, of each cluster without the annotation driftless.io/split.',
   },
+  clusterWeights: {
+    flag: 'cluster-weights',
+    kind: 'string',
+    default: 'applications',
+    env: 'DRIFTLESS_CLUSTER_WEIGHTS',
+    choices: ['applications', 'measured'],
+    help: 'What clusters count for with consistent-hashing: their Applications, or these with their resources (unreachable ones: nothing).',
+  },
   clusterCacheResync: {
     flag: 'cluster-cache-resync',
     kind: 'duration',

@@ -12,8 +12,8 @@ import type { ClusterConnection } from '#model';
 import { createMemoryPublisher } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
-import { createFencedOwnership, parseAlgorithm } from '#sharding';
-import type { FencedOwnership } from '#sharding';
+import { createOwnership, parseAlgorithm, weightings } from '#sharding';
+import type { Ownership } from '#sharding';
 import { PromMetrics, TelemetryServer } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { RunConfig } from './options.ts';
@@ -94,8 +94,8 @@ function readiness(shard: number | undefined, infos: readonly Info[]): { ok: boo
 function ownershipOf(
   { config, logger }: WireInputs,
   hub: { readonly client: KubeClient; readonly namespace: string; readonly metrics: PromMetrics },
-): FencedOwnership {
-  return createFencedOwnership({
+): Ownership {
+  return createOwnership({
     ...hub,
     clock: systemClock,
     random: systemRandom,
@@ -108,10 +108,11 @@ function ownershipOf(
     controllerName: config.controllerName,
     heartbeatMs: config.heartbeat,
     defaultParts: config.clusterSplit,
+    weighting: weightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
 }
 
-function owned(ownership: FencedOwnership): string[] {
+function owned(ownership: Ownership): string[] {
   return ownership
     .table()
     .filter((entry) => ownership.ownsCluster(entry.server))

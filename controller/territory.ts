@@ -3,7 +3,7 @@ import type { Clock } from '#base';
 import { annotationOf, annotations, appKeyOf, asObject } from '#model';
 import type { AppKey, Application, Cluster } from '#model';
 import type { SettingsStore } from '#settings';
-import type { FencedOwnership } from '#sharding';
+import type { Ownership } from '#sharding';
 
 /** Sends a write, with the signal that ends it when the right to it does. */
 export type Send<T> = (signal: AbortSignal) => Promise<T>;
@@ -11,12 +11,12 @@ export type Send<T> = (signal: AbortSignal) => Promise<T>;
 /** What belongs to this replica: the answer to "may I?" for applications, in one place. */
 export class Territory {
   readonly #settings: SettingsStore;
-  readonly #ownership: FencedOwnership;
+  readonly #ownership: Ownership;
   readonly #clock: Clock;
   readonly #isWatched: (namespace: string) => boolean;
 
   constructor(
-    deps: { readonly settings: SettingsStore; readonly ownership: FencedOwnership; readonly clock: Clock },
+    deps: { readonly settings: SettingsStore; readonly ownership: Ownership; readonly clock: Clock },
     isWatched: (namespace: string) => boolean,
   ) {
     this.#settings = deps.settings;

@@ -6,7 +6,7 @@ import type { LiveChange, LiveClusters } from '#live';
 import { appKeyOf, asApplication, resourceKey } from '#model';
 import type { AppKey, KubeObject } from '#model';
 import type { SettingsStore } from '#settings';
-import type { FencedOwnership } from '#sharding';
+import type { Ownership } from '#sharding';
 import { FakeClock } from '#support';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
@@ -51,7 +51,7 @@ beforeEach(async () => {
       update: () => undefined,
       ownsCluster: () => mine,
       onChange: () => () => undefined,
-    } as unknown as FencedOwnership,
+    } as unknown as Ownership,
     live: {
       setClusters: () => undefined,
       onChange: (listener: (change: LiveChange) => void) => {

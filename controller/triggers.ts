@@ -18,7 +18,7 @@ import type { AppKey, Application, ConditionType } from '#model';
 import type { Priority, WorkQueue } from '#queues';
 import type { SettingsStore } from '#settings';
 import { partIndex } from '#sharding';
-import type { FencedOwnership } from '#sharding';
+import type { Ownership } from '#sharding';
 import { compareLevel } from './freshness.ts';
 import type { CompareLevel, RefreshRequest } from './freshness.ts';
 import { equalLoosely } from './sources.ts';
@@ -27,7 +27,7 @@ export interface TriggerDeps {
   readonly apps: Informer;
   readonly projects: Informer;
   readonly settings: SettingsStore;
-  readonly ownership: FencedOwnership;
+  readonly ownership: Ownership;
   readonly live: LiveClusters;
   readonly refreshQueue: WorkQueue<AppKey, RefreshRequest>;
   readonly operationQueue: WorkQueue<AppKey, undefined>;
@@ -50,6 +50,8 @@ const childDelayMs = 200;
 const movedDelayMs = 100;
 /** Ownership inputs change in bursts (start, mass creation). */
 const ownershipDelayMs = 20;
+/** What clusters weigh changes with every status: looked at now and then, moves for it are rare anyway. */
+const reweighMs = 300_000;
 
 /**
  * Every event to every queue, on one page. Source: Argo CD appcontroller.go newApplicationInformerAndLister, handleObjectUpdated.
@@ -77,6 +79,7 @@ export class Triggers implements Runnable {
   readonly #mine = new Set<AppKey>();
   #orphanWatchers: ReadonlyMap<string, readonly AppKey[]> | undefined;
   #pending: Timer | undefined;
+  #reweigh: Timer | undefined;
 
   constructor(deps: TriggerDeps) {
     this.#deps = deps;
@@ -92,8 +95,10 @@ export class Triggers implements Runnable {
       ownership.onChange(() => this.#recount()),
       live.onChange((change) => this.#onLive(change)),
     ];
+    this.#reweighLater();
     await aborted(signal);
     this.#pending?.cancel();
+    this.#reweigh?.cancel();
     for (const stop of stops) stop();
   }
 
@@ -204,6 +209,13 @@ export class Triggers implements Runnable {
     this.#pending ??= this.#deps.clock.timer(ownershipDelayMs, () => {
       this.#pending = undefined;
       this.#shareOut();
+    });
+  }
+
+  #reweighLater(): void {
+    this.#reweigh = this.#deps.clock.timer(reweighMs, () => {
+      this.#shareOut();
+      this.#reweighLater();
     });
   }
 

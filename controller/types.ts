@@ -6,7 +6,7 @@ import type { AppKey, HealthStatusCode, OperationPhase, SyncStatusCode } from '#
 import type { Publisher } from '#publish';
 import type { ProcessorsProgress, QueueMetrics, RateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
-import type { FencedOwnership } from '#sharding';
+import type { Ownership } from '#sharding';
 import type { Logger, Metrics } from '#telemetry';
 import type { SelfHealBackoff } from './autosync.ts';
 import type { CompareLevel } from './freshness.ts';
@@ -16,7 +16,7 @@ export interface ControllerDeps {
   /** The cluster that holds Applications and AppProjects. */
   readonly hub: KubeClient;
   readonly settings: SettingsStore;
-  readonly ownership: FencedOwnership;
+  readonly ownership: Ownership;
   readonly live: LiveClusters;
   readonly desired: DesiredSource;
   readonly publisher: Publisher;

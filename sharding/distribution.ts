@@ -63,11 +63,13 @@ export function shardOfText(text: string, replicas: number): number {
 
 /**
  * Applications per part, by server or by name, of every namespace. Counted before any ownership filter, or replicas would weigh
- * differently (Argo CD does, and then disagrees with itself). Destinations that do not resolve count nowhere.
+ * differently (Argo CD does, and then disagrees with itself). Destinations that do not resolve count nowhere. `weigh` says what each counts
+ * for, instead of 1.
  */
 export function countApplications(
   clusters: readonly (Pick<Cluster, 'server' | 'name'> & { readonly parts?: number })[],
   apps: Iterable<Application>,
+  weigh: (app: Application) => number = () => 1,
 ): ReadonlyMap<string, number> {
   const byName = new Map<string, string | undefined>();
   const partsOf = new Map<string, number>();
@@ -79,13 +81,16 @@ export function countApplications(
     partsOf.set(key, parts);
     for (let i = 0; i < parts; i += 1) counts.set(partKey(key, i, parts), 0);
   }
-  for (const app of apps) {
+  const partOf = (app: Application): string | undefined => {
     const { server = '', name = '' } = app.spec.destination;
     const key = server === '' ? byName.get(name) : clusterKey(server);
     const parts = key === undefined ? undefined : partsOf.get(key);
-    if (key === undefined || parts === undefined) continue;
-    const part = parts <= 1 ? key : partKey(key, partIndex(appKeyOf(app), parts), parts);
-    counts.set(part, (counts.get(part) ?? 0) + 1);
+    if (key === undefined || parts === undefined) return undefined;
+    return parts <= 1 ? key : partKey(key, partIndex(appKeyOf(app), parts), parts);
+  };
+  for (const app of apps) {
+    const part = partOf(app);
+    if (part !== undefined) counts.set(part, (counts.get(part) ?? 0) + weigh(app));
   }
   return counts;
 }

@@ -8,20 +8,11 @@
  */
 export { algorithms, countApplications, distribute, legacyShard, parseAlgorithm, shardOfText } from './distribution.ts';
 export type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
-export { shardFromHostname, staticIdentity } from './identity.ts';
-export type { StaticIdentityInputs } from './identity.ts';
-export { createFencedOwnership } from './fenced-ownership.ts';
-export type { FencedOwnershipDeps } from './fenced-ownership.ts';
-export { createStaticOwnership } from './ownership.ts';
+export { createOwnership } from './ownership.ts';
+export type { OwnershipDeps } from './ownership.ts';
 export { clusterKey, mostParts, partIndex, partKey, partsOf, splitAnnotation } from './parts.ts';
-export { measuredWeight, rebalance } from './rebalance.ts';
-export type { Balanced, BalanceInputs, ClusterLoad } from './rebalance.ts';
-export type { StaticOwnershipDeps } from './ownership.ts';
-export type {
-  FencedOwnership,
-  OwnedParts,
-  Ownership,
-  OwnershipChange,
-  OwnershipCondition,
-  ShardIdentity,
-} from './types.ts';
+export { rebalance } from './rebalance.ts';
+export type { Balanced, BalanceInputs } from './rebalance.ts';
+export type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
+export { weightings } from './weights.ts';
+export type { Weighting } from './weights.ts';

@@ -167,9 +167,12 @@ export class Member {
       // What changed right after a table was published had to wait.
       now.monotonic - this.#publishedAt < publishMs ? publishMs : renewMs,
     ];
-    if (this.#lease !== undefined && !this.#open) return Math.max(0, Math.min(...steps));
-    const expiries = this.#presence.expiries().map((at) => at + 1 - now.monotonic);
-    return Math.max(0, Math.min(...steps, ...expiries));
+    const plans = this.plans(now);
+    // Whoever waits for others must see when they are gone; whoever plans must, for all.
+    if (this.#lease === undefined || this.#open || plans)
+      steps.push(...this.#presence.expiries().map((at) => at - now.monotonic));
+    if (plans) steps.push(...this.#presence.absences(now.monotonic).map((at) => at - now.monotonic));
+    return Math.max(0, Math.min(...steps));
   }
 
   /** Something is on its way that only the next sights can tell: look soon. */
@@ -210,7 +213,7 @@ export class Member {
     if (sight.slots.state !== 'ok') return this.#repair(sight, world, now);
     const slots = sight.slots.value;
     if (this.#lease === undefined) return this.#claim(slots, world, now);
-    return this.#keep(slots, world, now) ?? this.#publish(slots, world, now);
+    return this.#keep(slots, world, now) ?? this.#sweep(slots, world, now) ?? this.#publish(slots, world, now);
   }
 
   /** The write of {@link intent} went through; `sent` is when it was sent. Not called when it failed or lost a race. */
@@ -418,6 +421,19 @@ export class Member {
     const table = this.#sight?.table;
     const published = table?.state === 'ok' ? table.value.replicas : 0;
     return Math.max(published, world.replicas ?? 0, 1);
+  }
+
+  /**
+   * Frees the slots of dead holders, if this replica is the one to plan: who waits for such a slot need not watch it through a lease of its
+   * own. It must have acknowledged the newest table, or the number of that table would be forgotten with a record that knew it.
+   */
+  #sweep(slots: Slots, world: World, now: Instant): Intent | undefined {
+    const expired = this.#presence.expired();
+    const lease = this.#lease;
+    if (expired.size === 0 || lease === undefined || this.leaseLeft(now) === 0) return undefined;
+    if (!this.#isPlanner(slots, now) || this.#acked !== this.published()?.epoch) return undefined;
+    const rest = new Map([...slots].filter(([slot]) => !expired.has(slot)));
+    return this.#with(rest, lease.slot, { world, now, acked: this.#acked, why: 'a dead holder' });
   }
 
   /** The table that follows, if this replica is the one to plan it. */

@@ -1,94 +1,175 @@
-import { aborted, OwnershipLost } from '#base';
-import type { Clock } from '#base';
-import { annotations } from '#model';
-import type { AppKey, Application, Cluster } from '#model';
-import type { Logger } from '#telemetry';
-import { countApplications, distribute, shardOfText } from './distribution.ts';
+import { abortable, aborted, isObject, OwnershipLost, withChild } from '#base';
+import type { Clock, Random, Runnable, Timer } from '#base';
+import { apiResource, createInformer } from '#kube';
+import type { KubeClient } from '#kube';
+import type { AppKey, Application, Cluster, KubeObject } from '#model';
+import type { Logger, Metrics } from '#telemetry';
+import { Conditions } from './conditions.ts';
+import { Coordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from './distribution.ts';
-import { staticIdentity } from './identity.ts';
-import type { StaticIdentityInputs } from './identity.ts';
-import { clusterKey } from './parts.ts';
-import type { Ownership, OwnershipChange, ShardIdentity } from './types.ts';
+import { shardFromHostname, unknownShard } from './identity.ts';
+import { Member } from './member.ts';
+import type { Instant, World } from './member.ts';
+import { clusterKey, partKey } from './parts.ts';
+import { ReplicaCount } from './replica-count.ts';
+import { parseSlots, slotsConfigMap } from './slots-document.ts';
+import type { Slots } from './slots-document.ts';
+import { homeless, tableConfigMap } from './table-document.ts';
+import type { TableDocument } from './table-document.ts';
+import { timingOf } from './timing.ts';
+import type { Timing } from './timing.ts';
+import type { Ownership, OwnedParts, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
+import { View } from './view.ts';
+import type { Weighting } from './weights.ts';
 
-export interface StaticOwnershipDeps {
-  readonly identity: StaticIdentityInputs;
-  readonly algorithm: ShardingAlgorithm;
+export interface OwnershipDeps {
+  /** The hub. */
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'>;
+  readonly namespace: string;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly algorithm: ShardingAlgorithm;
+  /** --dynamic-cluster-distribution-enabled: any free shard, not that of the host name. */
+  readonly dynamic: boolean;
+  readonly hostname: string;
+  /** ARGOCD_CONTROLLER_SHARD; negative or undefined: from the host name. Not used with dynamic distribution. */
+  readonly shard?: number | undefined;
+  /** ARGOCD_CONTROLLER_REPLICAS; 0: as many as the workload has. */
+  readonly replicas: number;
+  /** ARGOCD_APPLICATION_CONTROLLER_NAME. */
+  readonly controllerName: string;
+  /** ARGOCD_CONTROLLER_HEARTBEAT_TIME, in milliseconds. */
+  readonly heartbeatMs: number;
+  /** For clusters without the annotation driftless.io/split; 1: whole. */
+  readonly defaultParts?: number;
+  /** What a cluster counts for, under consistent hashing; default: its Applications. */
+  readonly weighting?: Weighting;
 }
+
+/** After giving something away: time for writes that were checked but not wrapped in `writing`. */
+const drainMs = 100;
 
 /**
- * Ownership with a shard number that is fixed at start (StatefulSet). Nothing is owned before the first `update`, and a cluster that the
- * table does not know is owned by nobody (Argo CD: by shard 0, which then adopts the clusters of others while it starts).
- * @throws UsageError when the shard number cannot be told.
+ * Ownership that replicas hand over to each other through two ConfigMaps of the hub: who holds which shard (Argo CD's own, with its JSON),
+ * and the table of clusters, published by one and obeyed by all. Never two owners, whatever order events come in; rules and proof are in
+ * docs/adr/0010-ownership-handover.md.
+ *
+ * Nothing is owned before the first `update`. Runs until aborted, then gives its shard back; never rejects because of the hub.
+ * @throws UsageError when the identity is static and nothing says which shard this replica is.
  */
-export function createStaticOwnership(deps: StaticOwnershipDeps): Ownership {
-  const { identity, warning } = staticIdentity(deps.identity);
-  if (warning !== undefined) deps.logger.warn(warning);
-  return new StaticOwnership(identity, deps);
+export function createOwnership(deps: OwnershipDeps): Ownership {
+  return new LeasedOwnership(deps);
 }
 
-interface Entry {
+interface Write {
   readonly server: string;
-  readonly name: string;
-  readonly shard: number;
-  /** Annotated to be left alone: on the table, but nobody's. */
-  readonly skipped: boolean;
+  readonly app: AppKey | undefined;
 }
 
-class StaticOwnership implements Ownership {
+class LeasedOwnership implements Ownership {
   readonly name = 'ownership';
-  readonly #identity: ShardIdentity;
-  readonly #deps: StaticOwnershipDeps;
+  readonly #deps: OwnershipDeps;
+  readonly #timing: Timing;
+  readonly #member: Member;
+  readonly #coordinator: Coordinator;
+  readonly #replicaCount: ReplicaCount;
+  readonly #conditions: Conditions;
   readonly #listeners = new Set<(change: OwnershipChange) => void>();
-  #table: ReadonlyMap<string, Entry> | undefined;
+  readonly #writes = new Set<Write>();
+  #view: View | undefined;
+  #clusters: readonly Cluster[] = [];
+  #owned: ReadonlySet<string> = new Set();
+  #lastLoss = Number.NEGATIVE_INFINITY;
+  #leaseEnd: Timer | undefined;
 
-  constructor(identity: ShardIdentity, deps: StaticOwnershipDeps) {
-    this.#identity = identity;
+  constructor(deps: OwnershipDeps) {
     this.#deps = deps;
+    const { client, namespace, clock, random, logger, hostname } = deps;
+    this.#timing = timingOf(deps.heartbeatMs);
+    if (!deps.dynamic && deps.replicas > 1 && ordinalOf(deps) === undefined) throw unknownShard(deps);
+    this.#member = new Member({ name: hostname, process: random.uuid(), timing: this.#timing });
+    this.#conditions = new Conditions(clock, logger);
+    this.#coordinator = new Coordinator({
+      ...{ client, namespace, clock, random, logger, member: this.#member },
+      world: (leaving) => this.#world(leaving),
+      onTurn: () => this.#onTurn(),
+      report: (type, message) => this.#conditions.set(type, message),
+    });
+    this.#replicaCount = new ReplicaCount({
+      ...{ client, namespace, clock, random, logger },
+      kind: deps.dynamic ? 'Deployment' : 'StatefulSet',
+      name: deps.controllerName,
+      configured: deps.replicas,
+      onChange: () => this.#coordinator.wake(),
+    });
+    this.#registerMetrics(deps.metrics);
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await aborted(signal);
+    // The hints outlive the coordinator's work, but not it.
+    await withChild(signal, async (inner) => {
+      const hints = [slotsConfigMap, tableConfigMap].map((name) => this.#hint(name));
+      await Promise.all([this.#coordinator, this.#replicaCount, ...hints].map((each) => each.run(inner)));
+    }).finally(() => this.#leaseEnd?.cancel());
   }
 
   identity(): ShardIdentity {
-    return this.#identity;
+    return { shard: this.#member.slot(this.#now()), replicas: this.#published()?.replicas ?? 1 };
   }
 
   ownsCluster(server: string): boolean {
-    const entry = this.#table?.get(clusterKey(server));
-    return entry !== undefined && this.#owns(entry);
+    const key = clusterKey(server);
+    if (this.#view?.knows(key) !== true || this.#view.isSkipped(key)) return false;
+    return this.#member.leaseLeft(this.#now()) > 0 && (this.#member.taken().get(key)?.size ?? 0) > 0;
   }
 
   ownsApp(key: AppKey, cluster: Cluster | undefined): boolean {
-    if (this.#table === undefined) return false;
-    if (cluster !== undefined) return this.ownsCluster(cluster.server);
-    return shardOfText(key, this.#identity.replicas) === this.#identity.shard;
+    const table = this.#member.table();
+    if (table === undefined || this.#view === undefined) return false;
+    if (cluster !== undefined && this.#view.isSkipped(cluster.server)) return false;
+    const place = this.#view.placeOf(key, cluster, table);
+    return place !== undefined && this.#member.acts(place.server, place.part, this.#now());
   }
 
-  assertOwns(server: string): void {
-    if (!this.ownsCluster(server)) throw new OwnershipLost(`cluster ${server}`);
+  assertOwns(server: string, app?: AppKey): void {
+    if (app === undefined ? this.ownsCluster(server) : this.#ownsAppAt(server, app)) return;
+    throw new OwnershipLost(app === undefined ? `cluster ${server}` : `application ${app} of cluster ${server}`);
+  }
+
+  async writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
+    this.assertOwns(server ?? homeless, app);
+    const write = { server: server ?? homeless, app };
+    this.#writes.add(write);
+    try {
+      return await send();
+    } finally {
+      this.#writes.delete(write);
+    }
+  }
+
+  ownedParts(server: string): OwnedParts | undefined {
+    if (!this.ownsCluster(server)) return undefined;
+    const key = clusterKey(server);
+    const of = this.#member.table()?.entries.get(key)?.shards.length ?? 1;
+    return { of, owned: [...(this.#member.taken().get(key) ?? [])].sort((a, b) => a - b) };
+  }
+
+  leaseLeftMs(): number {
+    return this.#member.leaseLeft(this.#now());
   }
 
   update(clusters: readonly Cluster[], apps: Iterable<Application>): void {
-    const before = this.#owned();
-    const counts =
-      this.#deps.algorithm === 'consistent-hashing' ? countApplications(clusters, apps) : new Map<string, number>();
-    const shards = distribute(this.#deps.algorithm, clusters, counts, this.#identity.replicas);
-    this.#table = tableOf(clusters, shards);
-    const after = this.#owned();
-    const change: OwnershipChange = {
-      gained: [...after].filter((server) => !before.has(server)),
-      lost: [...before].filter((server) => !after.has(server)),
-    };
-    if (change.gained.length === 0 && change.lost.length === 0) return;
-    this.#deps.logger.info('Cluster ownership changed', {
-      gained: change.gained.length,
-      lost: change.lost.length,
-      owned: after.size,
-    });
-    for (const listener of this.#listeners) listener(change);
+    const { algorithm, defaultParts = 1, weighting = 'applications' } = this.#deps;
+    const first = this.#view === undefined;
+    this.#view = new View(clusters, apps, { algorithm, defaultParts, weighting });
+    this.#conditions.set('InvalidSplit', this.#view.problems.length === 0 ? undefined : this.#view.problems.join('; '));
+    const changed = first || clusters !== this.#clusters;
+    this.#clusters = clusters;
+    // Others see the same and need not hurry: the planner publishes, and the watch wakes them.
+    if (changed && (first || this.#member.plans(this.#now()))) this.#coordinator.wake();
+    this.#announce();
   }
 
   onChange(listener: (change: OwnershipChange) => void): () => void {
@@ -97,33 +178,199 @@ class StaticOwnership implements Ownership {
   }
 
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[] {
-    return [...(this.#table?.values() ?? [])].map(({ server, name, shard }) => ({ server, name, shard }));
+    const entries = [...(this.#published()?.entries ?? [])].filter(([server]) => server !== homeless);
+    return entries.flatMap(([server, { names, shards }]) =>
+      shards.map((shard) => ({ server, name: names[0] ?? '', shard })),
+    );
   }
 
-  #owns(entry: Entry): boolean {
-    return !entry.skipped && entry.shard === this.#identity.shard;
+  conditions(): readonly OwnershipCondition[] {
+    return this.#conditions.all();
   }
 
-  #owned(): ReadonlySet<string> {
-    const entries = [...(this.#table?.values() ?? [])];
-    return new Set(entries.filter((entry) => this.#owns(entry)).map((entry) => entry.server));
+  #ownsAppAt(server: string, app: AppKey): boolean {
+    if (server === homeless) return this.ownsApp(app, undefined);
+    const cluster = this.#clusters.find((each) => clusterKey(each.server) === clusterKey(server));
+    return cluster !== undefined && this.ownsApp(app, cluster);
+  }
+
+  #now(): Instant {
+    return this.#coordinator.instant();
+  }
+
+  #published(): TableDocument | undefined {
+    return this.#member.table() ?? this.#member.published();
+  }
+
+  #world(leaving: boolean): World {
+    const replicas = this.#replicaCount.count();
+    const ordinal = (replicas ?? 1) <= 1 ? 0 : ordinalOf(this.#deps);
+    return {
+      inputs: this.#view?.inputs,
+      replicas,
+      // One replica has shard 0 whatever its name. A name without an ordinal has to share that shard: one works, the others stand by.
+      fixedSlot: this.#deps.dynamic ? undefined : (ordinal ?? 0),
+      drained: this.#isDrained(leaving),
+      leaving,
+    };
+  }
+
+  /** Nothing is on its way any more to what was given away. */
+  #isDrained(leaving: boolean): boolean {
+    if (this.#now().monotonic - this.#lastLoss < drainMs) return false;
+    if (leaving) return this.#writes.size === 0;
+    return [...this.#writes].every(({ server, app }) =>
+      app === undefined ? this.ownsCluster(server) : this.#ownsAppAt(server, app),
+    );
+  }
+
+  #onTurn(): void {
+    this.#announce();
+    const left = this.leaseLeftMs();
+    this.#leaseEnd?.cancel();
+    this.#leaseEnd = left > 0 ? this.#deps.clock.timer(left + 1, () => this.#announce()) : undefined;
+    const problem = this.#replicaCount.problem();
+    for (const type of ['ReplicasMismatch', 'ReplicasUnknown'] as const)
+      this.#conditions.set(type, problem?.type === type ? problem.message : undefined);
+    const replicas = this.#published()?.replicas ?? 1;
+    const standby = this.#view !== undefined && this.identity().shard === undefined;
+    this.#conditions.set('Standby', standby ? this.#whyStandby(replicas) : undefined);
+    const unowned = this.#unowned().map(([server]) => server);
+    this.#conditions.set(
+      'ClusterUnowned',
+      unowned.length === 0 ? undefined : `without an owner for more than two leases: ${unowned.join(', ')}`,
+    );
+  }
+
+  #whyStandby(replicas: number): string {
+    const holders = [...this.#member.holders().values()].map(({ slot, holder }) => `${slot}: ${holder}`).join(', ');
+    return `this replica waits for a shard: ${replicas} ${replicas === 1 ? 'shard is' : 'shards are'} in use (${holders === '' ? 'no holders yet' : holders})`;
+  }
+
+  /** Tells listeners what changed since they were told last. */
+  #announce(): void {
+    const owned = this.#ownedParts();
+    const gained = [...owned].filter((part) => !this.#owned.has(part));
+    const lost = [...this.#owned].filter((part) => !owned.has(part));
+    if (gained.length === 0 && lost.length === 0) return;
+    if (lost.length > 0) this.#lastLoss = this.#now().monotonic;
+    this.#owned = owned;
+    const change = { gained: serversOf(gained), lost: serversOf(lost) };
+    this.#deps.logger.info('cluster ownership changed', {
+      ...{ shard: this.identity().shard, epoch: this.#member.table()?.epoch },
+      ...{ gained: change.gained.length, lost: change.lost.length },
+    });
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  /** `<server> <part>` of everything that is ours. */
+  #ownedParts(): ReadonlySet<string> {
+    const owned = new Set<string>();
+    if (this.#view === undefined || this.leaseLeftMs() === 0) return owned;
+    for (const [server, parts] of this.#member.taken()) {
+      if (server !== homeless && !this.ownsCluster(server)) continue;
+      for (const part of parts) owned.add(`${server} ${part}`);
+    }
+    return owned;
+  }
+
+  #load(): number {
+    const { weights } = this.#view?.inputs ?? { weights: new Map<string, number>() };
+    const entries = this.#member.table()?.entries;
+    let load = 0;
+    for (const owned of this.#ownedParts()) {
+      const [server = '', part = ''] = owned.split(' ');
+      load += weights.get(partKey(server, Number(part), entries?.get(server)?.shards.length ?? 1)) ?? 0;
+    }
+    return load;
+  }
+
+  /** Clusters whose shard nobody has held for two leases, with the time. */
+  #unowned(): readonly (readonly [string, number])[] {
+    const now = this.#now().monotonic;
+    const idle = this.#member.idleSlots();
+    const found: (readonly [string, number])[] = [];
+    for (const [server, { shards }] of this.#published()?.entries ?? []) {
+      const since = Math.min(...shards.map((shard) => idle.get(shard) ?? Number.POSITIVE_INFINITY));
+      if (server !== homeless && now - since > 2 * this.#timing.leaseMs) found.push([server, now - since]);
+    }
+    return found;
+  }
+
+  #hint(name: string): Runnable {
+    const { client, namespace, clock, random, logger } = this.#deps;
+    const resource = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
+    const fieldSelector = `metadata.name=${name}`;
+    const informer = createInformer({ client, resource, namespace, fieldSelector, clock, random, logger });
+    let known = '';
+    const stop = informer.onEvent(({ type, object }) => {
+      const slots = name === slotsConfigMap && type !== 'deleted' ? slotsOf(object) : undefined;
+      if (slots !== undefined) this.#member.notice(slots, this.#now());
+      // Renewals of others are no news; a shard that changes hands and an acknowledgment are.
+      const news = slots === undefined ? `${type} ${object.metadata.resourceVersion ?? ''}` : newsOf(slots);
+      if (news !== known) this.#coordinator.hint(name === slotsConfigMap ? 'slots' : 'table');
+      known = news;
+    });
+    return {
+      name: `watch of ${name}`,
+      run: (signal) =>
+        abortable(informer.run(signal), signal)
+          .catch(() => aborted(signal))
+          .finally(stop),
+    };
+  }
+
+  #registerMetrics(metrics: Metrics): void {
+    metrics.family({
+      name: 'driftless_cluster_unowned_seconds',
+      help: 'How long a cluster has had no live owner; absent while it has one, or until two leases have passed.',
+      type: 'gauge',
+      collect: () => this.#unowned().map(([server, ms]) => ({ labels: { server }, value: ms / 1000 })),
+    });
+    metrics.family({
+      name: 'driftless_shard',
+      help: 'The shard of this replica, -1 on standby.',
+      type: 'gauge',
+      collect: () => [{ labels: {}, value: this.identity().shard ?? -1 }],
+    });
+    metrics.family({
+      name: 'driftless_shard_owned_clusters',
+      help: 'Clusters of which this replica owns everything or a part.',
+      type: 'gauge',
+      collect: () => [{ labels: {}, value: new Set(serversOf([...this.#ownedParts()])).size }],
+    });
+    metrics.family({
+      name: 'driftless_shard_load',
+      help: 'What the clusters of this replica weigh, in Applications: what to scale by.',
+      type: 'gauge',
+      collect: () => [{ labels: {}, value: this.#load() }],
+    });
+    metrics.family({
+      name: 'driftless_ownership_condition',
+      help: '1 for each condition of cluster ownership that people should look at.',
+      type: 'gauge',
+      collect: () => this.conditions().map(({ type }) => ({ labels: { type }, value: 1 })),
+    });
   }
 }
 
-function tableOf(clusters: readonly Cluster[], shards: ReadonlyMap<string, number>): ReadonlyMap<string, Entry> {
-  const table = new Map<string, Entry>();
-  // By id, so that of two Secrets with one URL the same one speaks on every replica.
-  for (const cluster of [...clusters].sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)))) {
-    const key = clusterKey(cluster.server);
-    const shard = shards.get(key);
-    if (shard === undefined || table.has(key)) continue;
-    table.set(key, { server: key, name: cluster.name, shard, skipped: isSkipped(cluster) });
-  }
-  return table;
+/** The ordinal that a replica of a StatefulSet has; undefined when nothing tells. */
+function ordinalOf({ shard, hostname }: OwnershipDeps): number | undefined {
+  return shard !== undefined && shard >= 0 ? shard : shardFromHostname(hostname);
 }
 
-/** Go's strconv.ParseBool of the skip-reconcile annotation; anything else is no. */
-function isSkipped(cluster: Cluster): boolean {
-  const value = cluster.annotations[annotations.skipReconcile];
-  return value !== undefined && ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(value);
+function slotsOf(object: KubeObject): Slots | undefined {
+  const data = object['data'];
+  const found = isObject(data) ? parseSlots(data) : undefined;
+  return found?.state === 'ok' ? found.value : undefined;
+}
+
+/** What others wait for, without the renewals. */
+function newsOf(slots: Slots): string {
+  return [...slots.values()].map(({ slot, incarnation, acked }) => `${slot} ${incarnation} ${acked}`).join('\n');
+}
+
+function serversOf(parts: readonly string[]): readonly string[] {
+  const servers = parts.map((part) => part.slice(0, part.lastIndexOf(' ')));
+  return [...new Set(servers)].filter((server) => server !== homeless);
 }

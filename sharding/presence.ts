@@ -26,6 +26,8 @@ export class Presence {
   #holders: Slots = new Map();
   #expired: ReadonlySet<number> = new Set();
   #idle: ReadonlyMap<number, number> = new Map();
+  /** Slots whose last holder died. */
+  readonly #dead = new Set<number>();
 
   constructor(timing: Timing) {
     this.#timing = timing;
@@ -42,6 +44,8 @@ export class Presence {
     for (const slot of this.#observed.keys()) if (!slots.has(slot)) this.#observed.delete(slot);
     this.#holders = slots;
     this.#expired = expired;
+    for (const slot of expired) this.#dead.add(slot);
+    for (const slot of slots.keys()) if (this.isLive(slot)) this.#dead.delete(slot);
     const idle = Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !this.isLive(slot));
     this.#idle = new Map(idle.map((slot) => [slot, this.#idle.get(slot) ?? answeredAt]));
   }
@@ -57,6 +61,11 @@ export class Presence {
   /** The holder was silent for a lease: it writes nothing any more. */
   isExpired(slot: number): boolean {
     return this.#expired.has(slot);
+  }
+
+  /** All of them. */
+  expired(): ReadonlySet<number> {
+    return this.#expired;
   }
 
   isLive(slot: number): boolean {
@@ -76,13 +85,17 @@ export class Presence {
 
   /**
    * Slots that others should stand in for. One that was given back in order (a rolling update) will be held again soon, so that its clusters
-   * stay where they are for a lease; one whose holder died has cost a lease already, and gets a heartbeat more for its successor.
+   * stay where they are for a lease; one whose holder died has cost a lease already.
    */
   absent(now: number): ReadonlySet<number> {
-    const { leaseMs, marginMs } = this.#timing;
-    const isLong = ([slot, since]: readonly [number, number]): boolean =>
-      this.#holders.has(slot) ? this.#expired.has(slot) && now - since > marginMs : now - since > leaseMs;
-    return new Set([...this.#idle].filter(isLong).map(([slot]) => slot));
+    return new Set([...this.#absences()].filter(([, since]) => now >= since).map(([slot]) => slot));
+  }
+
+  /** From when on others should stand in for a slot. */
+  *#absences(): Iterable<readonly [number, number]> {
+    const { leaseMs, standInMs } = this.#timing;
+    for (const [slot, since] of this.#idle)
+      if (!this.#holders.has(slot)) yield [slot, since + (this.#dead.has(slot) ? standInMs : leaseMs)];
   }
 
   /** Whether the holder of a slot has moved within the last `ms`. */
@@ -94,8 +107,13 @@ export class Presence {
   /** When holders that are live now will be gone, unless they move. */
   expiries(): readonly number[] {
     return [...this.#observed].flatMap(([slot, { firstSeen }]) =>
-      this.#expired.has(slot) ? [] : [firstSeen + this.#timing.leaseMs],
+      this.#expired.has(slot) ? [] : [firstSeen + this.#timing.leaseMs + 1],
     );
+  }
+
+  /** When others should begin to stand in. */
+  absences(now: number): readonly number[] {
+    return [...this.#absences()].map(([, since]) => since).filter((since) => since > now);
   }
 
   /** One more than the highest slot that has a holder, known or not. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { algorithms, distribute } from './distribution.ts';
 import type { ShardedCluster } from './distribution.ts';
-import { measuredWeight, rebalance } from './rebalance.ts';
+import { rebalance } from './rebalance.ts';
 import type { Balanced, BalanceInputs } from './rebalance.ts';
 
 const minute = 60_000;
@@ -116,25 +116,5 @@ describe('rebalance', () => {
         });
       }),
     );
-  });
-});
-
-describe('measuredWeight (T-SHARD-8)', () => {
-  const busy = { applications: 100, resources: 50_000, eventsPerSecond: 20, reachable: true };
-
-  it('counts applications, resources and events', () => {
-    expect(measuredWeight(busy)).toBe(170);
-  });
-
-  it('gives an unreachable cluster about nothing, so that live clusters decide the balance', () => {
-    const dead = measuredWeight({ ...busy, reachable: false });
-    expect(dead).toBeLessThan(measuredWeight(busy) / 1000);
-    const clusters = fleet(60);
-    const weights = new Map(clusters.map(({ server }, i) => [server, i % 2 === 0 ? dead : 100]));
-    const { shards } = rebalance(undefined, inputs(clusters, weights, 3), 0);
-    const live = [0, 1, 2].map(
-      (n) => clusters.filter(({ server }, i) => i % 2 === 1 && shards.get(server) === n).length,
-    );
-    expect(Math.max(...live)).toBeLessThanOrEqual(Math.ceil(1.25 * 10) + 1);
   });
 });

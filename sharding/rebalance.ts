@@ -4,28 +4,6 @@ import type { Loaded, Placing } from './bounded-load.ts';
 import { distribute, placingsOf, rankClusters } from './distribution.ts';
 import { shardPreferences } from './hash-ring.ts';
 
-/** What was measured of a cluster. */
-export interface ClusterLoad {
-  readonly applications: number;
-  /** Objects that are watched. */
-  readonly resources: number;
-  readonly eventsPerSecond: number;
-  /** False: nothing can be done for it but to try again now and then. */
-  readonly reachable: boolean;
-}
-
-/**
- * The weight of a measured cluster, in Applications. A thousand watched objects, or one event a second, cost about what an Application does.
- * A cluster that does not answer weighs about nothing, or replicas with dead clusters would idle beside overloaded ones.
- */
-export function measuredWeight(load: ClusterLoad): number {
-  if (!load.reachable) return unreachableWeight;
-  return load.applications + load.resources / 1000 + load.eventsPerSecond;
-}
-
-/** Not 0: even dead clusters should not all lie on one shard. */
-const unreachableWeight = 0.01;
-
 /** A table with what is needed to change it gently. */
 export interface Balanced {
   readonly replicas: number;

@@ -11,6 +11,8 @@ export interface Timing {
   readonly renewMs: number;
   /** A holder that was not seen alive for this long plans no tables any more; the next one does. */
   readonly silentMs: number;
+  /** Others stand in for a dead holder this long after its lease, if nobody took its slot: a standby, or its successor. */
+  readonly standInMs: number;
   /** A first start, with nothing in the hub, looks twice. */
   readonly firstStartMs: number;
   /** Tables are not published faster than this. */
@@ -23,6 +25,7 @@ export function timingOf(heartbeatMs: number): Timing {
     marginMs: heartbeatMs,
     renewMs: 0.6 * heartbeatMs,
     silentMs: 1.5 * heartbeatMs,
+    standInMs: Math.min(500, heartbeatMs / 10),
     firstStartMs: Math.min(1000, heartbeatMs / 10),
     publishMs: Math.min(200, heartbeatMs / 10),
   };

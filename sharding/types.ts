@@ -15,8 +15,8 @@ export interface OwnershipChange {
 }
 
 /**
- * The live answer to "is this mine?". Before the first full list of clusters nothing is owned. All answers come from one table that is a
- * pure function of shared inputs (clusters, application counts, replicas, algorithm), so replicas with equal inputs agree (DESIGN D7).
+ * The live answer to "is this mine?". Before the first full list of clusters nothing is owned. Answers come from one published table, which
+ * replicas hand over to each other and obey under a lease (DESIGN D7; docs/adr/0010-ownership-handover.md).
  */
 export interface Ownership extends Runnable {
   identity(): ShardIdentity;
@@ -37,6 +37,17 @@ export interface Ownership extends Runnable {
   onChange(listener: (change: OwnershipChange) => void): () => void;
   /** The whole table, for `explain` and metrics. */
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[];
+  /**
+   * Runs a write under ownership: checks as `assertOwns` does, and nobody else gets what it writes to before it has ended. It should give up
+   * within {@link leaseLeftMs} plus the margin. Without a server: a write for an Application whose destination cannot be resolved.
+   */
+  writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T>;
+  /** How long this replica may go on writing without another renewal; 0 when it may not write. */
+  leaseLeftMs(): number;
+  /** Which of a cluster's parts are this replica's; undefined when none is. */
+  ownedParts(server: string): OwnedParts | undefined;
+  /** Sorted by type. */
+  conditions(): readonly OwnershipCondition[];
 }
 
 /** Parts of one cluster, numbered from 0. Not split: the one part 0 of 1. */
@@ -60,19 +71,4 @@ export interface OwnershipCondition {
   readonly message: string;
   /** Wall time in milliseconds. */
   readonly since: number;
-}
-
-/** Ownership that is handed over between replicas, and fenced by a lease (docs/adr/0010-ownership-handover.md). */
-export interface FencedOwnership extends Ownership {
-  /**
-   * Runs a write under ownership: checks as `assertOwns` does, and nobody else gets what it writes to before it has ended. It should give up
-   * within {@link leaseLeftMs} plus the margin. Without a server: a write for an Application whose destination cannot be resolved.
-   */
-  writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T>;
-  /** How long this replica may go on writing without another renewal; 0 when it may not write. */
-  leaseLeftMs(): number;
-  /** Which of a cluster's parts are this replica's; undefined when none is. */
-  ownedParts(server: string): OwnedParts | undefined;
-  /** Sorted by type. */
-  conditions(): readonly OwnershipCondition[];
 }

@@ -1,12 +1,13 @@
 import { annotations, appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
-import { countApplications } from './distribution.ts';
 import type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
 import { clusterKey, partIndex, partsOf } from './parts.ts';
 import { namesByServer } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
 import { homeless, homelessParts } from './table-document.ts';
 import type { TableDocument } from './table-document.ts';
+import { weightsOf } from './weights.ts';
+import type { Weighting } from './weights.ts';
 
 /** Where an Application belongs: a part of a table's entry. */
 export interface Place {
@@ -18,8 +19,7 @@ export interface ViewOptions {
   readonly algorithm: ShardingAlgorithm;
   /** For clusters without an annotation of their own. */
   readonly defaultParts: number;
-  /** Weight of a part, where something better than the number of its Applications is known. */
-  readonly measured?: ((server: string) => number | undefined) | undefined;
+  readonly weighting: Weighting;
 }
 
 /**
@@ -46,8 +46,8 @@ export class View {
     this.#skipped = skippedServers(clusters);
     const known = [...apps];
     this.#destinations = new Map(known.map((app) => [appKeyOf(app), app.spec.destination]));
-    const counts = countApplications(sharded, known);
-    this.inputs = { algorithm: options.algorithm, clusters: sharded, weights: weigh(counts, options.measured) };
+    const weights = weightsOf(sharded, known, options.weighting);
+    this.inputs = { algorithm: options.algorithm, clusters: sharded, weights };
   }
 
   /** Annotated to be left alone: on the table, but nobody's. */
@@ -93,14 +93,6 @@ export class View {
     this.#named = { table, servers };
     return servers;
   }
-}
-
-function weigh(
-  counts: ReadonlyMap<string, number>,
-  measured: ((server: string) => number | undefined) | undefined,
-): ReadonlyMap<string, number> {
-  if (measured === undefined) return counts;
-  return new Map([...counts].map(([part, count]) => [part, measured(part) ?? count]));
 }
 
 function skippedServers(clusters: readonly Cluster[]): ReadonlySet<string> {

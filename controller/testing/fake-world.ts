@@ -18,7 +18,7 @@ import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey } f
 import { createMemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
-import type { FencedOwnership, OwnershipChange } from '#sharding';
+import type { Ownership, OwnershipChange } from '#sharding';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { createController } from '../controller.ts';
 import type { Controller, ControllerConfig } from '../types.ts';
@@ -220,7 +220,7 @@ export class FakeWorld {
     };
   }
 
-  #ownership(index: number): FencedOwnership {
+  #ownership(index: number): Ownership {
     const mine = (): boolean => this.owner === index;
     return {
       name: 'ownership',

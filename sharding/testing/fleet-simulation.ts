@@ -291,7 +291,7 @@ export class FleetSimulation {
   }
 
   #update(replica: Replica): void {
-    const options = { algorithm: this.#scenario.algorithm, defaultParts: 1 };
+    const options = { algorithm: this.#scenario.algorithm, defaultParts: 1, weighting: 'applications' as const };
     replica.view = new View([...replica.clusters.values()], replica.apps.values(), options);
     this.check(replica);
   }

@@ -16,7 +16,7 @@ import { createMemoryPublisher } from '#publish';
 import type { Publisher } from '#publish';
 import { defaultRateLimiterConfig, QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
-import { createFencedOwnership } from '#sharding';
+import { createOwnership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { eventually } from '#support';
@@ -175,7 +175,7 @@ export class World {
     const hub = connect({ server: this.hub.url, insecure: false, credentials: {} });
     const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
     const metrics = new PromMetrics();
-    const ownership = createFencedOwnership({
+    const ownership = createOwnership({
       ...{ ...common, client: hub, namespace: 'argocd', metrics },
       ...{ algorithm: 'legacy', dynamic: false, hostname: 'test-0', replicas: 1, heartbeatMs: 1000 },
       controllerName: 'test',

@@ -15,6 +15,9 @@
 {{- with $controller.sharding.clusterSplit }}
 - --cluster-split={{ int . }}
 {{- end }}
+{{- with $controller.sharding.clusterWeights }}
+- --cluster-weights={{ . }}
+{{- end }}
 {{- with $controller.extraArgs }}
 {{ toYaml . }}
 {{- end }}

@@ -1,0 +1,148 @@
+import { newAbortController, Shutdown, systemClock, systemRandom } from '#base';
+import { createKubeClient } from '#kube';
+import type { Application, Cluster, KubeObject } from '#model';
+import { createOwnership } from '#sharding';
+import type { Ownership } from '#sharding';
+import { startSimCluster } from '#sim';
+import type { SimCluster } from '#sim';
+import { PromMetrics, silentLogger } from '#telemetry';
+import type { BenchContext, BenchMetrics } from './harness.ts';
+
+const heartbeatMs = 1000;
+/** How long a silent replica keeps its shard. */
+const leaseMs = 3 * heartbeatMs;
+const workload = 'argocd-application-controller';
+
+interface Replica {
+  readonly name: string;
+  readonly ownership: Ownership;
+  readonly stop: () => Promise<void>;
+}
+
+/** Replicas, each with its own connection to one simulated hub; and when each cluster last lost and got its owner. */
+class Fleet {
+  readonly #hub: SimCluster;
+  readonly #clusters: readonly Cluster[];
+  readonly replicas: Replica[] = [];
+  readonly lostAt = new Map<string, number>();
+  readonly gainedAt = new Map<string, number>();
+
+  constructor(hub: SimCluster, clusters: readonly Cluster[]) {
+    this.#hub = hub;
+    this.#clusters = clusters;
+  }
+
+  scale(replicas: number): void {
+    const metadata = { name: workload, namespace: 'argocd' };
+    const object = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: specOf(replicas) } as KubeObject;
+    const old = this.#hub.store.get('apps', 'StatefulSet', 'argocd', workload);
+    if (old === undefined) this.#hub.store.create(object);
+    else this.#hub.store.update({ ...old, spec: specOf(replicas) });
+  }
+
+  start(ordinal: number): void {
+    const name = `${workload}-${ordinal}`;
+    const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
+    const connection = { server: this.#hub.url, insecure: false, credentials: {} };
+    const client = createKubeClient(connection, { ...surroundings, userAgent: `bench ${name})` });
+    const ownership = createOwnership({
+      ...{ ...surroundings, client, namespace: 'argocd', metrics: new PromMetrics() },
+      ...{
+        algorithm: 'round-robin',
+        dynamic: false,
+        hostname: name,
+        replicas: 0,
+        controllerName: workload,
+        heartbeatMs,
+      },
+    });
+    ownership.onChange(({ gained, lost }) => {
+      const now = systemClock.monotonic();
+      for (const server of lost) this.lostAt.set(server, now);
+      for (const server of gained) this.gainedAt.set(server, now);
+    });
+    const end = newAbortController();
+    const ended = ownership.run(end.signal);
+    ownership.update(this.#clusters, [] as Application[]);
+    const stop = async (): Promise<void> => {
+      end.abort(new Shutdown());
+      await ended;
+      await client.close();
+    };
+    this.replicas.push({ name, ownership, stop });
+  }
+
+  /** Waits until there are that many shards and every cluster has one owner among `replicas`. */
+  async settled(replicas: readonly Replica[], shards: number): Promise<void> {
+    const isScaled = (): boolean => replicas.every(({ ownership }) => ownership.identity().replicas === shards);
+    const owners = (server: string): number => replicas.filter(({ ownership }) => ownership.ownsCluster(server)).length;
+    while (!isScaled() || !this.#clusters.every(({ server }) => owners(server) === 1)) await systemClock.sleep(5);
+  }
+
+  /** As SIGKILL and the loss of its node: nothing of it reaches the hub any more. */
+  kill({ name }: Replica): number {
+    this.#hub.addFault({ agent: `bench ${name})`, fault: { kind: 'hang' } });
+    return systemClock.monotonic();
+  }
+}
+
+function specOf(replicas: number): Readonly<Record<string, string | number | object>> {
+  const labels = { app: workload };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'c' }] } };
+  return { replicas, serviceName: workload, selector: { matchLabels: labels }, template };
+}
+
+/**
+ * How long clusters are without an owner, with replicas and a hub that really talk: when the workload is scaled from 3 to 5 and to 2, and
+ * when a replica dies and nobody replaces it, beyond the lease that it had.
+ */
+export async function handOverTimes({ smoke, random }: BenchContext): Promise<BenchMetrics> {
+  const hub = await startSimCluster({
+    name: 'hub',
+    clock: systemClock,
+    random,
+    workloads: { enabled: false, delayMs: 0 },
+  });
+  hub.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
+  const fleet = new Fleet(hub, clusters(smoke ? 10 : 500));
+  try {
+    fleet.scale(3);
+    for (let i = 0; i < 3; i += 1) fleet.start(i);
+    await fleet.settled(fleet.replicas, 3);
+    fleet.lostAt.clear();
+    fleet.scale(5);
+    for (let i = 3; i < 5; i += 1) fleet.start(i);
+    await fleet.settled(fleet.replicas, 5);
+    const up = longestGap(fleet);
+    fleet.scale(2);
+    await fleet.settled(fleet.replicas.slice(0, 2), 2);
+    const down = longestGap(fleet);
+    const [survivor, victim] = fleet.replicas;
+    if (survivor === undefined || victim === undefined) throw new Error('two replicas were started');
+    const killedAt = fleet.kill(victim);
+    await fleet.settled([survivor], 2);
+    const beyondLease = systemClock.monotonic() - killedAt - leaseMs;
+    return {
+      handover_planned_3_to_5_longest_unowned_ms: up,
+      handover_planned_5_to_2_longest_unowned_ms: down,
+      handover_after_kill_beyond_lease_ms: beyondLease,
+    };
+  } finally {
+    hub.disconnect();
+    await Promise.all(fleet.replicas.map(({ stop }) => stop()));
+    await hub.close();
+  }
+}
+
+function longestGap({ lostAt, gainedAt }: Fleet): number {
+  return Math.max(0, ...[...lostAt].map(([server, at]) => (gainedAt.get(server) ?? at) - at));
+}
+
+function clusters(count: number): readonly Cluster[] {
+  return Array.from({ length: count }, (_, i) => {
+    const server = `https://c${i}`;
+    const identity = { id: `id-${i}`, name: `c${i}`, server };
+    const connection = { server, insecure: false, credentials: {} };
+    return { ...identity, namespaces: [], clusterResources: false, labels: {}, annotations: {}, connection };
+  });
+}

@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { shardFromHostname, unknownShard } from './identity.ts';
+
+describe('identity (T-SHARD-7)', () => {
+  it.each([
+    ['argocd-application-controller-0', 0],
+    ['argocd-application-controller-12', 12],
+    ['ctl-3', 3],
+    ['ip-10-0-1-23', 23],
+    ['pod', undefined],
+    ['pod-7c9d-x1', undefined],
+    ['pod-', undefined],
+    ['pod-12345678901', undefined],
+  ])('reads %s as %s', (hostname, shard) => {
+    expect(shardFromHostname(hostname)).toBe(shard);
+  });
+
+  it('says what to do about a host name that tells nothing', () => {
+    const { message } = unknownShard({ replicas: 2, hostname: 'pod-abc' });
+    expect(message).toContain('"pod-abc"');
+    expect(message).toContain('ARGOCD_CONTROLLER_SHARD');
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Application } from '#model';
+import { rebalance } from './rebalance.ts';
+import { weightsOf } from './weights.ts';
+
+const clusters = ['a', 'b', 'c'].map((name) => ({ id: name, name, server: `https://${name}` }));
+
+function app(name: string, cluster: string, status: object = {}): Application {
+  const metadata = { namespace: 'argocd', name };
+  return { metadata, spec: { destination: { name: cluster } }, status } as unknown as Application;
+}
+
+const resources = (count: number): object => ({ resources: Array.from({ length: count }, () => ({})) });
+const unreachable = { sync: { status: 'Unknown' }, conditions: [{ type: 'ComparisonError', message: 'no route' }] };
+
+describe('weightsOf', () => {
+  it('counts Applications, as Argo CD does', () => {
+    const apps = [app('1', 'a', resources(100)), app('2', 'a', unreachable), app('3', 'b'), app('4', 'elsewhere')];
+    expect(Object.fromEntries(weightsOf(clusters, apps, 'applications'))).toEqual({
+      'https://a': 2,
+      'https://b': 1,
+      'https://c': 0,
+    });
+  });
+
+  it('weighs resources with them, when asked to', () => {
+    const weights = weightsOf(clusters, [app('1', 'a', resources(40)), app('2', 'b', resources(0))], 'measured');
+    expect(Object.fromEntries(weights)).toEqual({ 'https://a': 3, 'https://b': 1, 'https://c': 0 });
+  });
+
+  it('gives a cluster that does not answer next to no weight, and one that answers for some its own (T-SHARD-8)', () => {
+    const dead = Array.from({ length: 50 }, (_, i) => app(`dead-${i}`, 'a', unreachable));
+    const half = [app('ill', 'b', unreachable), app('well', 'b', { sync: { status: 'Synced' } })];
+    const weights = weightsOf(clusters, [...dead, ...half], 'measured');
+    expect(weights.get('https://a')).toBeLessThan((weights.get('https://b') ?? 0) / 100);
+    expect(weights.get('https://b')).toBe(2);
+  });
+
+  it('so that dead clusters do not idle a replica beside overloaded ones (T-SHARD-8)', () => {
+    const many = Array.from({ length: 40 }, (_, i) => ({ id: `c${i}`, name: `c${i}`, server: `https://c${i}` }));
+    const apps = many.flatMap(({ name }, i) =>
+      Array.from({ length: 20 }, (_, j) => app(`${name}-${j}`, name, i < 20 ? unreachable : {})),
+    );
+    const weights = weightsOf(many, apps, 'measured');
+    const { shards } = rebalance(
+      undefined,
+      { algorithm: 'consistent-hashing', replicas: 4, clusters: many, weights },
+      0,
+    );
+    const busy = [0, 0, 0, 0];
+    many.slice(20).forEach(({ server }) => (busy[shards.get(server) ?? 0] = (busy[shards.get(server) ?? 0] ?? 0) + 1));
+    expect(Math.max(...busy)).toBeLessThanOrEqual(Math.ceil(1.25 * 5));
+  });
+});
