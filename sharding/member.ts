@@ -1,3 +1,4 @@
+import { shardOfText } from './distribution.ts';
 import { nextTable } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
 import { Presence } from './presence.ts';
@@ -298,6 +299,8 @@ export class Member {
   #takeUp(): void {
     if (this.#table === undefined || this.#lease === undefined || this.#leaving) return;
     if (this.#acked !== this.#table.epoch || this.#sight?.slots.state !== 'ok') return;
+    // Somebody obeys a newer one: to have acknowledged that is not to have let go of what ours gives away.
+    if (this.#floor(this.#sight.slots.value) > this.#table.epoch) return;
     const { slot } = this.#lease;
     let open = false;
     const taken = new Map<string, ReadonlySet<number>>();
@@ -458,6 +461,7 @@ export class Member {
       ...{ live, absent },
       slots: Math.max(0, ...[...slots.keys()].map((slot) => slot + 1)),
       epochFloor: Math.max(floor, published?.epoch ?? 0),
+      nonce: shardOfText(`${this.#incarnation()} ${now.monotonic}`, 1000),
       now: now.wall,
     });
     if (table !== undefined) return { write: 'table', table };

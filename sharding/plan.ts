@@ -25,12 +25,19 @@ export interface PlanContext {
   readonly absent: ReadonlySet<number>;
   /** Epochs up to this one may be in use. */
   readonly epochFloor: number;
+  /** From 0 to 999, another one for each plan. */
+  readonly nonce: number;
   /** Wall time. */
   readonly now: number;
 }
 
+/**
+ * Epochs are counted in thousands; the rest is the planner's nonce. So a table that is made after an older one was brought back does not have
+ * the number of the one that was lost, which somebody may still be about to acknowledge.
+ */
+const epochStep = 1000;
 /** More than can have been published since anybody acknowledged one: a table made anew must not repeat the number of a lost one. */
-const epochJump = 1000;
+const epochJump = 1000 * epochStep;
 
 /**
  * The table that follows `current`, or undefined when that one will do. Beside the shards it says, for every part that changes hands, who
@@ -50,7 +57,8 @@ export function nextTable(
     { ...inputs, replicas },
     now,
   );
-  const epoch = current === undefined ? context.epochFloor + epochJump : current.epoch + 1;
+  const before = current?.epoch ?? context.epochFloor + epochJump;
+  const epoch = (Math.floor(before / epochStep) + 1) * epochStep + context.nonce;
   const homes = wantedHomes(inputs, balanced.shards, replicas);
   const wanted = withStandIns(current, homes, { ...context, weights: inputs.weights });
   const slots = Math.max(current?.slots ?? 0, context.slots, replicas);

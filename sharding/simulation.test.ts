@@ -24,6 +24,7 @@ describe('the hand-over protocol, simulated (T-SHARD-1, T-SHARD-4, T-FENCE-1, T-
   it.each([
     ['a table that was published after it was looked for, and slots that were lost before they were', 709_213_916],
     ["a cluster whose namesake went: Applications come to it by its name, which was nobody's before", 486],
+    ['a table that was replaced by an older one, before anybody had acknowledged it', 2_850_840],
     ['a removal that is told after the cluster was added again', 56_886_154],
     ['the same with a table from round-robin', 304_755_901],
   ])('has no second writer with %s', (_what, seed) => {
