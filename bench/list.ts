@@ -1,6 +1,7 @@
 import type { Benchmark } from './harness.ts';
 import { queues } from './queues.ts';
 import { sharding } from './sharding.ts';
+import { split } from './split.ts';
 
 /** Every benchmark; one entry makes it known to `npm run bench`. */
-export const benchmarks: readonly Benchmark[] = [queues, sharding];
+export const benchmarks: readonly Benchmark[] = [queues, sharding, split];

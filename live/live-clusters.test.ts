@@ -859,6 +859,30 @@ describe('setClusters', () => {
     await w.stop();
   });
 
+  it('keeps whole objects of own applications only, and fetches those of one that has just come here (T-SHARD-6)', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a', 'shop'));
+      server.put(tracked('b', 'other'));
+    });
+    const own = (version: string, ...names: string[]): void =>
+      w.live.setClusters([clusterAt(url)], defaultSettings, () => ({ version, keeps: (name) => names.includes(name) }));
+    own('1', 'shop');
+    await w.clock.advance(100);
+    const gets = (): number => w.server.requests.filter((request) => request.startsWith('get')).length;
+    const before = gets();
+    expect(await managedNames(w, 'shop')).toEqual(['a']);
+    expect(gets()).toBe(before);
+    // In the picture all the same: owners, health, and whom it concerns.
+    expect(w.cluster().node(configMap('b'))?.app).toBe('other');
+    expect(await managedNames(w, 'other')).toEqual(['b']);
+    expect(gets()).toBe(before + 1);
+    own('2', 'shop', 'other');
+    await w.clock.advance(100);
+    expect([await managedNames(w, 'shop'), await managedNames(w, 'other')]).toEqual([['a'], ['b']]);
+    expect(gets()).toBe(before + 1);
+    await w.stop();
+  });
+
   it('drops a cluster and ends everything of it', async () => {
     const w = await world();
     w.live.setClusters([], defaultSettings);

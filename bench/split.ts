@@ -1,0 +1,81 @@
+import { newAbortController, Shutdown, systemClock } from '#base';
+import { createKubeClient } from '#kube';
+import { createLiveClusters } from '#live';
+import type { LiveClusters } from '#live';
+import { appKeyOfInstance, defaultSettings } from '#model';
+import type { Cluster } from '#model';
+import { partIndex } from '#sharding';
+import { startSimCluster } from '#sim';
+import type { SimCluster } from '#sim';
+import { PromMetrics, silentLogger } from '#telemetry';
+import { collectGarbage } from './harness.ts';
+import type { BenchContext, Benchmark } from './harness.ts';
+
+const parts = 4;
+/** About what a Deployment with its status and managedFields takes. */
+const payload = 'x'.repeat(6000);
+
+function fill(cluster: SimCluster, applications: number): void {
+  cluster.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
+  for (let i = 0; i < applications; i += 1) {
+    const name = `app-${i}`;
+    const annotations = { 'argocd.argoproj.io/tracking-id': `${name}:/ConfigMap:apps/${name}` };
+    const metadata = { name, namespace: 'apps', annotations };
+    cluster.store.create({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata,
+      data: { payload: `${payload}${i}` },
+    });
+  }
+}
+
+function clusterAt(server: string): Cluster {
+  const identity = { id: 'hot', name: 'hot', server };
+  const connection = { server, insecure: false, credentials: {} };
+  return { ...identity, namespaces: [], clusterResources: false, labels: {}, annotations: {}, connection };
+}
+
+/** Heap that the picture of the cluster takes, when a replica owns the first `owned` of the parts. */
+async function heapOf(sim: SimCluster, { random }: BenchContext, owned: number): Promise<number> {
+  const surroundings = { clock: systemClock, random, logger: silentLogger };
+  const limits = { qps: 10_000, burst: 10_000 };
+  const live: LiveClusters = createLiveClusters({
+    ...surroundings,
+    metrics: new PromMetrics(),
+    connect: (connection) => createKubeClient(connection, { ...surroundings, userAgent: 'bench', limits }),
+  });
+  const keeps = (instance: string): boolean => partIndex(appKeyOfInstance(instance, 'argocd'), parts) < owned;
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  live.setClusters([clusterAt(sim.url)], defaultSettings, () => ({ version: String(owned), keeps }));
+  const stop = newAbortController();
+  const ended = live.run(stop.signal);
+  await live.cluster(sim.url, stop.signal);
+  collectGarbage();
+  const bytes = process.memoryUsage().heapUsed - before;
+  stop.abort(new Shutdown());
+  await ended;
+  return bytes;
+}
+
+/** What splitting one cluster over replicas saves each of them (T-SHARD-6). */
+export const split: Benchmark = {
+  name: 'split',
+  about: `heap for a cluster of 5,000 Applications with one object each, whole and for one of ${parts} parts`,
+  async run(context) {
+    const sim = await startSimCluster({
+      ...{ name: 'hot', clock: systemClock, random: context.random },
+      workloads: { enabled: false, delayMs: 0 },
+    });
+    try {
+      fill(sim, context.smoke ? 200 : 5000);
+      await heapOf(sim, context, parts);
+      const whole = await heapOf(sim, context, parts);
+      const part = await heapOf(sim, context, 1);
+      return { whole_heap_bytes: whole, quarter_heap_bytes: part, quarter_to_whole_ratio: part / whole };
+    } finally {
+      await sim.close();
+    }
+  },
+};
