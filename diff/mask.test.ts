@@ -11,7 +11,7 @@ function secret(data: object, annotations?: Record<string, string>, rest: object
     metadata: { name: 's', ...(annotations === undefined ? {} : { annotations }) },
     data,
     ...rest,
-  } as KubeObject;
+  };
 }
 const plus = (n: number): string => '+'.repeat(n);
 
