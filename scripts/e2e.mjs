@@ -1,9 +1,12 @@
 // `npm run e2e`: the promises of Driftless against real API servers, with real kubectl, helm and kustomize. `npm run e2e -- install` runs the files
 // whose name contains that; further words go to jest as they are (`-t 'part of a name'`).
+// `npm run e2e -- conformance --record` writes the answers of the real server into test/conformance/recorded.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const record = process.argv.includes('--record');
+const words = process.argv.slice(2).filter((word) => word !== '--record');
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const script = (name) => join(root, 'scripts', name);
 
@@ -17,16 +20,13 @@ const { tools } = JSON.parse(setup.stdout);
 for (const { name, version, source } of tools) process.stdout.write(`e2e: ${name} ${version} (${source})\n`);
 
 const jest = [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), '--config', join(root, 'jest.e2e.config.mjs')];
-const result = spawnSync(
-  process.execPath,
-  ['--experimental-vm-modules', '--no-warnings', ...jest, ...process.argv.slice(2)],
-  {
-    cwd: root,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      DRIFTLESS_E2E_TOOLS: JSON.stringify(Object.fromEntries(tools.map(({ name, path }) => [name, path]))),
-    },
+const result = spawnSync(process.execPath, ['--experimental-vm-modules', '--no-warnings', ...jest, ...words], {
+  cwd: root,
+  stdio: 'inherit',
+  env: {
+    ...process.env,
+    ...(record ? { DRIFTLESS_E2E_RECORD: 'true' } : {}),
+    DRIFTLESS_E2E_TOOLS: JSON.stringify(Object.fromEntries(tools.map(({ name, path }) => [name, path]))),
   },
-);
+});
 process.exit(result.status ?? 1);

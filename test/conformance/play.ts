@@ -1,0 +1,120 @@
+import type { ApiAnswer, ApiClient, ApiEvent, ApiRequest } from '#support';
+import { eventually } from '#support';
+import { normal, normalText } from './normal.ts';
+import type { Call, Scenario, Step, Watch } from './scenario.ts';
+
+/** One answer as it is compared and recorded. */
+export interface Played {
+  /** `2: PATCH /api/v1/...`: number and request. */
+  readonly step: string;
+  readonly status: number;
+  readonly contentType?: string;
+  readonly warnings?: readonly string[];
+  readonly answer: unknown;
+}
+
+/** Plays a scenario against a server: first makes its namespace, last takes away what it can. */
+export async function play(scenario: Scenario, api: ApiClient): Promise<Played[]> {
+  const namespace = `c-${scenario.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`.slice(0, 60).replace(/-$/, '');
+  await prepare(api, namespace);
+  const player = new Player(api, namespace);
+  for (const step of scenario.steps) await player.step(step);
+  return player.played;
+}
+
+/** A namespace as controllers leave it: with its default ServiceAccount. */
+async function prepare(api: ApiClient, name: string): Promise<void> {
+  await api.create('/api/v1/namespaces', { metadata: { name } });
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
+  const answer = await api.exchange({
+    method: 'POST',
+    path: `/api/v1/namespaces/${name}/serviceaccounts`,
+    body: account,
+  });
+  if (answer.status !== 201 && answer.status !== 409) throw new Error(answer.text);
+}
+
+class Player {
+  readonly played: Played[] = [];
+  readonly #api: ApiClient;
+  readonly #namespace: string;
+  readonly #seen: ApiAnswer[] = [];
+
+  constructor(api: ApiClient, namespace: string) {
+    this.#api = api;
+    this.#namespace = namespace;
+  }
+
+  async step(step: Step): Promise<void> {
+    await (step.kind === 'call' ? this.#call(step) : this.#watch(step));
+  }
+
+  async #call(call: Call): Promise<void> {
+    const request = this.#request(call);
+    const answer = await this.#answer(request, call.until);
+    this.#seen.push(answer);
+    if (call.silent === true) {
+      if (answer.status >= 400) throw new Error(`${request.method} ${request.path}: ${answer.status} ${answer.text}`);
+      return;
+    }
+    const body = answer.body ?? answer.text;
+    const shown = call.show === undefined || typeof body === 'string' ? body : call.show(body);
+    this.#keep(request, answer, shown);
+  }
+
+  #answer(request: ApiRequest, until: Call['until']): Promise<ApiAnswer> {
+    if (until === undefined) return this.#api.exchange(request);
+    return eventually(async () => {
+      const answer = await this.#api.exchange(request);
+      if (!until(answer)) throw new Error(`${request.path} does not become what it should: ${answer.text}`);
+      return answer;
+    }, 15_000);
+  }
+
+  async #watch(step: Watch): Promise<void> {
+    const request = this.#request(step);
+    const events: ApiEvent[] = [];
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(), 10_000);
+    const reading = this.#read(request.path, { events, wanted: step.events, signal: stop.signal });
+    for (const call of step.during ?? []) await this.#call(call);
+    const status = await reading;
+    clearTimeout(timer);
+    stop.abort();
+    this.#keep(request, { status, headers: {} }, events);
+  }
+
+  async #read(path: string, how: { events: ApiEvent[]; wanted: number; signal: AbortSignal }): Promise<number> {
+    try {
+      for await (const event of this.#api.watch(path, how.signal)) {
+        how.events.push(event);
+        if (how.events.length >= how.wanted) break;
+      }
+    } catch (error) {
+      const refused = /: (\d{3}) (\{.*)$/s.exec(String(error));
+      if (refused === null) return 0;
+      how.events.push({ type: 'REFUSED', object: JSON.parse(refused[2] ?? '{}') as Record<string, unknown> });
+      return Number(refused[1]);
+    }
+    return 200;
+  }
+
+  #request(step: Step): ApiRequest {
+    const asked = typeof step.ask === 'function' ? step.ask(this.#seen) : step.ask;
+    return JSON.parse(JSON.stringify(asked).replaceAll('{ns}', this.#namespace)) as ApiRequest;
+  }
+
+  #keep(request: ApiRequest, answer: Pick<ApiAnswer, 'status' | 'headers'>, shown: unknown): void {
+    const { warning, 'content-type': contentType } = answer.headers;
+    const path = request.path
+      .replace(/continue=[^&]+/, 'continue=<token>')
+      .replace(/resourceVersion=[1-9]\d{2,}/, 'resourceVersion=<version>');
+    this.played.push({
+      step: `${this.played.length + 1}: ${request.method} ${normalText(path)}`,
+      status: answer.status,
+      ...(contentType === undefined || contentType === 'application/json' ? {} : { contentType }),
+      ...(warning === undefined ? {} : { warnings: warning.split(/\n|(?<="), (?=299)/) }),
+      answer: normal(shown),
+    });
+  }
+}

@@ -1,0 +1,215 @@
+import {
+  configMap,
+  configMaps,
+  deployment,
+  deployments,
+  get,
+  patch,
+  post,
+  put,
+  quietly,
+  scenario,
+} from '../scenario.ts';
+import type { Call, Scenario } from '../scenario.ts';
+
+const one = `${configMaps}/one`;
+const web = `${deployments}/web`;
+const apply = (path: string, manager: string, body: unknown, query = ''): Call =>
+  patch('apply', `${path}?fieldManager=${manager}${query}`, body);
+
+/** Server-side apply: what belongs to whom, conflicts, force, removal. */
+export const applies: readonly Scenario[] = [
+  scenario('apply creates and owns', [
+    apply(one, 'first', configMap('one', { a: '1', b: '2' })),
+    apply(one, 'first', configMap('one', { a: '1', b: '2' })),
+    apply(one, 'first', configMap('one', { a: '1' })),
+    apply(one, 'second', configMap('one', { c: '3' })),
+    apply(one, 'second', configMap('one', { a: '1', c: '3' })),
+    apply(one, 'first', configMap('one', {})),
+  ]),
+  scenario('apply conflicts', [
+    quietly(apply(one, 'first', configMap('one', { a: '1', b: '2' }))),
+    apply(one, 'second', configMap('one', { a: 'other' })),
+    apply(one, 'second', configMap('one', { a: 'other', b: 'other' })),
+    apply(one, 'second', configMap('one', { a: 'other' }), '&force=true'),
+    apply(one, 'first', configMap('one', { a: '1', b: '2' })),
+    quietly(put(`${one}?fieldManager=editor`, configMap('one', { a: 'edited', b: 'edited' }))),
+    apply(one, 'first', configMap('one', { a: '1', b: '2' })),
+    apply(one, 'third', configMap('one', { a: 'x', b: 'y' })),
+  ]),
+  scenario('apply of nested lists', [
+    apply(
+      web,
+      'first',
+      deployment(
+        'web',
+        { replicas: 2 },
+        { env: [{ name: 'A', value: '1' }], ports: [{ containerPort: 80, name: 'http' }] },
+      ),
+    ),
+    patch('apply', `${web}?fieldManager=second`, {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: {
+        template: {
+          spec: {
+            containers: [
+              { name: 'c', env: [{ name: 'B', value: '2' }] },
+              { name: 'side', image: 'busybox' },
+            ],
+          },
+        },
+      },
+    }),
+    patch('apply', `${web}?fieldManager=second`, {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: { replicas: 5 },
+    }),
+    quietly(patch('merge', `${web}/scale?fieldManager=scaler`, { spec: { replicas: 7 } })),
+    apply(
+      web,
+      'first',
+      deployment(
+        'web',
+        { replicas: 2 },
+        { env: [{ name: 'A', value: '1' }], ports: [{ containerPort: 80, name: 'http' }] },
+      ),
+    ),
+    apply(web, 'first', deployment('web', {}, { env: [{ name: 'A', value: '1' }] })),
+    get(web, { show: ({ metadata, spec }) => ({ metadata, spec }) }),
+  ]),
+  scenario('apply that is refused', [
+    patch('apply', one, configMap('one')),
+    apply(one, '', configMap('one')),
+    apply(one, 'm', configMap('two')),
+    apply(one, 'm', { kind: 'ConfigMap', metadata: { name: 'one' } }),
+    apply(one, 'm', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'one' } }),
+    apply(one, 'm', { apiVersion: 'v2', kind: 'ConfigMap', metadata: { name: 'one' } }),
+    apply(one, 'm', { ...configMap('one'), unknown: 1 }),
+    apply(one, 'm', { ...configMap('one'), data: { a: 1 } }),
+    apply(one, 'm', '{'),
+    apply(one, 'm', '- list\n'),
+    apply(
+      one,
+      'm',
+      configMap(
+        'one',
+        {},
+        {
+          managedFields: [{ manager: 'x', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} }],
+        },
+      ),
+    ),
+    apply(one, 'm', configMap('one', {}, { namespace: 'other' })),
+    apply(one, 'm', configMap('one', {}, { uid: '00000000-0000-0000-0000-000000000000' })),
+    apply(one, 'm', configMap('one', {}, { resourceVersion: '5' })),
+    apply(web, 'm', deployment('web', { replicas: 'many' })),
+    apply(web, 'm', deployment('web', { replcas: 1 })),
+    apply(
+      web,
+      'm',
+      deployment(
+        'web',
+        {},
+        {
+          env: [
+            { name: 'A', value: '1' },
+            { name: 'A', value: '2' },
+          ],
+        },
+      ),
+    ),
+    apply(web, 'm', deployment('web', {}, { env: [{ value: '1' }] })),
+    apply(
+      web,
+      'm',
+      deployment('web', {
+        template: { metadata: { labels: { app: 'other' } }, spec: { containers: [{ name: 'c', image: 'x' }] } },
+      }),
+    ),
+    apply(one, 'a'.repeat(129), configMap('one')),
+    apply(one, 'm', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {yaml: "yes"}\n'),
+    apply(one, 'm', configMap('one'), '&fieldValidation=Strict'),
+  ]),
+  scenario('apply and update share an object', [
+    post(`${configMaps}?fieldManager=creator`, configMap('one', { a: '1', b: '2' })),
+    apply(one, 'applier', configMap('one', { a: '1' })),
+    apply(one, 'applier', configMap('one', { b: '2' })),
+    patch('merge', `${one}?fieldManager=patcher`, { data: { c: '3', a: null } }),
+    patch('json', `${one}?fieldManager=patcher`, [{ op: 'remove', path: '/data/c' }]),
+    patch('merge', one, { metadata: { managedFields: [{}] } }),
+    get(one),
+    apply(one, 'applier', configMap('one', { d: '4' })),
+  ]),
+  scenario('who writes without a name', [
+    post(configMaps, configMap('one'), { headers: { 'user-agent': 'robot/v1.2 (x)' } }),
+    patch('merge', one, { data: { b: '2' } }, { headers: { 'user-agent': 'other robot' } }),
+    patch('merge', `${deployments}/absent`, {}),
+  ]),
+  scenario('apply of status', [
+    quietly(apply(web, 'main', deployment('web'))),
+    patch(
+      'apply',
+      `${web}/status?fieldManager=prober`,
+      {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name: 'web' },
+        status: { replicas: 3, observedGeneration: 1 },
+      },
+      { show: ({ metadata, status }) => ({ metadata, status }) },
+    ),
+    patch(
+      'apply',
+      `${web}/status?fieldManager=prober`,
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, status: {}, spec: { replicas: 9 } },
+      { show: (body) => (body['kind'] === 'Status' ? body : { metadata: body['metadata'], status: body['status'] }) },
+    ),
+    patch('apply', `${deployments}/absent/status?fieldManager=prober`, {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'absent' },
+      status: {},
+    }),
+  ]),
+  scenario('apply of ports and volumes', [
+    apply('/api/v1/namespaces/{ns}/services/svc', 'first', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'svc' },
+      spec: {
+        selector: { app: 'x' },
+        ports: [
+          { name: 'a', port: 80, protocol: 'TCP' },
+          { name: 'b', port: 81, protocol: 'TCP' },
+        ],
+      },
+    }),
+    apply('/api/v1/namespaces/{ns}/services/svc', 'first', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'svc' },
+      spec: { selector: { app: 'x' }, ports: [{ name: 'b', port: 81, protocol: 'TCP' }] },
+    }),
+    apply('/api/v1/namespaces/{ns}/services/svc', 'second', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'svc' },
+      spec: { ports: [{ name: 'c', port: 82 }] },
+    }),
+    apply('/api/v1/namespaces/{ns}/services/svc', 'first', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'svc' },
+      spec: {
+        ports: [
+          { name: 'x', port: 90, protocol: 'TCP' },
+          { name: 'y', port: 90, protocol: 'TCP' },
+        ],
+      },
+    }),
+  ]),
+];

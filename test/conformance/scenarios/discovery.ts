@@ -1,0 +1,152 @@
+import { get, scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+
+const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+interface Resource {
+  readonly name: string;
+}
+
+/** Kinds that the simulator has: its discovery is compared for these, not for the others that a real server has beside them. */
+const shared: Readonly<Record<string, readonly string[]>> = {
+  v1: [
+    'configmaps',
+    'secrets',
+    'pods',
+    'services',
+    'namespaces',
+    'namespaces/status',
+    'namespaces/finalize',
+    'serviceaccounts',
+    'persistentvolumeclaims',
+    'persistentvolumes',
+    'events',
+    'nodes',
+    'endpoints',
+    'resourcequotas',
+    'limitranges',
+  ],
+  'apps/v1': [
+    'deployments',
+    'deployments/scale',
+    'deployments/status',
+    'statefulsets',
+    'statefulsets/scale',
+    'statefulsets/status',
+    'daemonsets',
+    'daemonsets/status',
+    'replicasets',
+    'replicasets/scale',
+    'replicasets/status',
+    'controllerrevisions',
+  ],
+  'batch/v1': ['jobs', 'jobs/status', 'cronjobs', 'cronjobs/status'],
+  'networking.k8s.io/v1': ['ingresses', 'ingresses/status', 'networkpolicies', 'ingressclasses'],
+  'rbac.authorization.k8s.io/v1': ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'],
+  'apiextensions.k8s.io/v1': ['customresourcedefinitions', 'customresourcedefinitions/status'],
+  'autoscaling/v2': ['horizontalpodautoscalers', 'horizontalpodautoscalers/status'],
+  'policy/v1': ['poddisruptionbudgets', 'poddisruptionbudgets/status'],
+  'coordination.k8s.io/v1': ['leases'],
+};
+
+const only = (version: string) => (body: Record<string, unknown>) => {
+  const wanted = shared[version] ?? [];
+  const resources = (body['resources'] as Resource[]).filter(({ name }) => wanted.includes(name));
+  return { ...body, resources: resources.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+};
+
+interface Group {
+  readonly metadata: { readonly name?: string };
+  readonly versions: readonly {
+    readonly version: string;
+    readonly resources: readonly { readonly resource: string }[];
+  }[];
+}
+
+const onlyGroup = (version: string) => (body: Record<string, unknown>) => {
+  const [group = '', name = ''] = version.includes('/') ? version.split('/') : ['', version];
+  const found = (body['items'] as Group[]).find(({ metadata }) => (metadata.name ?? '') === group);
+  const served = found?.versions.find((one) => one.version === name);
+  return {
+    kind: body['kind'],
+    apiVersion: body['apiVersion'],
+    versions: found?.versions.map((one) => one.version),
+    resources: served?.resources
+      .filter(({ resource }) => (shared[version] ?? []).includes(resource))
+      .sort((a, b) => (a.resource < b.resource ? -1 : 1)),
+  };
+};
+
+const paths = (version: string): string => (version.includes('/') ? `/apis/${version}` : `/api/${version}`);
+
+interface OpenApi {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
+
+/** What a server says of itself. */
+export const discovery: readonly Scenario[] = [
+  scenario('plain discovery', [
+    get('/api', { show: ({ kind, versions }) => ({ kind, versions }) }),
+    get('/apis', {
+      show: ({ kind, apiVersion, groups }) => ({
+        kind,
+        apiVersion,
+        groups: (groups as { name: string }[])
+          .filter(({ name }) => Object.keys(shared).some((version) => version.startsWith(`${name}/`)))
+          .sort((a, b) => (a.name < b.name ? -1 : 1)),
+      }),
+    }),
+    get('/apis/apps'),
+    get('/apis/nothing.example.com'),
+    get('/apis/apps/v9'),
+    ...Object.keys(shared).map((version) => get(paths(version), { show: only(version) })),
+  ]),
+  scenario('aggregated discovery', [
+    ...Object.keys(shared).map((version) =>
+      get(version.includes('/') ? '/apis' : '/api', {
+        accept: `${aggregated},application/json`,
+        show: onlyGroup(version),
+      }),
+    ),
+    get('/apis', {
+      accept: 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
+      show: ({ kind, apiVersion }) => ({ kind, apiVersion }),
+    }),
+  ]),
+  scenario('version and health', [
+    get('/version', {
+      show: ({ major, minor, gitVersion, platform }) =>
+        [major, minor, gitVersion, platform].map((value) => typeof value),
+    }),
+    get('/healthz'),
+    get('/livez'),
+    get('/readyz'),
+  ]),
+  scenario('openapi v3', [
+    get('/openapi/v3', {
+      show: (body) =>
+        ['api/v1', 'apis/apps/v1', 'apis/batch/v1'].map((path) => [
+          path,
+          typeof (body['paths'] as Record<string, { serverRelativeURL: string }>)[path]?.serverRelativeURL,
+        ]),
+    }),
+    get('/openapi/v3/apis/apps/v1', {
+      show: (body) => {
+        const { openapi, paths: all, components } = body as unknown as OpenApi;
+        const path = all['/apis/apps/v1/namespaces/{namespace}/deployments/{name}'];
+        return {
+          openapi,
+          operations: Object.keys(path ?? {})
+            .filter((key) => key !== 'parameters')
+            .sort(),
+          gvk: (components.schemas['io.k8s.api.apps.v1.Deployment'] as Record<string, unknown> | undefined)?.[
+            'x-kubernetes-group-version-kind'
+          ],
+        };
+      },
+    }),
+    get('/openapi/v3/apis/nothing.example.com/v1'),
+  ]),
+];

@@ -1,0 +1,21 @@
+/** All scenarios by group; each group has its recording. */
+import type { Scenario } from '../scenario.ts';
+import { applies } from './apply.ts';
+import { custom } from './custom.ts';
+import { discovery } from './discovery.ts';
+import { lists } from './lists.ts';
+import { objects } from './objects.ts';
+import { patches } from './patches.ts';
+import { subresources } from './subresources.ts';
+import { validation } from './validation.ts';
+
+export const groups: Readonly<Record<string, readonly Scenario[]>> = {
+  apply: applies,
+  custom,
+  discovery,
+  lists,
+  objects,
+  patches,
+  subresources,
+  validation,
+};

@@ -1,0 +1,216 @@
+import {
+  configMap,
+  configMaps,
+  deployment,
+  deployments,
+  get,
+  metadataOf,
+  patch,
+  post,
+  quietly,
+  remove,
+  scenario,
+  versionOf,
+  watch,
+} from '../scenario.ts';
+import type { Call, Scenario } from '../scenario.ts';
+
+const secrets = '/api/v1/namespaces/{ns}/secrets';
+const pods = '/api/v1/namespaces/{ns}/pods';
+const secret = (name: string, labels: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, labels },
+});
+const names = (body: Record<string, unknown>): unknown =>
+  body['kind'] === 'Status'
+    ? body
+    : (body['items'] as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
+const page = (body: Record<string, unknown>): unknown =>
+  body['kind'] === 'Status' ? body : { metadata: body['metadata'], names: names(body) };
+const select = (selector: string): Call =>
+  get(`${secrets}?labelSelector=${encodeURIComponent(selector)}`, { show: names });
+const field = (path: string, selector: string): Call =>
+  get(`${path}?fieldSelector=${encodeURIComponent(selector)}`, { show: names });
+const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const partial = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+const five = ['a', 'b', 'c', 'd', 'e'].map((name) => quietly(post(secrets, secret(name))));
+const token = (seen: Parameters<typeof metadataOf>[0], index = -1): string =>
+  encodeURIComponent(metadataOf(seen, index)['continue'] ?? '');
+
+/** Lists: selectors, pages, versions, tables; and watches. */
+export const lists: readonly Scenario[] = [
+  scenario('label selectors', [
+    quietly(post(secrets, secret('a', { tier: 'web', env: 'prod' }))),
+    quietly(post(secrets, secret('b', { tier: 'web', env: 'test' }))),
+    quietly(post(secrets, secret('c', { tier: 'db' }))),
+    quietly(post(secrets, secret('d'))),
+    ...[
+      'tier=web',
+      'tier==web',
+      'tier!=web',
+      'tier in (web,db)',
+      'tier notin (web)',
+      'tier',
+      '!tier',
+      'tier=web,env!=prod',
+      'env in ()',
+      'tier=',
+      'a b',
+      'tier=we!b',
+      'tier in web',
+      'tier>5',
+      'x y z',
+      ',',
+      'tier=web,',
+    ].map(select),
+  ]),
+  scenario('field selectors', [
+    quietly(post(secrets, secret('a'))),
+    quietly(post(secrets, { ...secret('b'), type: 'example.com/t' })),
+    field(secrets, 'metadata.name=a'),
+    field(secrets, 'metadata.name!=a'),
+    field(secrets, 'metadata.namespace={ns}'),
+    field(secrets, 'type=example.com/t'),
+    field(secrets, 'spec.nothing=a'),
+    field(secrets, 'metadata.name'),
+    field(configMaps, 'data.a=1'),
+    quietly(
+      post(pods, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'p' },
+        spec: { containers: [{ name: 'c', image: 'x' }] },
+      }),
+    ),
+    field(pods, 'status.phase=Pending'),
+    field(pods, 'spec.nodeName='),
+    field(pods, 'spec.restartPolicy!=Always,status.phase=Pending'),
+    field('/apis/apps/v1/namespaces/{ns}/deployments', 'spec.replicas=1'),
+  ]),
+  scenario('pages', [
+    ...five,
+    get(`${secrets}?limit=2`, { show: page }),
+    get((seen) => `${secrets}?limit=2&continue=${token(seen)}`, { show: page }),
+    get((seen) => `${secrets}?limit=2&continue=${token(seen)}`, { show: page }),
+    get(`${secrets}?limit=2&labelSelector=x%21%3Dy`, { show: page }),
+    get(`${secrets}?limit=5`, { show: page }),
+    get(`${secrets}?limit=9`, { show: page }),
+    get(`${secrets}?limit=0`, { show: page }),
+    get(`${secrets}?limit=-1`, { show: page }),
+    get(`${secrets}?limit=many`),
+    get(`${secrets}?continue=nonsense`),
+    get((seen) => `${secrets}?continue=${token(seen, 5)}&resourceVersion=1`),
+    get(`${secrets}?limit=2&resourceVersion=0`, { show: (body) => names(body) }),
+  ]),
+  scenario('lists at a version', [
+    ...five,
+    get(secrets, { show: page }),
+    get((seen) => `${secrets}?resourceVersion=${versionOf(seen)}&resourceVersionMatch=Exact&limit=1`, { show: page }),
+    get((seen) => `${secrets}?resourceVersion=${versionOf(seen, 5)}&resourceVersionMatch=NotOlderThan`, {
+      show: names,
+    }),
+    get(`${secrets}?resourceVersionMatch=Exact`),
+    get(`${secrets}?resourceVersionMatch=NotOlderThan`),
+    get(`${secrets}?resourceVersion=0&resourceVersionMatch=Exact`),
+    get(`${secrets}?resourceVersion=1&resourceVersionMatch=Sometimes`),
+    get(`${secrets}?resourceVersion=words`),
+    get(`${secrets}?resourceVersion=999999999`),
+  ]),
+  scenario('tables', [
+    quietly(post(deployments, deployment('web', { replicas: 2 }))),
+    quietly(post(configMaps, configMap('one', { a: '1', b: '2' }, { labels: { t: 'x' } }))),
+    quietly(post(secrets, secret('s', { t: 'x' }))),
+    get(deployments, { accept: table }),
+    get(`${deployments}/web`, { accept: table }),
+    get(`${configMaps}?labelSelector=t%3Dx`, { accept: table }),
+    get(`${secrets}?includeObject=None`, { accept: table }),
+    get(`${secrets}?includeObject=Object`, { accept: table }),
+    get(`${secrets}?includeObject=Everything`, { accept: table }),
+    get(`${secrets}/absent`, { accept: table }),
+    get('/api/v1/namespaces/{ns}', { accept: table }),
+    get(secrets, { accept: partial }),
+    get(`${secrets}/s`, { accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io' }),
+    get(secrets, { accept: 'application/json;as=Chair;v=v1;g=meta.k8s.io' }),
+    get(secrets, { accept: 'image/png' }),
+    get(secrets, { accept: `${table},application/json`, show: ({ kind }) => kind }),
+    get(secrets, { accept: 'application/yaml', show: (body) => typeof body }),
+  ]),
+  ...[
+    'services',
+    'pods',
+    'serviceaccounts',
+    'persistentvolumeclaims',
+    'resourcequotas',
+    'limitranges',
+    'endpoints',
+  ].map((resource) =>
+    scenario(`table of ${resource}`, [
+      get(`/api/v1/namespaces/{ns}/${resource}`, { accept: table, show: ({ columnDefinitions }) => columnDefinitions }),
+    ]),
+  ),
+  ...['deployments', 'statefulsets', 'daemonsets', 'replicasets'].map((resource) =>
+    scenario(`table of ${resource}`, [
+      get(`/apis/apps/v1/namespaces/{ns}/${resource}`, {
+        accept: table,
+        show: ({ columnDefinitions }) => columnDefinitions,
+      }),
+    ]),
+  ),
+  ...[
+    'batch/v1/jobs',
+    'batch/v1/cronjobs',
+    'networking.k8s.io/v1/ingresses',
+    'networking.k8s.io/v1/networkpolicies',
+    'rbac.authorization.k8s.io/v1/roles',
+    'rbac.authorization.k8s.io/v1/rolebindings',
+    'autoscaling/v2/horizontalpodautoscalers',
+    'policy/v1/poddisruptionbudgets',
+    'coordination.k8s.io/v1/leases',
+    'discovery.k8s.io/v1/endpointslices',
+  ].map((path) => {
+    const [group = '', version = '', resource = ''] = path.split('/');
+    return scenario(`table of ${resource}`, [
+      get(`/apis/${group}/${version}/namespaces/{ns}/${resource}`, {
+        accept: table,
+        show: ({ columnDefinitions }) => columnDefinitions,
+      }),
+    ]);
+  }),
+  scenario('watches', [
+    quietly(post(secrets, secret('a'))),
+    watch((seen) => `${secrets}?watch=true&resourceVersion=${versionOf(seen, 0)}`, 3, [
+      quietly(post(secrets, secret('b', { l: 'v' }))),
+      quietly(patch('merge', `${secrets}/b`, { metadata: { labels: { l: 'w' } } })),
+      quietly(remove(`${secrets}/b`)),
+    ]),
+    watch(`${secrets}?watch=true`, 1),
+    watch(`${secrets}?watch=true&resourceVersion=0`, 1),
+    watch(`${secrets}?watch=true&fieldSelector=metadata.name%3Da`, 1),
+    watch(`/api/v1/watch/namespaces/{ns}/secrets`, 1),
+    watch((seen) => `${secrets}?watch=true&labelSelector=l%3Dx&resourceVersion=${versionOf(seen)}`, 4, [
+      quietly(post(secrets, secret('c', { l: 'x' }))),
+      quietly(patch('merge', `${secrets}/c`, { metadata: { labels: { l: 'y' } } })),
+      quietly(patch('merge', `${secrets}/c`, { metadata: { labels: { l: 'x' } } })),
+      quietly(remove(`${secrets}/c`)),
+    ]),
+  ]),
+  scenario('watches that are refused or end', [
+    quietly(post(secrets, secret('a'))),
+    watch(`${secrets}?watch=true&resourceVersion=1`, 1),
+    watch(`${secrets}?watch=true&resourceVersion=words`, 1),
+    watch(`${secrets}?watch=true&limit=5&timeoutSeconds=1`, 9),
+    watch(`${secrets}?watch=true&timeoutSeconds=1`, 9),
+    watch(`${secrets}?watch=true&labelSelector=a%20b`, 1),
+    watch(`${secrets}?watch=true&sendInitialEvents=true`, 1),
+    watch(`${secrets}?watch=true&resourceVersionMatch=NotOlderThan`, 1),
+    watch(`${secrets}?watch=true&continue=x`, 1),
+  ]),
+  scenario('a list that is streamed', [
+    quietly(post(secrets, secret('a'))),
+    quietly(post(secrets, secret('b'))),
+    watch(`${secrets}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`, 3),
+    watch(`${secrets}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`, 3),
+    watch(`${secrets}?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&timeoutSeconds=1`, 3),
+  ]),
+];

@@ -1,0 +1,154 @@
+import { configMap, configMaps, deployment, deployments, patch, post, quietly, scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
+
+const one = `${configMaps}/one`;
+const web = `${deployments}/web`;
+const spec = (body: Record<string, unknown>): unknown => (body['kind'] === 'Status' ? body : body['spec']);
+const data = (body: Record<string, unknown>): unknown => (body['kind'] === 'Status' ? body : body['data']);
+const containers = (...list: readonly object[]): object => ({ spec: { template: { spec: { containers: list } } } });
+
+/** JSON, merge and strategic merge patches, and what is said of those that do not fit. */
+export const patches: readonly Scenario[] = [
+  scenario('json patches', [
+    quietly(post(configMaps, configMap('one', { a: '1' }, { annotations: { 'x/y': '2' } }))),
+    patch('json', one, [
+      { op: 'test', path: '/data/a', value: '1' },
+      { op: 'add', path: '/data/b', value: '2' },
+      { op: 'replace', path: '/metadata/annotations/x~1y', value: 'slash' },
+      { op: 'add', path: '/data/-', value: 'minus' },
+      { op: 'copy', from: '/data/a', path: '/data/copied' },
+      { op: 'move', from: '/data/b', path: '/data/moved' },
+    ]),
+    patch('json', one, []),
+    patch('json', one, [{ op: 'add', path: '/metadata/labels', value: { l: 'v' } }], {
+      show: ({ metadata }) => metadata,
+    }),
+  ]),
+  scenario('json patches that fail', [
+    quietly(post(configMaps, configMap('one'))),
+    patch('json', one, [{ op: 'test', path: '/data/a', value: '2' }]),
+    patch('json', one, [{ op: 'remove', path: '/data/absent' }]),
+    patch('json', one, [{ op: 'replace', path: '/data/absent', value: '1' }]),
+    patch('json', one, [{ op: 'replace', path: '/nothing/here', value: '1' }]),
+    patch('json', one, [{ op: 'add', path: '/nothing/here', value: '1' }]),
+    patch('json', one, [{ op: 'move', from: '/data/absent', path: '/data/b' }]),
+    patch('json', one, [{ op: 'copy', from: '/data/absent', path: '/data/b' }]),
+    patch('json', one, [{ op: 'jump', path: '/data/a' }]),
+    patch('json', one, [{ path: '/data/a' }]),
+    patch('json', one, [{ op: 'add', path: '/data/a' }]),
+    patch('json', one, [{ op: 'add', path: 'data/a', value: '1' }]),
+    patch('json', one, [{ op: 'add', path: '/data/a', value: 1 }]),
+    patch('json', one, { op: 'add' }),
+    patch('json', one, '[{'),
+    patch('json', one, [{ op: 'replace', path: '/kind', value: 'Secret' }]),
+    patch('json', one, [{ op: 'replace', path: '/apiVersion', value: 'v2' }]),
+    patch('json', one, [{ op: 'replace', path: '/metadata/name', value: 'two' }]),
+    patch('json', one, [{ op: 'remove', path: '/metadata' }]),
+    patch('json', one, [{ op: 'add', path: '/unknown', value: 1 }]),
+    patch('json', `${one}?fieldValidation=Strict`, [{ op: 'add', path: '/unknown', value: 1 }]),
+    patch('json', one, [{ op: 'test', path: '/metadata/absent', value: null }], { show: ({ kind }) => kind }),
+  ]),
+  scenario('json patches of lists', [
+    quietly(post(deployments, deployment('web', {}, { args: ['a', 'b'] }))),
+    patch('json', web, [{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: 'z' }], { show: spec }),
+    patch('json', web, [{ op: 'add', path: '/spec/template/spec/containers/0/args/0', value: 'first' }], {
+      show: spec,
+    }),
+    patch('json', web, [{ op: 'add', path: '/spec/template/spec/containers/0/args/9', value: 'far' }]),
+    patch('json', web, [{ op: 'remove', path: '/spec/template/spec/containers/0/args/9' }]),
+    patch('json', web, [{ op: 'replace', path: '/spec/template/spec/containers/0/args/x', value: 'word' }]),
+    patch('json', web, [{ op: 'remove', path: '/spec/template/spec/containers/-1' }]),
+    patch('json', web, [{ op: 'replace', path: '/spec/replicas', value: 'many' }]),
+  ]),
+  scenario('merge patches', [
+    quietly(post(configMaps, configMap('one', { a: '1', b: '2' }))),
+    patch('merge', one, { data: { a: null, c: '3' } }),
+    patch('merge', one, {}),
+    patch('merge', one, { data: null }),
+    patch('merge', one, '{'),
+    patch('merge', one, []),
+    patch('merge', one, 'null'),
+    patch('merge', one, { data: { a: 1 } }),
+    patch('merge', one, { data: 'text' }),
+    patch('merge', one, { unknown: 'x', metadata: { labels: { a: 'b' } } }),
+    patch('merge', `${one}?fieldValidation=Warn`, { unknown: 'x' }),
+    patch('merge', `${one}?fieldValidation=Strict`, { unknown: 'x', metadata: { alien: 1 } }),
+    patch('merge', `${one}?fieldValidation=Odd`, {}),
+    patch('merge', one, { kind: 'Secret' }),
+    patch('merge', one, { apiVersion: 'v9' }),
+    patch('merge', one, { metadata: { namespace: 'other' } }),
+    patch('merge', `${one}?force=true`, {}),
+    patch('merge', one, {}, { contentType: 'application/json' }),
+    patch('merge', one, {}, { contentType: 'application/xml' }),
+  ]),
+  scenario('strategic merge patches', [
+    quietly(
+      post(
+        deployments,
+        deployment(
+          'web',
+          {},
+          {
+            env: [
+              { name: 'A', value: '1' },
+              { name: 'B', value: '2' },
+            ],
+            ports: [{ containerPort: 80 }],
+          },
+        ),
+      ),
+    ),
+    patch(
+      'strategic',
+      web,
+      containers({
+        name: 'c',
+        env: [
+          { name: 'B', value: 'two' },
+          { name: 'C', value: '3' },
+        ],
+      }),
+      { show: spec },
+    ),
+    patch('strategic', web, containers({ name: 'c', env: [{ name: 'A', $patch: 'delete' }] }), { show: spec }),
+    patch('strategic', web, containers({ name: 'side', image: 'busybox' }), { show: spec }),
+    patch(
+      'strategic',
+      web,
+      { spec: { template: { spec: { '$setElementOrder/containers': [{ name: 'side' }, { name: 'c' }] } } } },
+      { show: spec },
+    ),
+    patch('strategic', web, containers({ $patch: 'replace' }, { name: 'only', image: 'x' }), { show: spec }),
+    patch('strategic', web, { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } }, { show: spec }),
+    patch(
+      'strategic',
+      web,
+      { metadata: { labels: { $patch: 'replace', only: 'this' } } },
+      { show: ({ metadata }) => (metadata as { labels: object }).labels },
+    ),
+    patch('strategic', web, containers({ image: 'nameless' })),
+    patch('strategic', web, { spec: { replicas: 'many' } }),
+    patch('strategic', web, { spec: { template: { spec: { containers: 'words' } } } }),
+    patch('strategic', web, { spec: 7 }),
+    patch('strategic', web, containers({ name: 'only', $patch: 'bend' })),
+    patch('strategic', `${web}?fieldValidation=Strict`, { spec: { replcas: 2 } }),
+    patch('strategic', web, '{'),
+  ]),
+  scenario('strategic merge of simple lists', [
+    quietly(post(configMaps, configMap('one', {}, { finalizers: ['example.com/a', 'example.com/b'] }))),
+    patch(
+      'strategic',
+      one,
+      { metadata: { finalizers: ['example.com/c'] } },
+      { show: ({ metadata }) => (metadata as { finalizers: unknown }).finalizers },
+    ),
+    patch(
+      'strategic',
+      one,
+      { metadata: { '$deleteFromPrimitiveList/finalizers': ['example.com/a'] } },
+      { show: ({ metadata }) => (metadata as { finalizers: unknown }).finalizers },
+    ),
+    patch('strategic', one, { data: { a: null, b: 'x' } }, { show: data }),
+    patch('strategic', one, { data: null }, { show: data }),
+  ]),
+];

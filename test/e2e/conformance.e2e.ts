@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { play } from '../conformance/play.ts';
+import type { Played } from '../conformance/play.ts';
+import { readRecording, writeRecording } from '../conformance/recorded.ts';
+import { groups } from '../conformance/scenarios/index.ts';
+import { startServers } from './support/index.ts';
+import type { Server, Servers } from './support/index.ts';
+
+/** `npm run e2e -- conformance --record` writes the answers of this server down; otherwise they must be what is written. */
+const recording = process.env['DRIFTLESS_E2E_RECORD'] === 'true';
+
+let world: Servers<'real'>;
+let real: Server;
+let version = '';
+
+beforeAll(async () => {
+  world = await startServers({ names: ['real'] });
+  real = world.servers.real;
+  version = (await real.api.get<{ gitVersion: string }>('/version'))?.gitVersion ?? '';
+});
+afterAll(() => world.close());
+
+describe.each(Object.entries(groups))('a real API server answers as recorded: %s', (group, scenarios) => {
+  const fresh: Record<string, readonly Played[]> = {};
+
+  afterAll(() => {
+    if (recording) writeRecording(group, { server: version, scenarios: fresh });
+  });
+
+  it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (name, scenario) => {
+    const played = await play(scenario, real.api);
+    fresh[name] = played;
+    if (recording) return;
+    const known = readRecording(group);
+    expect({ server: version, played }).toEqual({ server: known.server, played: known.scenarios[name] });
+  });
+});
