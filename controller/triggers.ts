@@ -48,8 +48,10 @@ export interface TriggerDeps {
 const childDelayMs = 200;
 /** A running operation looks again soon after one of its objects moved. */
 const movedDelayMs = 100;
-/** Ownership inputs change in bursts (start, mass creation). */
+/** Ownership inputs change in bursts (start, mass creation) ... */
 const ownershipDelayMs = 20;
+/** ... and sharing out takes the longer the more Applications there are: not more than a tenth of the time goes into it. */
+const ownershipRest = 9;
 /** What clusters weigh changes with every status: looked at now and then, moves for it are rare anyway. */
 const reweighMs = 300_000;
 
@@ -80,6 +82,7 @@ export class Triggers implements Runnable {
   #orphanWatchers: ReadonlyMap<string, readonly AppKey[]> | undefined;
   #pending: Timer | undefined;
   #reweigh: Timer | undefined;
+  #lastShareMs = 0;
 
   constructor(deps: TriggerDeps) {
     this.#deps = deps;
@@ -206,7 +209,8 @@ export class Triggers implements Runnable {
 
   #inputsChanged(): void {
     this.#orphanWatchers = undefined;
-    this.#pending ??= this.#deps.clock.timer(ownershipDelayMs, () => {
+    const delayMs = Math.max(ownershipDelayMs, ownershipRest * this.#lastShareMs);
+    this.#pending ??= this.#deps.clock.timer(delayMs, () => {
       this.#pending = undefined;
       this.#shareOut();
     });
@@ -221,10 +225,12 @@ export class Triggers implements Runnable {
 
   /** Feeds the ownership table; tells `live` which clusters to keep; takes up and drops applications accordingly. */
   #shareOut(): void {
-    const { ownership, settings, apps } = this.#deps;
+    const { ownership, settings, apps, clock } = this.#deps;
+    const begin = clock.monotonic();
     const watched = apps.list().filter((object) => this.#deps.isWatched(object.metadata.namespace ?? ''));
     ownership.update(settings.clusters(), watched.map(asApplication));
     this.#recount();
+    this.#lastShareMs = clock.monotonic() - begin;
   }
 
   #recount(): void {
