@@ -233,6 +233,7 @@ describe('parseYamlDocuments on whole texts', () => {
       '\t',
       ',',
     );
+    expect(failure('!!int \n.inf')).toEqual(expect.any(String));
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 30 }), (parts) => {
         expect(failure(parts.join(''))).toEqual(expect.any(String));

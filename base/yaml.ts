@@ -102,7 +102,8 @@ function finite(text: string): number | undefined {
 const scalar = (tag: string, resolve: (text: string) => boolean, construct: (text: string) => unknown): Type =>
   new Type(`tag:yaml.org,2002:${tag}`, {
     kind: 'scalar',
-    resolve: (text: string | null) => resolve(text ?? ''),
+    // Not a text: js-yaml has read the scalar by its looks already, and now comes back with an explicit tag that says something else.
+    resolve: (text: unknown) => (typeof text === 'string' || text === null) && resolve(text ?? ''),
     construct: (text: string | null) => construct(text ?? ''),
   });
 
