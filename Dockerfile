@@ -1,56 +1,71 @@
 # The image of Driftless. Build it from a clean checkout:
-#   docker build --tag driftless/driftless .
-# Bases are pinned by version; for a reproducible build give their digests:
+#
+#   docker build --tag registry.example.com/driftless:0.1.0 .
+#
+# Bases are pinned by full version. A tag can be moved, a digest cannot; for a build that nobody can change give the digests that you have seen:
+#
 #   --build-arg NODE_IMAGE=node@sha256:… --build-arg GO_IMAGE=golang@sha256:…
-# `npm run image:check` holds this file to its rules and runs its steps as far as they go without an engine.
-ARG NODE_IMAGE=node:26.10.0-bookworm-slim
-ARG GO_IMAGE=golang:1.26.8-bookworm
+#
+# Node 26 is the newest LTS line; the unit tests run on exactly this version (`npm run test:lts`). helm and kustomize are the versions of
+# `npm run e2e`. `npm run image:check` holds this file to its rules and runs its steps as far as they go without an engine.
+ARG NODE_IMAGE=node:26.10.0-trixie-slim
+ARG GO_IMAGE=golang:1.26.8-trixie
 
-# helm and kustomize at pinned versions; Go's checksum database vouches for every module that they are made of.
+# helm and kustomize, built as Go packages: Go's checksum database vouches for every module that they are made of.
 FROM ${GO_IMAGE} AS tools
 ARG HELM_VERSION=4.3.1
 ARG KUSTOMIZE_VERSION=5.8.2
-ENV CGO_ENABLED=0 GOFLAGS=-trimpath GOBIN=/out
+ENV CGO_ENABLED=0 GOBIN=/out GOFLAGS=-trimpath GOSUMDB=sum.golang.org
 RUN go install -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=v${HELM_VERSION}" "helm.sh/helm/v4/cmd/helm@v${HELM_VERSION}" \
     && go install -ldflags "-s -w -X sigs.k8s.io/kustomize/api/provenance.version=v${KUSTOMIZE_VERSION}" "sigs.k8s.io/kustomize/kustomize/v5@v${KUSTOMIZE_VERSION}"
 
+# The compiler and its types stay in this stage. Tests and benches are not in the context at all (.dockerignore).
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm run build
+RUN node node_modules/typescript/bin/tsc -p . --sourceMap false \
+    && rm -f dist/.tsbuildinfo \
+    && node scripts/sbom.mjs
 
+# What runs: the production packages of the lock file, with its checksums. Nothing of a package is executed while it is installed.
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --no-audit --no-fund
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
-ARG VERSION=0.1.0
-LABEL org.opencontainers.image.title="driftless" \
-      org.opencontainers.image.description="Sharded GitOps application controller, a drop-in for Argo CD's" \
-      org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.licenses="Apache-2.0"
+# The user comes first: packages take system numbers of their own, and 999 must be free.
+RUN groupadd --gid 999 argocd \
+    && useradd --uid 999 --gid 999 --home-dir /home/argocd --create-home --shell /usr/sbin/nologin argocd \
+    && mkdir -p /home/argocd/cache /app/config/ssh /app/config/tls \
+    && chown -R 999:0 /home/argocd \
+    && chmod -R g=u /home/argocd
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates git openssh-client tini \
-    && rm -rf /var/lib/apt/lists/* \
-    && groupadd --gid 999 argocd \
-    && useradd --uid 999 --gid 999 --home-dir /home/argocd --create-home argocd \
-    && mkdir -p /app/config/ssh /app/config/tls
+    && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn*
 COPY --from=tools /out/helm /out/kustomize /usr/local/bin/
 COPY --from=dependencies /src/node_modules /opt/driftless/node_modules
-COPY --from=build /src/package.json /src/LICENSE /opt/driftless/
+COPY --from=build /src/package.json /src/LICENSE /src/build/sbom.json /opt/driftless/
 COPY --from=build /src/dist /opt/driftless/dist
 COPY --from=build /src/manifests/crds /opt/driftless/manifests/crds
 COPY --from=build /src/examples /opt/driftless/examples
 RUN chmod 0755 /opt/driftless/dist/cli/main.js /opt/driftless/dist/cli/argocd-application-controller.js \
     && ln -s /opt/driftless/dist/cli/main.js /usr/local/bin/driftless \
     && ln -s /opt/driftless/dist/cli/argocd-application-controller.js /usr/local/bin/argocd-application-controller
-ENV NODE_ENV=production HOME=/home/argocd ARGOCD_SSH_DATA_PATH=/app/config/ssh ARGOCD_TLS_DATA_PATH=/app/config/tls
-# By number, so that Kubernetes can see that it is not root.
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="driftless" \
+      org.opencontainers.image.description="Sharded GitOps application controller, a drop-in for Argo CD's" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production HOME=/home/argocd DRIFTLESS_CACHE_DIR=/home/argocd/cache ARGOCD_SSH_DATA_PATH=/app/config/ssh ARGOCD_TLS_DATA_PATH=/app/config/tls
+# By number, so that Kubernetes can see that it is not root. It writes to /home/argocd and /tmp only: the rest may be read-only.
 USER 999
 WORKDIR /home/argocd
-# Signals reach the controller, and what git and ssh leave behind is reaped.
+EXPOSE 8082
+# Signals reach the controller, and what git and ssh leave behind is reaped. tini starts what it is given: the chart gives argocd-application-controller.
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/usr/local/bin/driftless", "run"]

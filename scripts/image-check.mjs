@@ -1,152 +1,226 @@
-// `npm run image:check`: holds the Dockerfile to our rules, and runs its steps on this machine as far as they go without an engine: production
-// packages from the lock file, the build, the layout of the image, and each command started from there.
+// `npm run image:check`: holds the Dockerfile to our rules, runs its steps on this machine as far as they go without an engine (image-steps.mjs),
+// and starts each command from the layout that they leave, with the image's Node, its user's rights and its environment.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tools } from './e2e-tools.mjs';
-import { nodeVersion } from './image.mjs';
+import { finish, runStages } from './image-steps.mjs';
+import { imageNode, nodeVersion, pairsOf, parseDockerfile, stagesOf } from './image.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const read = (name) => readFileSync(join(root, name), 'utf8');
+const { version } = JSON.parse(read('package.json'));
 const problems = [];
-const instructions = parse(readFileSync(join(root, 'Dockerfile'), 'utf8'));
-checkRules();
-if (problems.length === 0) runSteps();
-for (const problem of problems) process.stderr.write(`image:check: ${problem}\n`);
-process.stdout.write(
-  problems.length === 0 ? `image:check: ${instructions.length} instructions and the layout are good\n` : '',
-);
-process.exit(problems.length === 0 ? 0 : 1);
+const dockerfile = stagesOf(parseDockerfile(read('Dockerfile')));
+const everything = dockerfile.stages.flatMap(({ instructions }) => instructions);
+const last = dockerfile.stages.at(-1);
 
-/** Instructions with their arguments, continued lines joined, comments dropped. */
-function parse(text) {
-  const joined = text
-    .split('\n')
-    .filter((line) => !/^\s*#/.test(line))
-    .join('\n')
-    .replace(/\\\n/g, ' ');
-  return joined
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .map((line) => ({ name: line.split(/\s+/, 1)[0].toUpperCase(), args: line.replace(/^\S+\s+/, '').trim() }));
-}
+checkBases();
+checkVersions();
+checkSteps();
+checkLast();
+checkContext();
+if (problems.length === 0) await checkLayout();
+for (const problem of problems) process.stderr.write(`image:check: ${problem}\n`);
+if (problems.length === 0)
+  process.stdout.write(`image:check: the rules, ${everything.length} instructions and the layout are good\n`);
+process.exitCode = problems.length === 0 ? 0 : 1;
 
 function check(isGood, problem) {
   if (!isGood) problems.push(`Dockerfile: ${problem}`);
 }
 
-function all(name) {
-  return instructions.filter((one) => one.name === name).map(({ args }) => args);
+function all(name, of = everything) {
+  return of.filter((one) => one.name === name).map(({ args }) => args);
 }
 
-function checkRules() {
-  const args = new Map(all('ARG').map((text) => text.split('=', 2)));
-  for (const from of all('FROM')) {
-    const base = /^\$\{(\w+)\}/.exec(from)?.[1];
-    check(base !== undefined && args.has(base), `FROM ${from}: name the base by an ARG, so that a digest can be given`);
-    const image = args.get(base) ?? '';
+function argument(name) {
+  return [...dockerfile.head, ...everything]
+    .flatMap((one) => (one.name === 'ARG' ? pairsOf(one.args) : []))
+    .find(([key]) => key === name)?.[1];
+}
+
+function checkBases() {
+  for (const { base } of dockerfile.stages) {
+    const name = /^\$\{(\w+)\}$/.exec(base)?.[1];
+    const image = name === undefined ? undefined : argument(name);
+    check(image !== undefined, `FROM ${base}: name the base by an ARG with a default, so that a digest can be given`);
     check(
-      /:[\w.-]*\d+\.\d+\.\d+/.test(image) || image.includes('@sha256:'),
-      `${base}=${image}: pin it by full version or digest`,
+      image === undefined || /:[\w.-]*\d+\.\d+\.\d+/.test(image) || image.includes('@sha256:'),
+      `${name}=${image}: pin it by full version or digest`,
     );
   }
+}
+
+function checkVersions() {
   check(
-    args.get('NODE_IMAGE')?.includes(`:${nodeVersion}-`),
+    argument('NODE_IMAGE')?.startsWith(`node:${nodeVersion}-`),
     `NODE_IMAGE is not Node ${nodeVersion}, on which the tests run (scripts/image.mjs)`,
   );
   for (const name of ['helm', 'kustomize']) {
-    const { version } = tools.find((tool) => tool.name === name);
-    const given = args.get(`${name.toUpperCase()}_VERSION`);
-    check(given === version, `${name} ${given}, but e2e runs with ${version} (scripts/e2e-tools.mjs)`);
+    const wanted = tools.find((tool) => tool.name === name)?.version;
+    const given = argument(`${name.toUpperCase()}_VERSION`);
+    check(given === wanted, `${name} ${given}, but e2e runs with ${wanted} (scripts/e2e-tools.mjs)`);
   }
-  const last = instructions.slice(instructions.map(({ name }) => name).lastIndexOf('FROM'));
-  const final = (name) => last.filter((one) => one.name === name).map((one) => one.args);
-  check(/^[1-9]\d*$/.test(final('USER').at(-1) ?? ''), 'the last USER must be a number, and not 0');
-  check(
-    final('ENTRYPOINT').at(-1)?.startsWith('["/usr/bin/tini"'),
-    'ENTRYPOINT must be tini in exec form: signals and orphans',
-  );
-  check(final('CMD').at(-1)?.startsWith('["/usr/local/bin/driftless"'), 'CMD must be driftless in exec form');
+  check(argument('VERSION') === version, `VERSION=${argument('VERSION')}, but package.json says ${version}`);
+}
+
+function checkSteps() {
   check(all('ADD').length === 0, 'ADD fetches and unpacks: use COPY');
-  for (const text of [...all('ENV'), ...all('ARG')])
-    check(!/(PASSWORD|TOKEN|SECRET|KEY)\w*=/i.test(text), `${text}: no secrets in layers`);
+  check(all('SHELL').length === 0 && all('ONBUILD').length === 0, 'no SHELL, no ONBUILD');
+  for (const [name, text] of [...dockerfile.head, ...everything].map(({ name, args }) => [name, args])) {
+    if (name === 'ENV' || name === 'ARG')
+      check(
+        !/(PASSW|TOKEN|SECRET|CREDENTIAL|_KEY)\w*/i.test(text),
+        `${name} ${text}: layers and history keep secrets for ever`,
+      );
+    if (name === 'ENV')
+      check(
+        !/GO(NOSUMDB|PRIVATE|INSECURE)|GONOSUMCHECK|GOSUMDB=off/.test(text),
+        `ENV ${text}: checksums must be checked`,
+      );
+  }
   for (const text of all('RUN')) {
-    check(!/curl|wget/.test(text), `RUN ${text.slice(0, 60)}…: nothing is fetched without a checksum`);
+    const short = `RUN ${text.slice(0, 60)}…`;
+    check(!/\b(curl|wget)\b/.test(text), `${short}: nothing is fetched without a checksum`);
+    check(!/\bsudo\b|chmod (-R )?0?777/.test(text), `${short}: no sudo, no 777`);
+    check(!/npm (install|i)\b/.test(text), `${short}: npm ci, which keeps to the lock file`);
+    check(!/npm ci/.test(text) || /--ignore-scripts/.test(text), `${short}: --ignore-scripts`);
+    check(!/go install/.test(text) || !/@(latest|main|master)/.test(text), `${short}: a version`);
     if (/apt-get install/.test(text))
       check(
-        /--no-install-recommends/.test(text) && /rm -rf \/var\/lib\/apt\/lists/.test(text),
-        'apt-get install: without recommends and lists',
+        /--no-install-recommends/.test(text) && /rm -rf [^&]*\/var\/lib\/apt\/lists/.test(text),
+        `${short}: --no-install-recommends, and remove the lists in the same step`,
       );
-    if (/npm ci/.test(text) && final('RUN').includes(text)) check(false, 'the last stage must not install packages');
   }
+}
+
+function checkLast() {
+  const final = (name) => all(name, last.instructions);
+  const user = final('USER').at(-1);
+  check(/^[1-9]\d*$/.test(user ?? ''), 'the last USER must be a number, and not 0');
   check(
-    all('RUN').some((text) => /npm ci .*--omit=dev/.test(text)),
-    'the packages of the image must be those of production',
+    final('ENTRYPOINT').at(-1) === '["/usr/bin/tini", "--"]',
+    'ENTRYPOINT must be tini in exec form: signals and orphans',
   );
+  check(final('CMD').at(-1)?.startsWith('["/usr/local/bin/'), 'CMD must be ours, in exec form');
   check(
-    !all('COPY').some((text) => /^--from=build .*node_modules/.test(text)),
-    'node_modules of the build has development packages',
+    !final('RUN').some((text) => /npm ci|tsc|go install/.test(text)),
+    'the last stage must build and fetch nothing of ours',
+  );
+  const modules = final('COPY').filter((text) => /node_modules /.test(text));
+  check(
+    modules.length === 1 && isProduction(/--from=(\S+)/.exec(modules[0])?.[1]),
+    'node_modules must come from a stage that installs with --omit=dev only',
+  );
+  const labels = final('LABEL').join(' ');
+  for (const name of ['title', 'description', 'version', 'revision', 'licenses'])
+    check(labels.includes(`org.opencontainers.image.${name}=`), `LABEL org.opencontainers.image.${name} is missing`);
+  const run = final('RUN');
+  check(
+    run.findIndex((text) => /useradd/.test(text)) <= run.findIndex((text) => /apt-get install/.test(text)) &&
+      !run.some((text) => /apt-get install.*useradd/.test(text)),
+    'make the user before packages take its number',
+  );
+  const wanted = /runAsUser: (\d+)/.exec(read('charts/driftless/values.yaml'))?.[1];
+  check(user === wanted, `USER ${user}, but the chart runs it as ${wanted}`);
+}
+
+function isProduction(name) {
+  const runs = all('RUN', dockerfile.stages.find((stage) => stage.name === name)?.instructions ?? []);
+  return (
+    runs.some((text) => /npm ci/.test(text)) && runs.every((text) => !/npm ci/.test(text) || /--omit=dev/.test(text))
   );
 }
 
-function runSteps() {
+/** A list of what belongs in: what somebody keeps in the checkout never gets into a layer by accident. */
+function checkContext() {
+  const rules = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  check(rules[0] === '*', '.dockerignore must begin with *: what is not named stays out');
+}
+
+async function checkLayout() {
   const folder = mkdtempSync(join(tmpdir(), 'driftless-image-'));
+  chmodSync(folder, 0o755);
+  const say = (text) => process.stderr.write(`image:check: ${text}\n`);
   try {
-    const [source, image] = [join(folder, 'src'), join(folder, 'opt', 'driftless')];
-    mkdirSync(source, { recursive: true });
-    mkdirSync(image, { recursive: true });
-    for (const name of ['package.json', 'package-lock.json']) cpSync(join(root, name), join(source, name));
-    if (!run('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'], source)) return;
-    cpSync(join(source, 'node_modules'), join(image, 'node_modules'), { recursive: true, verbatimSymlinks: true });
-    for (const copied of all('COPY').filter((text) => text.startsWith('--from=build'))) {
-      const [target, ...paths] = copied.split(/\s+/).slice(1).reverse();
-      for (const path of paths) {
-        const to = target.endsWith('/') ? join(folder, target, path.replace(/^.*\//, '')) : join(folder, target);
-        cpSync(join(root, path.replace('/src/', '')), to, { recursive: true });
-      }
-    }
-    start(folder, image);
+    const node = imageNode();
+    const image = runStages(dockerfile, { folder, context: root, ignore: read('.dockerignore'), node, say });
+    finish(image, node, all('USER', last.instructions).at(-1));
+    if (image.skipped.length > 0) say(`needs an engine, not run here: ${[...new Set(image.skipped)].join(', ')}`);
+    checkFiles(image.root);
+    startAll(image);
+  } catch (error) {
+    problems.push(error.message);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** As the image does: an executable file on PATH that links to the program, and a user's home that is the only place to write. */
-function start(folder, image) {
-  const bin = join(folder, 'bin');
-  mkdirSync(bin);
-  for (const [name, file] of [
-    ['driftless', 'main.js'],
-    ['argocd-application-controller', 'argocd-application-controller.js'],
-  ]) {
-    chmodSync(join(image, 'dist', 'cli', file), 0o755);
-    symlinkSync(join(image, 'dist', 'cli', file), join(bin, name));
+function checkFiles(image) {
+  const there = (path) => existsSync(join(image, path));
+  const pod = read('charts/driftless/templates/_pod.tpl');
+  for (const [, path] of pod.matchAll(/^- (\/usr\/local\/bin\/\S+)/gm))
+    check(there(path), `the chart starts ${path}, which is not there`);
+  for (const [, path] of pod.matchAll(/mountPath: (\/\S+)/g))
+    check(
+      there(path) && statSync(join(image, path)).isDirectory(),
+      `the chart mounts ${path}, which is no folder here`,
+    );
+  for (const name of ['typescript', 'jest', 'eslint', 'fast-check', '@swc/core'])
+    check(!there(`/opt/driftless/node_modules/${name}`), `${name} is a development package`);
+  for (const path of ['dist/test', 'dist/bench', 'dist/.tsbuildinfo'])
+    check(!there(`/opt/driftless/${path}`), `${path} does not belong into the image`);
+  const bom = JSON.parse(readFileSync(join(image, 'opt/driftless/sbom.json'), 'utf8'));
+  const installed = bom.components.filter(({ purl }) => purl.startsWith('pkg:npm/'));
+  const known = new Set(installed.map(({ name }) => name));
+  const listed = spawnSync(
+    'find',
+    [join(image, 'opt/driftless/node_modules'), '-path', '*/node_modules/*/package.json'],
+    {
+      encoding: 'utf8',
+      maxBuffer: 64e6,
+    },
+  ).stdout.split('\n');
+  for (const path of listed) {
+    const name = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(path)?.[1];
+    if (name !== undefined) check(known.has(name), `${name} is installed, but not in the SBOM`);
   }
-  const pod = 'apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Running}\n';
-  writeFileSync(join(folder, 'pod.yaml'), pod);
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  expect(bin, ['driftless', 'version'], version);
-  expect(bin, ['driftless', 'help'], 'shards');
-  expect(bin, ['argocd-application-controller', '--help'], '--status-processors');
-  expect(bin, ['driftless', 'health', '-f', join(folder, 'pod.yaml'), '-o', 'json'], '"kind":"Pod"');
-  expect(bin, ['driftless', 'demo', '--once', '-o', 'json', '--timeout', '90s'], '"applications":9');
 }
 
-function expect(bin, [name, ...args], text) {
-  const { status, stdout, stderr } = spawnSync(join(bin, name), args, {
+/** Each command as a pod would start it: the user's rights, nothing writable but home and /tmp, no environment of this machine. */
+function startAll(image) {
+  const pod = join(image.root, 'tmp', 'pod.yaml');
+  writeFileSync(pod, 'apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Running}\n');
+  chmodSync(pod, 0o644);
+  const start = (command, text) => expect(image, command, text);
+  start(['driftless', 'version'], version);
+  start(['driftless', '--help'], 'shards');
+  start(['argocd-application-controller', '--help'], '--status-processors');
+  start(['driftless', 'health', '-f', pod, '-o', 'json'], '"kind":"Pod"');
+  start(['driftless', 'demo', '--once', '-o', 'json', '--timeout', '120s'], '"applications":9');
+  for (const name of ['helm', 'kustomize'])
+    if (existsSync(join(image.root, 'usr/local/bin', name)))
+      start([name, 'version'], `v${tools.find((tool) => tool.name === name).version}`);
+}
+
+function expect({ root: image, env }, [name, ...args], text) {
+  const own = Object.entries(env).map(([key, value]) => [key, value.startsWith('/') ? join(image, value) : value]);
+  const bin = join(image, 'usr/local/bin');
+  const user = Number(all('USER', last.instructions).at(-1));
+  const { status, error, stdout, stderr } = spawnSync(join(bin, name), args, {
     encoding: 'utf8',
-    env: { PATH: `${bin}:${process.env.PATH}`, HOME: bin, NODE_ENV: 'production' },
+    timeout: 180_000,
+    cwd: join(image, 'home/argocd'),
+    env: { ...Object.fromEntries(own), PATH: `${bin}:/usr/bin:/bin` },
+    ...(process.getuid?.() === 0 ? { uid: user, gid: user } : {}),
   });
   if (status !== 0 || !stdout.includes(text))
     problems.push(
-      `${[name, ...args].join(' ')}: exit ${status}, without ${JSON.stringify(text)}:\n${stdout.slice(-500)}${stderr.slice(-500)}`,
+      `${[name, ...args].join(' ')}: ${error?.message ?? `exit ${status}`}, without ${JSON.stringify(text)}:\n${stdout?.slice(-500)}${stderr?.slice(-500)}`,
     );
-}
-
-function run(command, args, cwd) {
-  const { status } = spawnSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
-  if (status !== 0) problems.push(`${command} ${args.join(' ')}: exit ${status}`);
-  return status === 0;
 }

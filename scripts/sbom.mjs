@@ -1,31 +1,154 @@
-// `npm run sbom`: what the image contains of npm, as CycloneDX JSON in build/sbom.json, from the lock file. The same lock gives the same bytes.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// `npm run sbom`: what the image contains of ours, as CycloneDX JSON in build/sbom.json: the production packages of the lock file, Node, helm and
+// kustomize. Made from the lock itself, as `npm sbom --omit dev` leaves out packages that a development package needs too. The same lock
+// gives the same bytes, whichever npm is there.
 import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { tools } from './e2e-tools.mjs';
+import { nodeVersion } from './image.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const args = [
-  'sbom',
-  '--package-lock-only',
-  '--omit',
-  'dev',
-  '--sbom-format',
-  'cyclonedx',
-  '--sbom-type',
-  'application',
+const text = readFileSync(join(root, 'package-lock.json'), 'utf8');
+const { packages } = JSON.parse(text);
+const shipped = Object.keys(packages).filter((path) => path !== '' && isShipped(packages[path]));
+const helpers = [
+  {
+    ref: `node@${nodeVersion}`,
+    name: 'node',
+    version: nodeVersion,
+    license: 'MIT',
+    purl: `pkg:generic/node@${nodeVersion}`,
+  },
+  ...['helm', 'kustomize'].map(helper),
 ];
-const bom = JSON.parse(
-  execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }),
-);
-// npm draws a serial number and takes the time: both from the lock instead.
-const hash = createHash('sha256')
-  .update(readFileSync(join(root, 'package-lock.json')))
-  .digest('hex');
-bom.serialNumber = `urn:uuid:${[hash.slice(0, 8), hash.slice(8, 12), `5${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`, hash.slice(20, 32)].join('-')}`;
-delete bom.metadata.timestamp;
-bom.components.sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1));
+
+const components = [
+  ...new Map(shipped.map((path) => [refOf(path), packageComponent(path)])).values(),
+  ...helpers.map(component),
+];
+const main = packages[''];
+const bom = {
+  $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+  bomFormat: 'CycloneDX',
+  specVersion: '1.6',
+  serialNumber: serialNumber(text + JSON.stringify(helpers)),
+  version: 1,
+  metadata: {
+    component: component({
+      ref: `${main.name}@${main.version}`,
+      type: 'application',
+      name: main.name,
+      version: main.version,
+      license: main.license,
+      purl: purl(main.name, main.version),
+    }),
+  },
+  components: components.sort((a, b) => compare(a['bom-ref'], b['bom-ref'])),
+  dependencies: dependencies(),
+};
 mkdirSync(join(root, 'build'), { recursive: true });
 writeFileSync(join(root, 'build', 'sbom.json'), `${JSON.stringify(bom, null, 2)}\n`);
-process.stdout.write(`build/sbom.json: ${bom.components.length} packages\n`);
+process.stdout.write(`build/sbom.json: ${components.length} components\n`);
+
+function isShipped({ dev, devOptional, link }) {
+  return dev !== true && devOptional !== true && link !== true;
+}
+
+function nameOf(path) {
+  return path === '' ? main.name : path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+}
+
+function refOf(path) {
+  return `${nameOf(path)}@${packages[path].version}`;
+}
+
+function purl(name, version) {
+  return `pkg:npm/${name.replace('@', '%40')}@${version}`;
+}
+
+function packageComponent(path) {
+  const { version, license, integrity } = packages[path];
+  return component({
+    ref: refOf(path),
+    name: nameOf(path),
+    version,
+    license,
+    integrity,
+    purl: purl(nameOf(path), version),
+  });
+}
+
+function helper(wanted) {
+  const { name, version, go } = tools.find((tool) => tool.name === wanted);
+  return {
+    ref: `${name}@${version}`,
+    name,
+    version,
+    license: 'Apache-2.0',
+    purl: `pkg:golang/${go.module.path}@${go.module.version}`,
+  };
+}
+
+function component({ ref, type = 'library', name, version, license, integrity, purl }) {
+  const hashes = (integrity ?? '').split(' ').flatMap((one) => {
+    const [, bits, content] = /^sha(\d+)-(.+)$/.exec(one) ?? [];
+    return bits === undefined ? [] : [{ alg: `SHA-${bits}`, content: Buffer.from(content, 'base64').toString('hex') }];
+  });
+  return {
+    'bom-ref': ref,
+    type,
+    name,
+    version,
+    purl,
+    ...(hashes.length > 0 ? { hashes } : {}),
+    ...(typeof license === 'string' ? { licenses: [licenseOf(license)] } : {}),
+  };
+}
+
+/** An expression of several licences is not an identifier. */
+function licenseOf(license) {
+  return /[\s(]/.test(license) ? { expression: license } : { license: { id: license } };
+}
+
+/** Who needs whom. npm finds a package in the nearest folder above: so do we. */
+function dependencies() {
+  const needs = new Map();
+  for (const path of ['', ...shipped]) {
+    const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = packages[path];
+    const names = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies });
+    const found = names.map((name) => find(path, name)).filter((target) => target !== undefined);
+    const of = needs.get(refOf(path)) ?? new Set();
+    for (const target of found) of.add(refOf(target));
+    needs.set(refOf(path), of);
+  }
+  for (const { ref } of helpers) needs.get(refOf('')).add(ref);
+  for (const { ref } of helpers) needs.set(ref, new Set());
+  return [...needs].sort(([a], [b]) => compare(a, b)).map(([ref, on]) => ({ ref, dependsOn: [...on].sort(compare) }));
+}
+
+function find(path, name) {
+  for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
+    const target = at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`;
+    if (packages[target] !== undefined && isShipped(packages[target])) return target;
+    if (at === '') return undefined;
+  }
+}
+
+/** A number that belongs to this content, in the form of a UUID. */
+function serialNumber(content) {
+  const hash = createHash('sha256').update(content).digest('hex');
+  const variant = ((Number.parseInt(hash[16], 16) & 0x3) | 0x8).toString(16);
+  const groups = [
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `8${hash.slice(13, 16)}`,
+    variant + hash.slice(17, 20),
+    hash.slice(20, 32),
+  ];
+  return `urn:uuid:${groups.join('-')}`;
+}
+
+function compare(a, b) {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
