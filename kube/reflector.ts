@@ -216,7 +216,10 @@ export class Reflector implements Runnable {
   #waitAfter(error: unknown, forbidden: boolean, listing: boolean): number {
     const { backoffMs, backoffCapMs, forbiddenRetryMs } = this.#tuning;
     const jitter = 1 + this.#options.random.next();
-    if (forbidden) return Math.min(10 * forbiddenRetryMs, forbiddenRetryMs * 2 ** (this.#failures - 1)) * jitter;
+    // An API server that has just started refuses what it allows, until it has read its roles: who was let in before tries again soon.
+    const isNew = this.#everListed && this.#failures <= refusalsOfAStart;
+    if (forbidden && !isNew)
+      return Math.min(10 * forbiddenRetryMs, forbiddenRetryMs * 2 ** (this.#failures - 1)) * jitter;
     const told = error instanceof DriftlessError && typeof error.retry === 'object' ? error.retry.afterMs : 0;
     // An expired version is an invitation to list: the first time there is nothing to wait for.
     if (listing && this.#failures === 1 && isExpired(error)) return told;
@@ -259,6 +262,9 @@ export class Reflector implements Runnable {
     }
   }
 }
+
+/** So many refusals in a row may come from a server that has just started: about half a minute of them. */
+const refusalsOfAStart = 5;
 
 /** Only a server that cannot continue costs a new list; everything else resumes where we are. */
 function endingOf(error: unknown): Ending {

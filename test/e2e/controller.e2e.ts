@@ -220,7 +220,9 @@ describe.each([
     await pods.match();
     await pods.ready();
     await oneOwnerEach();
-    expect(new Set([...(await pods.owners()).values()].flat()).size).toBe(2);
+    // Two clusters on three shards: two of the replicas have one each.
+    await eventually(async () => expect(new Set([...(await pods.owners()).values()].flat()).size).toBe(2), limitMs);
+    await oneOwnerEach();
     await heals();
     const three = pids();
     await hub.kubectl([
