@@ -88,14 +88,20 @@ async function make(tool) {
   return version === undefined ? undefined : { name: tool.name, version, source: 'built with Go', path: cached(tool) };
 }
 
-/** Debian and its relatives, as root. A service that the package starts is not wanted: only its binary is. */
+/**
+ * Debian and its relatives, as root, where they have a version that will do. A service that the package starts is not wanted: only its
+ * binary is.
+ */
 function aptGet(tool) {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return false;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const apt = (...args) =>
     spawnSync('apt-get', ['-qq', ...args], { env, stdio: 'ignore', timeout: 300_000 }).status === 0;
-  say(`${tool.name}: apt-get install ${tool.apt}`);
   if (!aptUpdated) aptUpdated = apt('update') || true;
+  const offered = spawnSync('apt-cache', ['show', '--no-all-versions', tool.apt], { encoding: 'utf8' }).stdout ?? '';
+  const version = /^Version: (?:\d+:)?(\d[\d.]*)/m.exec(offered)?.[1];
+  if (version === undefined || !tool.accepts(version)) return false;
+  say(`${tool.name}: apt-get install ${tool.apt}`);
   return apt('install', '-y', '--no-install-recommends', tool.apt);
 }
 

@@ -26,8 +26,9 @@ export const tools = [
   {
     name: 'etcd',
     version: '3.6.6',
-    accepts: atLeast(3, 4),
-    wanted: '3.4 or newer',
+    // Older ones cannot tell how far a watch has come: the API server then refuses to stream lists, which ours asks for.
+    accepts: atLeast(3, 5, 13),
+    wanted: '3.5.13 or newer',
     ask: ['--version'],
     answer: /etcd Version: (\S+)/,
     apt: 'etcd-server',
@@ -83,9 +84,10 @@ export const tools = [
   },
 ];
 
-function atLeast(major, minor) {
+function atLeast(...wanted) {
   return (found) => {
-    const [a = 0, b = 0] = found.split('.').map((part) => Number.parseInt(part, 10));
-    return a > major || (a === major && b >= minor);
+    const parts = found.split('.').map((part) => Number.parseInt(part, 10));
+    const at = wanted.findIndex((part, i) => (parts[i] ?? 0) !== part);
+    return at < 0 || (parts[at] ?? 0) > wanted[at];
   };
 }

@@ -1,4 +1,4 @@
-import { isObject, own } from '#base';
+import { deepEqual, isObject, own } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import type { FieldError } from '../types.ts';
@@ -55,7 +55,6 @@ function names(report: Report, value: JsonObject): void {
 
 function versions(report: Report, spec: JsonObject): void {
   const all = list(spec, 'versions');
-  if (all.length === 0) report.required('spec.versions', 'must have exactly one version marked as storage version');
   const seen = new Set<string>();
   all.forEach((version, i) => {
     const path = `spec.versions[${i}]`;
@@ -63,14 +62,39 @@ function versions(report: Report, spec: JsonObject): void {
     for (const problem of labelNameProblems(name)) report.invalid(`${path}.name`, name, problem);
     if (seen.has(name)) report.invalid(`${path}.name`, name, 'must be unique');
     seen.add(name);
+    // What all versions have in common the server holds, and names, above them.
+    const common = (key: string): boolean => i === 0 && all.every((one) => deepEqual(get(one, key), get(version, key)));
     const schema = obj(obj(version, 'schema'), 'openAPIV3Schema');
+    const where = common('schema') ? 'spec.validation.openAPIV3Schema' : `${path}.schema.openAPIV3Schema`;
     if (schema === undefined) report.required(`${path}.schema.openAPIV3Schema`, 'schemas are required');
-    else new SchemaCheck(report).root(schema, `${path}.schema.openAPIV3Schema`);
-    columns(report, version, path);
+    else if (i === 0 || !deepEqual(get(all[0], 'schema'), get(version, 'schema')))
+      new SchemaCheck(report).root(schema, where);
+    columns(report, version, common('additionalPrinterColumns') ? 'spec' : path);
   });
   const storage = all.filter((version) => get(version, 'storage') === true).length;
-  if (all.length > 0 && storage !== 1)
-    report.invalid('spec.versions', all.length, 'must have exactly one version marked as storage version');
+  if (storage !== 1) {
+    report.invalidText(
+      'spec.versions',
+      JSON.stringify(all.map(internalVersion)),
+      'must have exactly one version marked as storage version',
+    );
+    if (storage === 0) report.invalid('status.storedVersions', null, 'must have at least one stored version');
+  }
+}
+
+/** A version as the server's own type prints it: its parts are held above the versions when all have the same. */
+function internalVersion(version: Json): Json {
+  return {
+    Name: str(version, 'name'),
+    Served: get(version, 'served') === true,
+    Storage: get(version, 'storage') === true,
+    Deprecated: get(version, 'deprecated') === true,
+    DeprecationWarning: get(version, 'deprecationWarning') ?? null,
+    Schema: null,
+    Subresources: null,
+    AdditionalPrinterColumns: null,
+    SelectableFields: null,
+  };
 }
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
@@ -78,11 +102,15 @@ const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 function columns(report: Report, version: Json, path: string): void {
   list(version, 'additionalPrinterColumns').forEach((column, i) => {
     const here = `${path}.additionalPrinterColumns[${i}]`;
-    for (const key of ['name', 'jsonPath']) if (str(column, key) === '') report.required(`${here}.${key}`);
+    for (const key of ['name', 'jsonPath'])
+      if (str(column, key) === '') report.required(`${here}.${key === 'name' ? key : 'JSONPath'}`);
     const type = str(column, 'type');
     if (type === '') report.required(`${here}.type`, `must be one of ${columnTypes.join(',')}`);
     else if (!columnTypes.includes(type))
       report.invalid(`${here}.type`, type, `must be one of ${columnTypes.join(',')}`);
+    const jsonPath = str(column, 'jsonPath');
+    if (jsonPath !== '' && !jsonPath.startsWith('.'))
+      report.invalid(`${here}.JSONPath`, jsonPath, 'must be a simple json path starting with .');
   });
 }
 
@@ -214,8 +242,9 @@ class SchemaCheck {
     const trial = new Report();
     validateCustom(trial, { type: 'object', properties: { default: schema } }, { default: value });
     for (const error of trial.errors) {
-      const text = error.message.replace(/^Invalid value: [^:]*: /, '');
-      this.#report.invalid(`${path}.${error.field}`, value, text);
+      // The value stands alone there: it has no name in the text.
+      const text = error.message.replace(/^([^:]*: [^:]*: )default(?= in body)/, '$1');
+      this.#report.errors.push({ ...error, field: `${path}.${error.field}`, message: text });
     }
   }
 

@@ -1,4 +1,4 @@
-import { isObject, own, setOwn } from '#base';
+import { isObject, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { formatQuantity, parseQuantity } from './quantity.ts';
 import { schemaPropsName } from './type-table.ts';
@@ -56,18 +56,18 @@ class Decoder {
 
   struct(fullName: string, value: JsonObject, place: Place): MutableJsonObject {
     const type = this.#type(fullName);
-    for (const key of Object.keys(value))
-      if (!type.fields.has(key)) this.unknownFields.push(`unknown field "${join(place.path, key)}"`);
+    const decoded = new Map<string, MutableJson>();
+    // What is unknown is told in the order of the text, what is written comes in the order of the type.
+    for (const [key, given] of Object.entries(value)) {
+      const field = type.fields.get(key);
+      const path = join(place.path, key);
+      if (field === undefined) this.unknownFields.push(`unknown field "${path}"`);
+      else if (given !== undefined && given !== null)
+        decoded.set(key, this.#value(field.type, given, { path, stack: [...place.stack, key], owner: type.shortName }));
+    }
     const result: MutableJsonObject = {};
     for (const field of type.fields.values()) {
-      const given = own(value, field.name);
-      const inside = {
-        path: join(place.path, field.name),
-        stack: [...place.stack, field.name],
-        owner: type.shortName,
-      };
-      const decoded = given === undefined || given === null ? undefined : this.#value(field.type, given, inside);
-      const kept = this.#encode(field, decoded);
+      const kept = this.#encode(field, decoded.get(field.name));
       if (kept !== undefined) setOwn(result, field.name, kept);
     }
     return result;

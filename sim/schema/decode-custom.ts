@@ -15,7 +15,8 @@ const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
  */
 export function decodeCustom(types: TypeTable, schema: Schema | undefined, object: JsonObject): Decoded {
   const pruner = new Pruner(types);
-  return { object: pruner.resource(schema, object, ''), unknownFields: pruner.unknownFields };
+  const pruned = pruner.resource(schema, object, '');
+  return { object: pruned, unknownFields: pruner.unknownFields.sort() };
 }
 
 class Pruner {

@@ -200,9 +200,9 @@ describe('decoding a custom resource', () => {
     const result = decodeWidget({ spec: { nope: 1, parts: [{ name: 'a', nope: 2 }] }, extra: 1 });
     expect(result.object).toEqual(but(widget, { spec: { parts: [{ name: 'a' }] } }));
     expect(result.unknownFields).toEqual([
+      'unknown field "extra"',
       'unknown field "spec.nope"',
       'unknown field "spec.parts[0].nope"',
-      'unknown field "extra"',
     ]);
   });
 

@@ -210,8 +210,6 @@ describe('defaults of built-in kinds', () => {
       ['spec', 'allocateLoadBalancerNodePorts'],
       true,
     ],
-    ['service families', samples.service, {}, ['spec', 'ipFamilies'], ['IPv4']],
-    ['headless service', samples.service, { spec: { clusterIP: 'None' } }, ['spec', 'clusterIPs'], ['None']],
     [
       'external name has no families',
       samples.service,
@@ -236,7 +234,6 @@ describe('defaults of built-in kinds', () => {
       ['metadata', 'labels'],
       { 'kubernetes.io/metadata.name': 'x' },
     ],
-    ['namespace finalizer', object('v1', 'Namespace', {}), {}, ['spec', 'finalizers'], ['kubernetes']],
     ['namespace phase', object('v1', 'Namespace', {}), {}, ['status', 'phase'], 'Active'],
     ['claim mode', samples.claim, {}, ['spec', 'volumeMode'], 'Filesystem'],
     ['volume reclaim', samples.volume, {}, ['spec', 'persistentVolumeReclaimPolicy'], 'Retain'],

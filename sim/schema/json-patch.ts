@@ -24,11 +24,11 @@ function applyOne(document: MutableJson, operation: Json): MutableJson {
   const op = text(operation, 'op');
   switch (op) {
     case 'add':
-      return add(document, text(operation, 'path'), value(operation, op));
+      return add(document, text(operation, 'path'), value(operation));
     case 'remove':
       return remove(document, text(operation, 'path'), op);
     case 'replace':
-      return replace(document, text(operation, 'path'), value(operation, op));
+      return replace(document, text(operation, 'path'), value(operation));
     case 'move': {
       const from = text(operation, 'from');
       const path = text(operation, 'path');
@@ -52,15 +52,14 @@ function text(operation: JsonObject, key: string): string {
   throw new PatchError(`${typeof op === 'string' ? op : 'unknown'} operation failed to decode ${key}: missing field`);
 }
 
-function value(operation: JsonObject, op: string): MutableJson {
-  const member = operation['value'];
-  if (member === undefined && !Object.hasOwn(operation, 'value'))
-    throw new PatchError(`${op} operation missing value field: missing value`);
-  return cloneJson(member ?? null) as MutableJson;
+/** A missing value is null to the server's library. */
+function value(operation: JsonObject): MutableJson {
+  return cloneJson(operation['value'] ?? null) as MutableJson;
 }
 
 function steps(path: string, op: string): string[] {
-  const result = parsePointer(path);
+  // The server's library does not ask for the slash at the beginning: what stands before the first one does not count.
+  const result = path.includes('/') ? parsePointer(path.slice(path.indexOf('/'))) : undefined;
   if (result === undefined) throw missing(op, path);
   return result;
 }
@@ -104,7 +103,7 @@ function changing(op: string, path: string, change: () => void): void {
 }
 
 function last(path: string): string {
-  return parsePointer(path)?.at(-1) ?? '';
+  return parsePointer(path.slice(path.indexOf('/')))?.at(-1) ?? '';
 }
 
 function add(document: MutableJson, path: string, what: MutableJson): MutableJson {
@@ -135,8 +134,6 @@ function replace(document: MutableJson, path: string, what: MutableJson): Mutabl
   if (path === '') return what;
   const parent = container(document, path, 'replace');
   const step = last(path);
-  if (!Array.isArray(parent) && !Object.hasOwn(parent, step))
-    throw new PatchError(`replace operation does not apply: doc is missing key: ${path}: missing value`);
   changing('replace', path, () => {
     if (Array.isArray(parent)) parent[index(step, parent.length)] = what;
     else setOwn(parent, step, what);
@@ -146,11 +143,12 @@ function replace(document: MutableJson, path: string, what: MutableJson): Mutabl
 
 /** What `from` names, for move and copy. */
 function find(document: MutableJson, path: string, op: string): MutableJson {
-  let here: MutableJson | undefined = document;
-  for (const step of steps(path, op)) here = child(here, step);
-  if (here === undefined)
+  const parent = container(document, path, op);
+  const found = child(parent, last(path));
+  // A member that is absent copies as null; it cannot be moved.
+  if (found === undefined && op === 'move')
     throw new PatchError(`${op} operation does not apply: doc is missing from path: ${path}: missing value`);
-  return here;
+  return found ?? null;
 }
 
 function test(document: MutableJson, path: string, expected: Json): MutableJson {

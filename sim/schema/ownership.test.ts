@@ -358,15 +358,6 @@ describe('tracking of other writes', () => {
     const all = FieldSet.fromFieldsV1(server.owned('ancient-changes', 'Update'));
     expect(all.has(['f:metadata', 'f:labels', 'f:l3'])).toBe(true);
   });
-
-  it("does not count a service's addresses as wishes of its creator", () => {
-    const services = kindIn(book, 'Service');
-    const created = book.applyDefaults(services, but(samples.service, { spec: { clusterIP: '10.0.0.1' } }));
-    const tracked = book.trackUpdate(services, undefined, created, { manager: 'a', subresource: '', time: 't' });
-    const fields = FieldSet.fromFieldsV1(tracked.metadata.managedFields?.[0]?.['fieldsV1']);
-    expect(fields.has(['f:spec', 'f:clusterIP'])).toBe(false);
-    expect(fields.has(['f:spec', 'f:type'])).toBe(true);
-  });
 });
 
 describe('ownership, whatever is applied', () => {

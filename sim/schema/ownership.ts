@@ -80,18 +80,17 @@ export class Ownership {
     const changed = compare(this.#deps.schemaOf(kind), old, plain);
     const mine = ownable(kind, how, changed.added.union(changed.modified));
     const removed = ownable(kind, how, changed.removed);
-    const isNewService = before === undefined && kind.kind === 'Service' && !kind.custom;
-    const took = isNewService ? mine.recursiveDifference(allocated) : mine;
     const next = new Map<string, Manager>();
     for (const [key, entry] of known) {
       const fields = entry.fields.difference(mine).difference(removed);
       if (!fields.isEmpty) next.set(key, { ...entry, fields });
     }
-    if (!took.isEmpty) {
+    if (!mine.isEmpty) {
       const self = selfEntry(kind, how, 'Update');
       const key = identity(self);
       const own = known.get(key)?.fields.difference(removed) ?? FieldSet.empty;
-      next.set(key, { ...self, time: how.time, fields: own.union(took) });
+      // The server does not time what comes through scale.
+      next.set(key, { ...self, time: how.subresource === 'scale' ? undefined : how.time, fields: own.union(mine) });
     }
     const managers = sameManagers(known, next) && deepEqual(old, plain) ? known : capUpdaters(next);
     return withManagers(plain, managers);
@@ -149,7 +148,7 @@ class ApplyPass {
     const key = identity(self);
     const last = known.get(key);
     const fields = ownable(kind, how, fieldsOf(schema, config));
-    const mine: Manager = { ...self, time: last?.time ?? how.time, fields };
+    const mine: Manager = { ...self, time: last?.time, fields };
     const claimed = new Map(known).set(key, mine);
     const merged = merge(schema, before, config) as MutableJsonObject;
     const pruned = last === undefined ? merged : prune(schema, merged, claimed, last.fields);
@@ -164,7 +163,8 @@ class ApplyPass {
       if (!left.isEmpty) next.set(id, { ...entry, fields: left });
     }
     const quiet = deepEqual(before, pruned) && sameManagers(known, next);
-    if (!quiet && next.has(key)) next.set(key, { ...mine, time: how.time });
+    // A change of ownership alone is not timed.
+    if (!deepEqual(before, pruned) && next.has(key)) next.set(key, { ...mine, time: how.time });
     syncLastApplied(pruned, config, how.manager);
     return { object: withManagers(pruned, quiet ? known : next) };
   }
@@ -243,11 +243,6 @@ function selfEntry(
   };
 }
 
-/** What a new Service is given rather than asked for. */
-const allocated = FieldSet.of(
-  ...['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'].map((name) => ['f:spec', `f:${name}`]),
-);
-
 /** What of a set may be owned: through the main resource no status, through status nothing else. */
 function ownable(kind: KindDefinition, how: ManagerInfo, fields: FieldSet): FieldSet {
   const kept = fields.difference(unowned);
@@ -274,5 +269,5 @@ function withManagers(object: MutableJsonObject, managers: Managers): KubeObject
 
 function nameOf(kind: KindDefinition, object: KubeObject): string {
   const { namespace = '', name = '' } = object.metadata;
-  return `${namespace}/${name}; ${apiVersionOf(kind.group, kind.version)}, Kind=${kind.kind}`;
+  return `${namespace}/${name}; ${kind.group}/${kind.version}, Kind=${kind.kind}`;
 }

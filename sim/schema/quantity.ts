@@ -24,14 +24,17 @@ const suffixByExponent = new Map([...decimalSuffixes].map(([suffix, exponent]) =
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const wrongFormat = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
+const unknownSuffix = "unable to parse quantity's suffix";
+
 /** Reads a quantity; a string is the server's complaint. */
 export function parseQuantity(text: string): Quantity | string {
   const match = /^([+-]?)([0-9]*)(?:[.]([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
   if (match === null) return wrongFormat;
   const [, sign = '', whole = '', fraction = '', suffix = ''] = match;
-  if (whole === '' && fraction === '') return wrongFormat;
+  // A second sign is taken for the beginning of a suffix.
+  if (whole === '' && fraction === '') return /^[-+]/.test(suffix) ? unknownSuffix : wrongFormat;
   const scale = readSuffix(suffix);
-  if (scale === undefined) return "unable to parse quantity's suffix";
+  if (scale === undefined) return unknownSuffix;
   const digits = BigInt(`${whole}${fraction}`) * scale.factor;
   const magnitude = scaleUp(digits, 9 + scale.exponent - fraction.length);
   return { nanos: sign === '-' ? -magnitude : magnitude, notation: scale.notation };

@@ -108,7 +108,7 @@ export const autoscaler: KubeObject = {
   apiVersion: 'autoscaling/v2',
   kind: 'HorizontalPodAutoscaler',
   metadata,
-  spec: { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'x' } },
+  spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' } },
 };
 
 /** A custom kind with a bit of everything. */

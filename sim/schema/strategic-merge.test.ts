@@ -177,7 +177,7 @@ describe('strategic merge patch', () => {
   });
 
   it.each<[string, Json, RegExp]>([
-    ['an unknown directive', { nodeSelector: { $patch: 'eat' } }, /unknown patch type found/],
+    ['an unknown directive', { nodeSelector: { $patch: 'eat' } }, /unknown patch type: eat in map: map\[\$patch:eat\]/],
     ['an item without key', { containers: [{ image: 'x' }] }, /does not contain declared merge key: name/],
     [
       'merge as list directive',

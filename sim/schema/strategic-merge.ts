@@ -1,6 +1,7 @@
 import { canonicalJson, cloneJson, deepEqual, isObject, own, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import type { Schema } from '../types.ts';
+import { goValue } from '../go-text.ts';
 import { PatchError } from './json-patch.ts';
 
 const patchDirective = '$patch';
@@ -46,7 +47,7 @@ function mergeMaps(schema: Schema | undefined, original: JsonObject, patch: Json
 }
 
 function badDirective(directive: Json, patch: JsonObject): PatchError {
-  return new PatchError(`unknown patch type found: ${canonicalJson(directive)} in map: ${canonicalJson(patch)}`);
+  return new PatchError(`unknown patch type: ${goValue(directive)} in map: ${goValue(patch)}`);
 }
 
 /** `$retainKeys` says which keys may stay: how a union such as a deployment's strategy changes sides. */
@@ -69,7 +70,7 @@ function mergeMember(schema: Schema | undefined, original: Json | undefined, val
   const strategy = schema?.['x-kubernetes-patch-strategy'] ?? '';
   if (!isObject(original) || strategy.split(',').includes('replace')) {
     // Nothing to merge with: directives have no object, nulls nothing to delete.
-    return own(value, patchDirective) === 'delete' ? {} : withoutDirectives(value);
+    return own(value, patchDirective) === undefined ? withoutDirectives(value) : {};
   }
   return mergeMaps(schema, original, value);
 }
@@ -121,7 +122,7 @@ function readSpecial(
     else if (directive === 'merge') throw new PatchError('merging lists cannot yet be specified in the patch');
     else if (directive !== undefined && directive !== 'delete') throw badDirective(directive, item);
     else if (own(item, key) === undefined)
-      throw new PatchError(`map: ${canonicalJson(item)} does not contain declared merge key: ${key}`);
+      throw new PatchError(`map: ${goValue(item)} does not contain declared merge key: ${key}`);
     else if (directive === 'delete') deleted.push(own(item, key) ?? null);
     else plain.push(item);
   }

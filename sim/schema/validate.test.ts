@@ -264,13 +264,13 @@ describe('a create is refused', () => {
       'restart policy',
       samples.pod,
       { spec: { restartPolicy: 'Sometimes' } },
-      'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"',
+      'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
     ],
     [
       'dns policy',
       samples.pod,
       { spec: { dnsPolicy: 'x' } },
-      'spec.dnsPolicy: Unsupported value: "x": supported values: "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"',
+      'spec.dnsPolicy: Unsupported value: "x": supported values: "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"',
     ],
     [
       'negative grace',
@@ -321,7 +321,7 @@ describe('a create is refused', () => {
       { spec: { template: { metadata: { labels: { app: 'z' } } } } },
       'spec.template.metadata.labels: Invalid value: {"app":"z"}: `selector` does not match template `labels`',
     ],
-    ['deployment without selector', samples.deployment, { spec: { selector: null } }, 'spec.selector: Required value'],
+    ['deployment without selector', samples.deployment, { spec: { selector: null } }, /^spec.selector: Required value/],
     [
       'deployment with empty selector',
       samples.deployment,
@@ -356,7 +356,7 @@ describe('a create is refused', () => {
       'strategy type',
       samples.deployment,
       { spec: { strategy: { type: 'Blue' } } },
-      'spec.strategy.type: Unsupported value: "Blue": supported values: "Recreate", "RollingUpdate"',
+      'spec.strategy: Unsupported value: {"Type":"Blue","RollingUpdate":null}: supported values: "Recreate", "RollingUpdate"',
     ],
     [
       'rolling update with Recreate',
@@ -398,7 +398,7 @@ describe('a create is refused', () => {
       'statefulset policy',
       samples.statefulSet,
       { spec: { podManagementPolicy: 'x' } },
-      'spec.podManagementPolicy: Unsupported value: "x": supported values: "OrderedReady", "Parallel"',
+      "spec.podManagementPolicy: Invalid value: \"x\": must be 'OrderedReady' or 'Parallel'",
     ],
     [
       'statefulset with empty selector',
@@ -410,7 +410,7 @@ describe('a create is refused', () => {
       'daemonset labels',
       samples.daemonSet,
       { spec: { template: { metadata: { labels: null } } } },
-      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`',
     ],
     [
       'job that always restarts',
@@ -590,7 +590,7 @@ describe('a create is refused', () => {
       'claim mode',
       samples.claim,
       { spec: { accessModes: ['All'] } },
-      'spec.accessModes: Unsupported value: "All": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+      'spec.accessModes[0]: Unsupported value: "All": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
     ],
     ['claim without size', samples.claim, { spec: { resources: null } }, 'spec.resources[storage]: Required value'],
     [
@@ -611,7 +611,7 @@ describe('a create is refused', () => {
       'ingress without rules',
       samples.ingress,
       { spec: { rules: null } },
-      'spec: Invalid value: []: either `defaultBackend` or `rules` must be specified',
+      'spec: Invalid value: null: either `defaultBackend` or `rules` must be specified',
     ],
     [
       'ingress path type',
@@ -669,7 +669,7 @@ describe('a create is refused', () => {
       'policy type',
       samples.networkPolicy,
       { spec: { policyTypes: ['x'] } },
-      'spec.policyTypes: Unsupported value: "x": supported values: "Egress", "Ingress"',
+      'spec.policyTypes[0]: Unsupported value: "x": supported values: "Ingress", "Egress"',
     ],
     [
       'policy port range',
@@ -705,12 +705,16 @@ describe('a create is refused', () => {
       'binding kind',
       samples.roleBinding,
       { roleRef: { kind: 'User' } },
-      'roleRef.kind: Unsupported value: "User": supported values: "ClusterRole", "Role"',
+      'roleRef.kind: Unsupported value: "User": supported values: "Role", "ClusterRole"',
     ],
     ['binding without name', samples.roleBinding, { roleRef: { name: '' } }, 'roleRef.name: Required value'],
     [
       'subject without namespace',
-      samples.roleBinding,
+      {
+        ...samples.roleBinding,
+        kind: 'ClusterRoleBinding',
+        roleRef: { ...(samples.roleBinding['roleRef'] as object), kind: 'ClusterRole' },
+      },
       { subjects: [{ kind: 'ServiceAccount', name: 'a' }] },
       'subjects[0].namespace: Required value',
     ],
@@ -847,7 +851,7 @@ describe('an update is refused', () => {
       'role reference',
       samples.roleBinding,
       { roleRef: { name: 'other' } },
-      'roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"other"}: cannot change roleRef',
+      'roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"other"}: cannot change roleRef',
     ],
     [
       'storage class parameters',
@@ -977,7 +981,7 @@ describe('custom resources are refused', () => {
     [
       'format',
       { spec: { when: 'soon' } },
-      'FieldValueInvalid spec.when: Invalid value: "soon": spec.when in body must be of type date-time: "soon"',
+      'FieldValueTypeInvalid spec.when: Invalid value: "soon": spec.when in body must be of type date-time: "soon"',
     ],
   ])('%s', (_what, change, problem) => {
     const found = book.validate(widgetKind, but(widget, change), undefined);

@@ -68,8 +68,8 @@ function partsOf(
   };
 }
 
-/** What the server fills into a new or changed definition. */
-export function prepareCrd(object: KubeObject, old: KubeObject | undefined): KubeObject {
+/** A definition with the names and the conversion that follow from the others. */
+export function completeCrd(object: KubeObject): KubeObject {
   const spec = (field(object, 'spec') ?? {}) as JsonObject;
   const names = isObject(spec['names']) ? spec['names'] : {};
   const kind = str(names['kind']);
@@ -82,9 +82,17 @@ export function prepareCrd(object: KubeObject, old: KubeObject | undefined): Kub
       singular: str(names['singular']) || kind.toLowerCase(),
     },
   };
-  const named = { ...object, spec: filled };
-  if (old !== undefined) return named;
+  return { ...object, spec: filled };
+}
+
+/** The status of a new definition. */
+export function prepareCrd(object: KubeObject, old: KubeObject | undefined): KubeObject {
+  if (old !== undefined) return object;
   const storage = items(object, 'spec', 'versions').find((version) => version['storage'] === true);
-  const status = { acceptedNames: { kind: '', plural: '' }, conditions: [], storedVersions: [str(storage?.['name'])] };
-  return withField(named, 'status', status);
+  const status = {
+    acceptedNames: { kind: '', plural: '' },
+    conditions: null,
+    storedVersions: [str(storage?.['name'])],
+  };
+  return withField(object, 'status', status);
 }

@@ -46,11 +46,12 @@ export function handleDeleteCollection(deps: HandlerDeps, incoming: Incoming, sh
   if (!request.kind.verbs.includes('deletecollection')) throw methodNotAllowed();
   const options = parseDeleteOptions(deleteBody(incoming), request.query);
   const chosen = deps.storage.list(request.kind.shelf, request.namespace).filter(matcherOf(request));
-  const deleted = chosen.map((object) => {
+  for (const object of chosen) {
     const where = { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' };
     // A cascade of an earlier one may have taken it along.
-    if (deps.objects.find(request.kind, where.namespace, where.name) === undefined) return object;
-    return deps.deletion.delete(request.kind, where, options).object;
-  });
-  return { code: 200, body: show.list(deleted, { resourceVersion: String(deps.storage.revision) }) };
+    if (deps.objects.find(request.kind, where.namespace, where.name) !== undefined)
+      deps.deletion.delete(request.kind, where, options);
+  }
+  // The answer shows them as they were chosen.
+  return { code: 200, body: show.list(chosen, { resourceVersion: String(deps.storage.revision) }) };
 }

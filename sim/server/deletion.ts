@@ -5,6 +5,7 @@ import { mayGo } from './objects.ts';
 import type { Objects } from './objects.ts';
 import type { ServedKind } from './registry.ts';
 import { conflict, forbidden, invalidOptions } from './status.ts';
+import type { SimError } from './status.ts';
 
 export interface DeleteOptions {
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
@@ -50,7 +51,8 @@ export class Deletion {
     const marked = this.#mark(kind, live, options);
     const removed = mayGo(marked);
     if (options.dryRun === true) return { object: removed ? live : marked, removed };
-    if (removed) return { object: this.#objects.erase(kind, live), removed };
+    // Of kinds that end gracefully the last state shows that they have been ended.
+    if (removed) return { object: this.#objects.erase(kind, kind.shelf === '/Pod' ? marked : live), removed };
     return { object: marked === live ? live : this.#objects.force(kind, marked), removed };
   }
 
@@ -83,20 +85,27 @@ function checkPreconditions(kind: ServedKind, live: KubeObject, options: DeleteO
   const name = live.metadata.name ?? '';
   const { uid, resourceVersion } = live.metadata;
   if (options.uid !== undefined && options.uid !== uid) {
-    throw conflict(
+    throw failedPrecondition(
       kind,
       name,
-      `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid ?? ''}`,
+      `the UID in the precondition (${options.uid}) does not match the UID in record (${uid ?? ''}). ` +
+        'The object might have been deleted and then recreated',
     );
   }
   if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion) {
     const found = resourceVersion ?? '';
-    throw conflict(
+    throw failedPrecondition(
       kind,
       name,
-      `Precondition failed: ResourceVersion in precondition: ${options.resourceVersion}, ResourceVersion in object meta: ${found}`,
+      `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in ` +
+        `record (${found}). The object might have been modified`,
     );
   }
+}
+
+/** The server names the kind here, not the resource. */
+function failedPrecondition(kind: ServedKind, name: string, why: string): SimError {
+  return conflict({ group: kind.group, resource: kind.kind }, name, why);
 }
 
 /** The finalizers that the garbage collector needs for a policy replace those of an earlier one. */
@@ -128,6 +137,12 @@ function podGrace(pod: KubeObject, asked: number | undefined): number {
 
 /** Reads the DeleteOptions of a body over those of the query. */
 export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): DeleteOptions {
+  const both = { type: 'FieldValueInvalid', field: 'propagationPolicy' } as const;
+  if (body['propagationPolicy'] !== undefined && body['orphanDependents'] !== undefined) {
+    const given = JSON.stringify(body['propagationPolicy']);
+    const message = `Invalid value: ${given}: orphanDependents and deletionPropagation cannot be both set`;
+    throw invalidOptions('DeleteOptions', [{ ...both, message }]);
+  }
   const policy = body['propagationPolicy'] ?? query.get('propagationPolicy') ?? orphanFlag(body, query);
   if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
     throw invalidOptions('DeleteOptions', [

@@ -107,21 +107,22 @@ export class Discovery {
     if (kinds.length === 0) return undefined;
     return {
       kind: 'APIResourceList',
-      apiVersion: 'v1',
+      // Only the core group's list, the oldest, comes without it.
+      ...(group === '' ? {} : { apiVersion: 'v1' }),
       groupVersion: apiVersionOf(group, version),
       resources: kinds.flatMap((kind) => resourceEntries(kind)),
     };
   }
 
   /** Aggregated discovery: the whole of `/api` or `/apis` in one document. */
-  aggregated(core: boolean, version: 'v2' | 'v2beta1'): { readonly text: string; readonly etag: string } {
-    const text = this.#once(`aggregated ${core} ${version}`, () => {
+  aggregated(core: boolean): { readonly text: string; readonly etag: string } {
+    const text = this.#once(`aggregated ${core}`, () => {
       const groups = groupsOf(this.#registry.all()).filter(({ group }) => (group === '') === core);
       const items = groups.map((entry) => this.#aggregatedGroup(entry));
-      const head = { kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {} };
+      const head = { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {} };
       return JSON.stringify({ ...head, items });
     });
-    return { text, etag: `"${this.#once(`etag ${core} ${version}`, () => hashText(text).toUpperCase())}"` };
+    return { text, etag: `"${this.#once(`etag ${core}`, () => hashText(text).toUpperCase())}"` };
   }
 
   /** `/openapi/v3`: where the documents are, each with the hash of its present state. */
@@ -209,12 +210,12 @@ function resourceEntries(kind: ServedKind): readonly JsonObject[] {
 function aggregatedResource(kind: ServedKind): Json {
   const parts = subresourcesOf(kind).map((part) => ({
     subresource: part.name,
-    responseKind: { group: part.group, version: part.version, kind: part.kind },
+    responseKind: responseKind(kind, part),
     verbs: part.verbs,
   }));
   return {
     resource: kind.resource,
-    responseKind: { group: kind.group, version: kind.version, kind: kind.kind },
+    responseKind: responseKind(kind, kind),
     scope: kind.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: kind.singular,
     verbs: kind.verbs,
@@ -222,4 +223,10 @@ function aggregatedResource(kind: ServedKind): Json {
     ...(kind.categories.length === 0 ? {} : { categories: kind.categories }),
     ...(parts.length === 0 ? {} : { subresources: parts }),
   };
+}
+
+/** Built-in kinds leave group and version empty where they are those of the list. */
+function responseKind(kind: ServedKind, part: Pick<Subresource, 'group' | 'version' | 'kind'>): Json {
+  const own = !kind.custom && part.group === kind.group && part.version === kind.version;
+  return { group: own ? '' : part.group, version: own ? '' : part.version, kind: part.kind };
 }

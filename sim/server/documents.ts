@@ -51,16 +51,18 @@ export class Documents {
 
   #apiRoot(core: boolean, request: IncomingMessage): Answer | undefined {
     const discovery = this.#discovery;
-    const wanted = /g=apidiscovery\.k8s\.io;v=(v2beta1|v2)(?![a-z0-9])/.exec(
-      (request.headers.accept ?? '').replaceAll(' ', ''),
+    const accept = (request.headers.accept ?? '*/*').replaceAll(' ', '').split(',');
+    const aggregated = accept.some((type) =>
+      /^application\/json;.*g=apidiscovery\.k8s\.io;v=v2(?![a-z0-9])/.test(type),
     );
-    if (wanted !== null) {
-      const version = wanted[1] === 'v2' ? 'v2' : 'v2beta1';
-      const { text, etag } = discovery.aggregated(core, version);
-      const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+    if (aggregated) {
+      const { text, etag } = discovery.aggregated(core);
+      const contentType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
       const fresh = request.headers['if-none-match'] === etag;
       return { code: fresh ? 304 : 200, body: fresh ? '' : text, contentType, headers: { ETag: etag, Vary: 'Accept' } };
     }
+    const plain = accept.some((type) => !type.includes('g=apidiscovery.k8s.io'));
+    if (!plain) throw notAcceptable(true);
     return json(core ? discovery.core(request.headers.host ?? '127.0.0.1') : discovery.groups());
   }
 
@@ -71,13 +73,13 @@ export class Documents {
       return { code: 200, body: emptyOpenApiV2, contentType: openApiProtobuf.replace('@', '.') };
     }
     const acceptable = accept === '' || accept.includes('json') || accept.includes('*/*');
-    if (!acceptable) throw notAcceptable(['application/json']);
+    if (!acceptable) throw notAcceptable(true);
     if (version === 'v2') return { code: 200, body: discovery.openApiV2() };
     if (version !== 'v3') return undefined;
     const [root = '', first = '', second = ''] = path;
-    if (root === '') return { code: 200, body: discovery.openApiIndex() };
+    if (root === '') return { code: 200, body: discovery.openApiIndex(), contentType: 'text/plain; charset=utf-8' };
     const text = root === 'api' ? discovery.openApi('', first) : discovery.openApi(first, second);
-    return text === undefined ? undefined : { code: 200, body: text };
+    return text === undefined ? { code: 404, body: '' } : { code: 200, body: text };
   }
 }
 

@@ -5,6 +5,7 @@ import type { ServedKind } from './registry.ts';
 
 /** Built-in kinds whose strategy counts generations; the others have none. */
 const counted = new Set([
+  '/Pod',
   '/ReplicationController',
   'apps/DaemonSet',
   'apps/Deployment',

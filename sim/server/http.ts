@@ -9,11 +9,11 @@ import type { Discovery } from './discovery.ts';
 import { Documents } from './documents.ts';
 import type { Faults } from './faults.ts';
 import { handle } from './handlers.ts';
-import type { Registry } from './registry.ts';
+import type { Registry, ServedKind } from './registry.ts';
 import { Representation, shapeOf } from './representation.ts';
 import { readBody, routeResource } from './request.ts';
 import type { ResourceRequest } from './request.ts';
-import { notAcceptable, notFound, SimError, unauthorized } from './status.ts';
+import { notAcceptable, notFound, nothingThere, SimError, unauthorized } from './status.ts';
 import { checkWatch, Watch } from './watch.ts';
 
 export interface HttpDeps extends HandlerDeps {
@@ -149,7 +149,7 @@ export class HttpSide {
     const { clock } = this.#deps;
     const shape = shapeOf(request.headers.accept, resource.query.get('includeObject'));
     if (shape === undefined && resource.subresource !== 'log')
-      throw notAcceptable(['application/json', 'application/json;as=Table;v=v1;g=meta.k8s.io']);
+      throw notAcceptable(/application\/|\*\/\*/.test(request.headers.accept ?? ''));
     const show = new Representation(resource.kind, shape ?? { as: 'object', version: 'v1', include: 'None' }, () =>
       clock.now(),
     );
@@ -160,7 +160,8 @@ export class HttpSide {
     }
     const body = await readBody(request);
     const { 'content-type': contentType, 'user-agent': userAgent = '' } = request.headers;
-    send(response, handle(this.#deps, { request: resource, body, contentType, userAgent }, show));
+    const answer = handle(this.#deps, { request: resource, body, contentType, userAgent }, show);
+    send(response, { ...answer, warnings: [...deprecated(resource.kind), ...(answer.warnings ?? [])] });
   }
 
   #watch(resource: ResourceRequest, show: Representation, response: ServerResponse): void {
@@ -183,13 +184,28 @@ export class HttpSide {
     watch.start();
   }
 
+  /** A path in a group of the server's own: its router answers. Beyond them nobody does. */
+  #isInside([root = '', group = '', version = '']: readonly string[]): boolean {
+    if (root === 'api') return group !== '';
+    const { discovery, registry } = this.#deps;
+    if (root !== 'apis' || discovery.group(group) === undefined || version === '') return false;
+    return (
+      registry.all().some((kind) => kind.group === group && !kind.custom) ||
+      discovery.resources(group, version) !== undefined
+    );
+  }
+
   #serveDocument(request: IncomingMessage, response: ServerResponse, path: readonly string[]): void {
     const document = this.#documents.find(path, request);
     if (document !== undefined) send(response, document);
-    else if (path.length > 3 && path[0] === 'apis' && this.#deps.discovery.resources(path[1] ?? '', path[2] ?? ''))
-      throw new SimError(404, 'NotFound', 'the server could not find the requested resource', {});
+    else if (this.#isInside(path)) throw nothingThere();
     else send(response, { code: 404, body: '404 page not found\n', contentType: 'text/plain; charset=utf-8' });
   }
+}
+
+function deprecated({ deprecation, group, version, kind }: ServedKind): readonly string[] {
+  if (deprecation === undefined) return [];
+  return [deprecation === '' ? `${group}/${version} ${kind} is deprecated` : deprecation];
 }
 
 function send(response: ServerResponse, answer: Answer): void {

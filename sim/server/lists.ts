@@ -59,7 +59,7 @@ export function listPage(
   const revision = snapshotRevision(storage, query, from);
   const all = snapshot(storage, request, revision, from).filter(matches);
   const rest = from === undefined ? all : all.filter((object) => keyOf(object) > from.start);
-  const limit = Number(query.get('limit') ?? 0);
+  const limit = limitOf(query);
   const meta = { resourceVersion: String(revision) };
   if (!Number.isInteger(limit) || limit <= 0 || rest.length <= limit) return { objects: rest, meta };
   const objects = rest.slice(0, limit);
@@ -71,21 +71,48 @@ export function listPage(
   return { objects, meta: { ...meta, continue: next, ...remaining } };
 }
 
+/** The watch cache, which answers for "any version", knows no pages. @throws SimError 400 */
+function limitOf(query: URLSearchParams): number {
+  const text = query.get('limit') ?? '0';
+  if (!/^[+-]?[0-9]+$/.test(text))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return query.get('resourceVersion') === '0' && (query.get('continue') ?? '') === '' ? 0 : Number(text);
+}
+
 function keyOf(object: KubeObject): string {
   return storageKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
 }
 
 /** The revision that the answer shows. */
 function snapshotRevision(storage: Storage, query: URLSearchParams, from: Token | undefined): number {
-  const asked = revisionOf(query.get('resourceVersion'));
-  const match = query.get('resourceVersionMatch');
-  if (from !== undefined) return from.revision < 0 ? storage.revision : from.revision;
-  if (match !== null && match !== '' && asked === undefined)
+  const match = query.get('resourceVersionMatch') ?? '';
+  if (!['', 'Exact', 'NotOlderThan'].includes(match)) throw unsupportedMatch(match);
+  if (from !== undefined) {
+    const given = query.get('resourceVersion') ?? '';
+    if (given !== '' && given !== '0')
+      throw badRequest('specifying resource version is not allowed when using continue');
+    return from.revision < 0 ? storage.revision : from.revision;
+  }
+  const asked = listRevision(query.get('resourceVersion'));
+  if (match !== '' && asked === undefined)
     throw forbiddenOption('resourceVersionMatch is forbidden unless resourceVersion is provided');
   if (match === 'Exact' && asked === 0)
-    throw forbiddenOption('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+    throw forbiddenOption('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
   if (asked !== undefined && asked > storage.revision) throw tooLarge(asked, storage.revision);
   return match === 'Exact' && asked !== undefined ? asked : storage.revision;
+}
+
+function listRevision(value: string | null): number | undefined {
+  try {
+    return revisionOf(value);
+  } catch (error) {
+    throw error instanceof SimError ? badRequest(`invalid resource version: ${error.message}`) : error;
+  }
+}
+
+function unsupportedMatch(match: string): SimError {
+  const message = `Unsupported value: ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan", ""`;
+  return invalidOptions('ListOptions', [{ type: 'FieldValueNotSupported', field: 'resourceVersionMatch', message }]);
 }
 
 function forbiddenOption(why: string): SimError {

@@ -29,18 +29,11 @@ const label: NameRule = {
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric " +
     "character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
 };
-const serviceLabel: NameRule = {
-  shape: /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
-  longest: 63,
-  text:
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an " +
-    "alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
-};
 
 /** Kinds whose names are not DNS subdomains. */
 const nameRules: Readonly<Record<string, NameRule | 'segment'>> = {
   '/Namespace': label,
-  '/Service': serviceLabel,
+  '/Service': label,
   'rbac.authorization.k8s.io/Role': 'segment',
   'rbac.authorization.k8s.io/RoleBinding': 'segment',
   'rbac.authorization.k8s.io/ClusterRole': 'segment',
@@ -58,7 +51,8 @@ export function nameErrors(kind: ServedKind, name: string): FieldError[] {
   const errors: FieldError[] = [];
   if (name.length > rule.longest)
     errors.push(invalidValue('metadata.name', name, `must be no more than ${rule.longest} characters`));
-  if (!rule.shape.test(name)) errors.push(invalidValue('metadata.name', name, rule.text));
+  if (rule === label && name.includes('.')) errors.push(invalidValue('metadata.name', name, 'must not contain dots'));
+  else if (!rule.shape.test(name)) errors.push(invalidValue('metadata.name', name, rule.text));
   return errors;
 }
 
@@ -81,17 +75,32 @@ export function metaErrors(kind: ServedKind, object: KubeObject, old: KubeObject
     });
   else if (old === undefined) errors.push(...nameErrors(kind, name));
   errors.push(...labelErrors(meta['labels']), ...annotationErrors(meta['annotations']), ...ownerErrors(meta));
-  for (const finalizer of object.metadata.finalizers ?? []) {
-    for (const why of qualifiedNameErrors(finalizer)) errors.push(invalidValue('metadata.finalizers', finalizer, why));
-  }
+  errors.push(...finalizerErrors(kind, object.metadata.finalizers ?? []));
   if (old !== undefined) errors.push(...updateErrors(object, old));
   return errors;
+}
+
+const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
+
+/** Custom kinds, and the kinds that serve extensions, keep to weaker rules. */
+function isExtension({ custom, group }: ServedKind): boolean {
+  return custom || group === 'apiextensions.k8s.io' || group === 'apiregistration.k8s.io';
+}
+
+function finalizerErrors(kind: ServedKind, finalizers: readonly string[]): FieldError[] {
+  return finalizers.flatMap((finalizer, i) => {
+    const errors = qualifiedNameErrors(finalizer).map((why) => invalidValue('metadata.finalizers', finalizer, why));
+    if (isExtension(kind) || finalizer.includes('/') || standardFinalizers.includes(finalizer)) return errors;
+    const why = 'name is neither a standard finalizer name nor is it fully qualified';
+    return [...errors, invalidValue(`metadata.finalizers[${i}]`, finalizer, why)];
+  });
 }
 
 function labelErrors(labels: Json | undefined): FieldError[] {
   const errors: FieldError[] = [];
   for (const [key, value] of Object.entries((labels ?? {}) as JsonObject)) {
-    for (const why of qualifiedNameErrors(key)) errors.push(invalidValue('metadata.labels', key, why));
+    for (const why of qualifiedNameErrors(key))
+      errors.push(invalidValue('metadata.labels', key, why.replace('a qualified name', 'a valid label key')));
     for (const why of labelValueErrors(str(value))) errors.push(invalidValue('metadata.labels', value, why));
   }
   return errors;
@@ -156,9 +165,13 @@ function ownerErrors(meta: JsonObject): FieldError[] {
     for (const member of ['kind', 'name', 'uid'])
       if (str(owner[member]) === '') errors.push(invalidValue(`${path}.${member}`, '', 'must not be empty'));
   }
+  for (const owner of owners) {
+    if (str(owner['kind']) !== 'Event' || str(owner['apiVersion']) !== 'v1') continue;
+    errors.push(invalidValue(path, owner, '/v1, Kind=Event is disallowed from being an owner'));
+  }
   const controllers = owners.filter((owner) => owner['controller'] === true);
   if (controllers.length > 1) {
-    const [first, second] = controllers.map((owner) => str(owner['name']));
+    const [first, second] = controllers.map((owner) => `${str(owner['kind'])}/${str(owner['name'])}`);
     const why =
       'Only one reference can have Controller set to true. Found "true" in references for ' +
       `${first ?? ''} and ${second ?? ''}`;

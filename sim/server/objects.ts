@@ -6,11 +6,11 @@ import type { FieldError, SchemaBook } from '../types.ts';
 import { asJson, field, timestamp, withField, withMeta, without } from './fields.ts';
 import { changesGeneration, hasGeneration } from './generation.ts';
 import { metaErrors, tidyMeta } from './meta.ts';
-import { prepare } from './prepare.ts';
+import { converted, prepare } from './prepare.ts';
 import type { Allocator } from './prepare.ts';
 import { inVersion } from './registry.ts';
 import type { Registry, ServedKind } from './registry.ts';
-import { alreadyExists, badRequest, conflict, forbidden, invalid, notFound, staleText } from './status.ts';
+import { alreadyExists, badRequest, conflict, forbidden, invalid, notFound, plainError, staleText } from './status.ts';
 import type { Storage } from './storage.ts';
 
 /** How a write is made. */
@@ -19,6 +19,8 @@ export interface WriteHow {
   /** "" or "status"; writes through "scale" count as main writes by another subresource name. */
   readonly subresource: '' | 'status' | 'scale' | 'finalize';
   readonly dryRun: boolean;
+  /** Comes from a patch: an identity that it changes is told by validation. */
+  readonly patch?: boolean;
   /** Comes from server-side apply: managedFields are final. */
   readonly applied?: boolean;
 }
@@ -72,14 +74,15 @@ export class Objects {
   create(kind: ServedKind, object: KubeObject, how: WriteHow): KubeObject {
     const { storage, book } = this.#deps;
     if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '' && how.applied !== true)
-      throw badRequest('resourceVersion should not be set on objects to be created');
+      throw plainError('resourceVersion should not be set on objects to be created');
     this.#admitInto(kind, object);
     const fresh = this.#fresh(kind, book.applyDefaults(kind, object), how);
-    const ready = prepare(kind, fresh, undefined, this.#deps.allocator);
+    const said = converted(kind, fresh);
+    const ready = prepare(kind, said, undefined, this.#deps.allocator);
     this.#validate(kind, ready, undefined);
     const name = ready.metadata.name ?? '';
     if (storage.get(kind.shelf, ready.metadata.namespace ?? '', name) !== undefined) throw alreadyExists(kind, name);
-    const owned = how.applied === true ? ready : book.trackUpdate(kind, undefined, ready, this.#by(how));
+    const owned = how.applied === true ? ready : ownedAs(ready, book.trackUpdate(kind, undefined, said, this.#by(how)));
     if (how.dryRun) return owned;
     return this.#commit(kind, owned);
   }
@@ -97,11 +100,11 @@ export class Objects {
     const { book } = this.#deps;
     const live = this.get(kind, where.namespace, where.name);
     const wanted = book.applyDefaults(kind, change(live));
-    this.#checkPreconditions(kind, live, wanted);
-    const merged = this.#merge(kind, live, wanted, how);
+    this.#checkPreconditions(kind, live, wanted, how.patch === true);
+    const merged = this.#merge(kind, live, converted(kind, wanted), how);
     const ready = how.subresource === 'status' ? merged : prepare(kind, merged, live, this.#deps.allocator);
     this.#validate(kind, ready, live);
-    const owned = how.applied === true ? ready : book.trackUpdate(kind, live, ready, this.#by(how));
+    const owned = how.applied === true ? ready : ownedAs(ready, book.trackUpdate(kind, live, merged, this.#by(how)));
     if (sameButForTimes(live, owned)) return live;
     const next = this.#counted(kind, live, owned);
     if (how.dryRun) return next;
@@ -177,20 +180,28 @@ export class Objects {
     if (distinct.size > 0) throw invalid(kind, object.metadata.name ?? '', [...distinct.values()]);
   }
 
-  #checkPreconditions(kind: ServedKind, live: KubeObject, wanted: KubeObject): void {
+  #checkPreconditions(kind: ServedKind, live: KubeObject, wanted: KubeObject, patch: boolean): void {
     const name = live.metadata.name ?? '';
     const { resourceVersion, uid } = wanted.metadata;
-    if (uid !== undefined && uid !== '' && uid !== live.metadata.uid) {
+    if (uid !== undefined && uid !== '' && uid !== live.metadata.uid && !patch) {
+      const key = `/registry/${kind.resource}/${live.metadata.namespace === undefined ? '' : `${live.metadata.namespace}/`}${name}`;
       const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`;
-      throw conflict(kind, name, why);
+      throw conflict(
+        kind,
+        name,
+        `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
+      );
     }
     if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0') {
+      if (!/^[0-9]+$/.test(resourceVersion))
+        throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
       if (resourceVersion !== live.metadata.resourceVersion) throw conflict(kind, name, staleText);
       return;
     }
     if (!kind.custom && !conditionalOnly.has(kind.shelf)) return;
-    const message = 'Invalid value: 0x0: must be specified for an update';
-    throw invalid(kind, name, [{ type: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
+    const message = 'Invalid value: 0: must be specified for an update';
+    const named = { group: kind.group, kind: kind.resource };
+    throw invalid(named, name, [{ type: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
   }
 
   /** Takes from `wanted` what this subresource may change, the rest from the live object. */
@@ -202,8 +213,8 @@ export class Objects {
     }
     const metadata = tidyMeta({
       ...wanted.metadata,
-      uid: live.metadata.uid ?? '',
-      creationTimestamp: wanted.metadata.creationTimestamp ?? live.metadata.creationTimestamp ?? null,
+      uid: how.patch === true ? (wanted.metadata.uid ?? live.metadata.uid ?? '') : (live.metadata.uid ?? ''),
+      creationTimestamp: live.metadata.creationTimestamp ?? null,
       resourceVersion: live.metadata.resourceVersion ?? '',
       ...pickMeta(live, 'generation', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generateName'),
       managedFields: managedFields ?? [],
@@ -219,6 +230,11 @@ export class Objects {
   }
 }
 
+/** Ownership is settled before a kind's strategy fills in its part: what that adds belongs to nobody. */
+function ownedAs(object: KubeObject, { metadata: { managedFields } }: KubeObject): KubeObject {
+  return { ...object, metadata: tidyMeta(withMeta(object, { managedFields }).metadata) };
+}
+
 function pickMeta(object: KubeObject, ...names: readonly (keyof KubeObject['metadata'])[]): JsonObject {
   const meta = asJson(object.metadata);
   return Object.fromEntries(names.filter((name) => meta[name] !== undefined).map((name) => [name, meta[name]]));
@@ -232,11 +248,11 @@ function dropForeign(metadata: KubeObject['metadata'], live: KubeObject): KubeOb
   return result;
 }
 
-/** A write that says nothing about managedFields keeps them; `[{}]` resets them. */
+/** A write that says nothing about managedFields keeps them; `[{}]`, which forgets all managers, is left for who tracks them. */
 function carriedFields(live: KubeObject, wanted: KubeObject): KubeObject['metadata']['managedFields'] {
   const given = wanted.metadata.managedFields;
   if (given === undefined || given.length === 0) return live.metadata.managedFields;
-  return given.length === 1 && Object.keys(given[0] ?? {}).length === 0 ? [] : given;
+  return given;
 }
 
 /** Equal in all but the times in managedFields: such a write changes nothing and gets no new revision. */
@@ -269,14 +285,32 @@ export function expectKind(kind: ServedKind, body: unknown): KubeObject {
   const apiVersion = apiVersionOf(kind.group, kind.version);
   const metadata = isObject(body['metadata']) ? body['metadata'] : {};
   const object = { apiVersion, kind: kind.kind, ...body, metadata } as KubeObject;
+  const version = JSON.stringify(object.apiVersion.split('/').at(-1));
+  const refused = (why: string): Error =>
+    badRequest(`${object.kind} in version ${version} cannot be handled as a ${kind.kind}: ${why}`);
+  if (object.kind !== kind.kind) throw refused(unknownConversion(kind, object));
   if (object.apiVersion !== apiVersion) {
+    if (!kind.custom) throw refused(unregistered(object));
     throw badRequest(
       `the API version in the data (${object.apiVersion}) does not match the expected API version (${apiVersion})`,
     );
   }
-  if (object.kind !== kind.kind) {
-    const version = JSON.stringify(kind.version);
-    throw badRequest(`${object.kind} in version ${version} cannot be handled as a ${kind.kind}: no kind match`);
+  if (body['metadata'] !== undefined && body['metadata'] !== null && !isObject(body['metadata'])) {
+    const found = Array.isArray(body['metadata']) ? 'array' : typeof body['metadata'];
+    throw refused(`json: cannot unmarshal ${found} into Go struct field ${kind.kind}.metadata of type v1.ObjectMeta`);
   }
   return object;
+}
+
+/** What the server's scheme says of an object of another kind than asked for. */
+export function unknownConversion(kind: ServedKind, object: KubeObject): string {
+  const internal = kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '');
+  const version = object.apiVersion.split('/').at(-1) ?? '';
+  return `converting (${version}.${object.kind}) to (${internal}.${kind.kind}): unknown conversion`;
+}
+
+/** What it says of a version that it does not have; the place in its source is part of the text. */
+export function unregistered(object: KubeObject): string {
+  const version = JSON.stringify(object.apiVersion);
+  return `no kind ${JSON.stringify(object.kind)} is registered for version ${version} in scheme "pkg/runtime/scheme.go:111"`;
 }

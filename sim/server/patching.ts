@@ -6,10 +6,20 @@ import type { ApplyConflict, SchemaBook } from '../types.ts';
 import { asJson, str, withMeta } from './fields.ts';
 import { judgeUnknown, StrictDecodingError } from './decoding.ts';
 import type { Incoming } from './decoding.ts';
+import { unknownConversion, unregistered } from './objects.ts';
 import type { Objects, WriteHow } from './objects.ts';
 import { mediaType, parseBody } from './request.ts';
 import type { ResourceRequest } from './request.ts';
-import { badRequest, conflict, invalid, SimError, unsupportedMediaType } from './status.ts';
+import { goJsonError } from '../go-text.ts';
+import {
+  badRequest,
+  conflict,
+  invalid,
+  plainError,
+  SimError,
+  unknownMediaType,
+  unsupportedMediaType,
+} from './status.ts';
 
 const custom = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
 const builtin = [...custom.slice(0, 2), 'application/strategic-merge-patch+json', ...custom.slice(2)];
@@ -24,10 +34,12 @@ export function patchedBy(
   const { request, body } = incoming;
   const type = mediaType(incoming.contentType);
   const accepted = request.kind.custom ? custom : builtin;
+  if (!builtin.includes(type)) throw unknownMediaType();
   if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
-  const patch = parsePatch(body);
+  const patch = parsePatch(body, type);
   const merged = refusing(type, () => applyPatch(book, request, type, { live, patch }));
   if (!decode) return { object: merged, warnings: [] };
+  checkIdentity(request, merged);
   const { object, unknownFields, typeError } = book.decode(request.kind, merged);
   // A patch that makes fields of wrong types is not a bad request: the patch is invalid.
   if (typeError !== undefined) throw refusedPatch(asJson(merged), typeError);
@@ -39,12 +51,41 @@ export function patchedBy(
   }
 }
 
-function parsePatch(body: Buffer): Json {
+const goTypes: Readonly<Record<string, string>> = {
+  'application/json-patch+json': '[]handlers.jsonPatchOp',
+  'application/merge-patch+json': 'map[string]interface {}',
+  'application/strategic-merge-patch+json': 'map[string]interface {}',
+};
+
+function parsePatch(body: Buffer, type: string): Json {
+  const text = body.toString('utf8');
+  const wrap = type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ';
+  let patch: Json;
   try {
-    return parseJson(body.toString('utf8'));
-  } catch (error) {
-    throw badRequest(`error decoding patch: ${messageOf(error)}`);
+    patch = parseJson(text);
+  } catch {
+    throw badRequest(`${wrap}${goJsonError(text)}`);
   }
+  if (patch === null) throw badRequest('Invalid JSON Patch');
+  const list = type === 'application/json-patch+json';
+  if (list === Array.isArray(patch) && (list || isObject(patch))) return patch;
+  const found = Array.isArray(patch) ? 'array' : isObject(patch) ? 'object' : typeof patch;
+  throw badRequest(`${wrap}json: cannot unmarshal ${found} into Go value of type ${goTypes[type] ?? ''}`);
+}
+
+/** A patch may change neither what an object is nor where it is. */
+function checkIdentity({ kind, namespace, name }: ResourceRequest, patched: KubeObject): void {
+  if (patched.kind !== kind.kind) throw refusedPatch(asJson(patched), unknownConversion(kind, patched));
+  if (patched.apiVersion !== apiVersionOf(kind.group, kind.version))
+    throw refusedPatch(asJson(patched), unregistered(patched));
+  const metadata = asJson(patched)['metadata'];
+  const given = isObject(metadata) ? metadata : {};
+  if (str(given['name']) === '')
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (given['name'] !== name)
+    throw badRequest(`the name of the object (${str(given['name'])}) does not match the name on the URL (${name})`);
+  if (kind.namespaced && str(given['namespace']) !== namespace && str(given['namespace']) !== '')
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
 function applyPatch(
@@ -54,21 +95,18 @@ function applyPatch(
   { live, patch }: { readonly live: KubeObject; readonly patch: Json },
 ): KubeObject {
   if (type === 'application/json-patch+json') return book.jsonPatch(live, patch);
-  if (!isObject(patch)) throw badRequest('error decoding patch: a merge patch must be a JSON object');
   if (type === 'application/merge-patch+json') return book.mergePatch(live, patch);
   return book.strategicMergePatch(request.kind, live, patch);
 }
 
-/** A JSON patch that does not fit is a 422 about the whole server, other patches that do not fit are 400s. */
+/** A JSON patch that does not fit is a 422 about the whole server; the errors of the other libraries go out as they are. */
 function refusing(type: string, body: () => KubeObject): KubeObject {
   try {
     return body();
   } catch (error) {
     if (error instanceof SimError) throw error;
-    if (type !== 'application/json-patch+json') throw badRequest(messageOf(error));
-    throw new SimError(422, 'Invalid', `the server rejected our request due to an error in our request`, {
-      causes: [{ message: messageOf(error) }],
-    });
+    if (type !== 'application/json-patch+json') throw plainError(messageOf(error));
+    throw new SimError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
   }
 }
 
@@ -96,36 +134,40 @@ export function applyTo(
   const { request } = incoming;
   const { kind, namespace, name } = request;
   const live = objects.find(kind, namespace, name);
-  const applied = appliedBody(book, incoming);
+  const applied = appliedBody(incoming);
   if (live === undefined && request.subresource !== '') objects.get(kind, namespace, name);
   const result = refusing('apply', () =>
     merge(book, request, { live, applied, how: { ...objects.by(how), force: isForced(request) } }),
   );
   const manner: WriteHow = { ...how, applied: true };
-  if (live !== undefined) return { object: objects.update(kind, request, () => result, manner), created: false };
+  const placed = withMeta(result, kind.namespaced ? { name, namespace } : { name });
+  if (live !== undefined) return { object: objects.update(kind, request, () => placed, manner), created: false };
   if (applied.metadata.uid !== undefined)
     throw conflict(
       kind,
       name,
       `uid mismatch: the provided object specified uid ${applied.metadata.uid}, and no existing object was found`,
     );
-  return { object: objects.create(kind, withMeta(result, { resourceVersion: undefined }), manner), created: true };
+  return { object: objects.create(kind, withMeta(placed, { resourceVersion: undefined }), manner), created: true };
 }
 
 function isForced({ query }: ResourceRequest): boolean {
   return query.get('force') === 'true' || query.get('force') === '1';
 }
 
-function appliedBody(book: SchemaBook, incoming: Incoming): KubeObject {
-  const { kind, namespace, name } = incoming.request;
+function appliedBody(incoming: Incoming): KubeObject {
   const given = parseBody(incoming.body, 'application/apply-patch+yaml');
   const placed = identified(incoming.request, given);
   if ((placed.metadata.managedFields ?? []).length > 0) throw badRequest('metadata.managedFields must be nil');
-  const decoded = book.decode(kind, placed);
-  const problem = decoded.typeError ?? decoded.unknownFields.map(undeclared)[0];
-  if (problem === undefined) return decoded.object;
-  const who = `${namespace === '' ? '' : `${namespace}/`}${name}; ${placed.apiVersion}, Kind=${kind.kind}`;
-  throw new SimError(500, '', `failed to create typed patch object (${who}): ${problem}`);
+  return withoutNulls(asJson(placed)) as unknown as KubeObject;
+}
+
+/** What a configuration sets to null it does not speak of. */
+function withoutNulls(value: Json): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map(withoutNulls);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutNulls(member as Json)]));
 }
 
 /** The applied object, checked against kind, name and namespace of the URL; a missing name or namespace is filled in. */
@@ -134,30 +176,18 @@ function identified({ kind, namespace, name }: ResourceRequest, given: Json): Ku
   const apiVersion = apiVersionOf(kind.group, kind.version);
   const typed = given as unknown as KubeObject;
   if (typed.apiVersion !== apiVersion || typed.kind !== kind.kind) {
-    const found = `${str(given['apiVersion'])}/${str(given['kind'])}`;
-    const expected = `${apiVersion}/${kind.kind}`;
-    throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${found}, expected: ${expected}`,
-    );
+    const version = str(given['apiVersion']);
+    throw badRequest(`invalid object type: ${version.includes('/') ? '' : '/'}${version}, Kind=${str(given['kind'])}`);
   }
   const metadata = isObject(given['metadata']) ? given['metadata'] : {};
-  const object = withMeta(
-    { ...typed, metadata },
-    { name: metadata['name'] ?? name, ...(kind.namespaced ? { namespace: metadata['namespace'] ?? namespace } : {}) },
-  );
+  const object = withMeta({ ...typed, metadata }, { name: metadata['name'] ?? name });
   if (object.metadata.name !== name)
     throw badRequest(
       `the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${name})`,
     );
-  if (kind.namespaced && object.metadata.namespace !== namespace)
+  if (kind.namespaced && (object.metadata.namespace ?? namespace) !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   return object;
-}
-
-/** `unknown field "spec.foo"` in the words of server-side apply. */
-function undeclared(unknown: string): string {
-  const path = /"(.*)"/.exec(unknown)?.[1] ?? unknown;
-  return `.${path}: field not declared in schema`;
 }
 
 function merge(

@@ -1,7 +1,7 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
-import { prepareCrd } from './crd-kinds.ts';
+import { completeCrd, prepareCrd } from './crd-kinds.ts';
 import { field, items, str, text, withField, withMeta } from './fields.ts';
 import type { ServedKind } from './registry.ts';
 
@@ -56,18 +56,32 @@ const strategies: Readonly<Record<string, Prepare>> = {
   'apiextensions.k8s.io/CustomResourceDefinition': prepareCrd,
   '/Namespace': prepareNamespace,
   '/Pod': preparePod,
-  '/Secret': prepareSecret,
   '/Service': prepareService,
   'batch/Job': prepareJob,
 };
 
+/**
+ * What an object means before anybody looks at it: the part of conversion and defaulting that is more than values for missing fields. It counts as
+ * said by the client, unlike what `prepare` adds.
+ */
+export function converted(kind: ServedKind, object: KubeObject): KubeObject {
+  switch (kind.custom ? '' : kind.shelf) {
+    case 'batch/Job': {
+      const spec = (field(object, 'spec') ?? {}) as JsonObject;
+      return withField(object, 'spec', { ...spec, manualSelector: spec['manualSelector'] ?? false });
+    }
+    case 'apiextensions.k8s.io/CustomResourceDefinition':
+      return completeCrd(object);
+    default:
+      return object;
+  }
+}
+
 function prepareNamespace(object: KubeObject, old: KubeObject | undefined): KubeObject {
-  const name = object.metadata.name ?? '';
-  const labelled = withMeta(object, { labels: { ...object.metadata.labels, 'kubernetes.io/metadata.name': name } });
-  if (old !== undefined) return withField(labelled, 'spec', field(old, 'spec'));
+  if (old !== undefined) return withField(object, 'spec', field(old, 'spec'));
   const finalizers = field(object, 'spec', 'finalizers');
   const all = new Set([...(Array.isArray(finalizers) ? finalizers.map(str) : []), 'kubernetes']);
-  return withField(labelled, 'spec', { finalizers: [...all] });
+  return withField(object, 'spec', { finalizers: [...all] });
 }
 
 function preparePod(object: KubeObject, old: KubeObject | undefined): KubeObject {
@@ -93,25 +107,22 @@ function qosClass(pod: KubeObject): string {
   return whole ? 'Guaranteed' : 'Burstable';
 }
 
-/** `stringData` is write-only: it ends up in `data`, base64. */
-function prepareSecret(object: KubeObject): KubeObject {
-  const plain = field(object, 'stringData');
-  if (!isObject(plain)) return object;
-  const data: Record<string, Json> = { ...((field(object, 'data') ?? {}) as Record<string, Json>) };
-  for (const [key, value] of Object.entries(plain)) data[key] = Buffer.from(str(value)).toString('base64');
-  return withField(withField(object, 'stringData', undefined), 'data', data);
-}
-
 function prepareService(object: KubeObject, old: KubeObject | undefined, allocate: Allocator): KubeObject {
   const spec = { ...((field(object, 'spec') ?? {}) as JsonObject) } as Record<string, Json | undefined>;
   const type = str(spec['type']) || 'ClusterIP';
-  if (type === 'ExternalName') return object;
+  if (type === 'ExternalName') {
+    for (const key of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy'])
+      Reflect.deleteProperty(spec, key);
+    return { ...object, spec };
+  }
   const before = old === undefined ? '' : text(old, 'spec', 'clusterIP');
   const address = str(spec['clusterIP']) || before || allocate.clusterIp();
   spec['clusterIP'] = address;
   spec['clusterIPs'] ??= [address];
-  spec['ipFamilies'] ??= ['IPv4'];
-  spec['ipFamilyPolicy'] ??= 'SingleStack';
+  // Nobody can tell what stands behind a headless service without selector.
+  const open = address === 'None' && (!isObject(spec['selector']) || Object.keys(spec['selector']).length === 0);
+  spec['ipFamilies'] ??= open ? ['IPv4', 'IPv6'] : [address.includes(':') ? 'IPv6' : 'IPv4'];
+  spec['ipFamilyPolicy'] ??= open ? 'RequireDualStack' : 'SingleStack';
   if (type === 'NodePort' || type === 'LoadBalancer') spec['ports'] = withNodePorts(object, old, allocate);
   return { ...object, spec: spec };
 }
@@ -142,5 +153,7 @@ function prepareJob(object: KubeObject, old: KubeObject | undefined): KubeObject
   };
   spec['selector'] = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
   spec['template'] = { ...template, metadata: { ...metadata, labels } };
-  return { ...object, spec: spec };
+  // A Job without labels has those of its pods.
+  const own = object.metadata.labels ?? (labels as Readonly<Record<string, string>>);
+  return withMeta({ ...object, spec: spec }, { labels: own });
 }

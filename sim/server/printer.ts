@@ -6,7 +6,7 @@ import { selectorString } from './scale.ts';
 
 /** How kubectl's `get` shows a built-in kind (kubernetes: pkg/printers/internalversion/printers.go). */
 export interface Printer {
-  /** Names separated by `|`; `*` after a name: only with `-o wide`. */
+  /** Names separated by `|`; `:type` after a name where it is no string; `*` at the end: only with `-o wide`. */
   readonly columns: string;
   /** The cells beside Name and Age, in order. */
   readonly cells: (object: KubeObject, nowMs: number) => readonly Json[];

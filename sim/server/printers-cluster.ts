@@ -7,7 +7,7 @@ import { conditionStatus, joined, sizeCell, textCell } from './printer.ts';
 import type { Printer } from './printer.ts';
 
 const createdAt: Printer = {
-  columns: 'Name | Created At',
+  columns: 'Name | Created At:date',
   cells: (object) => [object.metadata.creationTimestamp ?? ''],
 };
 const binding: Printer = {
@@ -35,7 +35,7 @@ export const clusterPrinters: Readonly<Record<string, Printer>> = {
     cells: (object) => [text(object, 'type'), sizeCell(object, 'data')],
   },
   '/Namespace': { columns: 'Name | Status | Age', cells: (object) => [text(object, 'status', 'phase')] },
-  '/ServiceAccount': { columns: 'Name | Secrets | Age', cells: (object) => [items(object, 'secrets').length] },
+  '/ServiceAccount': { columns: 'Name | Age', cells: () => [] },
   '/Event': {
     columns: 'Last Seen | Type | Reason | Object | Subobject* | Source* | Message | First Seen* | Count* | Name*',
     cells: (object, now) => eventCells(object, now),
@@ -110,7 +110,7 @@ export const clusterPrinters: Readonly<Record<string, Printer>> = {
     cells: (object) => [text(object, 'spec', 'holderIdentity')],
   },
   'policy/PodDisruptionBudget': {
-    columns: 'Name | Min Available | Max Unavailable | Allowed Disruptions | Age',
+    columns: 'Name | Min Available | Max Unavailable | Allowed Disruptions:integer | Age',
     cells: (object) => [
       textCell(object, ['spec', 'minAvailable'], 'N/A'),
       textCell(object, ['spec', 'maxUnavailable'], 'N/A'),

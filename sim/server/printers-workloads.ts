@@ -20,11 +20,11 @@ export const workloadPrinters: Readonly<Record<string, Printer>> = {
     conditions: podConditions,
   },
   '/ReplicationController': {
-    columns: 'Name | Desired | Current | Ready | Age | Containers* | Images* | Selector*',
+    columns: 'Name | Desired:integer | Current:integer | Ready:integer | Age | Containers* | Images* | Selector*',
     cells: replicaCells,
   },
   'apps/ReplicaSet': {
-    columns: 'Name | Desired | Current | Ready | Age | Containers* | Images* | Selector*',
+    columns: 'Name | Desired:integer | Current:integer | Ready:integer | Age | Containers* | Images* | Selector*',
     cells: replicaCells,
   },
   'apps/Deployment': {
@@ -46,7 +46,8 @@ export const workloadPrinters: Readonly<Record<string, Printer>> = {
   },
   'apps/DaemonSet': {
     columns:
-      'Name | Desired | Current | Ready | Up-to-date | Available | Node Selector | Age | Containers* | Images* | Selector*',
+      'Name | Desired:integer | Current:integer | Ready:integer | Up-to-date:integer | Available:integer | Node Selector | Age | ' +
+      'Containers* | Images* | Selector*',
     cells: (object) => [
       count(object, ['status', 'desiredNumberScheduled']),
       count(object, ['status', 'currentNumberScheduled']),
@@ -67,7 +68,8 @@ export const workloadPrinters: Readonly<Record<string, Printer>> = {
     cells: jobCells,
   },
   'batch/CronJob': {
-    columns: 'Name | Schedule | Timezone | Suspend | Active | Last Schedule | Age | Containers* | Images* | Selector*',
+    columns:
+      'Name | Schedule | Timezone | Suspend:boolean | Active:integer | Last Schedule | Age | Containers* | Images* | Selector*',
     cells: (object, now) => [
       text(object, 'spec', 'schedule'),
       textCell(object, ['spec', 'timeZone']),

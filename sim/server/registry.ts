@@ -78,9 +78,16 @@ export class Registry {
   }
 }
 
+/** What the server warns of, whatever is asked of these kinds. */
+const deprecations: Readonly<Record<string, string>> = {
+  '/Endpoints': 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+};
+
 function servedBuiltin(kind: KindDefinition, all: readonly KindDefinition[]): ServedKind {
   const first = all.find((other) => other.group === kind.group && other.kind === kind.kind) ?? kind;
-  return { ...kind, shelf: shelfOf(kind.group, kind.kind), storageVersion: first.version };
+  const shelf = shelfOf(kind.group, kind.kind);
+  const deprecation = deprecations[shelf];
+  return { ...kind, shelf, storageVersion: first.version, ...(deprecation === undefined ? {} : { deprecation }) };
 }
 
 /** The object under a kind's own apiVersion; versions of a CRD differ in nothing else (conversion strategy None). */

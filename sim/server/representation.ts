@@ -5,6 +5,7 @@ import type { KubeObject } from '#model';
 import { asJson, asObject } from './fields.ts';
 import { inVersion } from './registry.ts';
 import type { ServedKind } from './registry.ts';
+import { badRequest } from './status.ts';
 import { itemJsonOf, jsonOf } from './storage.ts';
 import { tableColumns, tableRow } from './tables.ts';
 
@@ -20,6 +21,7 @@ export interface Shape {
 /** The first alternative of an Accept header that we can serve; undefined when there is none. */
 export function shapeOf(accept: string | undefined, includeObject: string | null): Shape | undefined {
   const include = includeObject === 'None' || includeObject === 'Object' ? includeObject : 'Metadata';
+  const strange = includeObject !== null && !['', 'Metadata', include].includes(includeObject);
   for (const alternative of (accept ?? '*/*').split(',')) {
     const [type = '', ...rest] = alternative.split(';').map((part) => part.trim());
     const options = new Map(rest.map((part) => part.split('=') as [string, string]));
@@ -28,6 +30,10 @@ export function shapeOf(accept: string | undefined, includeObject: string | null
     const version = options.get('v') === 'v1beta1' ? 'v1beta1' : 'v1';
     if (as === undefined) return { as: 'object', version, include };
     if (options.get('g') !== 'meta.k8s.io') continue;
+    if (as === 'Table' && strange)
+      throw badRequest(
+        `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`,
+      );
     if (as === 'Table') return { as: 'table', version, include };
     if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return { as: 'meta', version, include };
   }
@@ -72,7 +78,7 @@ export class Representation {
       case 'object': {
         const text = this.#kind.custom ? jsonOf : itemJsonOf;
         const items = objects.map((object) => text(inVersion(object, this.#apiVersion))).join(',');
-        return `{"kind":"${this.#kind.listKind}","apiVersion":"${this.#apiVersion}","metadata":${JSON.stringify(meta)},"items":[${items}]}`;
+        return `{"kind":"${this.#kind.listKind}","apiVersion":"${this.#apiVersion}","metadata":${JSON.stringify(this.#kind.custom ? { continue: '', ...meta } : meta)},"items":[${items}]}`;
       }
       case 'meta': {
         const items = objects.map((object) => this.#partial(object));
@@ -95,7 +101,7 @@ export class Representation {
   /** An object that carries a revision and nothing else. */
   bookmark(revision: number, initialEventsEnd: boolean): string {
     const annotations = initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
-    const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
+    const metadata = { resourceVersion: String(revision), ...annotations };
     const object = { kind: this.#kind.kind, apiVersion: this.#apiVersion, metadata };
     if (this.#shape.as === 'object') return JSON.stringify(object);
     if (this.#shape.as === 'meta') return stringifyJson(this.#partial(asObject(object)));
@@ -125,7 +131,7 @@ export class Representation {
       return {
         cells,
         ...(conditions === undefined ? {} : { conditions }),
-        ...(included === undefined ? {} : { object: included }),
+        object: included,
       };
     });
     const head = this.#tableHead(meta);
@@ -138,8 +144,8 @@ export class Representation {
     });
   }
 
-  #included(object: KubeObject): Json | undefined {
-    if (this.#shape.include === 'None') return undefined;
+  #included(object: KubeObject): Json {
+    if (this.#shape.include === 'None') return null;
     return this.#shape.include === 'Object' ? asJson(inVersion(object, this.#apiVersion)) : this.#partial(object);
   }
 }

@@ -3,7 +3,7 @@ import type { JsonObject, MutableJson, MutableJsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { asJson, asObject, field, str } from './fields.ts';
 import type { ServedKind } from './registry.ts';
-import { badRequest } from './status.ts';
+import { badRequest, invalid } from './status.ts';
 
 /** The autoscaling/v1 Scale view of an object. */
 export function readScale(kind: ServedKind, object: KubeObject): JsonObject {
@@ -21,7 +21,8 @@ export function readScale(kind: ServedKind, object: KubeObject): JsonObject {
       resourceVersion: resourceVersion ?? '',
       creationTimestamp: creationTimestamp ?? null,
     },
-    spec: replicas === undefined ? {} : { replicas },
+    // As Go writes it: none is as good as 0.
+    spec: replicas === undefined || replicas === 0 ? {} : { replicas },
     status: {
       replicas: numberAt(object, paths?.statusReplicasPath) ?? 0,
       ...(selector === '' ? {} : { selector }),
@@ -31,15 +32,38 @@ export function readScale(kind: ServedKind, object: KubeObject): JsonObject {
 
 /** The object with the replicas, and the precondition, of a Scale. @throws SimError 400 */
 export function writeScale(kind: ServedKind, live: KubeObject, scale: JsonObject): KubeObject {
+  const given = str(scale['kind']);
+  if (given !== '' && given !== 'Scale') {
+    const version = str(scale['apiVersion']).split('/').at(-1) ?? '';
+    throw badRequest(
+      `${given} in version "${version}" cannot be handled as a Scale: ` +
+        `converting (${version}.${given}) to (autoscaling.Scale): unknown conversion`,
+    );
+  }
   const replicas = at(scale, 'spec', 'replicas') ?? 0;
-  if (typeof replicas !== 'number' || !Number.isInteger(replicas))
-    throw badRequest('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer');
+  if (typeof replicas !== 'number' || !Number.isInteger(replicas)) {
+    const found = typeof replicas === 'number' ? `number ${replicas}` : typeof replicas;
+    throw badRequest(
+      'Scale in version "v1" cannot be handled as a Scale: ' +
+        `json: cannot unmarshal ${found} into Go struct field ScaleSpec.spec.replicas of type int32`,
+    );
+  }
+  checkReplicas(kind, live.metadata.name ?? '', replicas);
   const result = cloneJson(asJson(live)) as MutableJsonObject;
   setAt(result, steps(kind.scaleSubresource?.specReplicasPath), replicas);
   const revision = at(scale, 'metadata', 'resourceVersion');
   if (typeof revision === 'string' && revision !== '' && isObject(result['metadata']))
     result['metadata']['resourceVersion'] = revision;
   return asObject(result);
+}
+
+/** A custom kind says it of itself, built-in ones of the Scale. */
+function checkReplicas(kind: ServedKind, name: string, replicas: number): void {
+  if (replicas >= 0) return;
+  const who = kind.custom ? kind : { group: 'autoscaling', kind: 'Scale' };
+  const why = kind.custom ? 'should be a non-negative integer' : 'must be greater than or equal to 0';
+  const field = kind.custom ? (kind.scaleSubresource?.specReplicasPath ?? '') : 'spec.replicas';
+  throw invalid(who, name, [{ type: 'FieldValueInvalid', field, message: `Invalid value: ${replicas}: ${why}` }]);
 }
 
 function steps(path: string | undefined): string[] {

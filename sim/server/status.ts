@@ -115,14 +115,33 @@ export function methodNotAllowed(): SimError {
   return new SimError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 }
 
-export function notAcceptable(offered: readonly string[]): SimError {
-  const message = `only the following media types are accepted: ${offered.join(', ')}`;
+/** 406: a media type that the router knows in a form that the kind has not, or one that nobody knows. */
+export function notAcceptable(known: boolean): SimError {
+  const offered = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  if (known) return new SimError(406, 'NotAcceptable', `only the following media types are accepted: ${offered}`);
+  const streams = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+  const message = `406: Not Acceptable\n\nAvailable representations: ${offered}, ${streams}`;
   return new SimError(406, 'NotAcceptable', message, {});
 }
 
 export function unsupportedMediaType(offered: readonly string[]): SimError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${offered.join(', ')}`;
-  return new SimError(415, 'UnsupportedMediaType', message, {});
+  return new SimError(415, 'UnsupportedMediaType', message);
+}
+
+/** A media type that no verb of the path takes: refused by the router, before any kind is asked. */
+export function unknownMediaType(): SimError {
+  return new SimError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+}
+
+/** 500 without a reason: an error that the server passes on as it is. */
+export function plainError(message: string): SimError {
+  return new SimError(500, '', message);
+}
+
+/** What the server says of a path inside a group that it serves. */
+export function nothingThere(): SimError {
+  return new SimError(404, 'NotFound', 'the server could not find the requested resource', {});
 }
 
 /** A resourceVersion that is older than the history. */
@@ -142,7 +161,7 @@ export function continueExpired(token: string): SimError {
 
 /** A resourceVersion from the future. */
 export function tooLarge(asked: number, current: number): SimError {
-  const message = `Too large resource version: ${asked}, current: ${current}`;
+  const message = `Timeout: Too large resource version: ${asked}, current: ${current}`;
   return new SimError(504, 'Timeout', message, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,

@@ -7,7 +7,7 @@ import { field, str } from './fields.ts';
 import type { Representation } from './representation.ts';
 import type { ResourceRequest } from './request.ts';
 import { readScale } from './scale.ts';
-import { badRequest, methodNotAllowed, SimError } from './status.ts';
+import { badRequest, methodNotAllowed, notFound, nothingThere } from './status.ts';
 import { handleScale, handleWrite } from './writes.ts';
 
 /** Everything below an object: status, scale, a namespace's finalizers, a pod's log and eviction. @throws SimError */
@@ -15,7 +15,7 @@ export function handleSubresource(deps: HandlerDeps, incoming: Incoming, show: R
   const { request } = incoming;
   const { kind, subresource, verb } = request;
   const served = subresourcesOf(kind).find((part) => part.name === subresource);
-  if (served === undefined) throw new SimError(404, 'NotFound', 'the server could not find the requested resource', {});
+  if (served === undefined) throw kind.custom ? notFound(kind, request.name) : nothingThere();
   const found = deps.objects.get(kind, request.namespace, request.name);
   if (!served.verbs.includes(verb)) throw methodNotAllowed();
   switch (subresource) {

@@ -44,8 +44,8 @@ export function tableColumns(kind: ServedKind): Json {
     .map((text) => text.trim())
     .map((text) => {
       const wide = text.endsWith('*');
-      const name = wide ? text.slice(0, -1) : text;
-      return name === 'Name' && !wide ? nameColumn() : columnOf(name, { priority: wide ? 1 : 0 });
+      const [name = '', type = 'string'] = (wide ? text.slice(0, -1) : text).split(':');
+      return name === 'Name' && !wide ? nameColumn() : columnOf(name, { type, priority: wide ? 1 : 0 });
     });
 }
 

@@ -6,7 +6,7 @@ import { matcherOf, revisionOf } from './lists.ts';
 import type { Representation } from './representation.ts';
 import { isTrue } from './request.ts';
 import type { ResourceRequest } from './request.ts';
-import { invalidOptions, SimError } from './status.ts';
+import { invalidOptions, plainError, SimError } from './status.ts';
 import type { Change, Storage } from './storage.ts';
 
 /** The end of the wire that a watch writes to. */
@@ -30,7 +30,11 @@ const shortestWatchSeconds = 1800;
 
 /** Checks what can be refused before a watch begins. @throws SimError 400, 422 */
 export function checkWatch(query: URLSearchParams): void {
-  revisionOf(query.get('resourceVersion'));
+  watchRevision(query.get('resourceVersion'));
+  if ((query.get('continue') ?? '') !== '') {
+    const message = 'Forbidden: resourceVersionMatch is forbidden when continue is provided';
+    throw invalidOptions('ListOptions', [{ type: 'FieldValueForbidden', field: 'resourceVersionMatch', message }]);
+  }
   const initial = query.get('sendInitialEvents');
   const match = query.get('resourceVersionMatch') ?? '';
   const refuse = (field: string, why: string): SimError =>
@@ -42,6 +46,12 @@ export function checkWatch(query: URLSearchParams): void {
     );
   if (initial !== null && match !== 'NotOlderThan')
     throw refuse('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+}
+
+/** A watch passes the error of its number on as it is. */
+function watchRevision(value: string | null): void {
+  if (value === null || /^[0-9]*$/.test(value)) return;
+  throw plainError(`resourceVersion: Invalid value: "${value}": strconv.ParseUint: parsing "${value}": invalid syntax`);
 }
 
 /**

@@ -22,6 +22,7 @@ function writeHow({ request, userAgent, contentType }: Incoming): WriteHow {
     const message = `Unsupported value: [${dryRun.map((value) => JSON.stringify(value)).join(',')}]: supported values: "All"`;
     throw invalidOptions(options, [{ type: 'FieldValueNotSupported', field: 'dryRun', message }]);
   }
+  checkOptions(options, query);
   const manager = query.get('fieldManager') ?? '';
   const isApply = mediaType(contentType) === 'application/apply-patch+yaml';
   if (isApply && manager === '') {
@@ -36,7 +37,22 @@ function writeHow({ request, userAgent, contentType }: Incoming): WriteHow {
     manager: manager === '' ? (userAgent.split('/')[0] ?? '') || 'unknown' : manager,
     subresource: subresource as WriteHow['subresource'],
     dryRun: dryRun.length > 0,
+    patch: request.verb === 'patch',
   };
+}
+
+const longestManager = 128;
+
+function checkOptions(options: string, query: URLSearchParams): void {
+  const field = 'fieldManager';
+  if (Buffer.byteLength(query.get(field) ?? '') > longestManager) {
+    const message = `Too long: may not be more than ${longestManager} bytes`;
+    throw invalidOptions(options, [{ type: 'FieldValueTooLong', field, message }]);
+  }
+  const mode = query.get('fieldValidation') ?? '';
+  if (['', 'Ignore', 'Strict', 'Warn'].includes(mode)) return;
+  const message = `Unsupported value: ${JSON.stringify(mode)}: supported values: "", "Ignore", "Strict", "Warn"`;
+  throw invalidOptions(options, [{ type: 'FieldValueNotSupported', field: 'fieldValidation', message }]);
 }
 
 /** A body's namespace must be the one of the URL; a missing one is filled in. */

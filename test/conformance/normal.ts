@@ -16,7 +16,12 @@ function walk(value: Plain, key: string): Plain {
   if (key === 'nodePort' && typeof value === 'number') return '<nodePort>';
   if (Array.isArray(value)) return (value as readonly Plain[]).map((item) => walk(item, key));
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, walk(member, name)]));
+  const members = Object.entries(value).map(([name, member]) => [name, walk(member, name)] as const);
+  // What explains a column is nobody's contract, and theirs is long.
+  const isColumn = 'format' in value && 'priority' in value;
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, isColumn && name === 'description' ? '<text>' : member]),
+  );
 }
 
 /** The same of one text. */
@@ -27,6 +32,7 @@ export function normalText(value: string): string {
 function text(value: string, key: string): string {
   if (key === 'resourceVersion' && /^\d+$/.test(value)) return value === '0' ? value : '<version>';
   if (key === 'continue' && value !== '') return '<token>';
+  if (key === 'storageVersionHash') return '<hash>';
   if (key === 'serverAddress') return '<address>';
   return value
     .replace(uuid, '<uid>')
@@ -35,6 +41,9 @@ function text(value: string, key: string): string {
     .replace(/"(gen[a-z]*-)[bcdfghjklmnpqrstvwxz2456789]{5}"/g, '"$1<suffix>"')
     .replace(/\b10\.96\.\d+\.\d+\b/g, '<address>')
     .replace(/^\d+s$/, '<age>')
+    .replace(/Invalid value: "(?:\{|map\[).*"(?=: )/s, 'Invalid value: "<object>"')
+    .replace(/(kube-api-access-)[a-z0-9]{5}/, '$1<suffix>')
+    .replace(/(ResourceVersion in record \()\d+/, '$1<version>')
     .replace(/(resource version: )\d+ \(\d+\)/, '$1<version> (<version>)')
     .replace(/(resource version: )\d+, current: \d+/, '$1<version>, current: <version>');
 }

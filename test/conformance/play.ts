@@ -108,13 +108,34 @@ class Player {
     const { warning, 'content-type': contentType } = answer.headers;
     const path = request.path
       .replace(/continue=[^&]+/, 'continue=<token>')
-      .replace(/resourceVersion=[1-9]\d{2,}/, 'resourceVersion=<version>');
+      .replace(/resourceVersion=(?!(?:0|1|999999999)\b)\d+/, 'resourceVersion=<version>');
     this.played.push({
       step: `${this.played.length + 1}: ${request.method} ${normalText(path)}`,
       status: answer.status,
       ...(contentType === undefined || contentType === 'application/json' ? {} : { contentType }),
       ...(warning === undefined ? {} : { warnings: warning.split(/\n|(?<="), (?=299)/) }),
-      answer: normal(shown),
+      answer: normal(unordered(shown)),
     });
   }
+}
+
+/** A custom resource's schema is checked property by property in no order: the causes of such a refusal are compared as a set. */
+function unordered(shown: unknown): unknown {
+  if (typeof shown !== 'object' || shown === null) return shown;
+  const status = shown as {
+    readonly reason?: string;
+    readonly message?: string;
+    readonly details?: { readonly group?: string; readonly causes?: readonly { field: string; message: string }[] };
+  };
+  const { details, message = '' } = status;
+  const causes = details?.causes ?? [];
+  if (status.reason !== 'Invalid' || details?.group?.endsWith('.example.com') !== true || causes.length < 2)
+    return shown;
+  const sorted = [...causes].sort((a, b) => (`${a.field} ${a.message}` < `${b.field} ${b.message}` ? -1 : 1));
+  const all = causes.every((cause) => message.includes(`${cause.field}: ${cause.message}`));
+  return {
+    ...status,
+    message: message.replace(/: \[.*\]$/s, all ? ': [<causes>]' : ': [<other causes>]'),
+    details: { ...details, causes: sorted },
+  };
 }

@@ -19,10 +19,6 @@ export function service(object: MutableJsonObject): void {
   if (type === 'LoadBalancer') fill(spec, 'allocateLoadBalancerNodePorts', true);
   if (type === 'ExternalName') return;
   fillZero(spec, 'internalTrafficPolicy', 'Cluster');
-  fillZero(spec, 'ipFamilyPolicy', 'SingleStack');
-  const address = spec['clusterIP'];
-  if (typeof address === 'string' && address !== '') fill(spec, 'clusterIPs', [address]);
-  fill(spec, 'ipFamilies', [typeof address === 'string' && address.includes(':') ? 'IPv6' : 'IPv4']);
 }
 
 /** `stringData` is for writing only: it lands in `data`, encoded. */
@@ -42,7 +38,6 @@ export function namespace(object: MutableJsonObject): void {
   const name = metadata['name'];
   // The label is the server's, whatever the request says.
   if (typeof name === 'string' && name !== '') childOrNew(metadata, 'labels')['kubernetes.io/metadata.name'] = name;
-  fill(childOrNew(object, 'spec'), 'finalizers', ['kubernetes']);
   fillZero(childOrNew(object, 'status'), 'phase', 'Active');
 }
 

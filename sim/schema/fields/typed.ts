@@ -187,6 +187,8 @@ export function applyProblem(
   value: Json,
   path: readonly string[] = [],
 ): string | undefined {
+  const mismatch = typeProblem(schema, value);
+  if (mismatch !== undefined) return `${showPath(path)}: ${mismatch}`;
   const shape = shapeOf(schema, value);
   if (shape.kind === 'leaf') return undefined;
   const seen = new Set<string>();
@@ -200,6 +202,39 @@ export function applyProblem(
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** What the library says of a value that is not of the declared type; null is of every type. */
+function typeProblem(schema: Schema | undefined, value: Json): string | undefined {
+  if (value === null || schema?.type === undefined || schema['x-kubernetes-int-or-string'] === true) return undefined;
+  const number = typeof value === 'number' || typeof value === 'bigint';
+  switch (schema.type) {
+    case 'integer':
+    case 'number':
+      return number ? undefined : `expected numeric (int or float), got ${goType(value)}`;
+    case 'string':
+      return typeof value === 'string' || number === isQuantity(schema)
+        ? undefined
+        : `expected string, got &value.valueUnstructured{Value:${typeof value === 'object' ? goType(value) : String(value)}}`;
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : `expected boolean, got ${String(value as string | number)}`;
+    case 'array':
+      return Array.isArray(value) ? undefined : `expected list, got ${goType(value)}`;
+    case 'object':
+      return isObject(value) ? undefined : `expected map, got ${goType(value)}`;
+  }
+}
+
+/** A quantity may be a number too. */
+function isQuantity(schema: Schema): boolean {
+  return schema.format === 'quantity';
+}
+
+function goType(value: Json): string {
+  if (typeof value === 'string') return 'string';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}';
 }
 
 function isUndeclared(schema: Schema | undefined, shape: MapShape, name: string): boolean {

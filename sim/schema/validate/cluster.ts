@@ -10,7 +10,7 @@ import { immutable } from './workloads.ts';
 export function ingress(report: Report, object: JsonObject): void {
   const spec = obj(object, 'spec') ?? {};
   if (list(spec, 'rules').length === 0 && obj(spec, 'defaultBackend') === undefined)
-    report.invalid('spec', list(spec, 'rules'), 'either `defaultBackend` or `rules` must be specified');
+    report.invalid('spec', null, 'either `defaultBackend` or `rules` must be specified');
   backend(report, obj(spec, 'defaultBackend'), 'spec.defaultBackend');
   each(spec, 'rules', 'spec', (rule, here) => {
     const host = str(rule, 'host');
@@ -127,7 +127,7 @@ export function binding(report: Report, object: JsonObject, old: JsonObject | un
   const reference = obj(object, 'roleRef') ?? {};
   if (str(reference, 'apiGroup') !== rbacGroup)
     report.notSupported('roleRef.apiGroup', str(reference, 'apiGroup'), [rbacGroup]);
-  const kinds = str(object, 'kind') === 'RoleBinding' ? ['ClusterRole', 'Role'] : ['ClusterRole'];
+  const kinds = str(object, 'kind') === 'RoleBinding' ? ['Role', 'ClusterRole'] : ['ClusterRole'];
   if (!kinds.includes(str(reference, 'kind'))) report.notSupported('roleRef.kind', str(reference, 'kind'), kinds);
   if (str(reference, 'name') === '') report.required('roleRef.name');
   list(object, 'subjects').forEach((subject, i) => {
@@ -139,10 +139,21 @@ export function binding(report: Report, object: JsonObject, old: JsonObject | un
       report.notSupported(`${path}.kind`, kind, ['Group', 'ServiceAccount', 'User']);
     else if (str(subject, 'apiGroup') !== group)
       report.notSupported(`${path}.apiGroup`, str(subject, 'apiGroup'), [group]);
-    if (kind === 'ServiceAccount' && str(subject, 'namespace') === '') report.required(`${path}.namespace`);
+    // Inside a namespace an empty one means the same.
+    const needed = str(object, 'kind') !== 'RoleBinding';
+    if (needed && kind === 'ServiceAccount' && str(subject, 'namespace') === '') report.required(`${path}.namespace`);
   });
   if (old !== undefined && !deepEqual(reference, obj(old, 'roleRef')))
-    report.invalid('roleRef', reference, 'cannot change roleRef');
+    report.invalidText('roleRef', internalReference(reference), 'cannot change roleRef');
+}
+
+/** A reference to a role as the server's own type prints it. */
+function internalReference(reference: JsonObject): string {
+  return JSON.stringify({
+    APIGroup: str(reference, 'apiGroup'),
+    Kind: str(reference, 'kind'),
+    Name: str(reference, 'name'),
+  });
 }
 
 export function storageClass(report: Report, object: JsonObject, old: JsonObject | undefined): void {

@@ -1,7 +1,9 @@
+import { isIP } from 'node:net';
 import { deepEqual } from '#base';
 import type { Json, JsonObject } from '#base';
+import { goJsonError } from '../../go-text.ts';
 import { formatQuantity, parseQuantity } from '../quantity.ts';
-import { portNameProblems, portNumber, subdomainProblems, validateLabels } from './names.ts';
+import { labelNameProblems, portNameProblems, portNumber, subdomainProblems, validateLabels } from './names.ts';
 import { exceeds, plain, validatePodSpec } from './pod.ts';
 import { each, get, list, num, obj, pairs, str } from './read.ts';
 import type { Report } from './report.ts';
@@ -62,12 +64,19 @@ export function service(report: Report, object: JsonObject, old: JsonObject | un
   if (type === 'ExternalName') externalName(report, str(spec, 'externalName'));
   validateLabels(report, obj(spec, 'selector'), 'spec.selector');
   servicePorts(report, spec);
+  addresses(report, spec);
   const before = obj(old, 'spec');
   const address = str(spec, 'clusterIP');
   const oldAddress = str(before, 'clusterIP');
   if (type === 'ExternalName' || str(before, 'type') === 'ExternalName') return;
   if (oldAddress !== '' && address !== '' && address !== oldAddress)
     report.invalid('spec.clusterIPs[0]', [address], 'may not change once set');
+}
+
+function addresses(report: Report, spec: JsonObject): void {
+  const address = str(spec, 'clusterIP');
+  if (address === '' || address === 'None' || isIP(address) !== 0) return;
+  report.invalid('spec.clusterIPs[0]', address, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)');
 }
 
 function externalName(report: Report, name: string): void {
@@ -84,6 +93,14 @@ function servicePorts(report: Report, spec: JsonObject): void {
   each(spec, 'ports', 'spec', (port, here) => {
     const name = str(port, 'name');
     if (name === '' && several) report.required(`${here}.name`);
+    if (name !== '') for (const problem of labelNameProblems(name)) report.invalid(`${here}.name`, name, problem);
+    const outside = num(port, 'nodePort') ?? 0;
+    if (outside !== 0 && (outside < 30_000 || outside > 32_767))
+      report.invalid(
+        `${here}.nodePort`,
+        outside,
+        'provided port is not in the valid range. The range of valid ports is 30000-32767',
+      );
     if (name !== '' && names.has(name)) report.duplicate(`${here}.name`, name);
     names.add(name);
     portNumber(report, num(port, 'port') ?? 0, `${here}.port`);
@@ -156,8 +173,10 @@ export function secret(report: Report, object: JsonObject, old: JsonObject | und
   const data = obj(object, 'data') ?? {};
   for (const key of secretKeys[type] ?? [])
     if (get(data, key) === undefined) report.required(`data[${key}]`);
-    else if (key.startsWith('.docker') && !isJson(str(data, key)))
-      report.invalid(`data[${key}]`, '<secret contents redacted>', 'invalid character in JSON');
+    else if (key.startsWith('.docker')) {
+      const problem = jsonProblem(str(data, key));
+      if (problem !== undefined) report.invalid(`data[${key}]`, '<secret contents redacted>', problem);
+    }
   if (
     type === 'kubernetes.io/basic-auth' &&
     get(data, 'username') === undefined &&
@@ -176,12 +195,13 @@ export function secret(report: Report, object: JsonObject, old: JsonObject | und
   frozen(report, object, { old, keys: ['data'] });
 }
 
-function isJson(base64: string): boolean {
+function jsonProblem(base64: string): string | undefined {
+  const text = Buffer.from(base64, 'base64').toString('utf8');
   try {
-    JSON.parse(Buffer.from(base64, 'base64').toString('utf8'));
-    return true;
+    JSON.parse(text);
+    return undefined;
   } catch {
-    return false;
+    return goJsonError(text);
   }
 }
 

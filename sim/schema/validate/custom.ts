@@ -25,15 +25,26 @@ function validateValue(report: Report, schema: Schema, value: Json, path: string
   if (wrong !== undefined) {
     const kind = typeOf(value);
     report.typeInvalid(path, kind, `${path} in body must be of type ${wrong}: "${kind}"`);
+    if (wrong === 'integer' && kind === 'number') unformatted(report, schema, path);
     return;
   }
   if (typeof value === 'string') texts(report, schema, value, path);
-  if (typeof value === 'number' || typeof value === 'bigint') numbers(report, schema, Number(value), path);
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    const limit = schema.format === 'int32' ? 2 ** 31 : Infinity;
+    if (value >= limit || value < -limit) unformatted(report, schema, path);
+    numbers(report, schema, Number(value), path);
+  }
   if (Array.isArray(value)) lists(report, schema, value as readonly Json[], path);
   else if (isObject(value)) objects(report, schema, value, path);
   if (schema.enum !== undefined && !schema.enum.some((allowed) => deepEqual(allowed, value)))
     report.notSupported(path, value, schema.enum);
   combined(report, schema, value, path);
+}
+
+/** What the validator says of a number that its format does not hold; it names no field there. */
+function unformatted(report: Report, { format }: Schema, path: string): void {
+  const text = format === undefined ? '(default format)' : `with format ${format}`;
+  report.invalid('<nil>', '', `Checked value must be of type integer ${text} in ${path}`);
 }
 
 function typeProblem(schema: Schema, value: Json): string | undefined {
@@ -79,7 +90,7 @@ function texts(report: Report, schema: Schema, value: string, path: string): voi
     report.invalid(path, value, `${path} in body should match '${schema.pattern}'`);
   const format = schema.format === undefined ? undefined : formats[schema.format];
   if (format !== undefined && !format.test(value))
-    report.invalid(path, value, `${path} in body must be of type ${schema.format ?? ''}: ${JSON.stringify(value)}`);
+    report.typeInvalid(path, value, `${path} in body must be of type ${schema.format ?? ''}: ${JSON.stringify(value)}`);
 }
 
 /** Go's patterns are nearly JavaScript's; one that is not cannot refuse anything here. */

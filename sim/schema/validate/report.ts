@@ -14,14 +14,24 @@ export class Report {
     this.#add('FieldValueInvalid', field, withDetail(`Invalid value: ${show(value)}`, detail));
   }
 
+  /** The same with the value as the server's own type prints it. */
+  invalidText(field: string, value: string, detail: string): void {
+    this.#add('FieldValueInvalid', field, withDetail(`Invalid value: ${value}`, detail));
+  }
+
   typeInvalid(field: string, value: Json | undefined, detail: string): void {
     this.#add('FieldValueTypeInvalid', field, withDetail(`Invalid value: ${show(value)}`, detail));
   }
 
   /** `supported` is shown in the order given. */
   notSupported(field: string, value: Json | undefined, supported: readonly Json[]): void {
+    this.notSupportedText(field, show(value), supported);
+  }
+
+  /** The same with the value as the server's own type prints it. */
+  notSupportedText(field: string, value: string, supported: readonly Json[]): void {
     const list = supported.map((item) => show(item)).join(', ');
-    this.#add('FieldValueNotSupported', field, `Unsupported value: ${show(value)}: supported values: ${list}`);
+    this.#add('FieldValueNotSupported', field, `Unsupported value: ${value}: supported values: ${list}`);
   }
 
   forbidden(field: string, detail: string): void {

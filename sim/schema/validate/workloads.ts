@@ -19,6 +19,32 @@ export function deployment(report: Report, object: JsonObject, old: JsonObject |
   if (deadline !== undefined && deadline <= (num(spec, 'minReadySeconds') ?? 0))
     report.invalid('spec.progressDeadlineSeconds', deadline, 'must be greater than minReadySeconds');
   immutable(report, { object: spec, old: obj(old, 'spec'), keys: ['selector'], path: 'spec' });
+  if (old !== undefined) deploymentStatus(report, obj(object, 'status'));
+}
+
+/** The counts of a Deployment's status: none below zero, no part above the whole (ValidateDeploymentStatus). */
+function deploymentStatus(report: Report, status: JsonObject | undefined): void {
+  if (status === undefined) return;
+  const count = (key: string): number => num(status, key) ?? 0;
+  for (const key of [
+    'observedGeneration',
+    'replicas',
+    'updatedReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'unavailableReplicas',
+  ])
+    nonNegative(report, num(status, key), `status.${key}`);
+  const above = (key: string, whole: string): void => {
+    if (count(key) > count(whole))
+      report.invalid(
+        `status.${key}`,
+        count(key),
+        `cannot be greater than ${whole === 'replicas' ? 'status.' : ''}${whole}`,
+      );
+  };
+  for (const key of ['updatedReplicas', 'readyReplicas', 'availableReplicas']) above(key, 'replicas');
+  above('availableReplicas', 'readyReplicas');
 }
 
 export function replicaSet(report: Report, object: JsonObject, old: JsonObject | undefined): void {
@@ -74,8 +100,13 @@ function templateWithSelector(report: Report, spec: JsonObject, kind: string): v
   }
   const template = obj(spec, 'template');
   const labels = obj(obj(template, 'metadata'), 'labels') ?? {};
-  if (selector !== undefined && !isEmptySelector(selector) && !selects(selector, labels))
-    report.invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`');
+  const matched = selector !== undefined && (isEmptySelector(selector) || selects(selector, labels));
+  if (!matched && (selector !== undefined || kind === 'deployment'))
+    report.invalid(
+      'spec.template.metadata.labels',
+      obj(obj(template, 'metadata'), 'labels') ?? null,
+      '`selector` does not match template `labels`',
+    );
   validatePodTemplate(report, template, 'spec.template');
   alwaysRestarts(report, template);
 }
@@ -178,7 +209,7 @@ function jobSpec(report: Report, spec: JsonObject, path: string): void {
     report.required(`${path}.completions`, 'when completion mode is Indexed');
   validateSelector(report, obj(spec, 'selector'), `${path}.selector`);
   validatePodTemplate(report, obj(spec, 'template'), `${path}.template`);
-  if (str(obj(obj(spec, 'template'), 'spec'), 'restartPolicy') === 'Always')
+  if (['Always', ''].includes(str(obj(obj(spec, 'template'), 'spec'), 'restartPolicy')))
     report.required(`${path}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"');
 }
 
@@ -246,15 +277,33 @@ export function autoscaler(report: Report, object: JsonObject): void {
   const least = num(spec, 'minReplicas');
   if (least !== undefined && least < 1) report.invalid('spec.minReplicas', least, 'must be greater than or equal to 1');
   const most = num(spec, 'maxReplicas') ?? 0;
-  if (most < 1) report.invalid('spec.maxReplicas', most, 'must be greater than 0');
+  if (most === 0) report.required('spec.maxReplicas', 'must be set and greater than 0');
+  else if (most < 1) report.invalid('spec.maxReplicas', most, 'must be greater than 0');
   if (least !== undefined && most < least)
     report.invalid('spec.maxReplicas', most, 'must be greater than or equal to `minReplicas`');
+  const group = str(target, 'apiVersion').includes('/');
+  if (!group && str(target, 'kind') !== 'ReplicationController' && str(target, 'apiVersion') === '')
+    report.invalid('spec.scaleTargetRef.apiVersion', '', 'apiVersion must specify API group');
 }
 
 export function disruptionBudget(report: Report, object: JsonObject): void {
   const spec = obj(object, 'spec') ?? {};
   if (get(spec, 'minAvailable') !== undefined && get(spec, 'maxUnavailable') !== undefined)
-    report.invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set');
+    report.invalidText(
+      'spec',
+      JSON.stringify(internalBudget(spec)),
+      'minAvailable and maxUnavailable cannot be both set',
+    );
   for (const key of ['minAvailable', 'maxUnavailable']) intOrPercent(report, get(spec, key), `spec.${key}`);
   validateSelector(report, obj(spec, 'selector'), 'spec.selector');
+}
+
+/** A budget as the server's own type prints it. */
+function internalBudget(spec: JsonObject): Json {
+  return {
+    MinAvailable: get(spec, 'minAvailable') ?? null,
+    Selector: get(spec, 'selector') ?? null,
+    MaxUnavailable: get(spec, 'maxUnavailable') ?? null,
+    UnhealthyPodEvictionPolicy: get(spec, 'unhealthyPodEvictionPolicy') ?? null,
+  };
 }

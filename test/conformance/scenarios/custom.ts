@@ -84,13 +84,14 @@ const widget = (group: string, name: string, spec: unknown, more: object = {}): 
   ...more,
 });
 
+const established = (body: Record<string, unknown> | undefined): boolean =>
+  ((body?.['status'] as { conditions?: { type: string; status: string }[] } | undefined)?.conditions ?? []).some(
+    ({ type, status }) => type === 'Established' && status === 'True',
+  );
+
 /** Makes a kind and waits until it is served in every way. */
 function served(group: string, what: Crd): readonly Call[] {
   const name = `widgets.${group}.example.com`;
-  const established = (body: Record<string, unknown> | undefined): boolean =>
-    ((body?.['status'] as { conditions?: { type: string; status: string }[] } | undefined)?.conditions ?? []).some(
-      ({ type, status }) => type === 'Established' && status === 'True',
-    );
   return [
     quietly(post(crds, crd(group, what))),
     quietly(get(`${crds}/${name}`, { until: ({ body }) => established(body) })),
@@ -106,11 +107,10 @@ export const custom: readonly Scenario[] = [
   scenario('a definition', [
     post(crds, crd('crd', all)),
     get(`${crds}/widgets.crd.example.com`, {
-      until: ({ body }) => JSON.stringify(body).includes('"type":"Established"'),
+      until: ({ body }) => established(body),
       show: ({ status, spec, metadata }) => ({
         status,
         spec,
-        finalizers: (metadata as { finalizers?: unknown }).finalizers,
         generation: (metadata as { generation?: unknown }).generation,
       }),
     }),
@@ -197,7 +197,7 @@ export const custom: readonly Scenario[] = [
     say('check', { size: 1, free: 'text' }),
     say('check', 'text'),
     say('check', { size: 1, nested: 'text' }),
-    say('check', { size: 1, flag: null }),
+    say('check', { size: 1, flag: null }, 'nulled'),
     say('check', { size: 1, replicas: 4294967296 }),
     say('check', { size: 0, color: 'green', label: 'UPPER' }),
     quietly(say('check', { size: 1 }, 'good')),

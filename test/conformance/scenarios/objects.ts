@@ -182,7 +182,7 @@ export const objects: readonly Scenario[] = [
       show: ({ items }) => (items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name),
     }),
     remove(`${configMaps}?labelSelector=set%3Db`, undefined, {
-      show: ({ items }) => (items as { metadata: object }[]).map(({ metadata }) => Object.keys(metadata)),
+      show: ({ items }) => (items as { metadata: object }[]).map(({ metadata }) => Object.keys(metadata).sort()),
     }),
     patch('merge', `${configMaps}/three`, { metadata: { finalizers: [] } }, { show: ({ kind }) => kind }),
   ]),
@@ -243,7 +243,10 @@ export const objects: readonly Scenario[] = [
       'merge',
       `${configMaps}/fixed`,
       { metadata: { creationTimestamp: '2020-01-01T00:00:00Z' } },
-      { show: ({ metadata }) => (metadata as { creationTimestamp: string }).creationTimestamp.startsWith('2020') },
+      {
+        show: ({ metadata }) =>
+          (metadata as { creationTimestamp?: string }).creationTimestamp?.startsWith('2020') ?? 'refused',
+      },
     ),
   ]),
   scenario('generations', [

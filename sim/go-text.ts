@@ -1,0 +1,43 @@
+/** What Go's encoding/json says of text that is not JSON: where the text ends early, or the character that does not fit. */
+export function goJsonError(text: string): string {
+  if (/^\s*$/.test(text) || isUnfinished(text)) return 'unexpected end of JSON input';
+  const found = firstStray(text);
+  return `invalid character ${quoted(found)} looking for beginning of ${found === '}' ? 'object key string' : 'value'}`;
+}
+
+/** Would more text make it JSON? Brackets or a string are open at its end. */
+function isUnfinished(text: string): boolean {
+  const open: string[] = [];
+  let inString = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const character = text[i] ?? '';
+    if (inString) {
+      if (character === '\\') i += 1;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{' || character === '[') open.push(character);
+    else if (character === '}' || character === ']') open.pop();
+  }
+  return inString || open.length > 0;
+}
+
+function firstStray(text: string): string {
+  return /[^\s{}[\]:,"0-9tfn.+-]/u.exec(text)?.[0] ?? text.trimStart()[0] ?? '';
+}
+
+function quoted(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20 || (code > 0x7e && code < 0xa0)) return `'\\u${code.toString(16).padStart(4, '0')}'`;
+  return `'${character}'`;
+}
+
+/** A value as Go prints an unstructured one: `map[a:1 b:[x y]]`, keys in order. */
+export function goValue(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
+  if (typeof value === 'object') {
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `map[${members.map(([key, member]) => `${key}:${goValue(member)}`).join(' ')}]`;
+  }
+  return String(value as string | number | bigint | boolean);
+}
