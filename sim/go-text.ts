@@ -39,5 +39,10 @@ export function goValue(value: unknown): string {
     const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
     return `map[${members.map(([key, member]) => `${key}:${goValue(member)}`).join(' ')}]`;
   }
-  return String(value as string | number | bigint | boolean);
+  return scalarText(value);
+}
+
+function scalarText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
 }

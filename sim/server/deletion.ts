@@ -137,22 +137,7 @@ function podGrace(pod: KubeObject, asked: number | undefined): number {
 
 /** Reads the DeleteOptions of a body over those of the query. */
 export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): DeleteOptions {
-  const both = { type: 'FieldValueInvalid', field: 'propagationPolicy' } as const;
-  if (body['propagationPolicy'] !== undefined && body['orphanDependents'] !== undefined) {
-    const given = JSON.stringify(body['propagationPolicy']);
-    const message = `Invalid value: ${given}: orphanDependents and deletionPropagation cannot be both set`;
-    throw invalidOptions('DeleteOptions', [{ ...both, message }]);
-  }
-  const policy = body['propagationPolicy'] ?? query.get('propagationPolicy') ?? orphanFlag(body, query);
-  if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
-    throw invalidOptions('DeleteOptions', [
-      {
-        type: 'FieldValueNotSupported',
-        field: 'propagationPolicy',
-        message: `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
-      },
-    ]);
-  }
+  const policy = policyOf(body, query);
   const grace = body['gracePeriodSeconds'] ?? query.get('gracePeriodSeconds');
   const preconditions = (body['preconditions'] ?? {}) as JsonObject;
   const dryRun = body['dryRun'] ?? query.getAll('dryRun');
@@ -165,6 +150,19 @@ export function parseDeleteOptions(body: JsonObject, query: URLSearchParams): De
       : {}),
     dryRun: Array.isArray(dryRun) && dryRun.includes('All'),
   };
+}
+
+function policyOf(body: JsonObject, query: URLSearchParams): DeleteOptions['propagationPolicy'] {
+  const field = 'propagationPolicy';
+  if (body[field] !== undefined && body['orphanDependents'] !== undefined) {
+    const given = JSON.stringify(body[field]);
+    const message = `Invalid value: ${given}: orphanDependents and deletionPropagation cannot be both set`;
+    throw invalidOptions('DeleteOptions', [{ type: 'FieldValueInvalid', field, message }]);
+  }
+  const policy = body[field] ?? query.get(field) ?? orphanFlag(body, query);
+  if (policy === undefined || policy === 'Foreground' || policy === 'Background' || policy === 'Orphan') return policy;
+  const message = `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"`;
+  throw invalidOptions('DeleteOptions', [{ type: 'FieldValueNotSupported', field, message }]);
 }
 
 function orphanFlag(body: JsonObject, query: URLSearchParams): 'Orphan' | 'Background' | undefined {

@@ -115,16 +115,23 @@ function prepareService(object: KubeObject, old: KubeObject | undefined, allocat
       Reflect.deleteProperty(spec, key);
     return { ...object, spec };
   }
-  const before = old === undefined ? '' : text(old, 'spec', 'clusterIP');
-  const address = str(spec['clusterIP']) || before || allocate.clusterIp();
+  const address = str(spec['clusterIP']) || clusterIpOf(old) || allocate.clusterIp();
   spec['clusterIP'] = address;
   spec['clusterIPs'] ??= [address];
-  // Nobody can tell what stands behind a headless service without selector.
-  const open = address === 'None' && (!isObject(spec['selector']) || Object.keys(spec['selector']).length === 0);
+  const open = address === 'None' && isWithoutSelector(spec);
   spec['ipFamilies'] ??= open ? ['IPv4', 'IPv6'] : [address.includes(':') ? 'IPv6' : 'IPv4'];
   spec['ipFamilyPolicy'] ??= open ? 'RequireDualStack' : 'SingleStack';
   if (type === 'NodePort' || type === 'LoadBalancer') spec['ports'] = withNodePorts(object, old, allocate);
   return { ...object, spec: spec };
+}
+
+function clusterIpOf(old: KubeObject | undefined): string {
+  return old === undefined ? '' : text(old, 'spec', 'clusterIP');
+}
+
+/** Nobody can tell what stands behind such a service. */
+function isWithoutSelector({ selector }: Readonly<Record<string, Json | undefined>>): boolean {
+  return !isObject(selector) || Object.keys(selector).length === 0;
 }
 
 function withNodePorts(object: KubeObject, old: KubeObject | undefined, allocate: Allocator): Json {
@@ -154,6 +161,6 @@ function prepareJob(object: KubeObject, old: KubeObject | undefined): KubeObject
   spec['selector'] = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
   spec['template'] = { ...template, metadata: { ...metadata, labels } };
   // A Job without labels has those of its pods.
-  const own = object.metadata.labels ?? (labels as Readonly<Record<string, string>>);
+  const own = object.metadata.labels ?? labels;
   return withMeta({ ...object, spec: spec }, { labels: own });
 }

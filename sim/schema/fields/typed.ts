@@ -1,5 +1,6 @@
 import { cloneJson, deepEqual, isObject, setOwn } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
+import { goValue } from '../../go-text.ts';
 import type { Schema } from '../../types.ts';
 import { FieldSet, FieldSetBuilder, showPath } from './field-set.ts';
 import { entriesOf, shapeOf } from './shape.ts';
@@ -206,23 +207,31 @@ export function applyProblem(
 
 /** What the library says of a value that is not of the declared type; null is of every type. */
 function typeProblem(schema: Schema | undefined, value: Json): string | undefined {
-  if (value === null || schema?.type === undefined || schema['x-kubernetes-int-or-string'] === true) return undefined;
-  const number = typeof value === 'number' || typeof value === 'bigint';
+  if (value === null || schema === undefined || schema['x-kubernetes-int-or-string'] === true) return undefined;
   switch (schema.type) {
     case 'integer':
     case 'number':
-      return number ? undefined : `expected numeric (int or float), got ${goType(value)}`;
+      return isNumber(value) ? undefined : `expected numeric (int or float), got ${goType(value)}`;
     case 'string':
-      return typeof value === 'string' || number === isQuantity(schema)
-        ? undefined
-        : `expected string, got &value.valueUnstructured{Value:${typeof value === 'object' ? goType(value) : String(value)}}`;
+      return typeof value === 'string' || (isNumber(value) && isQuantity(schema)) ? undefined : notText(value);
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : `expected boolean, got ${String(value as string | number)}`;
+      return typeof value === 'boolean' ? undefined : `expected boolean, got ${goValue(value)}`;
     case 'array':
       return Array.isArray(value) ? undefined : `expected list, got ${goType(value)}`;
     case 'object':
       return isObject(value) ? undefined : `expected map, got ${goType(value)}`;
+    default:
+      return undefined;
   }
+}
+
+function isNumber(value: Json): boolean {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
+function notText(value: Exclude<Json, null>): string {
+  const shown = typeof value === 'object' ? goType(value) : String(value);
+  return `expected string, got &value.valueUnstructured{Value:${shown}}`;
 }
 
 /** A quantity may be a number too. */

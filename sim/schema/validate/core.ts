@@ -94,13 +94,7 @@ function servicePorts(report: Report, spec: JsonObject): void {
     const name = str(port, 'name');
     if (name === '' && several) report.required(`${here}.name`);
     if (name !== '') for (const problem of labelNameProblems(name)) report.invalid(`${here}.name`, name, problem);
-    const outside = num(port, 'nodePort') ?? 0;
-    if (outside !== 0 && (outside < 30_000 || outside > 32_767))
-      report.invalid(
-        `${here}.nodePort`,
-        outside,
-        'provided port is not in the valid range. The range of valid ports is 30000-32767',
-      );
+    nodePort(report, num(port, 'nodePort') ?? 0, here);
     if (name !== '' && names.has(name)) report.duplicate(`${here}.name`, name);
     names.add(name);
     portNumber(report, num(port, 'port') ?? 0, `${here}.port`);
@@ -112,6 +106,12 @@ function servicePorts(report: Report, spec: JsonObject): void {
     if (seen.has(key)) report.duplicate(here, { protocol: str(port, 'protocol'), port: num(port, 'port') ?? 0 });
     seen.add(key);
   });
+}
+
+function nodePort(report: Report, port: number, here: string): void {
+  if (port === 0 || (port >= 30_000 && port <= 32_767)) return;
+  const problem = 'provided port is not in the valid range. The range of valid ports is 30000-32767';
+  report.invalid(`${here}.nodePort`, port, problem);
 }
 
 const keyText =
