@@ -205,24 +205,27 @@ export function applyProblem(
   return undefined;
 }
 
-/** What the library says of a value that is not of the declared type; null is of every type. */
+type Problem = (value: Exclude<Json, null>, schema: Schema) => string | undefined;
+
+const numeric: Problem = (value) =>
+  isNumber(value) ? undefined : `expected numeric (int or float), got ${goType(value)}`;
+
+/** What the library says of a value that is not of a declared type. */
+const typeProblems: Readonly<Record<NonNullable<Schema['type']>, Problem>> = {
+  integer: numeric,
+  number: numeric,
+  // A quantity may be a number too.
+  string: (value, { format }) =>
+    typeof value === 'string' || (isNumber(value) && format === 'quantity') ? undefined : notText(value),
+  boolean: (value) => (typeof value === 'boolean' ? undefined : `expected boolean, got ${goValue(value)}`),
+  array: (value) => (Array.isArray(value) ? undefined : `expected list, got ${goType(value)}`),
+  object: (value) => (isObject(value) ? undefined : `expected map, got ${goType(value)}`),
+};
+
+/** null is of every type. */
 function typeProblem(schema: Schema | undefined, value: Json): string | undefined {
-  if (value === null || schema === undefined || schema['x-kubernetes-int-or-string'] === true) return undefined;
-  switch (schema.type) {
-    case 'integer':
-    case 'number':
-      return isNumber(value) ? undefined : `expected numeric (int or float), got ${goType(value)}`;
-    case 'string':
-      return typeof value === 'string' || (isNumber(value) && isQuantity(schema)) ? undefined : notText(value);
-    case 'boolean':
-      return typeof value === 'boolean' ? undefined : `expected boolean, got ${goValue(value)}`;
-    case 'array':
-      return Array.isArray(value) ? undefined : `expected list, got ${goType(value)}`;
-    case 'object':
-      return isObject(value) ? undefined : `expected map, got ${goType(value)}`;
-    default:
-      return undefined;
-  }
+  if (value === null || schema?.type === undefined || schema['x-kubernetes-int-or-string'] === true) return undefined;
+  return typeProblems[schema.type](value, schema);
 }
 
 function isNumber(value: Json): boolean {
@@ -232,11 +235,6 @@ function isNumber(value: Json): boolean {
 function notText(value: Exclude<Json, null>): string {
   const shown = typeof value === 'object' ? goType(value) : String(value);
   return `expected string, got &value.valueUnstructured{Value:${shown}}`;
-}
-
-/** A quantity may be a number too. */
-function isQuantity(schema: Schema): boolean {
-  return schema.format === 'quantity';
 }
 
 function goType(value: Json): string {
