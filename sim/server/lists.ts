@@ -132,8 +132,8 @@ function snapshot(
   try {
     return storage.listAt(kind.shelf, namespace, revision);
   } catch (error) {
-    if (from !== undefined && error instanceof SimError && error.httpCode === 410)
-      throw continueExpired(encodeToken({ revision: -1, start: from.start }));
-    throw error;
+    if (!(error instanceof SimError) || error.httpCode !== 410) throw error;
+    if (from !== undefined) throw continueExpired(encodeToken({ revision: -1, start: from.start }));
+    throw new SimError(410, 'Expired', 'The resourceVersion for the provided list is too old.');
   }
 }

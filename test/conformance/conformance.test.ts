@@ -35,7 +35,7 @@ describe.each(Object.entries(groups))('the simulator answers as a real API serve
   });
 
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (name, scenario) => {
-    const played = await play(scenario, api);
+    const played = await play(scenario, api, async () => cluster.compact(0));
     const recorded = recording.scenarios[name] ?? [];
     const known = knownDifferences.filter((one) => one.group === group && one.scenario === name);
     const found = differences(recorded, played);

@@ -14,7 +14,11 @@ export function normal(value: unknown): Plain {
 function walk(value: Plain, key: string): Plain {
   if (typeof value === 'string') return text(value, key);
   if (key === 'nodePort' && typeof value === 'number') return '<nodePort>';
-  if (Array.isArray(value)) return (value as readonly Plain[]).map((item) => walk(item, key));
+  if (Array.isArray(value)) {
+    const items = (value as readonly Plain[]).map((item) => walk(item, key));
+    // Sorted by second: the order of what was written one after the other depends on when the second ended.
+    return key === 'managedFields' ? items.sort((a, b) => (managerOf(a) < managerOf(b) ? -1 : 1)) : items;
+  }
   if (value === null || typeof value !== 'object') return value;
   const members = Object.entries(value).map(([name, member]) => [name, walk(member, name)] as const);
   // What explains a column is nobody's contract, and theirs is long.
@@ -22,6 +26,11 @@ function walk(value: Plain, key: string): Plain {
   return Object.fromEntries(
     members.map(([name, member]) => [name, isColumn && name === 'description' ? '<text>' : member]),
   );
+}
+
+function managerOf(entry: Plain): string {
+  const { operation, manager, subresource = '', apiVersion } = entry as Readonly<Record<string, Plain>>;
+  return JSON.stringify([operation, manager, subresource, apiVersion]);
 }
 
 /** The same of one text. */
@@ -42,6 +51,7 @@ function text(value: string, key: string): string {
     .replace(/\b10\.96\.\d+\.\d+\b/g, '<address>')
     .replace(/^\d+s$/, '<age>')
     .replace(/Invalid value: "(?:\{|map\[).*"(?=: )/s, 'Invalid value: "<object>"')
+    .replace(/(resourceVersion: ")\d+/g, '$1<version>')
     .replace(/(kube-api-access-)[a-z0-9]{5}/, '$1<suffix>')
     .replace(/(ResourceVersion in record \()\d+/, '$1<version>')
     .replace(/(resource version: )\d+ \(\d+\)/, '$1<version> (<version>)')

@@ -1,7 +1,7 @@
 import type { ApiAnswer, ApiClient, ApiEvent, ApiRequest } from '#support';
 import { eventually } from '#support';
 import { normal, normalText } from './normal.ts';
-import type { Call, Scenario, Step, Watch } from './scenario.ts';
+import type { Call, Scenario, Watch } from './scenario.ts';
 
 /** One answer as it is compared and recorded. */
 export interface Played {
@@ -14,11 +14,14 @@ export interface Played {
 }
 
 /** Plays a scenario against a server: first makes its namespace, last takes away what it can. */
-export async function play(scenario: Scenario, api: ApiClient): Promise<Played[]> {
+export async function play(scenario: Scenario, api: ApiClient, compact: () => Promise<void>): Promise<Played[]> {
   const namespace = `c-${scenario.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`.slice(0, 60).replace(/-$/, '');
   await prepare(api, namespace);
   const player = new Player(api, namespace);
-  for (const step of scenario.steps) await player.step(step);
+  for (const step of scenario.steps) {
+    if (step.kind === 'compact') await compact();
+    else await player.step(step);
+  }
   return player.played;
 }
 
@@ -45,7 +48,7 @@ class Player {
     this.#namespace = namespace;
   }
 
-  async step(step: Step): Promise<void> {
+  async step(step: Call | Watch): Promise<void> {
     await (step.kind === 'call' ? this.#call(step) : this.#watch(step));
   }
 
@@ -99,7 +102,7 @@ class Player {
     return 200;
   }
 
-  #request(step: Step): ApiRequest {
+  #request(step: Call | Watch): ApiRequest {
     const asked = typeof step.ask === 'function' ? step.ask(this.#seen) : step.ask;
     return JSON.parse(JSON.stringify(asked).replaceAll('{ns}', this.#namespace)) as ApiRequest;
   }

@@ -26,7 +26,12 @@ export interface Watch {
   readonly during?: readonly Call[];
 }
 
-export type Step = Call | Watch;
+/** The server forgets its history up to now, as etcd's compaction does every few minutes. */
+export interface Compact {
+  readonly kind: 'compact';
+}
+
+export type Step = Call | Watch | Compact;
 
 /** Requests in one fresh namespace, `{ns}` in their paths and bodies. The answers of a real server are in recorded/. */
 export interface Scenario {
@@ -79,6 +84,8 @@ export const watch = (path: Path, events: number, during: readonly Call[] = []):
   events,
   during,
 });
+
+export const compact: Compact = { kind: 'compact' };
 
 /** The same call, not compared. */
 export const quietly = (step: Call): Call => ({ ...step, silent: true });

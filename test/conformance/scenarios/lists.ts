@@ -1,4 +1,5 @@
 import {
+  compact,
   configMap,
   configMaps,
   deployment,
@@ -116,6 +117,23 @@ export const lists: readonly Scenario[] = [
     get(`${secrets}?resourceVersion=1&resourceVersionMatch=Sometimes`),
     get(`${secrets}?resourceVersion=words`),
     get(`${secrets}?resourceVersion=999999999`),
+  ]),
+  scenario('history that is gone', [
+    ...five,
+    get(`${secrets}?limit=2`, { show: page }),
+    quietly(post(secrets, secret('f'))),
+    compact,
+    get((seen) => `${secrets}?limit=2&continue=${token(seen, 5)}`, {
+      show: page,
+      until: ({ status }) => status === 410,
+    }),
+    get((seen) => `${secrets}?limit=9&continue=${token(seen)}`, { show: page }),
+    get((seen) => `${secrets}?resourceVersion=${versionOf(seen, 5)}&resourceVersionMatch=Exact`, {
+      until: ({ status }) => status === 410,
+    }),
+    get((seen) => `${secrets}?resourceVersion=${versionOf(seen, 5)}&resourceVersionMatch=NotOlderThan`, {
+      show: names,
+    }),
   ]),
   scenario('tables', [
     quietly(post(deployments, deployment('web', { replicas: 2 }))),

@@ -13,7 +13,7 @@
  *   hub.kubeconfigFor(access)           ... a kubeconfig file, or a cluster Secret's bearerToken
  *   await hub.kubectl(['apply', …], { input }), hub.helm(['install', …])    must succeed, give stdout; hub.try('helm', […]) gives the result
  *   await hub.restart('apiserver' | 'etcd'), hub.stop(part), hub.resume(part)    SIGKILL, same address and data; resolves when ready
- *   await hub.compact()                 drops etcd's history
+ *   await hub.compact()                 drops etcd's history and restarts the API server, which has some of its own
  *   hub.audit()                         AuditEvent[]: who asked what and what was answered; `isBy(event, namespace, account)`
  *
  * A real API server alone makes no pods ready, collects no garbage, gives namespaces no default ServiceAccount and lets none of them go:

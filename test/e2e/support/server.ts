@@ -107,7 +107,10 @@ export class Server {
     await this.resume(part);
   }
 
-  /** Drops all history before now from etcd: exact lists and continue tokens from before answer 410. */
+  /**
+   * Drops all history before now: exact lists and continue tokens from before answer 410. The API server is restarted for it, since
+   * it remembers recent states itself.
+   */
   async compact(): Promise<void> {
     const put = await this.api.get<{ metadata: { resourceVersion: string } }>('/api/v1/namespaces?limit=1');
     const revision = put?.metadata.resourceVersion ?? '1';
@@ -116,6 +119,7 @@ export class Server {
       body: JSON.stringify({ revision, physical: true }),
     });
     if (!answer.ok) throw new Error(`compaction: ${answer.status} ${await answer.text()}`);
+    await this.restart('apiserver');
   }
 
   /** Everything that was asked of this server, in order of its end. */
