@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
+const ignored = new Set(read('.gitignore').split('\n'));
 const folders = readdirSync('.').filter(
-  (name) =>
-    statSync(name).isDirectory() && !name.startsWith('.') && !['node_modules', 'dist', 'coverage'].includes(name),
+  (name) => statSync(name).isDirectory() && !name.startsWith('.') && !ignored.has(`${name}/`),
 );
 const doors = Object.keys((JSON.parse(read('package.json')) as { imports: Record<string, unknown> }).imports);
 
