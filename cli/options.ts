@@ -587,7 +587,7 @@ export const runOptions = {
     default: 'applications',
     env: 'DRIFTLESS_CLUSTER_WEIGHTS',
     choices: ['applications', 'measured'],
-    help: 'What clusters count for with consistent-hashing: their Applications, or these with their resources (unreachable ones: nothing).',
+    help: 'What clusters count for with consistent-hashing: their Applications, or these with their resources and live events (unreachable ones: nothing).',
   },
   clusterCacheResync: {
     flag: 'cluster-cache-resync',

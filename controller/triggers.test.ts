@@ -23,6 +23,7 @@ let projectQueue: WorkQueue<string, undefined>;
 let mine: boolean;
 let orphans: boolean;
 let forgotten: string[];
+let measured: object[];
 const life = new AbortController().signal;
 
 beforeEach(async () => {
@@ -31,6 +32,7 @@ beforeEach(async () => {
   mine = true;
   orphans = false;
   forgotten = [];
+  measured = [];
   refreshQueue = createWorkQueue<AppKey, RefreshRequest>({ clock, name: '', merge: mergeRequests });
   operationQueue = createWorkQueue<AppKey>({ clock, name: '' });
   projectQueue = createWorkQueue<string>({ clock, name: '' });
@@ -49,11 +51,13 @@ beforeEach(async () => {
     settings: { clusters: () => [], settings: () => ({}), onChange: () => () => undefined } as unknown as SettingsStore,
     ownership: {
       update: () => undefined,
+      measure: (events: ReadonlyMap<string, number>) => measured.push(Object.fromEntries(events)),
       ownsCluster: () => mine,
       onChange: () => () => undefined,
     } as unknown as Ownership,
     live: {
       setClusters: () => undefined,
+      infos: () => [{ server: 'https://c', eventsCount: 1000 + measured.length }],
       onChange: (listener: (change: LiveChange) => void) => {
         liveChange = listener;
         return () => undefined;
@@ -226,4 +230,11 @@ it('a project that changes reaches its applications and no others', async () => 
   expect(await due(refreshQueue)).toEqual([]);
   projectEvent({ type: 'updated', old: project(true), object: project(false) });
   expect(await due(refreshQueue)).toEqual([['argocd/second', { level: 1, reason: 'project other changed' }, 'resync']]);
+});
+
+describe('what clusters cost', () => {
+  it('is told to ownership every five minutes', async () => {
+    await clock.advance(900_000);
+    expect(measured).toEqual([1000, 1001, 1002].map((count) => ({ 'https://c': count })));
+  });
 });

@@ -218,6 +218,8 @@ export class Triggers implements Runnable {
 
   #reweighLater(): void {
     this.#reweigh = this.#deps.clock.timer(reweighMs, () => {
+      const { ownership, live } = this.#deps;
+      ownership.measure(new Map(live.infos().map(({ server, eventsCount }) => [server, eventsCount])));
       this.#shareOut();
       this.#reweighLater();
     });

@@ -41,6 +41,7 @@ export class WatchedCluster implements LiveCluster {
   readonly #watch: ClusterWatch;
   #cluster: Cluster;
   #complete = false;
+  #events = 0;
   #abandoned = false;
   readonly #waiters = new Set<() => void>();
 
@@ -62,6 +63,7 @@ export class WatchedCluster implements LiveCluster {
       lists: new Limiter(tuning.lists),
       onState: () => this.#onState(),
       onEvent: (resource, object) => {
+        this.#events += 1;
         onEvent(resource);
         this.#watch.notice(object);
       },
@@ -132,6 +134,7 @@ export class WatchedCluster implements LiveCluster {
       ...(serverVersion === undefined ? {} : { serverVersion }),
       resourcesCount: this.#store.size,
       apisCount: kinds.length,
+      eventsCount: this.#events,
       ...(lastSyncAt > 0 ? { lastSyncAt } : {}),
       kinds,
     };

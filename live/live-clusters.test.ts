@@ -906,6 +906,7 @@ describe('metrics', () => {
     expect(text).toContain('argocd_cluster_connection_status{server="https://a",k8s_version="v1.33.1"} 1');
     expect(text).toContain('argocd_cluster_events_total{server="https://a",group="",kind="ConfigMap"} 1');
     expect(text).toContain('driftless_cluster_kinds{server="https://a",state="synced"} 3');
+    expect(w.cluster().info().eventsCount).toBe(1);
     await w.stop();
   });
 });

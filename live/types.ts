@@ -44,6 +44,8 @@ export interface ClusterInfo {
   readonly serverVersion?: string;
   readonly resourcesCount: number;
   readonly apisCount: number;
+  /** Live events since the watch of the cluster began, without the first lists. */
+  readonly eventsCount: number;
   readonly lastSyncAt?: number;
   readonly kinds: readonly KindState[];
 }

@@ -54,6 +54,8 @@ export interface World {
   readonly drained: boolean;
   /** Let go of the slot: the process ends. */
   readonly leaving: boolean;
+  /** What to report of the own clusters with the next renewal. */
+  readonly load?: ReadonlyMap<string, number>;
 }
 
 /** The one write that the protocol wants next. Both are only valid against the versions of the last sight. */
@@ -409,6 +411,7 @@ export class Member {
       ...{ slot, holder: this.#options.name, incarnation, heartbeat: now.wall },
       renewals: this.#renewals,
       acked: Math.max(ours?.acked ?? 0, acked),
+      ...(world.load === undefined ? {} : { load: world.load }),
     };
     return { write: 'slots', slots: new Map(slots).set(slot, record), count: this.#limit(world), why };
   }

@@ -537,6 +537,44 @@ describe('bad input', () => {
   });
 });
 
+describe('busy clusters', () => {
+  const many = Array.from({ length: 24 }, (_, i) => cluster(`m${i}`));
+  const onePerCluster = many.map(
+    ({ server, name }) =>
+      ({ metadata: { namespace: 'argocd', name }, spec: { destination: { server } } }) as unknown as Application,
+  );
+
+  /** How many clusters the owner of a cluster has, before and after that cluster becomes busy. */
+  async function neighbours(weighting: 'applications' | 'measured'): Promise<{ before: number; after: number }> {
+    const world = new World();
+    world.hub.scale('StatefulSet', 3);
+    const fleet = world.fleet(3, { algorithm: 'consistent-hashing', weighting });
+    for (const { ownership } of fleet) ownership.update(many, onePerCluster);
+    await world.clock.advance(60_000);
+    const busy = many[0]!.server;
+    const owner = fleet.find(({ ownership }) => ownership.ownsCluster(busy))!;
+    const count = (): number => many.filter(({ server }) => owner.ownership.ownsCluster(server)).length;
+    const before = count();
+    for (let minutes = 0; minutes <= 15; minutes += 5) {
+      owner.ownership.measure(new Map([[busy, minutes * 60 * 2]]));
+      await world.clock.advance(300_000);
+    }
+    expect(owners(fleet, many)).toEqual(many.map(() => 1));
+    return { before, after: count() };
+  }
+
+  it('weigh more, measured by events: their owner gives others away, and nobody else had to see them', async () => {
+    const { before, after } = await neighbours('measured');
+    expect(after).toBeLessThanOrEqual(0.6 * before);
+    expect(after).toBeGreaterThanOrEqual(1);
+  });
+
+  it('weigh as all others when Applications are counted, as in Argo CD', async () => {
+    const { before, after } = await neighbours('applications');
+    expect(after).toBe(before);
+  });
+});
+
 describe('T-FENCE-3', () => {
   it('has one writer among ten replicas for an Application whose cluster nobody knows', async () => {
     const world = new World();

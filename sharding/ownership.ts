@@ -7,10 +7,13 @@ import type { Logger, Metrics } from '#telemetry';
 import { Conditions } from './conditions.ts';
 import { Coordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from './distribution.ts';
+import { EventRateBook } from './event-rates.ts';
+import type { EventRates } from './event-rates.ts';
 import { shardFromHostname, unknownShard } from './identity.ts';
 import { Member } from './member.ts';
 import type { Instant, World } from './member.ts';
 import { clusterKey, partKey } from './parts.ts';
+import type { PlanInputs } from './plan.ts';
 import { ReplicaCount } from './replica-count.ts';
 import { parseSlots, slotsConfigMap } from './slots-document.ts';
 import type { Slots } from './slots-document.ts';
@@ -20,6 +23,7 @@ import { timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
 import type { Ownership, OwnedParts, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
 import { View } from './view.ts';
+import { withEvents } from './weights.ts';
 import type { Weighting } from './weights.ts';
 
 export interface OwnershipDeps {
@@ -78,7 +82,9 @@ class LeasedOwnership implements Ownership {
   readonly #conditions: Conditions;
   readonly #listeners = new Set<(change: OwnershipChange) => void>();
   readonly #writes = new Set<Write>();
+  readonly #rates = new EventRateBook();
   #view: View | undefined;
+  #weighed: { readonly base: PlanInputs; readonly rates: EventRates; readonly inputs: PlanInputs } | undefined;
   #clusters: readonly Cluster[] = [];
   #owned: ReadonlySet<string> = new Set();
   #lastLoss = Number.NEGATIVE_INFINITY;
@@ -172,6 +178,10 @@ class LeasedOwnership implements Ownership {
     this.#announce();
   }
 
+  measure(events: ReadonlyMap<string, number>): void {
+    this.#rates.measure(events, this.#now().monotonic);
+  }
+
   onChange(listener: (change: OwnershipChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -206,13 +216,26 @@ class LeasedOwnership implements Ownership {
     const replicas = this.#replicaCount.count();
     const ordinal = (replicas ?? 1) <= 1 ? 0 : ordinalOf(this.#deps);
     return {
-      inputs: this.#view?.inputs,
+      inputs: this.#inputs(),
       replicas,
       // One replica has shard 0 whatever its name. A name without an ordinal has to share that shard: one works, the others stand by.
       fixedSlot: this.#deps.dynamic ? undefined : (ordinal ?? 0),
       drained: this.#isDrained(leaving),
       leaving,
+      ...(this.#deps.weighting === 'measured' ? { load: this.#rates.own() } : {}),
     };
+  }
+
+  /** What the view says, and how busy clusters are; the same object while neither has changed. */
+  #inputs(): PlanInputs | undefined {
+    const base = this.#view?.inputs;
+    if (base === undefined || this.#deps.weighting !== 'measured') return base;
+    const rates = this.#rates.known();
+    if (this.#weighed?.base !== base || this.#weighed.rates !== rates) {
+      const inputs = { ...base, weights: withEvents(base.weights, base.clusters, rates) };
+      this.#weighed = { base, rates, inputs };
+    }
+    return this.#weighed.inputs;
   }
 
   /** Nothing is on its way any more to what was given away. */
@@ -225,6 +248,7 @@ class LeasedOwnership implements Ownership {
   }
 
   #onTurn(): void {
+    this.#rates.hear(this.#member.holders(), this.#now().monotonic);
     this.#announce();
     const left = this.leaseLeftMs();
     this.#leaseEnd?.cancel();
@@ -258,7 +282,7 @@ class LeasedOwnership implements Ownership {
     const change = { gained: serversOf(gained), lost: serversOf(lost) };
     this.#deps.logger.info('cluster ownership changed', {
       ...{ shard: this.identity().shard, epoch: this.#member.table()?.epoch },
-      ...{ gained: change.gained.length, lost: change.lost.length },
+      ...{ gained: change.gained.length, lost: change.lost.length, partsGained: gained.length, partsLost: lost.length },
     });
     for (const listener of this.#listeners) listener(change);
   }
@@ -275,7 +299,7 @@ class LeasedOwnership implements Ownership {
   }
 
   #load(): number {
-    const { weights } = this.#view?.inputs ?? { weights: new Map<string, number>() };
+    const { weights } = this.#inputs() ?? { weights: new Map<string, number>() };
     const entries = this.#member.table()?.entries;
     let load = 0;
     for (const owned of this.#ownedParts()) {

@@ -23,6 +23,8 @@ export interface SlotRecord {
   readonly acked: number;
   /** The holder's wall clock at the renewal, for people and for Argo CD. */
   readonly heartbeat: number;
+  /** Live events per second of the holder's busiest clusters (event-rates.ts). */
+  readonly load?: ReadonlyMap<string, number>;
 }
 
 /** The holders, by slot. A slot without an entry is free. */
@@ -93,7 +95,10 @@ export function formatSlots(slots: Slots, count: number): Readonly<Record<string
   });
   const members = [...slots.values()]
     .sort((a, b) => a.slot - b.slot)
-    .map(({ slot, holder, incarnation, renewals, acked }) => ({ slot, holder, incarnation, renewals, acked }));
+    .map(({ slot, holder, incarnation, renewals, acked, load }) => ({
+      ...{ slot, holder, incarnation, renewals, acked },
+      ...(load === undefined || load.size === 0 ? {} : { load: Object.fromEntries(load) }),
+    }));
   return { [slotsKey]: JSON.stringify(list), [membersKey]: JSON.stringify(members) };
 }
 
@@ -111,9 +116,19 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
     const { slot, holder, incarnation, renewals, acked } = entry;
     if (typeof slot !== 'number' || typeof holder !== 'string' || typeof incarnation !== 'string') continue;
     if (typeof renewals !== 'number' || typeof acked !== 'number') continue;
-    members.set(slot, { slot, holder, incarnation, renewals, acked, heartbeat: 0 });
+    const load = loadOf(entry['load']);
+    members.set(slot, {
+      ...{ slot, holder, incarnation, renewals, acked, heartbeat: 0 },
+      ...(load.size === 0 ? {} : { load }),
+    });
   }
   return members;
+}
+
+/** What is no rate says nothing: it must not cost its holder the slot. */
+function loadOf(value: Json | undefined): ReadonlyMap<string, number> {
+  const rates = Object.entries(isObject(value) ? value : {});
+  return new Map(rates.filter((rate): rate is [string, number] => typeof rate[1] === 'number' && rate[1] > 0));
 }
 
 function parse(text: unknown): Json | undefined {

@@ -34,6 +34,11 @@ export interface Ownership extends Runnable {
   assertOwns(server: string, app?: AppKey): void;
   /** Inputs of the table; call after each change. */
   update(clusters: readonly Cluster[], apps: Iterable<Application>): void;
+  /**
+   * How many live events each cluster that this replica watches has sent since its watch began, by server: with `measured` weights, busy
+   * clusters weigh more. Call it every few minutes.
+   */
+  measure(events: ReadonlyMap<string, number>): void;
   onChange(listener: (change: OwnershipChange) => void): () => void;
   /** The whole table, for `explain` and metrics. */
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Application } from '#model';
 import { rebalance } from './rebalance.ts';
-import { weightsOf } from './weights.ts';
+import { weightsOf, withEvents } from './weights.ts';
 
 const clusters = ['a', 'b', 'c'].map((name) => ({ id: name, name, server: `https://${name}` }));
 
@@ -50,5 +50,33 @@ describe('weightsOf', () => {
     const busy = [0, 0, 0, 0];
     many.slice(20).forEach(({ server }) => (busy[shards.get(server) ?? 0] = (busy[shards.get(server) ?? 0] ?? 0) + 1));
     expect(Math.max(...busy)).toBeLessThanOrEqual(Math.ceil(1.25 * 5));
+  });
+});
+
+describe('withEvents', () => {
+  const weights = new Map([
+    ['https://a', 10],
+    ['https://b#0/2', 5],
+    ['https://b#1/2', 7],
+  ]);
+  const split = [{ server: 'https://a/' }, { server: 'https://b', parts: 2 }, { server: 'https://c' }];
+
+  it('weighs a busy cluster heavier, a split one in each of its parts, and leaves the others alone', () => {
+    const rates = new Map([
+      ['https://a', 4],
+      ['https://b', 16],
+      ['https://gone', 64],
+    ]);
+    const heavier = withEvents(weights, split, rates);
+    expect([...heavier.keys()]).toEqual([...weights.keys()]);
+    const added = [...weights].map(([part, weight]) => (heavier.get(part) ?? 0) - weight);
+    expect(added[0]).toBeGreaterThan(0);
+    expect([added[1], added[2]]).toEqual([2 * (added[0] ?? 0), 2 * (added[0] ?? 0)]);
+  });
+
+  it('counts a cluster with two Secrets once', () => {
+    const twice = [...split, { server: 'https://a' }];
+    const rates = new Map([['https://a', 4]]);
+    expect(withEvents(weights, twice, rates)).toEqual(withEvents(weights, split, rates));
   });
 });

@@ -233,6 +233,7 @@ export class FakeWorld {
       },
       writing: (_server, _app, send) => (mine() ? send() : Promise.reject(new OwnershipLost(server))),
       leaseLeftMs: () => 60_000,
+      measure: () => undefined,
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
       conditions: () => [],
       update: () => undefined,
@@ -260,7 +261,7 @@ export class FakeWorld {
 
   #liveCluster(interference: Interference): LiveCluster {
     const all = (): readonly KubeObject[] => [...this.dest.objects.values()];
-    const info: ClusterInfo = { server, state: 'synced', resourcesCount: 0, apisCount: 0, kinds: [] };
+    const info: ClusterInfo = { server, state: 'synced', resourcesCount: 0, apisCount: 0, eventsCount: 0, kinds: [] };
     return {
       server,
       info: () => info,
