@@ -1,7 +1,9 @@
 import { abortable, aborted, newAbortController, runGroups } from '#base';
 import type { Runnable } from '#base';
+import { unsupportedOverrides } from '#health';
 import { appKeyOf, groupKindName, projectOf } from '#model';
 import type { Application } from '#model';
+import type { ClusterInfo } from '#live';
 import { stallOf } from '#queues';
 import type { AppSnapshot, Controller, ControllerConfig, ControllerDeps, ControllerSnapshot } from './types.ts';
 import { wire } from './wire.ts';
@@ -44,7 +46,7 @@ class ArgoController implements Controller {
         return aborted(stop);
       },
     };
-    const groups = [[apps, projects], [triggers], pools, [announce]];
+    const groups = [[apps, projects], [triggers], pools, [announce, this.#warnings()]];
     try {
       await runGroups(groups, signal, { clock: this.#deps.clock, graceMs: this.#graceMs + 5000 });
     } finally {
@@ -77,12 +79,35 @@ class ArgoController implements Controller {
         ...pool.progress(),
       })),
       clusters,
-      degraded: clusters.flatMap((cluster) =>
-        cluster.kinds
-          .filter((kind) => kind.state === 'degraded')
-          .map((kind) => `${cluster.server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`),
-      ),
+      degraded: [...clusters.flatMap(degradedKinds), ...this.#ignoredSettings()],
     };
+  }
+
+  /** Says what is configured but not done, at the start and whenever that changes. */
+  #warnings(): Runnable {
+    let said = '';
+    const say = (): void => {
+      const ignored = this.#ignoredSettings();
+      if (ignored.length > 0 && ignored.join() !== said)
+        this.#deps.logger.warn('settings without effect', { settings: ignored });
+      said = ignored.join();
+    };
+    return {
+      name: 'warnings about settings',
+      run: async (signal) => {
+        const stop = this.#deps.settings.onChange(say);
+        say();
+        await aborted(signal);
+        stop();
+      },
+    };
+  }
+
+  #ignoredSettings(): readonly string[] {
+    const kinds = unsupportedOverrides(this.#deps.settings.settings().overrides);
+    return kinds.map(
+      (kind) => `health script of ${kind} (resource.customizations): it is not run, built-in checks apply`,
+    );
   }
 
   #appSnapshot(app: Application): AppSnapshot {
@@ -98,6 +123,12 @@ class ArgoController implements Controller {
       differences: memory?.differences ?? [],
     };
   }
+}
+
+function degradedKinds({ server, kinds }: ClusterInfo): readonly string[] {
+  return kinds
+    .filter(({ state }) => state === 'degraded')
+    .map((kind) => `${server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`);
 }
 
 function statusFacts(

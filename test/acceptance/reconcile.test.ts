@@ -226,3 +226,19 @@ describe('bad input', () => {
     });
   });
 });
+
+describe('settings that are not carried out', () => {
+  it('are named, the one health script that is not run', async () => {
+    const key = 'resource.customizations.health.example.com_Gadget';
+    world.hub.store.create({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'argocd-cm', namespace: 'argocd' },
+      data: { [key]: 'return { status = "Healthy" }' },
+    });
+    const { controller } = await world.replica();
+    expect(controller.snapshot().degraded).toEqual([expect.stringContaining('health script of example.com/Gadget')]);
+    world.hub.store.delete('', 'ConfigMap', 'argocd', 'argocd-cm');
+    await eventually(() => expect(controller.snapshot().degraded).toEqual([]), 2000);
+  });
+});
