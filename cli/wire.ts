@@ -37,6 +37,7 @@ const passGraceMs = 5000;
 export function wire(inputs: WireInputs): (readonly Runnable[])[] {
   const { config, hub, commands, logger } = inputs;
   const metrics = new PromMetrics();
+  metrics.watchProcess();
   const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
   const client = connector(inputs, hubRate)(hub.connection);
@@ -112,11 +113,10 @@ function ownershipOf(
   });
 }
 
+/** Names of clusters of which this replica owns everything or a part. The table has a line for each part. */
 function owned(ownership: Ownership): string[] {
-  return ownership
-    .table()
-    .filter((entry) => ownership.ownsCluster(entry.server))
-    .map((entry) => entry.name);
+  const lines = ownership.table().filter(({ server }) => ownership.ownsCluster(server));
+  return [...new Map(lines.map(({ server, name }) => [server, name])).values()];
 }
 
 function algorithm(text: string, logger: Logger): ReturnType<typeof parseAlgorithm>['algorithm'] {

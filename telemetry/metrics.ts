@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Label values of one sample. */
 export type Labels = Readonly<Record<string, string | number>>;
@@ -67,6 +67,14 @@ export class PromMetrics implements Metrics {
 
   family(family: MetricFamily): void {
     this.#families.push(family);
+  }
+
+  /**
+   * Adds what prom-client knows of this process: `process_*` (CPU, memory, files) and `nodejs_*` (event loop delay, heap, garbage
+   * collection). Once for a process: it watches the event loop from then on.
+   */
+  watchProcess(): void {
+    collectDefaultMetrics({ register: this.#registry });
   }
 
   async expose(): Promise<string> {

@@ -62,6 +62,21 @@ describe('metrics', () => {
   });
 });
 
+describe('metrics of the process', () => {
+  it('are there when they were asked for', async () => {
+    const metrics = new PromMetrics();
+    expect(await metrics.expose()).not.toContain('process_');
+    metrics.watchProcess();
+    const text = await metrics.expose();
+    for (const name of [
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      'nodejs_eventloop_lag_p99_seconds',
+    ])
+      expect(text).toMatch(new RegExp(`^${name} [0-9.]+`, 'm'));
+  });
+});
+
 describe('telemetry server', () => {
   it('answers health by what it is told, and stops when asked', async () => {
     const state: { reason?: string } = {};
