@@ -100,6 +100,11 @@ describe('help', () => {
     expect(lines[2]).toMatch(/--wait SECONDS +Wait\. \(default 2\) \[WAIT\]$/);
   });
 
+  it('says which flags are taken and not used', () => {
+    const spec = { flag: 'old', kind: 'bool', default: false, help: 'Old.', noEffect: 'nobody needs it' } as const;
+    expect(describeOptions({ old: spec })).toMatch(/--old +Old[.] No effect: nobody needs it[.]$/);
+  });
+
   it('knows the nearest name, and none when nothing is near', () => {
     expect(nearest('rnu', ['run', 'demo'])).toBe('run');
     expect(nearest('status-procesors', ['status-processors', 'operation-processors'])).toBe('status-processors');

@@ -255,7 +255,8 @@ export function describe(table: Readonly<Record<string, OptionSpec>>): string {
     const left = `  ${spec.short === undefined ? '    ' : `-${spec.short}, `}--${spec.flag}${spec.kind === 'bool' ? '' : ` ${spec.kind.toUpperCase()}`}`;
     const env = spec.env === undefined ? '' : ` [${spec.env}]`;
     const fallback = showDefault(spec);
-    return { left, right: `${spec.help}${fallback}${env}` };
+    const effect = spec.noEffect === undefined ? '' : ` No effect: ${spec.noEffect}.`;
+    return { left, right: `${spec.help}${fallback}${env}${effect}` };
   });
   const width = Math.min(52, Math.max(...rows.map(({ left }) => left.length)));
   return rows.map(({ left, right }) => `${left.padEnd(width)}  ${right}`).join('\n');
