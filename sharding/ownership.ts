@@ -1,23 +1,22 @@
-import { abortable, aborted, isObject, OwnershipLost, withChild } from '#base';
-import type { Clock, Random, Runnable, Timer } from '#base';
-import { apiResource, createInformer } from '#kube';
+import { OwnershipLost, withChild } from '#base';
+import type { Clock, Random, Timer } from '#base';
 import type { KubeClient } from '#kube';
-import type { AppKey, Application, Cluster, KubeObject } from '#model';
+import type { AppKey, Application, Cluster } from '#model';
 import type { Logger, Metrics } from '#telemetry';
 import { Conditions } from './conditions.ts';
 import { Coordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from './distribution.ts';
 import { EventRateBook } from './event-rates.ts';
 import type { EventRates } from './event-rates.ts';
+import { hubHints } from './hub-hints.ts';
 import { shardFromHostname, unknownShard } from './identity.ts';
 import { Member } from './member.ts';
 import type { Instant, World } from './member.ts';
+import { registerMetrics } from './metrics.ts';
 import { clusterKey, partKey } from './parts.ts';
 import type { PlanInputs } from './plan.ts';
 import { ReplicaCount } from './replica-count.ts';
-import { parseSlots, slotsConfigMap } from './slots-document.ts';
-import type { Slots } from './slots-document.ts';
-import { homeless, tableConfigMap } from './table-document.ts';
+import { homeless } from './table-document.ts';
 import type { TableDocument } from './table-document.ts';
 import { timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
@@ -110,13 +109,23 @@ class LeasedOwnership implements Ownership {
       configured: deps.replicas,
       onChange: () => this.#coordinator.wake(),
     });
-    this.#registerMetrics(deps.metrics);
+    registerMetrics(deps.metrics, {
+      ownership: this,
+      ownedClusters: () => serversOf([...this.#ownedParts()]).length,
+      load: () => this.#load(),
+      unowned: () => this.#unowned(),
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
     // The hints outlive the coordinator's work, but not it.
     await withChild(signal, async (inner) => {
-      const hints = [slotsConfigMap, tableConfigMap].map((name) => this.#hint(name));
+      const { client, namespace, clock, random, logger } = this.#deps;
+      const hints = hubHints({
+        ...{ client, namespace, clock, random, logger },
+        onSlots: (slots) => this.#member.notice(slots, this.#now()),
+        onNews: (what) => this.#coordinator.hint(what),
+      });
       await Promise.all([this.#coordinator, this.#replicaCount, ...hints].map((each) => each.run(inner)));
     }).finally(() => this.#leaseEnd?.cancel());
   }
@@ -320,78 +329,11 @@ class LeasedOwnership implements Ownership {
     }
     return found;
   }
-
-  #hint(name: string): Runnable {
-    const { client, namespace, clock, random, logger } = this.#deps;
-    const resource = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
-    const fieldSelector = `metadata.name=${name}`;
-    const informer = createInformer({ client, resource, namespace, fieldSelector, clock, random, logger });
-    let known = '';
-    const stop = informer.onEvent(({ type, object }) => {
-      const slots = name === slotsConfigMap && type !== 'deleted' ? slotsOf(object) : undefined;
-      if (slots !== undefined) this.#member.notice(slots, this.#now());
-      // Renewals of others are no news; a shard that changes hands and an acknowledgment are.
-      const news = slots === undefined ? `${type} ${object.metadata.resourceVersion ?? ''}` : newsOf(slots);
-      if (news !== known) this.#coordinator.hint(name === slotsConfigMap ? 'slots' : 'table');
-      known = news;
-    });
-    return {
-      name: `watch of ${name}`,
-      run: (signal) =>
-        abortable(informer.run(signal), signal)
-          .catch(() => aborted(signal))
-          .finally(stop),
-    };
-  }
-
-  #registerMetrics(metrics: Metrics): void {
-    metrics.family({
-      name: 'driftless_cluster_unowned_seconds',
-      help: 'How long a cluster has had no live owner; absent while it has one, or until two leases have passed.',
-      type: 'gauge',
-      collect: () => this.#unowned().map(([server, ms]) => ({ labels: { server }, value: ms / 1000 })),
-    });
-    metrics.family({
-      name: 'driftless_shard',
-      help: 'The shard of this replica, -1 on standby.',
-      type: 'gauge',
-      collect: () => [{ labels: {}, value: this.identity().shard ?? -1 }],
-    });
-    metrics.family({
-      name: 'driftless_shard_owned_clusters',
-      help: 'Clusters of which this replica owns everything or a part.',
-      type: 'gauge',
-      collect: () => [{ labels: {}, value: new Set(serversOf([...this.#ownedParts()])).size }],
-    });
-    metrics.family({
-      name: 'driftless_shard_load',
-      help: 'What the clusters of this replica weigh, in Applications: what to scale by.',
-      type: 'gauge',
-      collect: () => [{ labels: {}, value: this.#load() }],
-    });
-    metrics.family({
-      name: 'driftless_ownership_condition',
-      help: '1 for each condition of cluster ownership that people should look at.',
-      type: 'gauge',
-      collect: () => this.conditions().map(({ type }) => ({ labels: { type }, value: 1 })),
-    });
-  }
 }
 
 /** The ordinal that a replica of a StatefulSet has; undefined when nothing tells. */
 function ordinalOf({ shard, hostname }: OwnershipDeps): number | undefined {
   return shard !== undefined && shard >= 0 ? shard : shardFromHostname(hostname);
-}
-
-function slotsOf(object: KubeObject): Slots | undefined {
-  const data = object['data'];
-  const found = isObject(data) ? parseSlots(data) : undefined;
-  return found?.state === 'ok' ? found.value : undefined;
-}
-
-/** What others wait for, without the renewals. */
-function newsOf(slots: Slots): string {
-  return [...slots.values()].map(({ slot, incarnation, acked }) => `${slot} ${incarnation} ${acked}`).join('\n');
 }
 
 function serversOf(parts: readonly string[]): readonly string[] {
