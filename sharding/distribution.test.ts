@@ -148,14 +148,40 @@ describe('consistent-hashing', () => {
     const even = new Map(many.map(({ server }) => [server, 10]));
     for (const [counts, slack] of [
       [even, 0],
-      [weights, 2001],
+      [weights, 2000],
     ] as const) {
       const loads = new Array<number>(7).fill(0);
       const table = distribute('consistent-hashing', many, counts, 7);
-      for (const [server, shard] of table) loads[shard]! += 1 + (counts.get(server) ?? 0);
+      for (const [server, shard] of table) loads[shard]! += counts.get(server) ?? 0;
       const total = loads.reduce((a, b) => a + b, 0);
       expect(Math.max(...loads)).toBeLessThanOrEqual(Math.max(Math.ceil((1.25 * total) / 7), slack));
     }
+  });
+
+  it('keeps the bound for Applications however many clusters have none, and spreads these too', () => {
+    const empty = Array.from({ length: 1000 }, (_, i) => ({ id: `empty-${i}`, server: `https://empty-${i}` }));
+    const full = many.slice(0, 12);
+    const counts = new Map(full.map(({ server }) => [server, 40]));
+    const table = distribute('consistent-hashing', [...empty, ...full], counts, 6);
+    const count = (list: readonly ShardedCluster[]): number[] =>
+      [0, 1, 2, 3, 4, 5].map((shard) => list.filter(({ server }) => table.get(server) === shard).length);
+    expect(Math.max(...count(full))).toBe(2);
+    expect(Math.max(...count(empty))).toBeLessThanOrEqual(Math.ceil((1.25 * 1000) / 6));
+  });
+
+  it('keeps the bound, or what a single heavy cluster on an average shard makes of it', () => {
+    const list = fc.array(fc.oneof(fc.constant(0), fc.nat(20), fc.nat(500)), { maxLength: 60 });
+    fc.assert(
+      fc.property(list, fc.integer({ min: 2, max: 12 }), (applications, replicas) => {
+        const counts = new Map(applications.map((count, i) => [`https://c${i}`, count]));
+        const table = distribute('consistent-hashing', many.slice(0, applications.length), counts, replicas);
+        const loads = new Array<number>(replicas).fill(0);
+        for (const [server, shard] of table) loads[shard]! += counts.get(server) ?? 0;
+        const average = loads.reduce((a, b) => a + b, 0) / replicas;
+        const bound = Math.max(Math.ceil(1.25 * average), average + Math.max(0, ...applications));
+        expect(Math.max(...loads)).toBeLessThanOrEqual(bound);
+      }),
+    );
   });
 });
 
@@ -165,9 +191,9 @@ describe('countApplications', () => {
 
   it('counts by server and by name, in every namespace, and nothing that does not resolve', () => {
     const list = [
-      { server: 'https://a', name: 'a' },
-      { server: 'https://b', name: 'twice' },
-      { server: 'https://c', name: 'twice' },
+      { id: '1', server: 'https://a', name: 'a' },
+      { id: '2', server: 'https://b', name: 'twice' },
+      { id: '3', server: 'https://c', name: 'twice' },
     ];
     const apps = [
       app('one', { server: 'https://a/' }),
@@ -182,6 +208,14 @@ describe('countApplications', () => {
       'https://c': 0,
     });
   });
+});
+
+it('counts by the parts that the lowest id of a URL says, in whatever order the Secrets come', () => {
+  const twins = [
+    { id: '2', server: 'https://a', name: 'a', parts: 1 },
+    { id: '1', server: 'https://a/', name: 'b', parts: 3 },
+  ];
+  expect([...countApplications(twins, []).keys()]).toEqual(['https://a#0/3', 'https://a#1/3', 'https://a#2/3']);
 });
 
 it('takes legacy for an unknown algorithm, and says so', () => {

@@ -47,7 +47,9 @@ export function distribute(
     case 'round-robin':
       return assign(ranked, replicas, (_cluster, index) => index);
     case 'consistent-hashing':
-      return boundedLoads(ranked, weights, replicas);
+      return new Map(
+        placingsOf(ranked, weights, replicas).flatMap((placings) => [...boundedLoads(placings, replicas)]),
+      );
   }
 }
 
@@ -67,17 +69,19 @@ export function shardOfText(text: string, replicas: number): number {
  * for, instead of 1.
  */
 export function countApplications(
-  clusters: readonly (Pick<Cluster, 'server' | 'name'> & { readonly parts?: number })[],
+  clusters: readonly (ShardedCluster & { readonly name: string })[],
   apps: Iterable<Application>,
   weigh: (app: Application) => number = () => 1,
 ): ReadonlyMap<string, number> {
   const byName = new Map<string, string | undefined>();
   const partsOf = new Map<string, number>();
   const counts = new Map<string, number>();
-  for (const { server, name, parts = 1 } of clusters) {
+  for (const { server, name } of clusters) {
     const key = clusterKey(server);
     byName.set(name, byName.has(name) && byName.get(name) !== key ? undefined : key);
-    if (partsOf.has(key)) continue;
+  }
+  for (const { server, parts = 1 } of rankClusters(clusters)) {
+    const key = clusterKey(server);
     partsOf.set(key, parts);
     for (let i = 0; i < parts; i += 1) counts.set(partKey(key, i, parts), 0);
   }
@@ -136,15 +140,15 @@ function assign(
 }
 
 /**
- * The parts of clusters with their weights. A part without Applications still weighs one, so that empty clusters spread too; a weight
- * between 0 and 1 (an unreachable cluster) stands as it is.
+ * The parts of clusters with their weights, those that weigh something first; then those without Applications, by themselves and weighing one
+ * each. The bound holds for each of the two: many empty clusters must not hide the full ones, and spread too.
  */
 export function placingsOf(
   ranked: readonly ShardedCluster[],
   weights: ReadonlyMap<string, number>,
   replicas: number,
-): Placing[] {
-  const placings: Placing[] = [];
+): readonly (readonly Placing[])[] {
+  const [loaded, empty]: [Placing[], Placing[]] = [[], []];
   for (const cluster of ranked) {
     const { id, server, parts = 1 } = cluster;
     const whole = clusterKey(server);
@@ -152,15 +156,11 @@ export function placingsOf(
     for (let i = 0; i < parts; i += 1) {
       const key = partKey(whole, i, parts);
       const weight = weights.get(key) ?? 0;
-      placings.push({
-        key,
-        ring: i === 0 ? id : `${id}#${i}`,
-        weight: weight > 0 && weight < 1 ? weight : 1 + weight,
-        pin,
-      });
+      const placing = { key, ring: i === 0 ? id : `${id}#${i}`, weight: weight > 0 ? weight : 1, pin };
+      (weight > 0 ? loaded : empty).push(placing);
     }
   }
-  return placings;
+  return [loaded, empty];
 }
 
 /**
@@ -169,12 +169,7 @@ export function placingsOf(
  * them, and what shards then carry over the bound goes on to where there is room: as little as must. So a shard more or less moves little
  * beyond what is its own (placing all parts by weight, each where there is room, moves a third more).
  */
-function boundedLoads(
-  ranked: readonly ShardedCluster[],
-  weights: ReadonlyMap<string, number>,
-  replicas: number,
-): ReadonlyMap<string, number> {
-  const placings = placingsOf(ranked, weights, replicas);
+function boundedLoads(placings: readonly Placing[], replicas: number): ReadonlyMap<string, number> {
   const capacity = capacityOf(placings, replicas);
   const preferences = shardPreferences(replicas);
   const loads = new Array<number>(replicas).fill(0);

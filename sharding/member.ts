@@ -1,8 +1,9 @@
 import { shardOfText } from './distribution.ts';
+import type { Instant, Intent, Sight, World } from './member-types.ts';
 import { nextTable } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
 import { Presence } from './presence.ts';
-import { unknownHolder } from './slots-document.ts';
+import { isForeign, unknownHolder } from './slots-document.ts';
 import type { Found, SlotRecord, Slots } from './slots-document.ts';
 import type { TableDocument, TableEntry, Wait } from './table-document.ts';
 import type { Timing } from './timing.ts';
@@ -15,25 +16,6 @@ export interface MemberOptions {
   readonly timing: Timing;
 }
 
-/** When something is, on this process' clocks. */
-export interface Instant {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-/** One look at the hub: first the table was read, then the slots. */
-export interface Sight {
-  readonly table: Found<TableDocument>;
-  readonly slots: Found<Slots>;
-  /** When the read of the table was sent. */
-  readonly since: number;
-  /** When the read of the slots was sent, and answered. */
-  readonly slotsSince: number;
-  readonly until: number;
-  /** The hub {@link looksNew}, and there was still no table when it was read once more, after the slots. */
-  readonly isNew: boolean;
-}
-
 /**
  * Nothing in the hub: a new installation, or a table that was published after it was looked for, and slots that were lost before they were.
  * Only a second look at the table can tell.
@@ -42,26 +24,6 @@ export function looksNew(table: Found<TableDocument>, slots: Found<Slots>): bool
   if (table.state !== 'missing' || slots.state === 'broken') return false;
   return slots.state === 'missing' || slots.value.size === 0;
 }
-
-export interface World {
-  /** Undefined before the first full list of clusters. */
-  readonly inputs: PlanInputs | undefined;
-  /** How many replicas there should be; undefined when nobody says. */
-  readonly replicas: number | undefined;
-  /** The one slot that this replica may have; undefined: any free one. */
-  readonly fixedSlot: number | undefined;
-  /** No write to anything that was given away is under way any more. */
-  readonly drained: boolean;
-  /** Let go of the slot: the process ends. */
-  readonly leaving: boolean;
-  /** What to report of the own clusters with the next renewal. */
-  readonly load?: ReadonlyMap<string, number>;
-}
-
-/** The one write that the protocol wants next. Both are only valid against the versions of the last sight. */
-export type Intent =
-  | { readonly write: 'slots'; readonly slots: Slots; readonly count: number; readonly why: string }
-  | { readonly write: 'table'; readonly table: TableDocument };
 
 interface Lease {
   readonly slot: number;
@@ -105,6 +67,7 @@ export class Member {
   #publishedAt = Number.NEGATIVE_INFINITY;
   #emptySince: number | undefined;
   #leaving = false;
+  #misplaced = false;
   #planned: Planned | undefined;
 
   constructor(options: MemberOptions) {
@@ -144,9 +107,34 @@ export class Member {
     return this.#taken;
   }
 
-  /** Slots of the published table without a live holder, and since when that is known. */
-  idleSlots(): ReadonlyMap<number, number> {
-    return this.#presence.idle();
+  /** Clusters of the published table of which nobody looks after some part, as far as this replica knows, and since when. */
+  unowned(): ReadonlyMap<string, number> {
+    const neglected = this.#presence.neglected();
+    const found = new Map<string, number>();
+    if (neglected.size === 0) return found;
+    for (const [server, { shards, waits, everyone }] of this.published()?.entries ?? []) {
+      const open = [
+        ...shards,
+        ...waits.flat().flatMap((wait) => (this.#settled(wait) ? [] : [wait.slot])),
+        ...(everyone === 0
+          ? []
+          : [...this.holders().keys()].filter((slot) => !this.#settled({ slot, epoch: everyone }))),
+      ];
+      const since = Math.min(...open.map((slot) => neglected.get(slot) ?? Number.POSITIVE_INFINITY));
+      if (Number.isFinite(since)) found.set(server, since);
+    }
+    return found;
+  }
+
+  /** Holders of slots that are replicas of Argo CD itself, by slot: nothing is taken up while they are there. */
+  foreign(): ReadonlyMap<number, string> {
+    return this.#presence.foreign();
+  }
+
+  /** Whether this replica should speak for all: it plans, or nobody can. */
+  speaks(now: Instant): boolean {
+    const { size } = this.#presence.foreign();
+    return this.plans(now) || this.#presence.live().length === size;
   }
 
   /** The table in the hub as seen last, whether obeyed or not. */
@@ -180,7 +168,11 @@ export class Member {
 
   /** Something is on its way that only the next sights can tell: look soon. */
   unsettled(): boolean {
-    return this.#open || (this.#table !== undefined && this.#lease !== undefined && this.#acked !== this.#table.epoch);
+    return (
+      this.#open ||
+      this.#misplaced ||
+      (this.#table !== undefined && this.#lease !== undefined && this.#acked !== this.#table.epoch)
+    );
   }
 
   /** Takes note of a look at the hub. */
@@ -212,7 +204,8 @@ export class Member {
     this.#lapse(now);
     const sight = this.#sight;
     if (sight === undefined) return undefined;
-    if (world.leaving || this.#leaving) return this.#leave(sight, world);
+    if (world.leaving) this.#leaving = true;
+    if (this.#leaving || this.#isMisplaced(world)) return this.#giveBack(sight, world);
     if (sight.slots.state !== 'ok') return this.#repair(sight, world, now);
     const slots = sight.slots.value;
     if (this.#lease === undefined) return this.#claim(slots, world, now);
@@ -256,6 +249,7 @@ export class Member {
 
   #lose(): void {
     this.#lease = undefined;
+    this.#misplaced = false;
     this.#claims += 1;
     this.#forget();
   }
@@ -273,8 +267,8 @@ export class Member {
 
   #observe({ slots, slotsSince, until }: Sight): void {
     if (slots.state !== 'ok') return;
-    const { replicas = 0 } = this.published() ?? {};
-    this.#presence.see({ slots: slots.value, sentAt: slotsSince, answeredAt: until, replicas });
+    const { replicas = 0, epoch = 0 } = this.published() ?? {};
+    this.#presence.see({ slots: slots.value, sentAt: slotsSince, answeredAt: until, replicas, epoch });
   }
 
   /** Obeys a newer table: what it gives to others is let go at once, what it gives to us is taken up as soon as nobody else can have it. */
@@ -299,7 +293,7 @@ export class Member {
   }
 
   #takeUp(): void {
-    if (this.#table === undefined || this.#lease === undefined || this.#leaving) return;
+    if (this.#table === undefined || this.#lease === undefined || this.#leaving || this.#misplaced) return;
     if (this.#acked !== this.#table.epoch || this.#sight?.slots.state !== 'ok') return;
     // Somebody obeys a newer one: to have acknowledged that is not to have let go of what ours gives away.
     if (this.#floor(this.#sight.slots.value) > this.#table.epoch) return;
@@ -384,11 +378,20 @@ export class Member {
     return this.#with(slots, this.#lease.slot, { world, now, acked: this.#acked, why: 'repair' });
   }
 
+  /** Another slot is ours by name: this one was taken while nobody said how many replicas there are. */
+  #isMisplaced({ fixedSlot, replicas }: World): boolean {
+    const known = this.#lease !== undefined && fixedSlot !== undefined && replicas !== undefined;
+    this.#misplaced = known && fixedSlot !== this.#lease?.slot;
+    return this.#misplaced;
+  }
+
   /** Takes nothing up any more, and gives the slot back as soon as nothing is under way. */
-  #leave(sight: Sight, { drained }: World): Intent | undefined {
-    this.#leaving = true;
+  #giveBack(sight: Sight, { drained }: World): Intent | undefined {
+    const hadSome = this.#taken.size > 0;
     this.#taken = new Map();
-    if (!drained) return undefined;
+    // Whether what was ours a moment ago is drained, only the next turn can tell.
+    if (!drained || (hadSome && !this.#leaving)) return undefined;
+    if (sight.slots.state !== 'ok' && this.#misplaced) this.#lose();
     if (sight.slots.state !== 'ok' || this.#lease === undefined) return undefined;
     const { slot, incarnation } = this.#lease;
     if (sight.slots.value.get(slot)?.incarnation !== incarnation) return undefined;
@@ -462,7 +465,7 @@ export class Member {
       replicas,
       settled: (wait) => this.#settled(wait),
       ...{ live, absent },
-      slots: Math.max(0, ...[...slots.keys()].map((slot) => slot + 1)),
+      holders: [...slots.keys()],
       epochFloor: Math.max(floor, published?.epoch ?? 0),
       nonce: shardOfText(`${this.#incarnation()} ${now.monotonic}`, 1000),
       now: now.wall,
@@ -483,7 +486,7 @@ export class Member {
   /** The lowest slot whose holder was seen alive lately plans. Two may think so at once; the hub lets only one through. */
   #isPlanner(slots: Slots, now: Instant): boolean {
     for (const [slot, record] of slots) {
-      if (slot >= (this.#lease?.slot ?? 0) || record.holder === unknownHolder) continue;
+      if (slot >= (this.#lease?.slot ?? 0) || record.holder === unknownHolder || isForeign(record)) continue;
       if (this.#presence.movedWithin(slot, this.#options.timing.silentMs, now.monotonic)) return false;
     }
     return true;

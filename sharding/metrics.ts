@@ -8,7 +8,7 @@ export interface OwnershipMetricSources {
   /** What they weigh. */
   readonly load: () => number;
   /** Servers without a live owner, and for how many milliseconds. */
-  readonly unowned: () => readonly (readonly [string, number])[];
+  readonly unowned: () => ReadonlyMap<string, number>;
 }
 
 /** The metrics of ownership, computed when they are scraped. All ours: Argo CD has none. */
@@ -17,7 +17,7 @@ export function registerMetrics(metrics: Metrics, { ownership, ...sources }: Own
     name: 'driftless_cluster_unowned_seconds',
     help: 'How long a cluster has had no live owner; absent while it has one, or until two leases have passed.',
     type: 'gauge',
-    collect: () => sources.unowned().map(([server, ms]) => ({ labels: { server }, value: ms / 1000 })),
+    collect: () => [...sources.unowned()].map(([server, ms]) => ({ labels: { server }, value: ms / 1000 })),
   });
   metrics.family({
     name: 'driftless_ownership_condition',

@@ -537,6 +537,163 @@ describe('bad input', () => {
   });
 });
 
+describe('the shard mapping in other hands', () => {
+  /** Every 250 ms for a while: the most owners that a cluster has. */
+  async function mostOwners(world: World, fleet: readonly Replica[], ms: number): Promise<number> {
+    let most = 0;
+    for (let at = 0; at < ms; at += 250) {
+      await world.clock.advance(250);
+      most = Math.max(most, ...owners(fleet));
+    }
+    return most;
+  }
+
+  function mapping(world: World): Record<string, string> {
+    return world.hub.get('ConfigMap', slotsConfigMap)?.['data'] as Record<string, string>;
+  }
+
+  it.each<[string, (data: Record<string, string>) => object]>([
+    ['emptied', () => ({})],
+    ['without its key', ({ [slotsKey]: _gone, ...rest }) => rest],
+    [
+      'without names',
+      (data) => ({ ...data, [slotsKey]: '[{"ShardNumber":0,"ControllerName":"","HeartbeatTime":null}]' }),
+    ],
+    ['without entries', (data) => ({ ...data, [slotsKey]: '[]' })],
+    ['written anew by Argo CD', () => ({ [slotsKey]: '[{"ShardNumber":0,"ControllerName":""}]' })],
+  ])('has no second owner when it is %s while a standby waits', async (_what, spoil) => {
+    const world = new World();
+    world.hub.scale('Deployment', 3);
+    const fleet = world.fleet(4, { dynamic: true });
+    load(fleet);
+    await world.clock.advance(5000);
+    world.hub.put('ConfigMap', slotsConfigMap, { data: spoil(mapping(world)) });
+    expect(await mostOwners(world, fleet, 2 * leaseMs)).toBe(1);
+    expect(owners(fleet)).toEqual(once);
+  });
+
+  /** A pod of Argo CD's own controller: claims the first entry and renews it, in Argo CD's way. */
+  async function argoRenews(world: World, ms: number): Promise<void> {
+    for (let at = 0; at < ms; at += 5000) {
+      const data = mapping(world);
+      const list = JSON.parse(data[slotsKey] ?? '[]') as { ShardNumber: number }[];
+      const HeartbeatTime = new Date(world.clock.now()).toISOString();
+      const others = list.filter(({ ShardNumber }) => ShardNumber !== 0);
+      const entries = [{ ShardNumber: 0, ControllerName: 'go-pod', HeartbeatTime }, ...others];
+      world.hub.put('ConfigMap', slotsConfigMap, { data: { ...data, [slotsKey]: JSON.stringify(entries) } });
+      await world.clock.advance(5000);
+    }
+  }
+
+  it('takes nothing up beside a controller of Argo CD that lives, says so, and works when that is gone', async () => {
+    const world = new World();
+    world.hub.scale('Deployment', 2);
+    world.hub.put('ConfigMap', slotsConfigMap, { data: {} });
+    await argoRenews(world, 1);
+    const fleet = world.fleet(2, { dynamic: true });
+    load(fleet);
+    await argoRenews(world, 4 * leaseMs);
+    expect(owners(fleet)).toEqual(clusters.map(() => 0));
+    const holder = fleet.find(({ ownership }) => ownership.identity().shard === 1)!;
+    const messages = new Map(holder.ownership.conditions().map(({ type, message }) => [type, message]));
+    expect(messages.get('ForeignHolder')).toContain('go-pod (shard 0)');
+    expect(messages.get('ClusterUnowned')).toContain(clusters[0]!.server);
+    expect([...holder.ownership.unowned().keys()]).toEqual(clusters.map(({ server }) => server));
+    await world.clock.advance(leaseMs + 10_000);
+    expect(owners(fleet)).toEqual(once);
+    expect(fleet.flatMap(types)).toEqual([]);
+  });
+
+  it('refuses a shard number that no fleet has, and writes the mapping anew', async () => {
+    const world = new World();
+    const only = world.start('ctl-0');
+    load([only]);
+    await world.clock.advance(5000);
+    const absurd = '[{"ShardNumber":30000000,"ControllerName":"x","HeartbeatTime":null}]';
+    world.hub.put('ConfigMap', slotsConfigMap, { data: { [slotsKey]: absurd } });
+    await world.clock.advance(10_000);
+    expect(owners([only])).toEqual(once);
+    expect(mapping(world)[slotsKey]).not.toContain('30000000');
+  });
+});
+
+describe('the place of a replica', () => {
+  it('is that of its name as soon as the number of replicas is known, without a restart', async () => {
+    const world = new World();
+    const fleet = world.fleet(3);
+    load(fleet);
+    await world.clock.advance(10_000);
+    world.hub.scale('StatefulSet', 3);
+    await world.clock.advance(2 * leaseMs);
+    expect(fleet.map(({ ownership }) => ownership.identity().shard)).toEqual([0, 1, 2]);
+    expect(owners(fleet)).toEqual(once);
+  });
+
+  it('is given back by who took another one when it was alone', async () => {
+    const world = new World();
+    const last = world.start('ctl-2');
+    load([last]);
+    await world.clock.advance(10_000);
+    expect(last.ownership.identity().shard).toBe(0);
+    world.hub.scale('StatefulSet', 3);
+    const fleet = [world.start('ctl-0'), world.start('ctl-1'), last];
+    load(fleet);
+    let most = 0;
+    for (let ms = 0; ms < 2 * leaseMs; ms += 250) {
+      await world.clock.advance(250);
+      most = Math.max(most, ...owners(fleet));
+    }
+    expect(most).toBe(1);
+    expect(fleet.map(({ ownership }) => ownership.identity().shard)).toEqual([0, 1, 2]);
+    expect(owners(fleet)).toEqual(once);
+  });
+
+  it.each<[string, number, string]>([
+    ['ctl-7', 2, 'waits for shard 7, by its host name "ctl-7" or ARGOCD_CONTROLLER_SHARD, and there are only 2'],
+    ['laptop', 2, 'waits for shard 0, since its host name "laptop" does not end in an ordinal (held: 0 by ctl-0'],
+  ])('that %s cannot have among %i is explained', async (hostname, replicas, text) => {
+    const world = new World();
+    world.hub.scale('StatefulSet', replicas);
+    const fleet = [world.start('ctl-0'), world.start('ctl-1')];
+    load(fleet);
+    await world.clock.advance(5000);
+    const stray = world.start(hostname);
+    load([stray]);
+    await world.clock.advance(5000);
+    const [standby] = stray.ownership.conditions().filter(({ type }) => type === 'Standby');
+    expect(standby?.message).toContain(text);
+    expect(standby?.message).toContain('set ARGOCD_CONTROLLER_SHARD');
+  });
+
+  it('that nobody can have leaves clusters without an owner, and that shows', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 3);
+    const [stray] = [21, 22].map((i) => world.start(`ip-10-0-1-${i}`)) as [Replica, Replica];
+    load([stray]);
+    await world.clock.advance(2 * leaseMs + 20_000);
+    expect(types(stray)).toEqual(['ClusterUnowned', 'Standby']);
+    expect([...stray.ownership.unowned().keys()]).toEqual(clusters.map(({ server }) => server));
+    expect(await stray.metrics.expose()).toContain('driftless_cluster_unowned_seconds{server="https://a"}');
+  });
+});
+
+describe('pins', () => {
+  it('that lead nowhere are named', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const fleet = world.fleet(2);
+    const pinned = [cluster('a', { shard: 9 }), cluster('b', { shard: 1 }), cluster('c', { shard: -1 })];
+    load(fleet, pinned);
+    await world.clock.advance(5000);
+    const [found] = fleet[0]!.ownership.conditions().filter(({ type }) => type === 'PinOutOfRange');
+    expect(found?.message).toContain('"a" to shard 9 (it is on shard 0), "c" to shard -1 (ignored)');
+    expect(found?.message).not.toContain('"b"');
+    load(fleet, [cluster('a')]);
+    await world.clock.advance(heartbeatMs);
+    expect(types(fleet[0]!)).toEqual([]);
+  });
+});
+
 describe('busy clusters', () => {
   const many = Array.from({ length: 24 }, (_, i) => cluster(`m${i}`));
   const onePerCluster = many.map(

@@ -8,10 +8,12 @@ import { Coordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from './distribution.ts';
 import { EventRateBook } from './event-rates.ts';
 import type { EventRates } from './event-rates.ts';
+import { foreignHolders, outOfRangePins, unownedClusters, whyStandby } from './findings.ts';
+import type { Waiting } from './findings.ts';
 import { hubHints } from './hub-hints.ts';
 import { shardFromHostname, unknownShard } from './identity.ts';
 import { Member } from './member.ts';
-import type { Instant, World } from './member.ts';
+import type { Instant, World } from './member-types.ts';
 import { registerMetrics } from './metrics.ts';
 import { clusterKey, partKey } from './parts.ts';
 import type { PlanInputs } from './plan.ts';
@@ -86,6 +88,7 @@ class LeasedOwnership implements Ownership {
   #weighed: { readonly base: PlanInputs; readonly rates: EventRates; readonly inputs: PlanInputs } | undefined;
   #clusters: readonly Cluster[] = [];
   #owned: ReadonlySet<string> = new Set();
+  #tablelessSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
   #leaseEnd: Timer | undefined;
 
@@ -171,6 +174,10 @@ class LeasedOwnership implements Ownership {
     return { of, owned: [...(this.#member.taken().get(key) ?? [])].sort((a, b) => a - b) };
   }
 
+  unowned(): ReadonlyMap<string, number> {
+    return this.#member.speaks(this.#now()) ? this.#unowned() : new Map();
+  }
+
   leaseLeftMs(): number {
     return this.#member.leaseLeft(this.#now());
   }
@@ -223,16 +230,25 @@ class LeasedOwnership implements Ownership {
 
   #world(leaving: boolean): World {
     const replicas = this.#replicaCount.count();
-    const ordinal = (replicas ?? 1) <= 1 ? 0 : ordinalOf(this.#deps);
     return {
       inputs: this.#inputs(),
       replicas,
-      // One replica has shard 0 whatever its name. A name without an ordinal has to share that shard: one works, the others stand by.
-      fixedSlot: this.#deps.dynamic ? undefined : (ordinal ?? 0),
+      fixedSlot: this.#fixedSlot(),
       drained: this.#isDrained(leaving),
       leaving,
       ...(this.#deps.weighting === 'measured' ? { load: this.#rates.own() } : {}),
     };
+  }
+
+  /**
+   * The shard that the name gives to this replica. A single one has shard 0 whatever its name. A name without an ordinal has to share that
+   * shard: one works, the others stand by.
+   */
+  #fixedSlot(): number | undefined {
+    if (this.#deps.dynamic) return undefined;
+    const asBefore = this.#replicaCount.isMissing() ? (this.#published()?.replicas ?? 1) : undefined;
+    const replicas = this.#replicaCount.count() ?? asBefore;
+    return replicas !== undefined && replicas <= 1 ? 0 : (ordinalOf(this.#deps) ?? 0);
   }
 
   /** What the view says, and how busy clusters are; the same object while neither has changed. */
@@ -262,22 +278,32 @@ class LeasedOwnership implements Ownership {
     const left = this.leaseLeftMs();
     this.#leaseEnd?.cancel();
     this.#leaseEnd = left > 0 ? this.#deps.clock.timer(left + 1, () => this.#announce()) : undefined;
-    const problem = this.#replicaCount.problem();
-    for (const type of ['ReplicasMismatch', 'ReplicasUnknown'] as const)
-      this.#conditions.set(type, problem?.type === type ? problem.message : undefined);
-    const replicas = this.#published()?.replicas ?? 1;
-    const standby = this.#view !== undefined && this.identity().shard === undefined;
-    this.#conditions.set('Standby', standby ? this.#whyStandby(replicas) : undefined);
-    const unowned = this.#unowned().map(([server]) => server);
-    this.#conditions.set(
-      'ClusterUnowned',
-      unowned.length === 0 ? undefined : `without an owner for more than two leases: ${unowned.join(', ')}`,
-    );
+    this.#report();
   }
 
-  #whyStandby(replicas: number): string {
-    const holders = [...this.#member.holders().values()].map(({ slot, holder }) => `${slot}: ${holder}`).join(', ');
-    return `this replica waits for a shard: ${replicas} ${replicas === 1 ? 'shard is' : 'shards are'} in use (${holders === '' ? 'no holders yet' : holders})`;
+  #report(): void {
+    const problem = this.#replicaCount.problem();
+    const { replicas } = this.#published() ?? {};
+    const standby = this.#view !== undefined && this.identity().shard === undefined;
+    const foreign = this.#member.foreign();
+    const findings: readonly (readonly [OwnershipCondition['type'], string | undefined])[] = [
+      ['ReplicasMismatch', problem?.type === 'ReplicasMismatch' ? problem.message : undefined],
+      ['ReplicasUnknown', problem?.type === 'ReplicasUnknown' ? problem.message : undefined],
+      ['Standby', standby ? whyStandby(this.#waiting(replicas ?? 1)) : undefined],
+      ['ForeignHolder', foreignHolders(foreign)],
+      [
+        'PinOutOfRange',
+        outOfRangePins(replicas === undefined ? [] : (this.#view?.inputs.clusters ?? []), replicas ?? 1),
+      ],
+      ['ClusterUnowned', unownedClusters(this.#unowned().keys())],
+    ];
+    for (const [type, message] of findings) this.#conditions.set(type, message);
+  }
+
+  #waiting(replicas: number): Waiting {
+    const { hostname } = this.#deps;
+    const numbered = ordinalOf(this.#deps) !== undefined;
+    return { hostname, wanted: this.#fixedSlot(), numbered, replicas, holders: this.#member.holders() };
   }
 
   /** Tells listeners what changed since they were told last. */
@@ -318,16 +344,20 @@ class LeasedOwnership implements Ownership {
     return load;
   }
 
-  /** Clusters whose shard nobody has held for two leases, with the time. */
-  #unowned(): readonly (readonly [string, number])[] {
+  /** Clusters that nobody has looked after for more than two leases, with the time since. */
+  #unowned(): ReadonlyMap<string, number> {
     const now = this.#now().monotonic;
-    const idle = this.#member.idleSlots();
-    const found: (readonly [string, number])[] = [];
-    for (const [server, { shards }] of this.#published()?.entries ?? []) {
-      const since = Math.min(...shards.map((shard) => idle.get(shard) ?? Number.POSITIVE_INFINITY));
-      if (server !== homeless && now - since > 2 * this.#timing.leaseMs) found.push([server, now - since]);
-    }
-    return found;
+    const since = this.#published() === undefined ? this.#tableless(now) : this.#member.unowned();
+    if (this.#published() !== undefined) this.#tablelessSince = undefined;
+    const ages = [...since].map(([server, at]) => [server, now - at] as const);
+    return new Map(ages.filter(([server, age]) => server !== homeless && age > 2 * this.#timing.leaseMs));
+  }
+
+  /** While there is no table, everybody's clusters are nobody's. */
+  #tableless(now: number): ReadonlyMap<string, number> {
+    const { clusters } = this.#view?.inputs ?? { clusters: [] };
+    if (clusters.length > 0) this.#tablelessSince ??= now;
+    return new Map(clusters.map(({ server }) => [clusterKey(server), this.#tablelessSince ?? now]));
   }
 }
 

@@ -17,8 +17,8 @@ export interface PlanContext {
   readonly replicas: number;
   /** Whether the holder of a slot has acknowledged an epoch, or is gone. */
   readonly settled: (wait: Wait) => boolean;
-  /** Slots at or above this one are not in use now. */
-  readonly slots: number;
+  /** Slots that are held now, by whomever. */
+  readonly holders: readonly number[];
   /** Slots whose holders were seen alive lately. */
   readonly live: readonly number[];
   /** Slots that nobody has held for too long: others stand in for them. */
@@ -61,10 +61,10 @@ export function nextTable(
   const epoch = (Math.floor(before / epochStep) + 1) * epochStep + context.nonce;
   const homes = wantedHomes(inputs, balanced.shards, replicas);
   const wanted = withStandIns(current, homes, { ...context, weights: inputs.weights });
-  const slots = Math.max(current?.slots ?? 0, context.slots, replicas);
+  const slots = Math.max(current?.slots ?? 0, replicas, ...context.holders.map((slot) => slot + 1));
   if (current !== undefined && sameShape(current, wanted, { replicas, algorithm: inputs.algorithm, slots }))
     return undefined;
-  const entries = withWaits(current, wanted, { epoch, slots, settled: context.settled });
+  const entries = withWaits(current, wanted, { ...context, epoch });
   return { epoch, replicas, algorithm: inputs.algorithm, slots, entries, movedAt: balanced.movedAt };
 }
 
@@ -157,11 +157,7 @@ function sameShape(
   return true;
 }
 
-interface WaitContext {
-  readonly epoch: number;
-  readonly slots: number;
-  readonly settled: (wait: Wait) => boolean;
-}
+type WaitContext = Pick<PlanContext, 'holders' | 'settled'> & { readonly epoch: number };
 
 function withWaits(
   current: TableDocument | undefined,
@@ -209,11 +205,9 @@ function waitsFor(old: TableEntry, part: number, { shard, epoch, settled }: Wait
   return before === shard ? waits : [...waits, { slot: before, epoch }];
 }
 
-function stillEveryone(old: TableEntry, { slots, settled }: WaitContext): number {
-  const { everyone } = old;
-  if (everyone === 0) return 0;
-  for (let slot = 0; slot < slots; slot += 1) if (!settled({ slot, epoch: everyone })) return everyone;
-  return 0;
+/** Slots that nobody holds are settled. */
+function stillEveryone({ everyone }: TableEntry, { holders, settled }: WaitContext): number {
+  return everyone === 0 || holders.every((slot) => settled({ slot, epoch: everyone })) ? 0 : everyone;
 }
 
 function sameList(a: readonly (string | number)[], b: readonly (string | number)[]): boolean {

@@ -1,4 +1,4 @@
-import { unknownHolder } from './slots-document.ts';
+import { isForeign, unknownHolder } from './slots-document.ts';
 import type { SlotRecord, Slots } from './slots-document.ts';
 import type { Timing } from './timing.ts';
 
@@ -14,6 +14,13 @@ export interface HoldersSeen {
   readonly answeredAt: number;
   /** How many slots should be held. */
   readonly replicas: number;
+  /** Of the published table. */
+  readonly epoch: number;
+}
+
+interface Behind {
+  readonly acked: string;
+  readonly since: number;
 }
 
 /**
@@ -26,6 +33,8 @@ export class Presence {
   #holders: Slots = new Map();
   #expired: ReadonlySet<number> = new Set();
   #idle: ReadonlyMap<number, number> = new Map();
+  /** Live holders that have not acknowledged the table, and since when they have not moved towards it. */
+  #behind: ReadonlyMap<number, Behind> = new Map();
   /** Slots whose last holder died. */
   readonly #dead = new Set<number>();
 
@@ -33,7 +42,7 @@ export class Presence {
     this.#timing = timing;
   }
 
-  see({ slots, sentAt, answeredAt, replicas }: HoldersSeen): void {
+  see({ slots, sentAt, answeredAt, replicas, epoch }: HoldersSeen): void {
     const expired = new Set<number>();
     for (const [slot, record] of slots) {
       const identity = identityOf(record);
@@ -48,6 +57,14 @@ export class Presence {
     for (const slot of slots.keys()) if (this.isLive(slot)) this.#dead.delete(slot);
     const idle = Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !this.isLive(slot));
     this.#idle = new Map(idle.map((slot) => [slot, this.#idle.get(slot) ?? answeredAt]));
+    const behind = [...slots].filter(([slot, { acked }]) => this.isLive(slot) && acked < epoch);
+    this.#behind = new Map(
+      behind.map(([slot, record]) => {
+        const acked = `${record.incarnation} ${record.acked}`;
+        const before = this.#behind.get(slot);
+        return [slot, { acked, since: before?.acked === acked ? before.since : answeredAt }];
+      }),
+    );
   }
 
   /** Signs of life that came by the watch, between looks. Late ones only make us more patient; nothing else is believed on their word. */
@@ -81,6 +98,17 @@ export class Presence {
   /** Slots without a live holder, and since when that is known. */
   idle(): ReadonlyMap<number, number> {
     return this.#idle;
+  }
+
+  /** Slots whose clusters nobody looks after, and since when: without a live holder, or with one that does not obey the table. */
+  neglected(): ReadonlyMap<number, number> {
+    return new Map([...this.#idle, ...[...this.#behind].map(([slot, { since }]) => [slot, since] as const)]);
+  }
+
+  /** The holders that are replicas of Argo CD itself, by slot. */
+  foreign(): ReadonlyMap<number, string> {
+    const live = [...this.#holders].filter(([slot, record]) => this.isLive(slot) && isForeign(record));
+    return new Map(live.map(([slot, { holder }]) => [slot, holder]));
   }
 
   /**

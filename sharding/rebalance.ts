@@ -39,17 +39,28 @@ export function rebalance(current: Balanced | undefined, inputs: BalanceInputs, 
   const { algorithm, replicas, clusters, weights } = inputs;
   if (algorithm !== 'consistent-hashing' || replicas <= 1 || current?.algorithm !== algorithm)
     return { replicas, algorithm, shards: distribute(algorithm, clusters, weights, replicas), movedAt: new Map() };
-  const placings = placingsOf(rankClusters(clusters), weights, replicas);
+  const steps = placingsOf(rankClusters(clusters), weights, replicas).map((placings) =>
+    balance(placings, current, { replicas, now }),
+  );
+  const shards = new Map(steps.flatMap((step) => [...step.shards]));
+  return { replicas, algorithm, shards, movedAt: new Map(steps.flatMap((step) => [...step.movedAt])) };
+}
+
+/** The same for some of the parts. */
+function balance(
+  placings: readonly Placing[],
+  current: Balanced,
+  { replicas, now }: { readonly replicas: number; readonly now: number },
+): Pick<Balanced, 'shards' | 'movedAt'> {
   const capacity = capacityOf(placings, replicas);
   const kept = keep(placings, current, { replicas, capacity });
   const movedAt = new Map([...current.movedAt].filter(([key, at]) => kept.shards.has(key) && isResting(at, now)));
   const rescaled = current.replicas !== replicas;
   const better = shed(placings, kept, { capacity, resting: rescaled ? new Map() : movedAt });
-  if (rescaled) return { replicas, algorithm, shards: better.shards, movedAt };
-  if (Math.max(...better.loads) >= (1 - worthwhile) * Math.max(...kept.loads))
-    return { replicas, algorithm, shards: kept.shards, movedAt };
+  if (rescaled) return { shards: better.shards, movedAt };
+  if (Math.max(...better.loads) >= (1 - worthwhile) * Math.max(...kept.loads)) return { shards: kept.shards, movedAt };
   for (const [key, shard] of better.shards) if (kept.shards.get(key) !== shard) movedAt.set(key, now);
-  return { replicas, algorithm, shards: better.shards, movedAt };
+  return { shards: better.shards, movedAt };
 }
 
 /** A time in the future is that of a wrong clock: it must not hold a part for ever. */

@@ -54,6 +54,11 @@ export class ReplicaCount implements Runnable {
     return this.#deps.configured > 0 ? this.#deps.configured : this.#ofWorkload();
   }
 
+  /** The workload was looked for and is not there, and nothing else says how many replicas there are. */
+  isMissing(): boolean {
+    return this.count() === undefined && this.#informer.synced() && this.#informer.state().state === 'synced';
+  }
+
   /** What people should know. */
   problem(): { readonly type: 'ReplicasMismatch' | 'ReplicasUnknown'; readonly message: string } | undefined {
     const { kind, name, namespace, configured } = this.#deps;

@@ -7,6 +7,9 @@ export const slotsKey = 'shardControllerMapping';
 /** Beside Argo CD's key, for what its JSON has no room for. Argo CD leaves other keys alone. */
 export const membersKey = 'driftlessMembers';
 
+/** No fleet is that large; a higher number is a mistake, and would cost time and memory. */
+export const mostSlots = 10_000;
+
 /** Stands in a slot whose holder is not known, after the ConfigMap was lost or spoilt: it expires like any other. */
 export const unknownHolder = 'unknown';
 
@@ -36,13 +39,21 @@ export type Found<T> =
   | { readonly state: 'missing' }
   | { readonly state: 'broken'; readonly why: string };
 
+/** Whether a slot is held by a replica of Argo CD itself: it renews, and obeys no table. */
+export function isForeign({ incarnation }: Pick<SlotRecord, 'incarnation'>): boolean {
+  return incarnation.startsWith(foreignPrefix);
+}
+
+const foreignPrefix = 'argocd/';
+
 /**
  * Reads the ConfigMap's data. Entries of Argo CD's own replicas, which have no counterpart under {@link membersKey}, count as held by
- * somebody who obeys no table. An empty ConfigMap (a chart may create one) holds nobody.
+ * somebody who obeys no table. One without any holder that was not written by us is like none: it may have had holders a moment ago. So
+ * does a holder that stands under our key only: whoever took its entry out was not its holder.
  */
 export function parseSlots(data: Readonly<Record<string, unknown>>): Found<Slots> {
   const [text, extra] = [data[slotsKey], data[membersKey]];
-  if (text === undefined || text === '') return { state: 'ok', value: new Map() };
+  if (text === undefined || text === '') return { state: 'missing' };
   const known = parsed.find((each) => each.text === text && each.extra === extra);
   if (known !== undefined) return known.found;
   const found = parseTexts(text, extra);
@@ -66,10 +77,11 @@ function parseTexts(text: unknown, extra: unknown): Found<Slots> {
     const { slot, holder, heartbeat } = read;
     if (holder === '' || slots.has(slot)) continue;
     const member = members.get(slot);
-    const foreign = { slot, holder, incarnation: `argocd/${holder}`, renewals: heartbeat, acked: 0 };
+    const foreign = { slot, holder, incarnation: `${foreignPrefix}${holder}`, renewals: heartbeat, acked: 0 };
     slots.set(slot, { ...(member?.holder === holder ? member : foreign), heartbeat });
   }
-  return { state: 'ok', value: slots };
+  for (const [slot, member] of members) if (!slots.has(slot)) slots.set(slot, member);
+  return slots.size === 0 && extra === undefined ? { state: 'missing' } : { state: 'ok', value: slots };
 }
 
 /** One entry of Argo CD's list, or what is wrong with it. */
@@ -78,6 +90,7 @@ function readEntry(entry: Json): Pick<SlotRecord, 'slot' | 'holder' | 'heartbeat
   const slot = entry['ShardNumber'];
   const holder = entry['ControllerName'] ?? '';
   if (typeof slot !== 'number' || !Number.isSafeInteger(slot) || slot < 0) return 'has an entry without a shard number';
+  if (slot >= mostSlots) return `has shard ${slot}, and no shard may be ${mostSlots} or higher`;
   if (typeof holder !== 'string') return 'has an entry whose name is no text';
   const time = entry['HeartbeatTime'];
   const heartbeat = typeof time === 'string' ? Date.parse(time) : Number.NaN;
@@ -94,6 +107,7 @@ export function formatSlots(slots: Slots, count: number): Readonly<Record<string
     return { ShardNumber: slot, ControllerName: record?.holder ?? '', HeartbeatTime: at };
   });
   const members = [...slots.values()]
+    .filter((record) => !isForeign(record))
     .sort((a, b) => a.slot - b.slot)
     .map(({ slot, holder, incarnation, renewals, acked, load }) => ({
       ...{ slot, holder, incarnation, renewals, acked },
@@ -116,6 +130,7 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
     const { slot, holder, incarnation, renewals, acked } = entry;
     if (typeof slot !== 'number' || typeof holder !== 'string' || typeof incarnation !== 'string') continue;
     if (typeof renewals !== 'number' || typeof acked !== 'number') continue;
+    if (!Number.isSafeInteger(slot) || slot < 0 || slot >= mostSlots) continue;
     const load = loadOf(entry['load']);
     members.set(slot, {
       ...{ slot, holder, incarnation, renewals, acked, heartbeat: 0 },

@@ -51,6 +51,11 @@ export interface Ownership extends Runnable {
   leaseLeftMs(): number;
   /** Which of a cluster's parts are this replica's; undefined when none is. */
   ownedParts(server: string): OwnedParts | undefined;
+  /**
+   * Clusters of which some part has had no owner for more than two leases, by server, with the milliseconds since then; only on the replica that
+   * should tell people, empty on all others.
+   */
+  unowned(): ReadonlyMap<string, number>;
   /** Sorted by type. */
   conditions(): readonly OwnershipCondition[];
 }
@@ -72,6 +77,8 @@ export interface OwnershipCondition {
     | 'ReplicasMismatch'
     | 'ReplicasUnknown'
     | 'InvalidSplit'
+    | 'PinOutOfRange'
+    | 'ForeignHolder'
     | 'ClusterUnowned';
   readonly message: string;
   /** Wall time in milliseconds. */

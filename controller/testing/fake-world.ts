@@ -234,6 +234,7 @@ export class FakeWorld {
       writing: (_server, _app, send) => (mine() ? send() : Promise.reject(new OwnershipLost(server))),
       leaseLeftMs: () => 60_000,
       measure: () => undefined,
+      unowned: () => new Map(),
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
       conditions: () => [],
       update: () => undefined,

@@ -3,9 +3,9 @@ import type { Random } from '#base';
 import { appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import { looksNew, Member } from '../member.ts';
-import type { Instant, Intent, World } from '../member.ts';
+import type { Instant, Intent, World } from '../member-types.ts';
 import { splitAnnotation } from '../parts.ts';
-import { formatSlots, slotsKey } from '../slots-document.ts';
+import { formatSlots, membersKey, slotsKey } from '../slots-document.ts';
 import { formatTable, tableKey } from '../table-document.ts';
 import { timingOf } from '../timing.ts';
 import { View } from '../view.ts';
@@ -164,14 +164,40 @@ export class FleetSimulation {
   /**
    * Removes or spoils a ConfigMap, or brings back an old table. Only one at a time within a lease: after both, nobody can know anything.
    */
-  lose(which: 'slots' | 'table', how: 'deleted' | 'spoilt' | 'restored'): void {
+  lose(which: 'slots' | 'table', how: 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'blanked' | 'unkeyed'): void {
     if (this.now - this.#lastLoss < 2 * timing.leaseMs) return;
     this.#lastLoss = this.now;
     this.#note(`${which} ${how}`);
     if (how === 'deleted') this.#hub[which] = undefined;
+    else if (how === 'emptied') this.#hub.set(which, { data: {} });
+    else if (how === 'blanked' || how === 'unkeyed') this.#takeNamesOut(how === 'blanked' ? '[]' : undefined);
     else if (how === 'spoilt')
       this.#hub.set(which, { data: { [which === 'slots' ? slotsKey : tableKey]: '{"oops":[' } });
     else this.#hub.restoreTable();
+  }
+
+  /** What Argo CD's own controller does to a list that is longer than it thinks, and what a person does to a key. */
+  #takeNamesOut(list: string | undefined): void {
+    const members = this.#hub.slots?.data[membersKey];
+    const kept = members === undefined ? {} : { [membersKey]: members };
+    this.#hub.set('slots', { data: { ...kept, ...(list === undefined ? {} : { [slotsKey]: list }) } });
+  }
+
+  /** A replica of Argo CD's own controller holds a slot for a while: it renews by its clock, obeys nothing, and ends. */
+  intrude(slot: number, ms: number): void {
+    this.#note(`a foreign controller takes ${slot} for ${ms}`);
+    const until = this.now + ms;
+    const beat = (): void => {
+      const found = foundSlots(this.#hub.slots);
+      if (found.state !== 'ok' || this.now > until) return;
+      const entry = { slot, holder: 'go-pod', incarnation: 'argocd/go-pod', renewals: this.now, acked: 0 };
+      const held = found.value.get(slot)?.holder;
+      if (held !== undefined && held !== 'go-pod') return;
+      const slots = new Map(found.value).set(slot, { ...entry, heartbeat: this.now });
+      this.#hub.set('slots', { data: formatSlots(slots, slots.size) });
+      this.#at(this.now + heartbeatMs, beat);
+    };
+    beat();
   }
 
   instant(replica: Replica): Instant {
@@ -196,7 +222,9 @@ export class FleetSimulation {
   #trouble(): void {
     const dice = this.#below(100);
     const replica = this.#pick(this.replicas.filter(({ alive }) => alive));
-    if (dice < 8) this.#addCluster();
+    if (this.#scenario.hostile && this.#below(20) === 0) this.intrude(this.#below(4), this.#below(40_000));
+    else if (this.#scenario.hostile && replica !== undefined && this.#below(20) === 0) replica.desired = undefined;
+    else if (dice < 8) this.#addCluster();
     else if (dice < 14) this.removeCluster(this.#pick([...this.#clusters.keys()]) ?? '');
     else if (dice < 22) this.#editCluster();
     else if (dice < 34) this.#addApp();
@@ -219,13 +247,14 @@ export class FleetSimulation {
   }
 
   #lose(): void {
-    const dice = this.#below(5);
-    if (dice === 4) this.lose('table', 'restored');
+    const dice = this.#below(this.#scenario.hostile ? 8 : 5);
+    if (dice > 4) this.lose('slots', (['emptied', 'blanked', 'unkeyed'] as const)[dice - 5] ?? 'emptied');
+    else if (dice === 4) this.lose('table', 'restored');
     else this.lose(dice < 2 ? 'slots' : 'table', dice % 2 === 0 ? 'deleted' : 'spoilt');
   }
 
   #addCluster(): void {
-    const id = `c${this.#below(10)}`;
+    const id = this.#scenario.hostile && this.#below(8) === 0 ? '' : `c${this.#below(10)}`;
     const twin = this.#below(6) === 0 ? { server: `https://c${this.#below(10)}/` } : {};
     const named = this.#below(5) === 0 ? { name: `c${this.#below(10)}` } : {};
     const pinned = this.#below(5) === 0 ? { shard: this.#below(14) - 1 } : {};
@@ -382,7 +411,7 @@ export class FleetSimulation {
     return {
       inputs: replica.loaded ? replica.view?.inputs : undefined,
       replicas: replica.desired,
-      fixedSlot: replica.fixedSlot,
+      fixedSlot: replica.fixedSlot === undefined || replica.desired !== 1 ? replica.fixedSlot : 0,
       drained: this.#isDrained(replica),
       leaving: replica.leaving,
     };

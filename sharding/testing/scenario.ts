@@ -26,7 +26,8 @@ export interface Replica {
   leaving: boolean;
   pausedUntil: number;
   cutUntil: number;
-  desired: number;
+  /** Undefined: nobody says. */
+  desired: number | undefined;
   readonly clusters: Map<string, Cluster>;
   readonly apps: Map<AppKey, Application>;
   loaded: boolean;
@@ -41,12 +42,15 @@ export interface Scenario {
   readonly algorithm: ShardingAlgorithm;
   /** Some replicas die in the end and nobody replaces them. */
   readonly shorthanded: boolean;
+  /** Beside the rest: ConfigMaps that are emptied, controllers of Argo CD, a replica count that nobody says, a cluster without an id. */
+  readonly hostile: boolean;
 }
 
 export function scenarioOf(seed: number): Scenario {
   const random = seededRandom(seed ^ 0x5eed);
   const algorithm = algorithms[Math.floor(random.next() * algorithms.length)] ?? 'legacy';
-  return { seed, dynamic: random.next() < 0.5, algorithm, shorthanded: random.next() < 0.3 };
+  const dynamic = random.next() < 0.5;
+  return { seed, dynamic, algorithm, shorthanded: random.next() < 0.3, hostile: random.next() < 0.5 };
 }
 
 /** As `settings` resolves a destination. */

@@ -1,0 +1,58 @@
+import type { ShardedCluster } from './distribution.ts';
+import type { Slots } from './slots-document.ts';
+
+/** What a replica on standby waits for. */
+export interface Waiting {
+  readonly hostname: string;
+  /** The only shard that it may have; undefined: any free one. */
+  readonly wanted: number | undefined;
+  /** Whether its own name says so, or ARGOCD_CONTROLLER_SHARD. */
+  readonly numbered: boolean;
+  /** How many shards there are. */
+  readonly replicas: number;
+  readonly holders: Slots;
+}
+
+/*
+ * What people are told about ownership, as sentences: what is so, of which replica or cluster, and what to do.
+ */
+
+export function whyStandby({ hostname, wanted, numbered, replicas, holders }: Waiting): string {
+  const held = [...holders.values()].sort((a, b) => a.slot - b.slot).map(({ slot, holder }) => `${slot} by ${holder}`);
+  const who = held.length === 0 ? 'none is held yet' : `held: ${held.join(', ')}`;
+  if (wanted === undefined) return `this replica waits for a free shard of ${replicas} (${who})`;
+  const remedy = 'run it in a StatefulSet without hostNetwork, or set ARGOCD_CONTROLLER_SHARD';
+  const origin = numbered
+    ? `by its host name "${hostname}" or ARGOCD_CONTROLLER_SHARD`
+    : `since its host name "${hostname}" does not end in an ordinal`;
+  const beyond = wanted >= replicas ? `, and there are only ${replicas}` : '';
+  const shared = numbered ? '' : `; ${remedy}`;
+  return `this replica waits for shard ${wanted}, ${origin}${beyond} (${who})${beyond === '' ? shared : `: scale up, or ${remedy}`}`;
+}
+
+/** Undefined when every pin can be followed. */
+export function outOfRangePins(
+  clusters: readonly (Pick<ShardedCluster, 'shard'> & { readonly name: string })[],
+  replicas: number,
+): string | undefined {
+  const wrong = clusters.flatMap(({ name, shard }) =>
+    shard === undefined || (shard >= 0 && shard < replicas)
+      ? []
+      : [`"${name}" to shard ${shard} (${shard < 0 ? 'ignored' : 'it is on shard 0'})`],
+  );
+  if (wrong.length === 0) return undefined;
+  return `there are ${replicas} shards, counted from 0, and these clusters are pinned elsewhere: ${wrong.join(', ')}; correct "shard" in their Secrets`;
+}
+
+/** Undefined when there are none. */
+export function foreignHolders(holders: ReadonlyMap<number, string>): string | undefined {
+  if (holders.size === 0) return undefined;
+  const list = [...holders].map(([slot, holder]) => `${holder} (shard ${slot})`).join(', ');
+  return `an application controller of Argo CD holds shards: ${list}; nothing is taken up beside it, since it hands nothing over: scale it to 0`;
+}
+
+/** Undefined when every cluster has an owner. */
+export function unownedClusters(servers: Iterable<string>): string | undefined {
+  const list = [...servers];
+  return list.length === 0 ? undefined : `without an owner for more than two leases: ${list.join(', ')}`;
+}
