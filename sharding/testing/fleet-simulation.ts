@@ -4,7 +4,6 @@ import { appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import { looksNew, Member } from '../member.ts';
 import type { Instant, Intent, World } from '../member-types.ts';
-import { splitAnnotation } from '../parts.ts';
 import { formatSlots, membersKey, slotsKey } from '../slots-document.ts';
 import { formatTable, tableKey } from '../table-document.ts';
 import { timingOf } from '../timing.ts';
@@ -15,6 +14,7 @@ import type { Stored } from './hub.ts';
 import { unkeptPromise } from './promises.ts';
 import { resolve } from './scenario.ts';
 import type { Replica, Scenario, Steps } from './scenario.ts';
+import { addSomeApp, addSomeCluster, decimate, makeTrouble } from './trouble.ts';
 
 /*
  * Many replicas, one hub, one seed: everything that can go wrong between them, in virtual time. Requests travel, arrive late or never, or
@@ -28,11 +28,11 @@ type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false
 
 /** The world and its time. `run` plays a whole schedule and returns the first broken promise, or undefined. */
 export class FleetSimulation {
-  readonly #scenario: Scenario;
+  readonly scenario: Scenario;
   readonly #random: Random;
   readonly #hub = new Hub();
   readonly replicas: Replica[] = [];
-  readonly #clusters = new Map<string, Cluster>();
+  readonly clusters = new Map<string, Cluster>();
   readonly #apps = new Map<AppKey, Application>();
   readonly #agenda = new Agenda();
   now = 1_000_000;
@@ -45,19 +45,19 @@ export class FleetSimulation {
   readonly #trace: boolean;
 
   constructor(scenario: Scenario, trace = false) {
-    this.#scenario = scenario;
+    this.scenario = scenario;
     this.#random = seededRandom(scenario.seed);
     this.#trace = trace;
   }
 
   /** Random trouble for `troubleMs`, then peace until everything must have settled. */
   run(troubleMs: number): string | undefined {
-    this.desired = 1 + this.#below(12);
-    for (let i = this.#below(8) + 1; i > 0; i -= 1) this.#addCluster();
-    for (let i = this.#below(8) + 1; i > 0; i -= 1) this.#addApp();
-    this.#matchReplicas(true);
+    this.desired = 1 + this.below(12);
+    for (let i = this.below(8) + 1; i > 0; i -= 1) addSomeCluster(this);
+    for (let i = this.below(8) + 1; i > 0; i -= 1) addSomeApp(this);
+    this.matchReplicas(true);
     const end = this.now + troubleMs;
-    for (let at = this.now; at < end; at += this.#below(6000)) this.#at(at, () => this.#trouble());
+    for (let at = this.now; at < end; at += this.below(6000)) this.#at(at, () => makeTrouble(this));
     this.play(end);
     return this.violation ?? this.settle();
   }
@@ -78,22 +78,22 @@ export class FleetSimulation {
     this.#calm = true;
     for (const replica of this.replicas) {
       replica.cutUntil = this.now;
-      if (replica.alive) this.#relist(replica);
+      if (replica.alive) this.relist(replica);
     }
-    this.#matchReplicas(false);
-    if (this.#scenario.shorthanded) this.#decimate();
+    this.matchReplicas(false);
+    if (this.scenario.shorthanded) decimate(this);
     // Who still sleeps comes back with an old view of everything, when it wakes.
     const awake = Math.max(this.now, ...this.replicas.map(({ alive, pausedUntil }) => (alive ? pausedUntil : 0)));
-    this.play(awake + (this.#scenario.shorthanded ? 4 : 3) * timing.leaseMs);
+    this.play(awake + (this.scenario.shorthanded ? 4 : 3) * timing.leaseMs);
     if (this.violation !== undefined || this.desired === 0) return this.violation;
-    return unkeptPromise(this, this.#clusters.values(), this.#apps.keys());
+    return unkeptPromise(this, this.clusters.values(), this.#apps.keys());
   }
 
   // ---------------------------------------------------------------- the world
 
   addCluster(id: string, extra: Partial<Cluster> = {}): void {
     const server = extra.server ?? `https://${id}`;
-    this.#setCluster({
+    this.setCluster({
       ...{ id, server, name: id, namespaces: [], clusterResources: false, labels: {}, annotations: {} },
       connection: { server, insecure: false, credentials: {} },
       ...extra,
@@ -101,10 +101,10 @@ export class FleetSimulation {
   }
 
   removeCluster(id: string): void {
-    this.#clusters.delete(id);
+    this.clusters.delete(id);
     this.#tell((replica) => {
       // Events of one object keep their order: a late one never undoes a later one.
-      if (!this.#clusters.has(id)) replica.clusters.delete(id);
+      if (!this.clusters.has(id)) replica.clusters.delete(id);
     });
   }
 
@@ -116,12 +116,12 @@ export class FleetSimulation {
 
   scale(replicas: number): void {
     this.desired = replicas;
-    this.#note(`scale to ${replicas}`);
+    this.note(`scale to ${replicas}`);
     for (const replica of this.replicas)
-      this.#at(this.now + this.#below(3000), () => {
+      this.#at(this.now + this.below(3000), () => {
         replica.desired = this.desired;
       });
-    this.#matchReplicas(false);
+    this.matchReplicas(false);
   }
 
   start(name: string, fixedSlot: number | undefined): Replica {
@@ -139,25 +139,25 @@ export class FleetSimulation {
       ...{ clusters: new Map(), apps: new Map(), view: undefined, writes: [], steps: undefined },
     };
     this.replicas.push(replica);
-    this.#note(`${name} starts`);
-    this.#at(this.now + this.#below(2000), () => this.#relist(replica));
+    this.note(`${name} starts`);
+    this.#at(this.now + this.below(2000), () => this.relist(replica));
     replica.steps = this.#loop(replica);
-    this.#resume(replica, this.#below(200));
+    this.#resume(replica, this.below(200));
     return replica;
   }
 
   kill(replica: Replica): void {
-    this.#note(`${replica.name} is killed`);
+    this.note(`${replica.name} is killed`);
     replica.alive = false;
   }
 
   pause(replica: Replica, ms: number): void {
-    this.#note(`${replica.name} stops for ${ms}`);
+    this.note(`${replica.name} stops for ${ms}`);
     replica.pausedUntil = this.now + ms;
   }
 
   cut(replica: Replica, ms: number): void {
-    this.#note(`${replica.name} is cut off for ${ms}`);
+    this.note(`${replica.name} is cut off for ${ms}`);
     replica.cutUntil = this.now + ms;
   }
 
@@ -167,7 +167,7 @@ export class FleetSimulation {
   lose(which: 'slots' | 'table', how: 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'blanked' | 'unkeyed'): void {
     if (this.now - this.#lastLoss < 2 * timing.leaseMs) return;
     this.#lastLoss = this.now;
-    this.#note(`${which} ${how}`);
+    this.note(`${which} ${how}`);
     if (how === 'deleted') this.#hub[which] = undefined;
     else if (how === 'emptied') this.#hub.set(which, { data: {} });
     else if (how === 'blanked' || how === 'unkeyed') this.#takeNamesOut(how === 'blanked' ? '[]' : undefined);
@@ -185,7 +185,7 @@ export class FleetSimulation {
 
   /** A replica of Argo CD's own controller holds a slot for a while: it renews by its clock, obeys nothing, and ends. */
   intrude(slot: number, ms: number): void {
-    this.#note(`a foreign controller takes ${slot} for ${ms}`);
+    this.note(`a foreign controller takes ${slot} for ${ms}`);
     const until = this.now + ms;
     const beat = (): void => {
       const found = foundSlots(this.#hub.slots);
@@ -217,76 +217,12 @@ export class FleetSimulation {
     return replica.member.acts(place.server, place.part, this.instant(replica)) ? place.server : undefined;
   }
 
-  // ---------------------------------------------------------------- trouble
+  // ---------------------------------------------------------------- events
 
-  #trouble(): void {
-    const dice = this.#below(100);
-    const replica = this.#pick(this.replicas.filter(({ alive }) => alive));
-    if (this.#scenario.hostile && this.#below(20) === 0) this.intrude(this.#below(4), this.#below(40_000));
-    else if (this.#scenario.hostile && replica !== undefined && this.#below(20) === 0) replica.desired = undefined;
-    else if (dice < 8) this.#addCluster();
-    else if (dice < 14) this.removeCluster(this.#pick([...this.#clusters.keys()]) ?? '');
-    else if (dice < 22) this.#editCluster();
-    else if (dice < 34) this.#addApp();
-    else if (dice < 42) this.scale(this.#below(13));
-    else if (dice < 48) this.#lose();
-    else if (replica === undefined) this.#matchReplicas(false);
-    else if (dice < 58) this.kill(replica);
-    else if (dice < 62) replica.leaving = true;
-    else if (dice < 72) this.pause(replica, this.#below(60_000));
-    else if (dice < 82) this.cut(replica, this.#below(60_000));
-    else if (dice < 86) replica.skew += (this.#random.next() - 0.5) * 200_000;
-    else if (dice < 90) this.#relist(replica);
-    else this.#matchReplicas(this.#below(2) === 0);
-  }
-
-  /** Kills some, for good; never all. */
-  #decimate(): void {
-    const [, ...others] = this.replicas.filter((replica) => replica.alive && !replica.leaving).reverse();
-    for (const replica of others) if (this.#below(2) === 0) this.kill(replica);
-  }
-
-  #lose(): void {
-    const dice = this.#below(this.#scenario.hostile ? 8 : 5);
-    if (dice > 4) this.lose('slots', (['emptied', 'blanked', 'unkeyed'] as const)[dice - 5] ?? 'emptied');
-    else if (dice === 4) this.lose('table', 'restored');
-    else this.lose(dice < 2 ? 'slots' : 'table', dice % 2 === 0 ? 'deleted' : 'spoilt');
-  }
-
-  #addCluster(): void {
-    const id = this.#scenario.hostile && this.#below(8) === 0 ? '' : `c${this.#below(10)}`;
-    const twin = this.#below(6) === 0 ? { server: `https://c${this.#below(10)}/` } : {};
-    const named = this.#below(5) === 0 ? { name: `c${this.#below(10)}` } : {};
-    const pinned = this.#below(5) === 0 ? { shard: this.#below(14) - 1 } : {};
-    this.addCluster(id, { ...twin, ...named, ...pinned });
-    this.#note(`cluster ${id} ${JSON.stringify({ ...twin, ...named, ...pinned })}`);
-  }
-
-  #editCluster(): void {
-    const cluster = this.#pick([...this.#clusters.values()]);
-    if (cluster === undefined) return;
-    const split = String(1 + this.#below(4));
-    const edited =
-      this.#below(2) === 0
-        ? { ...cluster, annotations: { [splitAnnotation]: split } }
-        : { ...cluster, name: `c${this.#below(10)}` };
-    this.#note(`cluster ${cluster.id} becomes ${edited.name} split ${split}`);
-    this.#setCluster(edited);
-  }
-
-  #addApp(): void {
-    const target = `c${this.#below(10)}`;
-    const destination =
-      this.#below(3) === 0
-        ? { name: target }
-        : { server: this.#below(4) === 0 ? `https://${target}/` : `https://${target}` };
-    this.addApp(`app-${this.#below(12)}`, destination);
-  }
-
-  #setCluster(cluster: Cluster): void {
-    this.#clusters.set(cluster.id, cluster);
+  setCluster(cluster: Cluster): void {
+    this.clusters.set(cluster.id, cluster);
     this.#tell((replica) => {
-      const current = this.#clusters.get(cluster.id);
+      const current = this.clusters.get(cluster.id);
       if (current !== undefined) replica.clusters.set(cluster.id, current);
     });
   }
@@ -294,7 +230,7 @@ export class FleetSimulation {
   /** An event to every replica: late, in any order with others, twice, or never (until the next list). */
   #tell(change: (replica: Replica) => void): void {
     for (const replica of this.replicas) {
-      if (!replica.alive || (!this.#calm && this.#below(8) === 0)) continue;
+      if (!replica.alive || (!this.#calm && this.below(8) === 0)) continue;
       const deliver = (): void => {
         if (!replica.alive || !replica.loaded) return;
         if (replica.pausedUntil > this.now) this.#at(replica.pausedUntil, deliver);
@@ -303,16 +239,16 @@ export class FleetSimulation {
           this.#update(replica);
         }
       };
-      this.#at(this.now + this.#below(4000), deliver);
-      if (this.#below(10) === 0) this.#at(this.now + this.#below(9000), deliver);
+      this.#at(this.now + this.below(4000), deliver);
+      if (this.below(10) === 0) this.#at(this.now + this.below(9000), deliver);
     }
   }
 
-  #relist(replica: Replica): void {
+  relist(replica: Replica): void {
     if (!replica.alive) return;
     replica.clusters.clear();
     replica.apps.clear();
-    for (const [id, cluster] of this.#clusters) replica.clusters.set(id, cluster);
+    for (const [id, cluster] of this.clusters) replica.clusters.set(id, cluster);
     for (const [key, app] of this.#apps) replica.apps.set(key, app);
     replica.loaded = true;
     replica.desired = this.desired;
@@ -320,19 +256,19 @@ export class FleetSimulation {
   }
 
   #update(replica: Replica): void {
-    const options = { algorithm: this.#scenario.algorithm, defaultParts: 1, weighting: 'applications' as const };
+    const options = { algorithm: this.scenario.algorithm, defaultParts: 1, weighting: 'applications' as const };
     replica.view = new View([...replica.clusters.values()], replica.apps.values(), options);
     this.check(replica);
   }
 
   /** What a StatefulSet or a Deployment does: as many pods as wanted. */
-  #matchReplicas(violent: boolean): void {
+  matchReplicas(violent: boolean): void {
     const alive = this.replicas.filter((replica) => replica.alive && !replica.leaving);
     const stop = (replica: Replica): void => {
       if (violent) this.kill(replica);
       else replica.leaving = true;
     };
-    if (this.#scenario.dynamic) {
+    if (this.scenario.dynamic) {
       for (const replica of alive.slice(this.desired)) stop(replica);
       for (let i = alive.length; i < this.desired; i += 1) this.start(`pod-${this.#born}`, undefined);
       return;
@@ -353,7 +289,7 @@ export class FleetSimulation {
       const isEmpty = table.ok && slots.ok && looksNew(foundTable(table.value), foundSlots(slots.value));
       if (isEmpty) table = yield* this.#request(replica, () => this.#hub.table);
       if (!table.ok || !slots.ok) {
-        yield 500 + this.#below(1000);
+        yield 500 + this.below(1000);
         continue;
       }
       const now = this.instant(replica);
@@ -369,7 +305,7 @@ export class FleetSimulation {
         replica.alive = false;
         return;
       }
-      if (intent === undefined) yield replica.member.unsettled() ? 50 + this.#below(100) : 500 + this.#below(3000);
+      if (intent === undefined) yield replica.member.unsettled() ? 50 + this.below(100) : 500 + this.below(3000);
       else yield* this.#write(replica, intent, { slots: slots.value, table: table.value });
     }
   }
@@ -385,13 +321,13 @@ export class FleetSimulation {
     const put = (): boolean => this.#hub.put(intent.write, base[intent.write]?.version ?? 0, content);
     const answer = yield* this.#request(replica, put);
     if (this.#trace)
-      this.#note(
+      this.note(
         `${replica.name} writes ${intent.write === 'slots' ? intent.why : `table ${intent.table.epoch}`}: ${String(answer.ok && answer.value)}`,
       );
     if (answer.ok && answer.value) {
       replica.member.wrote(intent, sent, this.instant(replica));
       if (intent.write === 'slots') this.check(replica);
-    } else yield 10 + this.#below(200);
+    } else yield 10 + this.below(200);
   }
 
   /** There and back; what arrives is done, even if the answer gets lost. */
@@ -404,7 +340,7 @@ export class FleetSimulation {
   }
 
   #latency(): number {
-    return !this.#calm && this.#below(60) === 0 ? this.#below(25_000) : 1 + this.#below(20);
+    return !this.#calm && this.below(60) === 0 ? this.below(25_000) : 1 + this.below(20);
   }
 
   #worldOf(replica: Replica): World {
@@ -424,11 +360,11 @@ export class FleetSimulation {
 
   /** A request that was allowed when it was sent, and lands some time later, whatever becomes of its sender. */
   #beginWrite(replica: Replica): void {
-    const key = this.#pick([...replica.apps.keys()]);
+    const key = this.pick([...replica.apps.keys()]);
     if (key === undefined || replica.leaving) return;
     const goesTo = this.writesFor(replica, key);
     const longest = timing.marginMs * 0.7;
-    if (goesTo !== undefined) replica.writes.push({ key, goesTo, until: this.now + this.#below(longest) });
+    if (goesTo !== undefined) replica.writes.push({ key, goesTo, until: this.now + this.below(longest) });
   }
 
   #resume(replica: Replica, delay: number): void {
@@ -484,10 +420,10 @@ export class FleetSimulation {
 
   #break(what: string): void {
     this.violation ??= `at ${this.now}: ${what}`;
-    this.#note(this.violation);
+    this.note(this.violation);
   }
 
-  #note(line: string): void {
+  note(line: string): void {
     if (this.#trace) this.log.push(`${this.now} ${line}`);
   }
 
@@ -497,12 +433,16 @@ export class FleetSimulation {
     this.#agenda.add(at, run);
   }
 
-  #below(n: number): number {
+  chance(): number {
+    return this.#random.next();
+  }
+
+  below(n: number): number {
     return Math.floor(this.#random.next() * n);
   }
 
-  #pick<T>(list: readonly T[]): T | undefined {
-    return list[this.#below(list.length)];
+  pick<T>(list: readonly T[]): T | undefined {
+    return list[this.below(list.length)];
   }
 }
 
