@@ -13,6 +13,11 @@ const options = {
   names: { flag: 'names', kind: 'csv', default: [], env: 'NAMES', help: 'Names.' },
   pairs: { flag: 'pairs', kind: 'map', default: {}, env: 'PAIRS', help: 'Pairs.' },
   way: { flag: 'way', kind: 'string', default: 'a', env: 'WAY', choices: ['a', 'b'], help: 'Way.' },
+  least: { flag: 'least', kind: 'int', default: 0, min: 1, env: 'LEAST', envMin: 0, help: 'Least.' },
+  most: { flag: 'most', short: 'm', kind: 'number', default: 0, max: 5, help: 'Most.' },
+  format: { flag: 'format', kind: 'string', default: '', choices: ['', 'json'], help: 'Format.' },
+  fancy: { flag: 'fancy', aliases: ['argo-fancy'], kind: 'bool', default: false, help: 'Fancy.' },
+  kind: { flag: 'kind', aliases: ['argo-kind'], kind: 'string', default: '', help: 'Kind.' },
   old: { flag: 'old', kind: 'bool', default: false, help: 'Old.', noEffect: 'it is gone' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
@@ -40,6 +45,16 @@ describe('readArgs', () => {
     [['--names', 'a, b', '--names=c'], 'names', ['a', 'b', 'c']],
     [['--pairs', 'a=1,b=x=y'], 'pairs', { a: '1', b: 'x=y' }],
     [['--way', 'b'], 'way', 'b'],
+    [['--most', '-1'], 'most', -1],
+    [['-m', '-.5'], 'most', -0.5],
+    [['--limit', '-90s'], 'limit', -90_000],
+    [['--format', 'json'], 'format', 'json'],
+    [['--argo-kind', 'x'], 'kind', 'x'],
+    [['--argo-kind=x=y'], 'kind', 'x=y'],
+    [['--kind', 'x', '--argo-kind', 'y'], 'kind', 'y'],
+    [['--argo-fancy=true'], 'fancy', true],
+    [['--fancy', '--argo-fancy=false'], 'fancy', false],
+    [['--text', '-'], 'text', '-'],
   ] as const)('%j', (argv, name, value) => {
     expect(read(argv).config[name]).toEqual(value);
     expect(read(argv).given.has(name)).toBe(true);
@@ -51,6 +66,7 @@ describe('readArgs', () => {
     [{ LIMIT: '1000000' }, 'limit', 1],
     [{ LOUD: 'TRUE' }, 'loud', true],
     [{ NAMES: 'a,b' }, 'names', ['a', 'b']],
+    [{ LEAST: '0' }, 'least', 0],
   ] as const)('environment %j, in its own syntax', (env, name, value) => {
     expect(read([], env).config[name]).toEqual(value);
   });
@@ -62,6 +78,7 @@ describe('readArgs', () => {
     [{ LOUD: 'yes' }, 'LOUD', 'true or false'],
     [{ PAIRS: 'a=1,a=2' }, 'PAIRS', 'key=value'],
     [{ WAY: 'c' }, 'WAY', 'one of a, b'],
+    [{ LEAST: '-1' }, 'LEAST', 'a whole number, at least 0'],
   ])('a bad environment value %j is a warning and the default holds, as in Argo CD', (env, name, why) => {
     const { config, warnings } = read([], env);
     expect(config).toEqual(read([]).config);
@@ -75,6 +92,14 @@ describe('readArgs', () => {
     [['--limit', '5'], '--limit: must be a duration such as 90s, 5m or 1h30m, not "5"'],
     [['--loud=maybe'], '--loud takes true or false, not "maybe"'],
     [['--way=c'], '--way: must be one of a, b, not "c"'],
+    [['--format', 'yaml'], '--format: must be json, not "yaml"'],
+    [['--least', '-1'], '--least: must be a whole number, at least 1, not "-1"'],
+    [['--least', '0'], '--least: must be a whole number, at least 1, not "0"'],
+    [['--most', '6'], '--most: must be a number, at most 5, not "6"'],
+    [['--argo-fancy=maybe'], '--argo-fancy takes true or false, not "maybe"'],
+    [['--count'], '--count needs a value'],
+    [['--count', '--loud'], '--count needs a value'],
+    [['-t'], '--text needs a value'],
   ])('a bad flag %j is an error in one line', (argv, message) => {
     expect(() => read(argv)).toThrow(UsageError);
     expect(() => read(argv)).toThrow(message);
@@ -90,6 +115,15 @@ describe('readArgs', () => {
     expect(positionals).toEqual(['word']);
     expect(Object.isFrozen(config)).toBe(true);
   });
+
+  it('takes what follows -- as words', () => {
+    expect(read(['--count', '3', '--', '--loud=maybe', '-1']).positionals).toEqual(['--loud=maybe', '-1']);
+  });
+
+  it('tells flags from the environment', () => {
+    const { given, flags } = read(['--count', '3'], { TEXT: 'env' });
+    expect([[...given].sort(), [...flags]]).toEqual([['count', 'text'], ['count']]);
+  });
 });
 
 describe('help', () => {
@@ -98,6 +132,14 @@ describe('help', () => {
     expect(lines).toHaveLength(Object.keys(options).length);
     expect(lines[0]).toMatch(/^ {2}-t, --text STRING +Text\. \(default d\) \[TEXT\]$/);
     expect(lines[2]).toMatch(/--wait SECONDS +Wait\. \(default 2\) \[WAIT\]$/);
+  });
+
+  it('names aliases, and no default that nobody may give', () => {
+    const { kind, least } = options;
+    expect(describeOptions({ kind, least }).split('\n')).toEqual([
+      expect.stringMatching(/--kind STRING +Kind[.] Also --argo-kind[.]$/),
+      expect.stringMatching(/--least INT +Least[.] \[LEAST\]$/),
+    ]);
   });
 
   it('says which flags are taken and not used', () => {

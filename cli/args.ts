@@ -7,6 +7,8 @@ export type OptionKind = 'string' | 'int' | 'number' | 'bool' | 'seconds' | 'dur
 interface Common {
   /** Long flag without dashes. */
   readonly flag: string;
+  /** Other long names of it, such as Argo CD's. */
+  readonly aliases?: readonly string[];
   readonly short?: string;
   readonly env?: string;
   /** Syntax of the environment variable where it differs from the flag's (Argo CD has some). */
@@ -14,6 +16,8 @@ interface Common {
   readonly help: string;
   readonly min?: number;
   readonly max?: number;
+  /** The least value of the environment variable, where it may be less than the flag's. */
+  readonly envMin?: number;
   /** Only these values. */
   readonly choices?: readonly string[];
   /** argocd-cmd-params-cm (P:) or argocd-cm (C:) key from which Argo CD's manifests fill the environment variable. */
@@ -53,8 +57,10 @@ export interface Parsed<T extends Readonly<Record<string, OptionSpec>>> {
   readonly positionals: readonly string[];
   /** Environment values that were not usable, and options without effect: to be logged once. */
   readonly warnings: readonly string[];
-  /** Names of options that were given explicitly. */
+  /** Names of options that were given explicitly, on the command line or in the environment. */
   readonly given: ReadonlySet<string>;
+  /** Those of the command line. */
+  readonly flags: ReadonlySet<string>;
 }
 
 type Value = string | number | boolean | readonly string[] | Readonly<Record<string, string>>;
@@ -72,22 +78,39 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
   const { values, positionals } = rawFlags(table, argv);
   const warnings: string[] = [];
   const given = new Set<string>();
+  const flags = new Set<string>();
   const config: Record<string, Value> = {};
   for (const [name, spec] of Object.entries(table)) {
-    const flags = values[spec.flag];
-    if (flags !== undefined) given.add(name);
+    const raw = values[spec.flag];
     const fromEnv = spec.env === undefined ? undefined : env[spec.env];
-    if (flags !== undefined) config[name] = flagValue(spec, flags);
-    else if (fromEnv !== undefined && fromEnv !== '') {
-      const value = parse(spec, fromEnv, spec.envKind ?? spec.kind);
-      if (value === undefined)
-        warnings.push(`ignoring ${spec.env ?? ''}: ${expectation(spec, spec.envKind ?? spec.kind)}`);
+    config[name] = spec.default;
+    if (raw !== undefined) {
+      flags.add(name);
+      config[name] = flagValue(spec, raw);
+    } else if (fromEnv !== undefined && fromEnv !== '') {
+      const rule = envRule(spec);
+      const value = parse(rule, fromEnv, rule.kind);
+      if (value === undefined) warnings.push(`ignoring ${spec.env ?? ''}: ${expectation(rule, rule.kind)}`);
       else given.add(name);
       config[name] = value ?? spec.default;
-    } else config[name] = spec.default;
+    }
+    if (flags.has(name)) given.add(name);
     if (given.has(name) && spec.noEffect !== undefined) warnings.push(`--${spec.flag} has no effect: ${spec.noEffect}`);
   }
-  return { config: Object.freeze(config) as ConfigOf<T>, positionals, warnings, given };
+  return { config: Object.freeze(config) as ConfigOf<T>, positionals, warnings, given, flags };
+}
+
+/** What a value must be like. */
+type Rule = Pick<OptionSpec, 'min' | 'max' | 'choices' | 'kind'>;
+
+function envRule({ kind, envKind, min, envMin, max, choices }: OptionSpec): Rule {
+  const least = envMin ?? min;
+  return {
+    kind: envKind ?? kind,
+    ...(least === undefined ? {} : { min: least }),
+    ...(max === undefined ? {} : { max }),
+    ...(choices === undefined ? {} : { choices }),
+  };
 }
 
 type RawValues = Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
@@ -106,7 +129,7 @@ function rawFlags(
   }
   try {
     const parsed = parseArgs({
-      args: withoutBooleanValues(table, argv),
+      args: plainArgv(table, argv),
       options,
       allowPositionals: true,
       strict: true,
@@ -118,24 +141,43 @@ function rawFlags(
   }
 }
 
+const numeric: ReadonlySet<OptionKind> = new Set(['int', 'number', 'seconds', 'duration', 'ns']);
+
+/** The same command line in the words of Node's parser: without aliases, `--flag=true` and `--flag -1`, which it does not take. */
+function plainArgv(table: Readonly<Record<string, OptionSpec>>, argv: readonly string[]): string[] {
+  const specs = new Map(Object.values(table).flatMap((spec) => namesOf(spec).map((name) => [name, spec] as const)));
+  const end = argv.indexOf('--');
+  const words: string[] = [];
+  for (const arg of end < 0 ? argv : argv.slice(0, end)) {
+    const before = specs.get(words.at(-1) ?? '');
+    if (before !== undefined && numeric.has(before.kind) && /^-[0-9.]/.test(arg))
+      words[words.length - 1] = `--${before.flag}=${arg}`;
+    else words.push(plainWord(arg, specs));
+  }
+  return end < 0 ? words : [...words, ...argv.slice(end)];
+}
+
+function namesOf({ flag, short, aliases = [] }: OptionSpec): string[] {
+  return [flag, ...aliases].map((name) => `--${name}`).concat(short === undefined ? [] : [`-${short}`]);
+}
+
 /** `--flag=true` and `--flag=false` are how Go programs take booleans; Node's parser knows `--flag` and `--no-flag`. */
-function withoutBooleanValues(table: Readonly<Record<string, OptionSpec>>, argv: readonly string[]): string[] {
-  const booleans = new Set(
-    Object.values(table)
-      .filter((spec) => spec.kind === 'bool')
-      .map((spec) => spec.flag),
-  );
-  return argv.map((arg) => {
-    const match = /^--([^=]+)=(.*)$/.exec(arg);
-    if (match === null || !booleans.has(match[1] ?? '')) return arg;
-    const value = parseBool(match[2] ?? '');
-    if (value === undefined) throw new UsageError(`--${match[1] ?? ''} takes true or false, not "${match[2] ?? ''}"`);
-    return value ? `--${match[1] ?? ''}` : `--no-${match[1] ?? ''}`;
-  });
+function plainWord(arg: string, specs: ReadonlyMap<string, OptionSpec>): string {
+  const [name = '', ...rest] = arg.split('=');
+  const spec = name.startsWith('--') ? specs.get(name) : undefined;
+  if (spec === undefined) return arg;
+  if (rest.length === 0) return `--${spec.flag}`;
+  const text = rest.join('=');
+  if (spec.kind !== 'bool') return `--${spec.flag}=${text}`;
+  const value = parseBool(text);
+  if (value === undefined) throw new UsageError(`${name} takes true or false, not "${text}"`);
+  return value ? `--${spec.flag}` : `--no-${spec.flag}`;
 }
 
 function usageText(error: unknown, table: Readonly<Record<string, OptionSpec>>): string {
   const text = error instanceof Error ? error.message : String(error);
+  const incomplete = /Option '(?:-., )?(--?[^' ]+)[^']*' argument (?:missing|is ambiguous)/.exec(text)?.[1];
+  if (incomplete !== undefined) return `${incomplete} needs a value`;
   const unknown = /Unknown option '([^']+)'/.exec(text)?.[1];
   if (unknown === undefined) return text.split(/[.\n]/)[0] ?? text;
   const near = nearest(
@@ -177,7 +219,7 @@ function flagValue(spec: OptionSpec, raw: string | boolean | readonly (string | 
   return value;
 }
 
-function parse(spec: OptionSpec, text: string, kind: OptionKind): Value | undefined {
+function parse(spec: Rule, text: string, kind: OptionKind): Value | undefined {
   const value = parseKind(text.trim(), kind);
   if (typeof value === 'number') {
     const inUnit = kind === 'seconds' ? value / 1000 : value;
@@ -231,10 +273,11 @@ function parseMap(text: string): Readonly<Record<string, string>> | undefined {
   return map;
 }
 
-function expectation(spec: OptionSpec, kind: OptionKind): string {
-  if (spec.choices !== undefined) return `must be one of ${spec.choices.join(', ')}`;
-  const range =
-    spec.min === undefined && spec.max === undefined ? '' : ` between ${spec.min ?? '-∞'} and ${spec.max ?? '∞'}`;
+function expectation({ choices, min, max }: Rule, kind: OptionKind): string {
+  if (choices !== undefined) {
+    const named = choices.filter((choice) => choice !== '');
+    return `must be ${named.length > 1 ? 'one of ' : ''}${named.join(', ')}`;
+  }
   const words: Readonly<Record<OptionKind, string>> = {
     string: 'must be a text',
     bool: 'must be true or false',
@@ -246,7 +289,12 @@ function expectation(spec: OptionSpec, kind: OptionKind): string {
     csv: 'must be a list separated by commas',
     map: 'must be key=value pairs separated by commas',
   };
-  return words[kind] + range;
+  return words[kind] + rangeText(min, max);
+}
+
+function rangeText(min: number | undefined, max: number | undefined): string {
+  if (min === undefined) return max === undefined ? '' : `, at most ${max}`;
+  return max === undefined ? `, at least ${min}` : ` between ${min} and ${max}`;
 }
 
 /** The flags of a table, for --help. */
@@ -254,9 +302,10 @@ export function describe(table: Readonly<Record<string, OptionSpec>>): string {
   const rows = Object.values(table).map((spec) => {
     const left = `  ${spec.short === undefined ? '    ' : `-${spec.short}, `}--${spec.flag}${spec.kind === 'bool' ? '' : ` ${spec.kind.toUpperCase()}`}`;
     const env = spec.env === undefined ? '' : ` [${spec.env}]`;
+    const also = (spec.aliases ?? []).map((name) => ` Also --${name}.`).join('');
     const fallback = showDefault(spec);
     const effect = spec.noEffect === undefined ? '' : ` No effect: ${spec.noEffect}.`;
-    return { left, right: `${spec.help}${fallback}${env}${effect}` };
+    return { left, right: `${spec.help}${also}${fallback}${env}${effect}` };
   });
   const width = Math.min(52, Math.max(...rows.map(({ left }) => left.length)));
   return rows.map(({ left, right }) => `${left.padEnd(width)}  ${right}`).join('\n');
@@ -266,6 +315,7 @@ function showDefault(spec: OptionSpec): string {
   const value = spec.default;
   if (spec.kind === 'seconds') return ` (default ${Number(value) / 1000})`;
   if (spec.kind === 'duration' || spec.kind === 'ns') return ` (default ${Number(value)}ms)`;
-  if (typeof value === 'object') return '';
+  // A default that nobody may name stands for "not given".
+  if (typeof value === 'object' || (typeof value === 'number' && value < (spec.min ?? value))) return '';
   return value === '' || value === false ? '' : ` (default ${String(value)})`;
 }

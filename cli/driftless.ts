@@ -1,7 +1,7 @@
 import { messageOf, scrub, Shutdown, systemClock, UsageError } from '#base';
 import type { Timer } from '#base';
 import { nearest } from './args.ts';
-import { processOutput } from './output.ts';
+import { onBrokenOutput, processOutput } from './output.ts';
 import type { Output } from './output.ts';
 import { packageVersion } from './root.ts';
 
@@ -34,7 +34,7 @@ const commands: Readonly<Record<string, Entry>> = {
   diff: { help: 'difference of a live and a target object', load: async () => (await import('./files.ts')).diff },
   shards: {
     help: 'which shard each cluster is on, and what a change would move',
-    load: async () => (await import('./shards.ts')).shards,
+    load: async () => (await import('./shards/shards.ts')).shards,
   },
   manifests: { help: 'what a source renders to', load: async () => (await import('./manifests.ts')).manifests },
 };
@@ -42,24 +42,41 @@ const commands: Readonly<Record<string, Entry>> = {
 /** How long a second signal or a stuck stop is waited for before the process ends anyway. */
 const lastResortMs = 10_000;
 
-/** The whole program: runs a command and turns what it throws into one line and an exit code. */
+/**
+ * The whole program: runs a command and turns what it throws into one line and an exit code. An output that nobody reads ends the command as a
+ * signal does; that may show after the command has ended, so the exit code is set then, too.
+ */
 export async function main(argv: readonly string[]): Promise<number> {
   const output = processOutput(process.env);
   const stop = new AbortController();
   let lastResort: Timer | undefined;
+  let ended = false;
+  let broken: number | undefined;
+  const stopSoon = (exitCode: number): void => {
+    if (ended || stop.signal.aborted) return;
+    stop.abort(new Shutdown());
+    lastResort = systemClock.timer(lastResortMs, () => process.exit(exitCode));
+  };
   const onSignal = (): void => {
     if (stop.signal.aborted) process.exit(130);
-    stop.abort(new Shutdown());
-    lastResort = systemClock.timer(lastResortMs, () => process.exit(1));
+    stopSoon(1);
   };
+  onBrokenOutput((exitCode, message) => {
+    broken = exitCode;
+    process.exitCode = exitCode;
+    if (message !== undefined) output.err(`driftless: ${message}`);
+    stopSoon(exitCode);
+  });
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
-    return await dispatch(argv, { env: process.env, output, signal: stop.signal });
+    const exitCode = await dispatch(argv, { env: process.env, output, signal: stop.signal });
+    return broken ?? exitCode;
   } catch (error) {
-    if (stop.signal.aborted && error === stop.signal.reason) return 0;
+    if (stop.signal.aborted && error === stop.signal.reason) return broken ?? 0;
     output.err(`driftless: ${scrub(messageOf(error)).replaceAll('\n', ' ')}`);
     return error instanceof UsageError ? 2 : 1;
   } finally {
+    ended = true;
     lastResort?.cancel();
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }

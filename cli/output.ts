@@ -39,6 +39,25 @@ export function processOutput(env: Readonly<Record<string, string | undefined>>)
   };
 }
 
+/** What a shell shows for a program that SIGPIPE has ended: Node ignores that signal, and gets EPIPE instead. */
+const closedPipe = 141;
+
+/**
+ * Calls `onBroken`, once, when nobody takes what this process writes to stdout any more: with exit code 141 and no message when the reader has
+ * gone (`| head -1`), which is no failure, and with 1 and the reason otherwise (a full disk). Without this, Node ends the process with a stack
+ * trace. A stderr that is gone is no reason to stop.
+ */
+export function onBrokenOutput(onBroken: (exitCode: number, message: string | undefined) => void): void {
+  let broken = false;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (broken) return;
+    broken = true;
+    if (error.code === 'EPIPE') onBroken(closedPipe, undefined);
+    else onBroken(1, `cannot write to standard output: ${error.message}`);
+  });
+  process.stderr.on('error', () => undefined);
+}
+
 export function paint(output: Output, color: Color, text: string): string {
   return output.color ? `\u001b[${codes[color]}m${text}\u001b[0m` : text;
 }

@@ -123,7 +123,7 @@ describe('driftless shards', () => {
       'no replicas',
       ['shards', '--clusters', '[]', '--replicas', '0'],
       2,
-      '--replicas: must be a whole number between 1',
+      '--replicas: must be a whole number, at least 1, not "0"',
     ],
     ['words', ['shards', 'now', '--clusters', '[]'], 2, 'shards takes flags and "plan" only, not "now"'],
     ['a plan from nowhere', ['shards', 'plan', '--clusters', '[]', '--to-replicas', '2'], 2, '--from-replicas'],
