@@ -9,6 +9,7 @@ export const ownedConditions = {
     'RepeatedResourceWarning',
     'ExcludedResourceWarning',
     'StaleResourceWarning',
+    'UnownedClusterWarning',
   ],
   tree: ['OrphanedResourceWarning'],
   autosync: ['SyncError'],

@@ -38,7 +38,7 @@ class ArgoController implements Controller {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { apps, projects, triggers, pools, queues } = this.#parts;
+    const { apps, projects, triggers, unowned, pools, queues } = this.#parts;
     const announce: Runnable = {
       name: 'controller started',
       run: (stop) => {
@@ -46,7 +46,7 @@ class ArgoController implements Controller {
         return aborted(stop);
       },
     };
-    const groups = [[apps, projects], [triggers], pools, [announce, this.#warnings()]];
+    const groups = [[apps, projects], [triggers], pools, [announce, unowned, this.#warnings()]];
     try {
       await runGroups(groups, signal, { clock: this.#deps.clock, graceMs: this.#graceMs + 5000 });
     } finally {

@@ -20,6 +20,7 @@ import { RefreshProcessor } from './refresh.ts';
 import { applicationResource, ApplicationStore } from './status.ts';
 import { Territory } from './territory.ts';
 import { Triggers } from './triggers.ts';
+import { UnownedWarnings } from './unowned.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
 
 interface Queues {
@@ -36,6 +37,7 @@ export interface Parts {
   readonly apps: Informer;
   readonly projects: Informer;
   readonly triggers: Triggers;
+  readonly unowned: Runnable;
   readonly pools: readonly Pool[];
   /** In the order of `pools`. */
   readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
@@ -86,6 +88,12 @@ export function wire(deps: ControllerDeps, config: ControllerConfig, persist: Ab
     apps,
     projects: projectInformer,
     triggers,
+    unowned: new UnownedWarnings({
+      ...deps,
+      apps,
+      clusterOf: (app) => territory.clusterOf(app),
+      isWatched: (namespace) => isWatched(config, namespace),
+    }),
     pools: [
       makePool(deps, config, queues.refresh, handlers.refresh, config.statusProcessors),
       makePool(deps, config, queues.operation, handlers.operation, config.operationProcessors),

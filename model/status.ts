@@ -44,7 +44,9 @@ export type ConditionType =
   | 'ExcludedResourceWarning'
   | 'OrphanedResourceWarning'
   /** Ours: a kind whose live picture is not up to date (Argo CD has no word for it). */
-  | 'StaleResourceWarning';
+  | 'StaleResourceWarning'
+  /** Ours: no replica looks after the cluster, so the status stands still. */
+  | 'UnownedClusterWarning';
 
 export interface ApplicationCondition {
   readonly type: ConditionType;

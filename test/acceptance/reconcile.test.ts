@@ -242,3 +242,22 @@ describe('settings that are not carried out', () => {
     await eventually(() => expect(controller.snapshot().degraded).toEqual([]), 2000);
   });
 });
+
+describe('an Application whose cluster had no owner', () => {
+  it('loses the mark of that when a replica looks after it (T-SHARD-3)', async () => {
+    repo.commit({ 'app/a.yaml': config('a') });
+    await world.replica();
+    world.application('demo', { ...source(), ...automated });
+    await world.until('demo', synced);
+    world.edit('demo', (object) => {
+      const status = (object as unknown as Application).status;
+      const conditions = [{ type: 'UnownedClusterWarning', message: 'nobody looks after it' }];
+      Object.assign(object, { status: { ...status, conditions } });
+      Object.assign(object.metadata, { annotations: { 'argocd.argoproj.io/refresh': 'normal' } });
+    });
+    await world.until('demo', (app) => {
+      expect(app.metadata.annotations?.['argocd.argoproj.io/refresh']).toBeUndefined();
+      expect(app.status?.conditions ?? []).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,89 @@
+import type { Clock, Runnable } from '#base';
+import { isConflict, isNotFound } from '#kube';
+import type { Informer, KubeClient } from '#kube';
+import { appKeyOf, asApplication, jsonOf, splitAppKey } from '#model';
+import type { Application, Cluster } from '#model';
+import { clusterKey } from '#sharding';
+import type { Ownership } from '#sharding';
+import type { Logger } from '#telemetry';
+import { setConditions } from './conditions.ts';
+import { applicationResource } from './status.ts';
+import { kubeTime } from './times.ts';
+
+export interface UnownedWarningsDeps {
+  readonly hub: Pick<KubeClient, 'patch'>;
+  readonly apps: Pick<Informer, 'list'>;
+  readonly ownership: Pick<Ownership, 'unowned'>;
+  readonly clusterOf: (app: Application) => Cluster | undefined;
+  readonly isWatched: (namespace: string) => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const lookMs = 15_000;
+const warning = 'UnownedClusterWarning';
+
+/**
+ * Marks the Applications of clusters that no replica looks after: their status stands still, and would go on saying Synced and Healthy
+ * (argo-cd#29476). The next owner's first comparison takes the mark away.
+ *
+ * The one write to an Application that is not its owner's: it changes the conditions only, nobody acts on them, it is made only while there is
+ * no owner, and only upon the version that was seen.
+ */
+export class UnownedWarnings implements Runnable {
+  readonly name = 'warnings about clusters without an owner';
+  readonly #deps: UnownedWarningsDeps;
+
+  constructor(deps: UnownedWarningsDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await this.#deps.clock.sleep(lookMs, signal);
+        if (this.#deps.ownership.unowned().size > 0) await this.#warn(signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #warn(signal: AbortSignal): Promise<void> {
+    for (const object of this.#deps.apps.list()) {
+      signal.throwIfAborted();
+      const app = asApplication(object);
+      if (!isMarked(app) && this.#isUnowned(app)) await this.#mark(app, signal);
+    }
+  }
+
+  #isUnowned(app: Application): boolean {
+    const { ownership, clusterOf, isWatched } = this.#deps;
+    const cluster = isWatched(app.metadata.namespace ?? '') ? clusterOf(app) : undefined;
+    return cluster !== undefined && ownership.unowned().has(clusterKey(cluster.server));
+  }
+
+  async #mark(app: Application, signal: AbortSignal): Promise<void> {
+    const { hub, clock, logger, clusterOf } = this.#deps;
+    const key = appKeyOf(app);
+    const message = `No replica of the application controller looks after cluster "${clusterOf(app)?.server ?? ''}": this status is not kept up to date`;
+    const conditions = setConditions(
+      app.status?.conditions,
+      [{ type: warning, message }],
+      [warning],
+      kubeTime(clock.now()),
+    );
+    const { resourceVersion } = app.metadata;
+    const body = jsonOf({ metadata: { resourceVersion }, status: { conditions } });
+    try {
+      await hub.patch(applicationResource, splitAppKey(key), { type: 'merge', body }, { signal });
+    } catch (error) {
+      if (!signal.aborted && !isConflict(error) && !isNotFound(error))
+        logger.warn('cannot mark an application whose cluster has no owner', { application: key, error });
+    }
+  }
+}
+
+function isMarked({ status }: Application): boolean {
+  return status?.conditions?.some(({ type }) => type === warning) ?? false;
+}
