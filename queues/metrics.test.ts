@@ -99,7 +99,25 @@ describe('workqueue_* metrics', () => {
     expect((await registry.expose()).match(/^# TYPE workqueue_depth /gm)).toHaveLength(1);
     metrics.ended('one', 'failed');
     metrics.ended('one', 'failed');
-    expect(await samples('driftless_workqueue_items_total')).toEqual({ '{name="one",outcome="failed"}': 2 });
+    expect(await samples('driftless_workqueue_items_total')).toMatchObject({
+      '{name="one",outcome="failed"}': 2,
+      '{name="two",outcome="failed"}': 0,
+    });
+  });
+
+  // An alert on "keys wait and none was finished" needs a rate of 0, which a series that is not there does not have.
+  it('counts no items of a queue that has finished none', async () => {
+    const { make, samples } = setUp();
+    make('one').add('a');
+    const counted = Object.entries(await samples('driftless_workqueue_items_total'));
+    expect(counted.map(([labels]) => /outcome="(.*)"/.exec(labels)?.[1])).toEqual([
+      'done',
+      'requeued',
+      'retried',
+      'failed',
+      'aborted',
+    ]);
+    expect(counted.every(([, value]) => value === 0)).toBe(true);
   });
 
   it('shows nothing of a queue without a name, and refuses a second one of the same name', async () => {

@@ -18,8 +18,10 @@ export interface QueueEvents {
   worked(tookMs: number): void;
 }
 
+const itemResults = ['done', 'requeued', 'retried', 'failed', 'aborted'] as const;
+
 /** How the run of one item ended. */
-export type ItemResult = 'done' | 'requeued' | 'retried' | 'failed' | 'aborted';
+export type ItemResult = (typeof itemResults)[number];
 
 // client-go's ExponentialBuckets(1e-8, 10, 12): repeated multiplication, so that the bounds are the same doubles as Go's.
 function exponentialBuckets(start: number, factor: number, count: number): number[] {
@@ -79,9 +81,10 @@ export class QueueMetrics {
       });
     this.#queues.set(queue.name, queue);
     const labels: Labels = { name: queue.name, controller: queue.name };
-    // A series exists from the start, so that a rate over it sees the first event.
+    // A series exists from the start, so that a rate over it sees the first event, and that there was none.
     this.#adds.inc(labels, 0);
     this.#retries.inc(labels, 0);
+    for (const outcome of itemResults) this.#items.inc({ name: queue.name, outcome }, 0);
     return {
       added: () => this.#adds.inc(labels),
       retried: () => this.#retries.inc(labels),

@@ -8,19 +8,35 @@ import type { Metrics } from './metrics.ts';
 /** The port is taken, or may not be opened. */
 export class ListenError extends DriftlessError {
   constructor(what: string, host: string, port: number, cause: unknown) {
-    const code = (cause as { readonly code?: string }).code;
     const why =
-      code === 'EADDRINUSE'
+      codeOf(cause) === 'EADDRINUSE'
         ? 'the port is in use: stop the other process or choose another port'
         : `${messageOf(cause)}: choose another port`;
     super('LISTEN', `${what} cannot listen on ${host}:${port}: ${why}`, { cause, retry: 'never' });
   }
 }
 
-/** Listens, or rejects with a {@link ListenError}. Port 0 takes any free one. Resolves with the port. */
-export function listen(server: Server, what: string, host: string, port: number): Promise<number> {
+/**
+ * Listens, or rejects with a {@link ListenError}. Port 0 takes any free one. Resolves with the port. The host `::` means every address
+ * of both families, and those of IPv4 where there is no IPv6.
+ */
+export async function listen(server: Server, what: string, host: string, port: number): Promise<number> {
+  try {
+    return await listenOn(server, host, port);
+  } catch (error) {
+    const withoutIPv6 = host === '::' && ['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes(codeOf(error) ?? '');
+    if (!withoutIPv6) throw new ListenError(what, host, port, error);
+    return listen(server, what, '0.0.0.0', port);
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as { readonly code?: string }).code;
+}
+
+function listenOn(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    const onError = (error: unknown): void => reject(new ListenError(what, host, port, error));
+    const onError = (error: Error): void => reject(error);
     server.once('error', onError);
     server.listen(port, host, () => {
       server.off('error', onError);

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, Server } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { DriftlessError, Secret, Shutdown } from '#base';
 import { createLogger, listen, ListenError, PromMetrics, silentLogger, TelemetryServer } from './index.ts';
@@ -105,6 +105,30 @@ describe('telemetry server', () => {
     stop.abort(new Shutdown());
     await running;
     await expect(ask('/healthz')).rejects.toThrow();
+  });
+
+  it('listens on every address where the host is ::', async () => {
+    const server = createServer((_request, response) => response.end('here'));
+    const port = await listen(server, 'test', '::', 0);
+    expect(await (await globalThis.fetch(`http://127.0.0.1:${port}/`)).text()).toBe('here');
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it.each(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])('takes those of IPv4 where there is no IPv6 (%s)', async (code) => {
+    const asked: unknown[] = [];
+    /** A server of a machine without IPv6. */
+    class Old extends Server {
+      override listen(...args: readonly unknown[]): this {
+        asked.push(args[1]);
+        if (args[1] !== '::') return super.listen(...(args as [number, string, () => void]));
+        queueMicrotask(() => this.emit('error', Object.assign(new Error(code), { code })));
+        return this;
+      }
+    }
+    const server = new Old();
+    expect(await listen(server, 'test', '::', 0)).toBeGreaterThan(0);
+    expect(asked).toEqual(['::', '0.0.0.0']);
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it('says in one line that a port is in use, and what to do', async () => {
