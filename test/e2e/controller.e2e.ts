@@ -176,6 +176,26 @@ describe.each([
     };
   };
 
+  /** Every status that the Applications have from now on, until stopped. */
+  const watchStatuses = (): (() => Promise<ReadonlySet<string>>) => {
+    const stop = new AbortController();
+    const seen = new Set<string>();
+    const watching = (async () => {
+      for await (const { object } of hub.api.watch(`${applications}?watch=true`, stop.signal)) {
+        const { metadata, status } = object as unknown as Application;
+        seen.add(`${metadata.name} sync ${status?.sync?.status ?? ''}`);
+        seen.add(`${metadata.name} health ${status?.health?.status ?? ''}`);
+      }
+    })().catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+    });
+    return async () => {
+      stop.abort();
+      await watching;
+      return seen;
+    };
+  };
+
   it('is installed by helm and syncs to the cluster that it runs in and to another one', async () => {
     await helm('install', '--create-namespace', '--wait=false');
     await register(hub, managed);
@@ -238,6 +258,18 @@ describe.each([
     expect(await stop()).toEqual([]);
     expect(pids()).toEqual(three.slice(0, 2));
     expect(three[0]).toBe(first);
+  }, 300_000);
+
+  it('is replaced pod by pod without a status that turns Unknown, or a second owner', async () => {
+    const [owners, statuses] = [watchOwners(), watchStatuses()];
+    await heals();
+    await pods.roll();
+    await oneOwnerEach();
+    await heals();
+    expect(await owners()).toEqual([]);
+    const seen = await statuses();
+    expect([...seen].filter((status) => status.endsWith('Unknown'))).toEqual([]);
+    expect(seen).toContain('there sync OutOfSync');
   }, 300_000);
 
   it('takes over from a replica that was killed', async () => {

@@ -113,15 +113,29 @@ export class Pods {
       this.#kubeconfig = this.#hub.kubeconfigFor(await this.#hub.as(namespace, serviceAccount), namespace);
     const path = `/apis/apps/v1/namespaces/${namespace}/${workload.kind.toLowerCase()}s/${workload.metadata.name}`;
     const { spec } = (await this.#hub.api.get<{ spec: { replicas: number } }>(path)) ?? { spec: { replicas: 0 } };
-    const isStateful = workload.kind === 'StatefulSet';
-    while (this.#pods.length < spec.replicas) {
-      this.#born += 1;
-      const suffix = isStateful ? String(this.#pods.length) : `5d9c7-x${this.#born}`;
-      const options = { kubeconfig: this.#kubeconfig, folder: this.#folder };
-      this.#pods.push(new Pod(`${workload.metadata.name}-${suffix}`, this.#rendered, options));
-    }
+    while (this.#pods.length < spec.replicas) this.#pods.push(this.#start(this.#pods.length));
     const surplus = this.#pods.splice(spec.replicas);
     await Promise.all(surplus.map((pod) => pod.stop()));
+  }
+
+  /** One after another, each by a successor: what a rolling update does. Deployments start the successor first, StatefulSets afterwards. */
+  async roll(): Promise<void> {
+    for (const [i, old] of [...this.#pods].entries()) {
+      const next = (): Pod => this.#start(i);
+      const isStateful = this.#rendered.workload.kind === 'StatefulSet';
+      const successor = isStateful ? undefined : next();
+      await old.stop();
+      this.#pods[i] = successor ?? next();
+      await this.ready();
+    }
+  }
+
+  #start(ordinal: number): Pod {
+    const { workload } = this.#rendered;
+    this.#born += 1;
+    const suffix = workload.kind === 'StatefulSet' ? String(ordinal) : `5d9c7-x${this.#born}`;
+    const options = { kubeconfig: this.#kubeconfig, folder: this.#folder };
+    return new Pod(`${workload.metadata.name}-${suffix}`, this.#rendered, options);
   }
 
   /** Owners of each cluster by the replicas' own word. */
