@@ -118,14 +118,11 @@ export class Pods {
     await Promise.all(surplus.map((pod) => pod.stop()));
   }
 
-  /** One after another, each by a successor: what a rolling update does. Deployments start the successor first, StatefulSets afterwards. */
+  /** Each by a successor, one after another and without surge: a rolling update by the chart's strategies. */
   async roll(): Promise<void> {
     for (const [i, old] of [...this.#pods].entries()) {
-      const next = (): Pod => this.#start(i);
-      const isStateful = this.#rendered.workload.kind === 'StatefulSet';
-      const successor = isStateful ? undefined : next();
       await old.stop();
-      this.#pods[i] = successor ?? next();
+      this.#pods[i] = this.#start(i);
       await this.ready();
     }
   }
