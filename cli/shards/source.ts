@@ -43,7 +43,10 @@ export function rulers(clusters: readonly ListedCluster[]): ReadonlyMap<string, 
   const ranked = [...clusters].sort(
     (a, b) => bytes(a.id, b.id) || bytes(a.server, b.server) || (a.shard ?? -1) - (b.shard ?? -1) || a.parts - b.parts,
   );
-  return new Map(ranked.reverse().map((cluster) => [clusterKey(cluster.server), cluster]));
+  const ruling = new Map<string, ListedCluster>();
+  for (const cluster of ranked)
+    if (!ruling.has(clusterKey(cluster.server))) ruling.set(clusterKey(cluster.server), cluster);
+  return ruling;
 }
 
 /** Lines of a table, in the order of the list: those of clusters that share a URL are the same parts again. */
