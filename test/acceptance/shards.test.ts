@@ -332,6 +332,22 @@ describe('a reader that leaves early', () => {
     const [code] = (await once(child, 'close')) as [number | null];
     expect([code, stderr]).toEqual([141, '']);
   });
+
+  it.each([
+    ['help', ['help']],
+    ['plan', ['shards', 'plan', '--help']],
+    ['sim, which would go on for ever', ['sim', '--kubeconfig', 'FILE']],
+  ])('and any other: %s', async (_what, words) => {
+    const args = words.map((word) => (word === 'FILE' ? join(folder, 'sim-kubeconfig') : word));
+    const child = spawn(process.execPath, [resolve('dist/cli/main.js'), ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.destroy();
+    let stderr = '';
+    child.stderr.on('data', (chunk) => (stderr += String(chunk)));
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect([code, stderr.includes('    at '), stderr.includes('EPIPE')]).toEqual([141, false, false]);
+  });
 });
 
 describe('driftless shards plan', () => {
