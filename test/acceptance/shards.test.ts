@@ -8,7 +8,7 @@ import { systemClock, systemRandom } from '#base';
 import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { FaultRule, SimCluster } from '#sim';
-import { driftless } from '#support';
+import { driftless, eventually, Program } from '#support';
 import { argoCrds } from './world.ts';
 
 interface Assignment {
@@ -714,4 +714,46 @@ describe('the table that the controller has published', () => {
       expect.stringMatching(/^ConfigMap argocd\/driftless-ownership cannot be read, the table is computed: /),
     ]);
   });
+});
+
+describe('a controller that runs', () => {
+  it('does what the plan said when it is scaled', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `c${i}`);
+    const params = configMap('argocd-cmd-params-cm', { 'controller.sharding.algorithm': 'consistent-hashing' });
+    const many = names.flatMap((name, i) => apps(1 + ((i * 7) % 5), { name }));
+    const { hub, where } = await hubWith([
+      params,
+      workload('StatefulSet', 3),
+      ...names.map((name) => secret(name)),
+      ...many,
+    ]);
+    const program = new Program([
+      ...['run', ...where, '--hostname', 'controller-0', '--sharding-method', 'consistent-hashing'],
+      ...['--metrics-port', '0', '--metrics-host', '127.0.0.1', '--cache-dir', join(folder, 'cache')],
+    ]);
+    try {
+      const publishedFor = (replicas: number): Promise<void> =>
+        eventually(() => {
+          const data = hub.store.get('', 'ConfigMap', 'argocd', 'driftless-ownership')?.['data'] ?? {};
+          expect(JSON.stringify(data)).toContain(`\\"replicas\\":${replicas},`);
+        }, 30_000);
+      await publishedFor(3);
+      const now = await json<Shown>(...where);
+      expect([now.source, now.replicas, now.algorithm]).toEqual(['published', 3, 'consistent-hashing']);
+      const plan = await json<Plan>('plan', ...where, '--to-replicas', '5');
+      const set = hub.store.get('apps', 'StatefulSet', 'argocd', 'argocd-application-controller');
+      hub.store.update({ ...set, spec: { ...(set?.['spec'] as Obj), replicas: 5 } } as unknown as KubeObject);
+      await publishedFor(5);
+      const then = await json<Shown>(...where);
+      const to = Object.fromEntries(plan.moves.map((move) => [move.name, move.to]));
+      expect(plan.moved).toBeGreaterThan(0);
+      expect([then.source, shardsByName(then), then.load]).toEqual([
+        'published',
+        { ...shardsByName(now), ...to },
+        plan.load,
+      ]);
+    } finally {
+      await program.stop();
+    }
+  }, 90_000);
 });
