@@ -55,10 +55,7 @@ export class EventRateBook {
 
   /** Takes note of everybody's reports, the own one included. The owners of a split cluster's parts all watch all of it. */
   hear(slots: Slots, now: number): void {
-    const reported = new Map<string, number>();
-    for (const { load = new Map<string, number>() } of slots.values())
-      for (const [server, rate] of load) reported.set(server, Math.max(rate, reported.get(server) ?? 0));
-    for (const [server, rate] of reported) this.#heard.set(server, { rate, at: now });
+    for (const [server, rate] of reportedRates(slots)) this.#heard.set(server, { rate, at: now });
     for (const [server, { at }] of this.#heard) if (now - at > rememberedMs) this.#heard.delete(server);
     const known = new Map([...this.#heard].map(([server, { rate }]) => [server, rate]));
     if (!sameRates(known, this.#known)) this.#known = known;
@@ -68,6 +65,14 @@ export class EventRateBook {
   known(): EventRates {
     return this.#known;
   }
+}
+
+/** What the holders report now. */
+export function reportedRates(slots: Slots): EventRates {
+  const reported = new Map<string, number>();
+  for (const { load = new Map<string, number>() } of slots.values())
+    for (const [server, rate] of load) reported.set(server, Math.max(rate, reported.get(server) ?? 0));
+  return reported;
 }
 
 /** To the nearest power of two; below one event a second: nothing. */

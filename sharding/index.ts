@@ -6,16 +6,26 @@
  * replicas agree without talking; identity.ts says which line of it is ours; ownership.ts answers "is this mine?", also right before a
  * write. It refuses to own anything before the first full list, and what it does not know.
  */
-export { algorithms, countApplications, distribute, legacyShard, parseAlgorithm, shardOfText } from './distribution.ts';
+export {
+  algorithms,
+  countApplications,
+  distribute,
+  legacyShard,
+  parseAlgorithm,
+  rankClusters,
+  shardOfText,
+} from './distribution.ts';
 export type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
+export { reportedRates } from './event-rates.ts';
 export { createOwnership } from './ownership.ts';
 export type { OwnershipDeps } from './ownership.ts';
 export { clusterKey, mostParts, partIndex, partKey, partsOf, splitAnnotation } from './parts.ts';
 export { shardsOf } from './plan.ts';
 export { rebalance } from './rebalance.ts';
 export type { Balanced, BalanceInputs } from './rebalance.ts';
+export { parseSlots, slotsConfigMap } from './slots-document.ts';
 export { parseTable, tableConfigMap } from './table-document.ts';
 export type { TableDocument } from './table-document.ts';
 export type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
-export { weightings, weightsOf } from './weights.ts';
+export { weightings, weightsOf, withEvents } from './weights.ts';
 export type { Weighting } from './weights.ts';

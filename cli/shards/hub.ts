@@ -12,7 +12,18 @@ import { asApplication, labels } from '#model';
 import type { ApiResource, Application, Cluster, KubeObject } from '#model';
 import { matchesNamespacePattern } from '#policy';
 import { clusterList, parseClusterSecret, parseSettings } from '#settings';
-import { clusterKey, countApplications, parseTable, partsOf, tableConfigMap, weightsOf } from '#sharding';
+import {
+  clusterKey,
+  countApplications,
+  parseSlots,
+  parseTable,
+  partsOf,
+  reportedRates,
+  slotsConfigMap,
+  tableConfigMap,
+  weightsOf,
+  withEvents,
+} from '#sharding';
 import type { TableDocument, Weighting } from '#sharding';
 import { silentLogger } from '#telemetry';
 import type { ListedCluster, Source } from './source.ts';
@@ -75,10 +86,11 @@ class HubReader {
 
   async read(): Promise<Source> {
     const { weighting } = this.#query;
-    const [settings, params, ownership, secrets] = await Promise.all([
+    const [settings, params, ownership, slots, secrets] = await Promise.all([
       this.#find(configMaps, 'argocd-cm'),
       this.#find(configMaps, 'argocd-cmd-params-cm'),
       this.#find(configMaps, tableConfigMap),
+      weighting === 'measured' ? this.#find(configMaps, slotsConfigMap) : undefined,
       this.#list(secretResource, { namespace: this.#namespace, labelSelector: `${labels.secretType}=cluster` }),
     ]);
     const apps = await this.#applications(textData(params)['application.namespaces']);
@@ -89,6 +101,8 @@ class HubReader {
     const published = this.#table(ownership);
     const { inClusterEnabled } = parseSettings(textData(settings)).settings;
     const clusters = this.#clusters(secrets, inClusterEnabled, published);
+    const weights = weightsOf(clusters, apps, weighting);
+    const holders = parseSlots(textData(slots));
     const algorithm = published?.algorithm ?? textData(params)['controller.sharding.algorithm'] ?? '';
     const replicas = published?.replicas ?? (this.#query.needsReplicas ? await this.#replicas() : 1);
     if (this.#forbidden.length > 0)
@@ -96,7 +110,7 @@ class HubReader {
     return {
       clusters,
       applications: countApplications(clusters, apps),
-      weights: weightsOf(clusters, apps, weighting),
+      weights: holders.state === 'ok' ? withEvents(weights, clusters, reportedRates(holders.value)) : weights,
       weighting,
       published,
       hub: this.#namespace,

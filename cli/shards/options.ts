@@ -13,7 +13,7 @@ const source = {
     kind: 'string',
     default: '',
     env: 'KUBECONFIG',
-    help: 'Read a live hub instead, and the table that its controller has published.',
+    help: 'Read a live hub instead, and the table that its controller has published; when neither is given, ~/.kube/config.',
   },
   context: { flag: 'context', kind: 'string', default: '', help: 'Context in it.' },
   namespace: { flag: 'namespace', short: 'n', kind: 'string', default: '', help: 'Namespace of the controller.' },
@@ -31,7 +31,7 @@ const source = {
   },
   clusterWeights: {
     ...runOptions.clusterWeights,
-    help: 'What clusters of a live hub count for with consistent-hashing: applications, or measured, but without live events.',
+    help: 'What clusters of a live hub count for with consistent-hashing: applications, or measured (with their resources and live events).',
   },
   output: {
     flag: 'output',

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock, UsageError } from '#base';
 import { algorithms, parseAlgorithm, weightings } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
@@ -104,12 +106,15 @@ function checkReplicas(flag: string, replicas: number): void {
 async function read({ config, given }: Given, needsReplicas: boolean, context: CommandContext): Promise<Source> {
   const weighting = weightings.find((name) => name === config.clusterWeights) ?? 'applications';
   if (config.clusters !== '') return readClusterFile(config.clusters, { defaultParts: config.clusterSplit, weighting });
-  if (config.kubeconfig === '' && (context.env['KUBERNETES_SERVICE_HOST'] ?? '') === '') {
+  const inPod = (context.env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
+  const isSaid = given.has('kubeconfig') || inPod;
+  const kubeconfig = isSaid ? config.kubeconfig : ownKubeconfig(context);
+  if (kubeconfig === '' && !inPod) {
     const hint = given.has('kubeconfig') ? '--kubeconfig is empty' : 'name them';
     throw new UsageError(`no clusters: ${hint} with --clusters FILE, or a live hub with --kubeconfig FILE`);
   }
   return readHub({
-    kubeconfig: config.kubeconfig,
+    kubeconfig,
     context: config.context,
     namespace: config.namespace,
     controllerName: config.controllerName,
@@ -119,6 +124,12 @@ async function read({ config, given }: Given, needsReplicas: boolean, context: C
     needsReplicas,
     signal: context.signal,
   });
+}
+
+/** Where kubectl would look; empty when there is nothing. */
+function ownKubeconfig({ env }: CommandContext): string {
+  const path = join(env['HOME'] ?? '', '.kube', 'config');
+  return (env['HOME'] ?? '') !== '' && existsSync(path) ? path : '';
 }
 
 /** What was named, else what the source says. */

@@ -1,4 +1,4 @@
-import { clusterKey, partKey } from '#sharding';
+import { clusterKey, partKey, rankClusters } from '#sharding';
 import type { TableDocument, Weighting } from '#sharding';
 
 /** A cluster as a file or a Secret describes it. */
@@ -40,13 +40,7 @@ export interface Part {
 
 /** The cluster that speaks for each URL: of several the one with the lowest id, as in the controller. */
 export function rulers(clusters: readonly ListedCluster[]): ReadonlyMap<string, ListedCluster> {
-  const ranked = [...clusters].sort(
-    (a, b) => bytes(a.id, b.id) || bytes(a.server, b.server) || (a.shard ?? -1) - (b.shard ?? -1) || a.parts - b.parts,
-  );
-  const ruling = new Map<string, ListedCluster>();
-  for (const cluster of ranked)
-    if (!ruling.has(clusterKey(cluster.server))) ruling.set(clusterKey(cluster.server), cluster);
-  return ruling;
+  return new Map(rankClusters(clusters).map((cluster) => [clusterKey(cluster.server), cluster]));
 }
 
 /** Lines of a table, in the order of the list: those of clusters that share a URL are the same parts again. */
@@ -94,9 +88,4 @@ export function sharedIds(clusters: readonly ListedCluster[]): readonly string[]
 
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
-/** Order of UTF-8 bytes: that of the controller. */
-function bytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -62,7 +62,7 @@ function file(name: string, content: unknown): string {
   return path;
 }
 
-const env = { KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '' };
+const env = { HOME: '/nonexistent', KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '' };
 
 async function json<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await driftless(['shards', ...args, '-o', 'json'], { env });
@@ -569,6 +569,41 @@ describe('a live hub', () => {
     expect(sum(measured.weightLoad)).toBeLessThan(10);
     const { shown } = await noted<{ clusterWeights: string }>(where, { DRIFTLESS_CLUSTER_WEIGHTS: 'measured' });
     expect(shown.clusterWeights).toBe('measured');
+  });
+
+  it('is the one that kubectl would ask when nothing is named', async () => {
+    const { where } = await hubWith([secret('alive')]);
+    const home = mkdtempSync(join(folder, 'home-'));
+    mkdirSync(join(home, '.kube'));
+    copyFileSync(where[where.indexOf('--kubeconfig') + 1] ?? '', join(home, '.kube', 'config'));
+    const { shown } = await noted<Shown>(['-n', 'argocd'], { HOME: home });
+    expect(shown.assignments.map(({ name }) => name).sort()).toEqual(['alive', 'in-cluster']);
+  });
+
+  it('weighs live events, as the replicas report them', async () => {
+    const member = {
+      slot: 0,
+      holder: 'ctl-0',
+      incarnation: 'p/0',
+      renewals: 1,
+      acked: 0,
+      load: { 'https://alive': 32 },
+    };
+    const slots = configMap('argocd-app-controller-shard-cm', {
+      shardControllerMapping: '[{"ShardNumber":0,"ControllerName":"ctl-0","HeartbeatTime":null}]',
+      driftlessMembers: JSON.stringify([member]),
+    });
+    const { where } = await hubWith([secret('alive'), ...apps(8, { name: 'alive' }), slots]);
+    const weightOf = async (weights: string): Promise<number> => {
+      const { weightLoad } = await json<{ readonly weightLoad?: readonly number[] }>(
+        ...where,
+        '--cluster-weights',
+        weights,
+      );
+      return sum(weightLoad ?? [0]);
+    };
+    expect(await weightOf('measured')).toBeGreaterThan(8 + 32);
+    expect(await weightOf('applications')).toBe(0);
   });
 });
 
