@@ -91,6 +91,16 @@ const variables: readonly (readonly [env: string, value: string, name: keyof typ
     ['ARGOCD_CONTROLLER_SHARD', '2', 'shard', 2],
     ['ARGOCD_K8S_CLIENT_QPS', '80', 'k8sClientQps', 80],
     ['ARGOCD_K8S_CLIENT_BURST', '90', 'k8sClientBurst', 90],
+    ['ARGOCD_K8S_CLIENT_MAX_IDLE_CONNECTIONS', '7', 'k8sClientMaxIdleConnections', 7],
+    ['ARGOCD_K8S_TCP_TIMEOUT', '7s', 'k8sTcpTimeout', 7000],
+    ['ARGOCD_K8S_TCP_KEEPALIVE', '7s', 'k8sTcpKeepalive', 7000],
+    ['ARGOCD_K8S_TCP_IDLE_TIMEOUT', '7m', 'k8sTcpIdleTimeout', 420_000],
+    ['ARGOCD_K8S_TLS_HANDSHAKE_TIMEOUT', '7s', 'k8sTlsHandshakeTimeout', 7000],
+    ['ARGOCD_K8SCLIENT_RETRY_MAX', '7', 'k8sClientRetryMax', 7],
+    ['ARGOCD_K8SCLIENT_RETRY_BASE_BACKOFF', '7', 'k8sClientRetryBaseBackoff', 7],
+    ['ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING', 'false', 'clusterCacheBatchEvents', false],
+    ['ARGOCD_CLUSTER_CACHE_EVENTS_PROCESSING_INTERVAL', '7s', 'clusterCacheEventsInterval', 7000],
+    ['GRPC_ENABLE_TXT_SERVICE_CONFIG', 'true', 'grpcTxtServiceConfig', true],
     ['ARGOCD_SSH_DATA_PATH', '/ssh', 'sshDataPath', '/ssh'],
     ['ARGOCD_TLS_DATA_PATH', '/tls', 'tlsDataPath', '/tls'],
   ];
@@ -117,6 +127,26 @@ describe('flags of Argo CD', () => {
 
   it.each(variables)('%s=%s', (env, value, name, expected) => {
     expect(readArgs(runOptions, [], { [env]: value }).config[name]).toEqual(expected);
+  });
+});
+
+describe('what has no effect', () => {
+  it.each(variables.filter(([, , name]) => 'noEffect' in runOptions[name]))(
+    '%s is accepted with a word',
+    (env, value) => {
+      expect(readArgs(runOptions, [], { [env]: value }).warnings).toEqual([
+        expect.stringMatching(/^--[a-z0-9-]+ has no effect: /),
+      ]);
+    },
+  );
+
+  it('is said of every parameter of the connections to clusters', () => {
+    const silent = Object.values(runOptions as Readonly<Record<string, OptionSpec>>).filter(
+      ({ key = '', noEffect }) =>
+        /^P:controller\.(k8s\.(tcp|tls|client\.max)|k8sclient|cluster\.cache|grpc)\./.test(key) &&
+        noEffect === undefined,
+    );
+    expect(silent.map(({ flag }) => flag)).toEqual([]);
   });
 });
 

@@ -5,6 +5,9 @@ const prefix = 'ARGOCD_APPLICATION_CONTROLLER_';
 const engine = 'clusters are watched kind by kind and repaired in place';
 const repoServer = 'manifests are generated in this process; the repo-server client comes with a later release';
 const redis = 'the embedded store is used; the Redis client comes with a later release';
+const connections = 'connections to API servers are kept by a client of our own';
+const retries = 'failed requests are tried again by what the error says';
+const batches = 'events of a cluster are handled as they come';
 const tracing = 'tracing comes with a later release';
 
 /**
@@ -546,6 +549,7 @@ export const runOptions = {
     default: 0,
     env: 'ARGOCD_CONTROLLER_REPLICAS',
     min: 0,
+    max: 10_000,
     help: 'Number of shards; 0 means as many as the workload named by --controller-name has replicas.',
   },
   shard: {
@@ -615,6 +619,96 @@ export const runOptions = {
     min: 0,
     help: 'Requests at once; 0 means twice the rate.',
   },
+  k8sClientMaxIdleConnections: {
+    flag: 'k8s-client-max-idle-connections',
+    kind: 'int',
+    default: 500,
+    env: 'ARGOCD_K8S_CLIENT_MAX_IDLE_CONNECTIONS',
+    key: 'P:controller.k8s.client.max.idle.connections',
+    help: 'Idle connections to one API server that are kept.',
+    noEffect: connections,
+  },
+  k8sTcpTimeout: {
+    flag: 'k8s-tcp-timeout',
+    kind: 'duration',
+    default: 30_000,
+    env: 'ARGOCD_K8S_TCP_TIMEOUT',
+    key: 'P:controller.k8s.tcp.timeout',
+    help: 'Limit of opening a connection to an API server.',
+    noEffect: connections,
+  },
+  k8sTcpKeepalive: {
+    flag: 'k8s-tcp-keepalive',
+    kind: 'duration',
+    default: 30_000,
+    env: 'ARGOCD_K8S_TCP_KEEPALIVE',
+    key: 'P:controller.k8s.tcp.keepalive',
+    help: 'Interval of TCP probes on connections to API servers.',
+    noEffect: connections,
+  },
+  k8sTcpIdleTimeout: {
+    flag: 'k8s-tcp-idle-timeout',
+    kind: 'duration',
+    default: 300_000,
+    env: 'ARGOCD_K8S_TCP_IDLE_TIMEOUT',
+    key: 'P:controller.k8s.tcp.idle.timeout',
+    help: 'Life of an idle connection to an API server.',
+    noEffect: connections,
+  },
+  k8sTlsHandshakeTimeout: {
+    flag: 'k8s-tls-handshake-timeout',
+    kind: 'duration',
+    default: 10_000,
+    env: 'ARGOCD_K8S_TLS_HANDSHAKE_TIMEOUT',
+    key: 'P:controller.k8s.tls.handshake.timeout',
+    help: 'Limit of the TLS handshake with an API server.',
+    noEffect: connections,
+  },
+  k8sClientRetryMax: {
+    flag: 'k8sclient-retry-max',
+    kind: 'int',
+    default: 0,
+    env: 'ARGOCD_K8SCLIENT_RETRY_MAX',
+    key: 'P:controller.k8sclient.retry.max',
+    help: 'Repetitions of a failed request to an API server; 0 none.',
+    noEffect: retries,
+  },
+  k8sClientRetryBaseBackoff: {
+    flag: 'k8sclient-retry-base-backoff',
+    kind: 'int',
+    default: 100,
+    env: 'ARGOCD_K8SCLIENT_RETRY_BASE_BACKOFF',
+    key: 'P:controller.k8sclient.retry.base.backoff',
+    help: 'Milliseconds before the first of them.',
+    noEffect: retries,
+  },
+  clusterCacheBatchEvents: {
+    flag: 'cluster-cache-batch-events-processing',
+    kind: 'bool',
+    default: true,
+    env: 'ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING',
+    key: 'P:controller.cluster.cache.batch.events.processing',
+    help: 'Handle events of clusters in batches.',
+    noEffect: batches,
+  },
+  clusterCacheEventsInterval: {
+    flag: 'cluster-cache-events-processing-interval',
+    kind: 'duration',
+    default: 100,
+    env: 'ARGOCD_CLUSTER_CACHE_EVENTS_PROCESSING_INTERVAL',
+    key: 'P:controller.cluster.cache.events.processing.interval',
+    help: 'Interval of these batches.',
+    noEffect: batches,
+  },
+  grpcTxtServiceConfig: {
+    flag: 'grpc-enable-txt-service-config',
+    kind: 'bool',
+    default: false,
+    env: 'GRPC_ENABLE_TXT_SERVICE_CONFIG',
+    key: 'P:controller.grpc.enable.txt.service.config',
+    help: 'Look up the configuration of gRPC services in DNS.',
+    noEffect: repoServer,
+  },
   hostname: {
     flag: 'hostname',
     kind: 'string',
@@ -658,7 +752,12 @@ export const runOptions = {
     env: 'ARGOCD_TLS_DATA_PATH',
     help: 'Folder with one CA bundle per repository host.',
   },
-  metricsHost: { flag: 'metrics-host', kind: 'string', default: '0.0.0.0', help: 'Address of the metrics port.' },
+  metricsHost: {
+    flag: 'metrics-host',
+    kind: 'string',
+    default: '::',
+    help: 'Address of the metrics port; :: is every address, those of IPv4 too.',
+  },
   help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 

@@ -14,20 +14,23 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const chart = join(root, 'charts', 'driftless');
 const check = process.argv.includes('--check');
 
-/** Keys of argocd-cmd-params-cm that Argo CD's controller knows and Driftless has no use for: allowed, so that a values file can stay. */
-const foreign = [
-  'controller.cluster.cache.batch.events.processing',
-  'controller.cluster.cache.events.processing.interval',
-  'controller.grpc.enable.txt.service.config',
-  'controller.k8s.client.max.idle.connections',
-  'controller.k8s.tcp.idle.timeout',
-  'controller.k8s.tcp.keepalive',
-  'controller.k8s.tcp.timeout',
-  'controller.k8s.tls.handshake.timeout',
-  'controller.k8sclient.retry.base.backoff',
-  'controller.k8sclient.retry.max',
-  'controller.profile.enabled',
-];
+/** Keys of argocd-cmd-params-cm that Argo CD mounts as files, for what is not here: allowed, so that a values file can stay. */
+const foreign = ['controller.profile.enabled'];
+
+const scalar = { type: ['string', 'number', 'boolean'] };
+const texts = { type: 'object', additionalProperties: { type: [...scalar.type, 'null'] } };
+const keysOfMaps = { pattern: '^[-._a-zA-Z0-9]+$' };
+
+/** Values of the community chart's `controller` that this one lacks: as they are by default they ask for nothing. */
+const switchedOff = {
+  clusterRoleRules: {
+    description: 'Not here: rbac.clusterWrite with a list, or rbac.extraClusterRules.',
+    type: 'object',
+    properties: { enabled: { const: false } },
+  },
+  roleRules: { description: 'Not here: rbac.extraRoleRules.', type: 'array', maxItems: 0 },
+  vpa: { description: 'Not here: extraObjects.', type: 'object', properties: { enabled: { const: false } } },
+};
 
 /** One documented value: everything below it is its default. */
 function readValues(text) {
@@ -42,6 +45,7 @@ function readValues(text) {
     const said = /^ *# ?(.*)$/.exec(line)?.[1];
     if (said !== undefined) {
       if (said.startsWith('-- ')) comment.words = [said.slice(3)];
+      else if (said === '@schema texts') comment.schema = texts;
       else if (said.startsWith('@schema ')) comment.schema = load(said.slice(8));
       else if (comment.words.length > 0) comment.words.push(said);
       continue;
@@ -75,7 +79,6 @@ function typeOf(value) {
 }
 
 function schemaOf({ entries, groups }, values, options) {
-  const scalar = { type: ['string', 'number', 'boolean'] };
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     $comment: 'Written by scripts/generate-chart-docs.mjs from values.yaml: change it there.',
@@ -91,8 +94,13 @@ function schemaOf({ entries, groups }, values, options) {
     parent(path).properties[path.at(-1)] = { type: 'object', additionalProperties: false, properties: {} };
   for (const { path, words, schema: more } of entries)
     parent(path).properties[path.at(-1)] = { description: words, ...typeOf(valueAt(values, path)), ...more };
-  // A chart above this one may put its own things there.
+  // A chart above this one may put its own things there: what is unknown is refused by a template, which sees whether there is one.
   schema.properties.global.additionalProperties = true;
+  schema.properties.global.properties.networkPolicy.properties.defaultDenyIngress = {
+    description: 'Not here: it would be a rule about pods of others.',
+    const: false,
+  };
+  Object.assign(schema.properties.controller.properties, switchedOff);
   const known = [
     ...options
       .map(({ key }) => key)
@@ -103,6 +111,7 @@ function schemaOf({ entries, groups }, values, options) {
   Object.assign(schema.properties.configs.properties.params, {
     additionalProperties: scalar,
     propertyNames: {
+      ...keysOfMaps,
       $comment:
         'Keys that begin with controller. must be known: a typing error would have no effect, and nobody would notice.',
       anyOf: [
@@ -111,7 +120,7 @@ function schemaOf({ entries, groups }, values, options) {
       ],
     },
   });
-  schema.properties.configs.properties.cm.additionalProperties = scalar;
+  Object.assign(schema.properties.configs.properties.cm, { additionalProperties: scalar, propertyNames: keysOfMaps });
   return schema;
 }
 
@@ -147,7 +156,7 @@ function paramsTable(options) {
   return ['| value | default | what it does | flag |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-function environmentTemplate(options) {
+function environmentTemplate(options, globals) {
   const entries = options
     .filter(({ env, key }) => env !== undefined && key !== undefined)
     .map(({ env, key }) =>
@@ -165,6 +174,10 @@ function environmentTemplate(options) {
 {{- /* The environment that Argo CD's manifests fill from its two ConfigMaps. */ -}}
 {{- define "driftless.environment" -}}
 ${entries.join('\n')}
+{{- end }}
+{{- /* What the values of all charts may say. */ -}}
+{{- define "driftless.globalKeys" -}}
+${JSON.stringify(globals)}
 {{- end }}
 {{- /* Keys of argocd-cm that come as environment, so that a change of them needs new pods. */ -}}
 {{- define "driftless.environmentKeysOfCm" -}}
@@ -220,7 +233,8 @@ const documented = readValues(valuesText);
 const options = await readOptions();
 const schemaPath = join(chart, 'values.schema.json');
 put(schemaPath, await pretty(schemaPath, JSON.stringify(schemaOf(documented, values, options), null, 2)));
-put(join(chart, 'templates', '_environment.tpl'), environmentTemplate(options));
+const globals = Object.keys(values.global).sort();
+put(join(chart, 'templates', '_environment.tpl'), environmentTemplate(options, globals));
 const readmePath = join(chart, 'README.md');
 const readme = readFileSync(readmePath, 'utf8');
 put(

@@ -11,7 +11,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
 const home = mkdtempSync(join(tmpdir(), 'driftless-manifests-'));
 
-const cluster = { rbac: { clusterWrite: true } };
+// The number of replicas is not in the files: to apply them again must not undo kubectl scale. The overlays are about that number.
+const cluster = { rbac: { clusterWrite: true }, controller: { replicas: 'live' } };
 const hashing = { sharding: { algorithm: 'consistent-hashing' } };
 const apart = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' };
 const files = {
@@ -22,7 +23,7 @@ const files = {
   },
   'namespace-install.yaml': {
     what: 'Rights in the namespace argocd only. The CRDs are in crds/: whoever administers the cluster applies them first.',
-    values: { rbac: { namespaced: true }, crds: { install: false } },
+    values: { ...cluster, rbac: { namespaced: true }, crds: { install: false } },
   },
   ...overlay('ha', 'Three replicas on three nodes, clusters spread by consistent hashing.', {
     ...cluster,
@@ -84,7 +85,8 @@ function plain(document) {
     .replaceAll(/^# Source: .*\n/gm, '')
     .replaceAll(/^ +app.kubernetes.io\/managed-by: Helm\n/gm, '')
     .replaceAll(/^ +helm.sh\/(?:chart|hook|resource-policy): .*\n/gm, '')
-    .replaceAll(/^ +annotations:\n(?=spec:|type:|data:|  (?:labels|name):)/gm, '')
+    .replaceAll(/^ +argocd.argoproj.io\/hook(?:-delete-policy)?: .*\n/gm, '')
+    .replaceAll(/^( +)annotations:\n(?!\1 )/gm, '')
     .trim();
 }
 

@@ -195,7 +195,7 @@ describe('the chart on a real API server', () => {
     const notes = await install('argocd', { controller: { replicas: 3 } });
     const after = await statefulSet('argocd');
     expect(after?.spec).toEqual({ ...before?.spec, replicas: 3 });
-    expect(notes).toContain('--replicas=3');
+    expect(notes).toContain('--set controller.replicas=3');
     // What is there already is the user's: not made anew, not changed.
     expect(await hub.kubectl(['get', '-n', 'argocd', 'appproject', '-l', 'mine=yes', '-o', 'name'])).toContain(
       'default',
@@ -204,6 +204,9 @@ describe('the chart on a real API server', () => {
     await hub.helm(['uninstall', 'driftless', '-n', 'argocd']);
     expect(await names('argocd', 'statefulsets,services,roles,rolebindings,networkpolicies,pdb')).toEqual([]);
     expect(await names('argocd', 'appprojects')).toEqual(['appproject.argoproj.io/default']);
+    expect(await names('argocd', 'configmaps')).toEqual(
+      expect.arrayContaining(['configmap/argocd-cm', 'configmap/argocd-cmd-params-cm']),
+    );
     expect(await hub.kubectl(['get', 'crd', '-o', 'name'])).toContain('applications.argoproj.io');
     // And comes back over what was kept; the other kind of workload takes the place of the first.
     await install('argocd', {});
@@ -247,7 +250,7 @@ describe('the chart on a real API server', () => {
     await install('existing', { dropIn: true });
     const made = await hub.helm(['get', 'manifest', 'driftless', '-n', 'existing']);
     const own = /^(?:existing-)?driftless(?:-|$)/;
-    const named = [...made.matchAll(/^kind: (.*)\nmetadata:\n {2}name: (.*)$/gm)].map(([, kind, name]) => ({
+    const named = [...made.matchAll(/^kind: (.*)\nmetadata:\n {2}name: "?(.*?)"?$/gm)].map(([, kind, name]) => ({
       kind,
       name,
     }));

@@ -295,6 +295,70 @@
       name: argocd-cmd-params-cm
       key: controller.k8s.client.burst
       optional: true
+- name: ARGOCD_K8S_CLIENT_MAX_IDLE_CONNECTIONS
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.k8s.client.max.idle.connections
+      optional: true
+- name: ARGOCD_K8S_TCP_TIMEOUT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.k8s.tcp.timeout
+      optional: true
+- name: ARGOCD_K8S_TCP_KEEPALIVE
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.k8s.tcp.keepalive
+      optional: true
+- name: ARGOCD_K8S_TCP_IDLE_TIMEOUT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.k8s.tcp.idle.timeout
+      optional: true
+- name: ARGOCD_K8S_TLS_HANDSHAKE_TIMEOUT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.k8s.tls.handshake.timeout
+      optional: true
+- name: ARGOCD_K8SCLIENT_RETRY_MAX
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.k8sclient.retry.max
+      optional: true
+- name: ARGOCD_K8SCLIENT_RETRY_BASE_BACKOFF
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.k8sclient.retry.base.backoff
+      optional: true
+- name: ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.cluster.cache.batch.events.processing
+      optional: true
+- name: ARGOCD_CLUSTER_CACHE_EVENTS_PROCESSING_INTERVAL
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.cluster.cache.events.processing.interval
+      optional: true
+- name: GRPC_ENABLE_TXT_SERVICE_CONFIG
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.grpc.enable.txt.service.config
+      optional: true
+{{- end }}
+{{- /* What the values of all charts may say. */ -}}
+{{- define "driftless.globalKeys" -}}
+["addPrometheusAnnotations","additionalLabels","affinity","certificateAnnotations","deploymentAnnotations","deploymentStrategy","domain","dualStack","env","hostAliases","image","imagePullSecrets","logging","networkPolicy","nodeSelector","podAnnotations","podLabels","priorityClassName","revisionHistoryLimit","runtimeClassName","securityContext","statefulsetAnnotations","tolerations","topologySpreadConstraints"]
 {{- end }}
 {{- /* Keys of argocd-cm that come as environment, so that a change of them needs new pods. */ -}}
 {{- define "driftless.environmentKeysOfCm" -}}

@@ -1,36 +1,20 @@
 {{- /* The name of everything; also that of the workload, which the program is told: it reads its replica count while it runs. */ -}}
 {{- define "driftless.fullname" -}}
-{{- if .Values.fullnameOverride }}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
-{{- else }}
 {{- $name := default .Chart.Name .Values.nameOverride }}
-{{- if contains $name .Release.Name }}
-{{- .Release.Name | trunc 40 | trimSuffix "-" }}
-{{- else }}
-{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" }}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
+{{- /* A release may be named with dots, a Service may not. */ -}}
+{{- default $full .Values.fullnameOverride | replace "." "-" | trunc 40 | trimSuffix "-" }}
 {{- end }}
-{{- end }}
+
+{{- /* The name of an object in a namespace that may be another's: (dict "root" $ "namespace" … "suffix" …). There, two releases must differ. */ -}}
+{{- define "driftless.nameIn" -}}
+{{- $own := include "driftless.namespace" .root }}
+{{- $name := printf "%s%s" (include "driftless.fullname" .root) .suffix }}
+{{- ternary $name (printf "%s-%s" $own $name) (eq .namespace $own) }}
 {{- end }}
 
 {{- define "driftless.namespace" -}}
 {{- default .Release.Namespace .Values.namespaceOverride }}
-{{- end }}
-
-{{- define "driftless.selectorLabels" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/instance: {{ .Release.Name }}
-{{- end }}
-
-{{- define "driftless.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-{{ include "driftless.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/component: application-controller
-app.kubernetes.io/part-of: argocd
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.global.additionalLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end }}
 
 {{- define "driftless.serviceAccountName" -}}
@@ -65,27 +49,61 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and .Values.configs.cm.create (not .Values.dropIn) }}true{{ end }}
 {{- end }}
 
-{{- /* The content of such a ConfigMap: its keys without the two that steer the chart, all as text. */ -}}
-{{- define "driftless.configData" -}}
-{{- range $key, $value := omit . "create" "annotations" }}
-{{ $key }}: {{ include "driftless.text" $value | quote }}
+{{- /* argocd-cmd-params-cm: what `configs.params` says, and `global.logging` where that says nothing. */ -}}
+{{- define "driftless.params" -}}
+{{- $params := omit .Values.configs.params "create" "annotations" }}
+{{- range $key, $value := .Values.global.logging }}
+{{- $name := printf "controller.log.%s" $key }}
+{{- if and $value (not (hasKey $params $name)) }}
+{{- $_ := set $params $name $value }}
+{{- end }}
+{{- end }}
+{{- include "driftless.texts" $params }}
+{{- end }}
+
+{{- /* The number of replicas is said by somebody else. Null is not enough for that: with --reuse-values Helm drops it before an earlier number. */ -}}
+{{- define "driftless.replicasElsewhere" -}}
+{{- if or .Values.controller.autoscaling.enabled (has (toString .Values.controller.replicas) (list "live" "<nil>")) }}true{{ end }}
+{{- end }}
+
+{{- /* The number of replicas to write, or nothing (see controller.replicas). */ -}}
+{{- define "driftless.replicas" -}}
+{{- if not (include "driftless.replicasElsewhere" .) }}
+{{- int .Values.controller.replicas }}
+{{- else }}
+{{- with lookup "apps/v1" (include "driftless.kind" .) (include "driftless.namespace" .) (include "driftless.fullname" .) }}
+{{- /* A number that Helm has written goes when Helm does not repeat it, unless somebody else has written it since (server-side apply). What
+       nobody has written has no owner. */ -}}
+{{- $applied := false }}
+{{- $owned := false }}
+{{- $shared := false }}
+{{- range .metadata.managedFields }}
+{{- $fields := dig "f:spec" dict (.fieldsV1 | default dict) }}
+{{- $ours := and (eq .operation "Apply") (hasKey $fields "f:template") }}
+{{- $applied = or $applied $ours }}
+{{- if hasKey $fields "f:replicas" }}
+{{- $owned = true }}
+{{- $shared = or $shared (not $ours) }}
+{{- end }}
+{{- end }}
+{{- if or (not $applied) (and $owned (not $shared)) }}
+{{- int .spec.replicas }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 
-{{- /* A number of a values file is a float: without help 1000000 would become 1e+06. */ -}}
-{{- define "driftless.text" -}}
-{{- if and (kindIs "float64" .) (eq . (float64 (int64 .))) }}
-{{- int64 . }}
-{{- else }}
-{{- . }}
-{{- end }}
+{{- /* Something of the controller, or else what is said for all. */ -}}
+{{- define "driftless.networkPolicy" -}}
+{{- $own := .Values.controller.networkPolicy.create }}
+{{- if kindIs "bool" $own | ternary $own .Values.global.networkPolicy.create }}true{{ end }}
 {{- end }}
 
 {{- /* What pods read from ConfigMaps only when they start. Everything else is watched, and must not roll them. */ -}}
 {{- define "driftless.startConfiguration" -}}
 {{- $config := dict }}
 {{- if include "driftless.createParams" . }}
-{{- $_ := set $config "params" (omit .Values.configs.params "create" "annotations") }}
+{{- $_ := set $config "params" (include "driftless.params" . | fromYaml) }}
 {{- end }}
 {{- if include "driftless.createCm" . }}
 {{- range include "driftless.environmentKeysOfCm" . | fromJsonArray }}
@@ -112,7 +130,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "driftless.applicationNamespaces" -}}
 {{- $said := get .Values.configs.params "application.namespaces" | default "" | toString }}
 {{- $found := list }}
-{{- range splitList "," $said }}
+{{- range default (splitList "," $said) .Values.rbac.applicationNamespaces }}
 {{- with trim . }}
 {{- $found = append $found . }}
 {{- end }}
@@ -122,6 +140,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{- /* Mistakes that the schema cannot see. */ -}}
 {{- define "driftless.validate" -}}
+{{- if .Chart.IsRoot }}
+{{- $known := include "driftless.globalKeys" . | fromJsonArray }}
+{{- range keys .Values.global | sortAlpha }}
+{{- if not (has . $known) }}
+{{- fail (printf "global.%s is not a value of this chart, so it would have no effect: take it away (README.md has the table of values)" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $name := include "driftless.fullname" . }}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
+{{- fail (printf "%q cannot be the name of a Service: it has to begin with a letter and to be lower-case letters, digits and dashes; set fullnameOverride" $name) }}
+{{- end }}
 {{- if .Values.dropIn }}
 {{- range $name := list "params" "cm" }}
 {{- $set := keys (omit (get $.Values.configs $name) "create" "annotations") | sortAlpha }}
@@ -143,7 +173,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail "rbac.namespaced: true means no ClusterRole: take rbac.extraClusterRules away" }}
 {{- end }}
 {{- if and .Values.rbac.namespaced (include "driftless.applicationNamespaces" . | fromJsonArray) }}
-{{- fail "Applications in further namespaces (application.namespaces) are watched in the whole cluster: that cannot be with rbac.namespaced: true" }}
+{{- fail "Applications in further namespaces (application.namespaces, rbac.applicationNamespaces) are watched in the whole cluster: that cannot be with rbac.namespaced: true" }}
 {{- end }}
 {{- if and .Values.rbac.namespaces (not .Values.rbac.namespaced) }}
 {{- fail "rbac.namespaces counts with rbac.namespaced: true only; the namespaces that may be changed otherwise are rbac.writeNamespaces" }}
@@ -152,11 +182,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and $scaling.enabled (gt (int $scaling.minReplicas) (int $scaling.maxReplicas)) }}
 {{- fail (printf "controller.autoscaling: minReplicas (%v) is more than maxReplicas (%v)" $scaling.minReplicas $scaling.maxReplicas) }}
 {{- end }}
-{{- if and (hasKey .Values.configs.params "controller.sharding.algorithm") (not (has (get .Values.configs.params "controller.sharding.algorithm") (list "legacy" "round-robin" "consistent-hashing"))) }}
+{{- if and (hasKey .Values.configs.params "controller.sharding.algorithm") (not (has (get .Values.configs.params "controller.sharding.algorithm") (list "" "legacy" "round-robin" "consistent-hashing"))) }}
 {{- fail (printf "configs.params.\"controller.sharding.algorithm\" is %q: it is one of legacy, round-robin, consistent-hashing" (get .Values.configs.params "controller.sharding.algorithm")) }}
 {{- end }}
-{{- range .Values.controller.env }}
-{{- if and (eq .name "ARGOCD_CONTROLLER_REPLICAS") }}
+{{- range concat .Values.global.env .Values.controller.env }}
+{{- if eq .name "ARGOCD_CONTROLLER_REPLICAS" }}
 {{- fail "controller.env: ARGOCD_CONTROLLER_REPLICAS would fix the number of shards; without it the controller follows the replicas of its workload while it runs" }}
 {{- end }}
 {{- end }}

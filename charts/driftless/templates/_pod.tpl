@@ -18,6 +18,19 @@
 {{- with $controller.sharding.clusterWeights }}
 - --cluster-weights={{ . }}
 {{- end }}
+{{- if not (include "driftless.createParams" .) }}
+{{- with .Values.global.logging.format }}
+- --logformat={{ . }}
+{{- end }}
+{{- with .Values.global.logging.level }}
+- --loglevel={{ . }}
+{{- end }}
+{{- end }}
+{{- with $controller.metrics.applicationLabels }}
+{{- if and .enabled .labels }}
+- --metrics-application-labels={{ join "," .labels }}
+{{- end }}
+{{- end }}
 {{- with $controller.extraArgs }}
 {{ toYaml . }}
 {{- end }}
@@ -39,23 +52,65 @@
   value: /home/argocd/cache
 {{- end }}
 
+{{- /* Each name once: the last one who names it is heard. */ -}}
 {{- define "driftless.env" -}}
-{{- $replaced := list }}
-{{- range .Values.controller.env }}
-{{- $replaced = append $replaced .name }}
-{{- end }}
 {{- $all := list }}
-{{- range concat (include "driftless.ownEnvironment" . | fromYamlArray) (include "driftless.environment" . | fromYamlArray) }}
-{{- if not (has .name $replaced) }}
-{{- $all = append $all . }}
+{{- $seen := list }}
+{{- range concat (include "driftless.ownEnvironment" . | fromYamlArray) (include "driftless.environment" . | fromYamlArray) .Values.global.env .Values.controller.env | reverse }}
+{{- if not (has .name $seen) }}
+{{- $seen = append $seen .name }}
+{{- $entry := deepCopy . }}
+{{- if kindIs "invalid" .value }}
+{{- $entry = omit $entry "value" }}
+{{- else }}
+{{- $_ := set $entry "value" (include "driftless.text" .value) }}
+{{- end }}
+{{- $all = append $all $entry }}
 {{- end }}
 {{- end }}
-{{- toYaml (concat $all .Values.controller.env) }}
+{{- toYaml (reverse $all) }}
+{{- end }}
+
+{{- define "driftless.podSecurityContext" -}}
+{{- $context := deepCopy .Values.global.securityContext }}
+{{- range $field, $value := .Values.controller.podSecurityContext }}
+{{- if kindIs "invalid" $value }}
+{{- $_ := unset $context $field }}
+{{- else }}
+{{- $_ := set $context $field $value }}
+{{- end }}
+{{- end }}
+{{- toYaml $context }}
+{{- end }}
+
+{{- /* Affinity of the pod: as it is in `controller.affinity`, else by the presets of `global.affinity`. */ -}}
+{{- define "driftless.affinity" -}}
+{{- if .Values.controller.affinity }}
+{{- toYaml .Values.controller.affinity }}
+{{- else }}
+{{- $affinity := dict }}
+{{- $preset := .Values.global.affinity }}
+{{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "driftless.selectorLabels" . | fromYaml)) }}
+{{- if eq $preset.podAntiAffinity "hard" }}
+{{- $_ := set $affinity "podAntiAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term)) }}
+{{- else if eq $preset.podAntiAffinity "soft" }}
+{{- $_ := set $affinity "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" (list (dict "weight" 100 "podAffinityTerm" $term))) }}
+{{- end }}
+{{- with $preset.nodeAffinity.matchExpressions }}
+{{- $node := dict "matchExpressions" . }}
+{{- if eq $preset.nodeAffinity.type "hard" }}
+{{- $_ := set $affinity "nodeAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" (list $node))) }}
+{{- else }}
+{{- $_ := set $affinity "nodeAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" (list (dict "weight" 1 "preference" $node))) }}
+{{- end }}
+{{- end }}
+{{- toYaml $affinity }}
+{{- end }}
 {{- end }}
 
 {{- define "driftless.topologySpread" -}}
 {{- $labels := include "driftless.selectorLabels" . | fromYaml }}
-{{- $spread := .Values.controller.topologySpreadConstraints }}
+{{- $spread := default .Values.global.topologySpreadConstraints .Values.controller.topologySpreadConstraints }}
 {{- if not $spread }}
 {{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
 {{- $spread = append $spread (dict "maxSkew" 1 "topologyKey" $key "whenUnsatisfiable" "ScheduleAnyway") }}
@@ -76,9 +131,11 @@ startupProbe:
   httpGet:
     path: /livez
     port: metrics
+  initialDelaySeconds: {{ int .initialDelaySeconds }}
   periodSeconds: {{ int .periodSeconds }}
   timeoutSeconds: {{ int .timeoutSeconds }}
   failureThreshold: {{ int .failureThreshold }}
+  successThreshold: {{ int .successThreshold }}
 {{- end }}
 {{- end }}
 {{- with $controller.livenessProbe }}
@@ -87,6 +144,7 @@ livenessProbe:
   httpGet:
     path: /livez
     port: metrics
+  initialDelaySeconds: {{ int .initialDelaySeconds }}
   periodSeconds: {{ int .periodSeconds }}
   timeoutSeconds: {{ int .timeoutSeconds }}
   failureThreshold: {{ int .failureThreshold }}
@@ -107,7 +165,7 @@ readinessProbe:
 
 {{- define "driftless.container" -}}
 {{- $controller := .Values.controller -}}
-name: application-controller
+name: {{ $controller.name | quote }}
 image: {{ include "driftless.image" . | quote }}
 imagePullPolicy: {{ default .Values.global.image.imagePullPolicy $controller.image.imagePullPolicy }}
 args:
@@ -148,7 +206,7 @@ volumeMounts:
 - name: home
   emptyDir:
     {{- with .Values.controller.emptyDir.sizeLimit }}
-    sizeLimit: {{ . }}
+    sizeLimit: {{ . | quote }}
     {{- else }} {}
     {{- end }}
 - name: tmp
@@ -173,16 +231,21 @@ metadata:
   labels:
     {{- $labels := include "driftless.selectorLabels" . | fromYaml }}
     {{- $own := dict "app.kubernetes.io/component" "application-controller" "app.kubernetes.io/part-of" "argocd" }}
-    {{- merge $labels $own $controller.podLabels .Values.global.additionalLabels | toYaml | nindent 4 }}
+    {{- range list $own $controller.podLabels .Values.global.podLabels .Values.global.additionalLabels }}
+    {{- $labels = merge $labels (include "driftless.texts" . | fromYaml) }}
+    {{- end }}
+    {{- toYaml $labels | nindent 4 }}
   annotations:
     # Of what is read at the start only; what is watched restarts nobody.
     checksum/start-configuration: {{ include "driftless.startConfiguration" . | sha256sum }}
-    {{- with $controller.podAnnotations }}
+    {{- $annotations := include "driftless.texts" $controller.podAnnotations | fromYaml }}
+    {{- $annotations = merge $annotations (include "driftless.texts" .Values.global.podAnnotations | fromYaml) }}
+    {{- with omit $annotations "checksum/start-configuration" }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ include "driftless.serviceAccountName" . }}
-  automountServiceAccountToken: true
+  serviceAccountName: {{ include "driftless.serviceAccountName" . | quote }}
+  automountServiceAccountToken: {{ $controller.automountServiceAccountToken }}
   # Services of the namespace would become environment, and some of Argo CD's have names that mean something here.
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ int $controller.terminationGracePeriodSeconds }}
@@ -191,37 +254,38 @@ spec:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   securityContext:
-    {{- toYaml $controller.podSecurityContext | nindent 4 }}
+    {{- include "driftless.podSecurityContext" . | nindent 4 }}
   {{- if $controller.hostNetwork }}
   hostNetwork: true
   {{- end }}
-  dnsPolicy: {{ $controller.dnsPolicy }}
+  {{- /* With the network of the node, ClusterFirst means the node's DNS: the names of Services would be unknown. */}}
+  dnsPolicy: {{ ternary "ClusterFirstWithHostNet" $controller.dnsPolicy (and $controller.hostNetwork (eq $controller.dnsPolicy "ClusterFirst")) }}
   {{- with $controller.dnsConfig }}
   dnsConfig:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- with $controller.hostAliases }}
+  {{- with default .Values.global.hostAliases $controller.hostAliases }}
   hostAliases:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- with $controller.priorityClassName }}
-  priorityClassName: {{ . }}
+  {{- with default .Values.global.priorityClassName $controller.priorityClassName }}
+  priorityClassName: {{ . | quote }}
   {{- end }}
-  {{- with $controller.runtimeClassName }}
-  runtimeClassName: {{ . }}
+  {{- with default .Values.global.runtimeClassName $controller.runtimeClassName }}
+  runtimeClassName: {{ . | quote }}
   {{- end }}
   {{- with $controller.schedulerName }}
-  schedulerName: {{ . }}
+  schedulerName: {{ . | quote }}
   {{- end }}
-  {{- with $controller.nodeSelector }}
+  {{- with default .Values.global.nodeSelector $controller.nodeSelector }}
   nodeSelector:
-    {{- toYaml . | nindent 4 }}
+    {{- include "driftless.texts" . | nindent 4 }}
   {{- end }}
-  {{- with $controller.tolerations }}
+  {{- with default .Values.global.tolerations $controller.tolerations }}
   tolerations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- with $controller.affinity }}
+  {{- with include "driftless.affinity" . | fromYaml }}
   affinity:
     {{- toYaml . | nindent 4 }}
   {{- end }}

@@ -18,7 +18,7 @@
   verbs: [list, watch]
 - apiGroups: [apps]
   resources: [{{ ternary "deployments" "statefulsets" .Values.controller.dynamicClusterDistribution }}]
-  resourceNames: [{{ include "driftless.fullname" . }}]
+  resourceNames: [{{ include "driftless.fullname" . | quote }}]
   verbs: [list, watch]
 - apiGroups: [argoproj.io]
   resources: [applications]
@@ -121,14 +121,15 @@
 {{- end }}
 {{- end }}
 
-{{- /* A Role and its binding: (dict "root" $ "name" … "namespace" … "rules" …). */ -}}
+{{- /* A Role and its binding: (dict "root" $ "suffix" … "namespace" … "rules" …). */ -}}
 {{- define "driftless.role" -}}
+{{- $name := include "driftless.nameIn" . | quote }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
-  name: {{ .name }}
-  namespace: {{ .namespace }}
+  name: {{ $name }}
+  namespace: {{ .namespace | quote }}
   labels:
     {{- include "driftless.labels" .root | nindent 4 }}
 rules:
@@ -137,16 +138,16 @@ rules:
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
-  name: {{ .name }}
-  namespace: {{ .namespace }}
+  name: {{ $name }}
+  namespace: {{ .namespace | quote }}
   labels:
     {{- include "driftless.labels" .root | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
-  name: {{ .name }}
+  name: {{ $name }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "driftless.serviceAccountName" .root }}
-    namespace: {{ include "driftless.namespace" .root }}
+    name: {{ include "driftless.serviceAccountName" .root | quote }}
+    namespace: {{ include "driftless.namespace" .root | quote }}
 {{- end }}
