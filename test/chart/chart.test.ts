@@ -93,6 +93,27 @@ describe('the alerts', () => {
   });
 });
 
+describe('the conditions of ownership', () => {
+  it('that somebody else causes are in the runbook and in the troubleshooting page', () => {
+    const runbook = alerts.find(({ alert }) => alert === 'DriftlessOwnershipCondition')?.annotations.runbook;
+    const page = read(root, 'docs', 'troubleshooting.md');
+    for (const type of ['HubUnreadable', 'ReplicasMismatch', 'ForeignHolder', 'PinOutOfRange']) {
+      expect(runbook).toContain(`${type}:`);
+      expect(page).toContain(`| \`${type}\``);
+    }
+  });
+});
+
+describe('what the parameters of Argo CD do here', () => {
+  it('is said in the table of the README, also when they do nothing', () => {
+    const readme = read(chart, 'README.md');
+    const silent = ['k8s.tcp.timeout', 'k8s.client.max.idle.connections', 'k8sclient.retry.max'];
+    for (const key of silent)
+      expect(readme).toMatch(new RegExp(`configs.params."controller.${key}"\`.*No effect yet: `));
+    expect(readme).toContain('`controller.profile.enabled` in `configs.params` | allowed, of no use');
+  });
+});
+
 describe.each(dashboards)('the dashboard $title', (dashboard) => {
   it('reads only metrics that the program has', () => {
     const queries = dashboard.templating.list.map(({ query }) => (typeof query === 'string' ? query : query.query));

@@ -37,9 +37,9 @@ const modes: Readonly<Record<string, Mode>> = {
   },
   'single namespaces, Applications in another, a Deployment': {
     values: {
-      controller: { dynamicClusterDistribution: true },
-      configs: { params: { 'application.namespaces': 'team-apps' } },
-      rbac: { writeNamespaces: ['team-b'] },
+      // As beside an Argo CD, whose ConfigMap the chart cannot read: what it says is said again, for the rights.
+      controller: { dynamicClusterDistribution: true, extraArgs: ['--application-namespaces=team-apps'] },
+      rbac: { writeNamespaces: ['team-b'], applicationNamespaces: ['team-apps'] },
     },
     from: ['argocd', 'team-apps'],
     to: 'team-b',

@@ -33,7 +33,7 @@
 {{- if and $global.digest (not $own.tag) (not $own.repository) }}
 {{- printf "%s@%s" $repository $global.digest }}
 {{- else }}
-{{- printf "%s:%s" $repository (default $global.tag $own.tag | default .Chart.AppVersion | toString) }}
+{{- printf "%s:%s" $repository (default $global.tag $own.tag | default .Chart.AppVersion | include "driftless.text") }}
 {{- end }}
 {{- end }}
 

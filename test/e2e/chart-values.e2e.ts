@@ -1,0 +1,605 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chartFolder, renderChart, renderedController, repository } from './rendered-controller.ts';
+import type { Rendered, RenderOptions } from './rendered-controller.ts';
+import { mustRun, startServers } from './support/index.ts';
+import type { Server, Servers } from './support/index.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The one object of a kind (and name). */
+function find(objects: readonly Rendered[], kind: string, name?: string): Rendered | undefined {
+  return objects.find((object) => object.kind === kind && (name === undefined || object.metadata.name === name));
+}
+
+/** The content of a Secret as text. */
+function decoded(secret: Rendered | undefined): Record<string, string> {
+  const data = (secret?.['data'] ?? {}) as Readonly<Record<string, string>>;
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+}
+
+const podOf = async (values: object, options?: RenderOptions): Promise<Json> =>
+  (await renderedController(values, options)).podTemplate.spec;
+const containerOf = async (values: object): Promise<Json> =>
+  (await renderedController(values)).podTemplate.spec.containers[0] as unknown as Json;
+
+/** The whole block `controller` of the community chart as it is by default, and what its `global` and `configs.params` say of the controller. */
+const community = {
+  global: {
+    domain: 'argocd.example.com',
+    runtimeClassName: '',
+    additionalLabels: {},
+    revisionHistoryLimit: 3,
+    image: { repository: 'driftless/driftless', tag: '', imagePullPolicy: 'IfNotPresent' },
+    imagePullSecrets: [],
+    logging: { format: 'text', level: 'info' },
+    statefulsetAnnotations: {},
+    deploymentAnnotations: {},
+    podAnnotations: {},
+    podLabels: {},
+    addPrometheusAnnotations: false,
+    securityContext: {},
+    hostAliases: [],
+    dualStack: { ipFamilyPolicy: '', ipFamilies: [] },
+    networkPolicy: { create: false, defaultDenyIngress: false },
+    priorityClassName: '',
+    nodeSelector: { 'kubernetes.io/os': 'linux' },
+    tolerations: [],
+    affinity: { podAntiAffinity: 'soft', nodeAffinity: { type: 'hard', matchExpressions: [] } },
+    topologySpreadConstraints: [],
+    deploymentStrategy: {},
+    env: [],
+    certificateAnnotations: {},
+  },
+  configs: { params: { create: true, annotations: {}, 'controller.sharding.algorithm': '' } },
+  controller: {
+    name: 'application-controller',
+    image: { repository: '', tag: '', imagePullPolicy: '' },
+    imagePullSecrets: [],
+    replicas: 1,
+    dynamicClusterDistribution: false,
+    heartbeatTime: 10,
+    hostNetwork: false,
+    revisionHistoryLimit: 5,
+    pdb: { enabled: false, labels: {}, annotations: {}, minAvailable: '', maxUnavailable: '' },
+    vpa: { enabled: false, annotations: {}, labels: {}, updateMode: 'Initial', containerPolicy: {} },
+    extraArgs: [],
+    env: [],
+    envFrom: [],
+    extraContainers: [],
+    initContainers: [],
+    volumeMounts: [],
+    volumes: [],
+    emptyDir: { sizeLimit: '' },
+    statefulsetAnnotations: {},
+    deploymentAnnotations: {},
+    podAnnotations: {},
+    podLabels: {},
+    resources: {},
+    containerPorts: { metrics: 8082 },
+    dnsConfig: {},
+    dnsPolicy: 'ClusterFirst',
+    containerSecurityContext: {},
+    readinessProbe: {
+      failureThreshold: 3,
+      initialDelaySeconds: 10,
+      periodSeconds: 10,
+      successThreshold: 1,
+      timeoutSeconds: 1,
+    },
+    startupProbe: {
+      enabled: false,
+      failureThreshold: 20,
+      initialDelaySeconds: 10,
+      periodSeconds: 10,
+      successThreshold: 1,
+      timeoutSeconds: 1,
+    },
+    terminationGracePeriodSeconds: 30,
+    priorityClassName: '',
+    nodeSelector: {},
+    tolerations: [],
+    affinity: {},
+    topologySpreadConstraints: [],
+    runtimeClassName: '',
+    automountServiceAccountToken: true,
+    serviceAccount: {
+      create: true,
+      name: 'argocd-application-controller',
+      annotations: {},
+      labels: {},
+      automountServiceAccountToken: true,
+    },
+    metrics: {
+      enabled: false,
+      scrapeTimeout: '',
+      applicationLabels: { enabled: false, labels: [] },
+      service: {
+        type: 'ClusterIP',
+        clusterIP: '',
+        annotations: {},
+        labels: {},
+        servicePort: 8082,
+        portName: 'http-metrics',
+      },
+      serviceMonitor: {
+        enabled: false,
+        interval: '30s',
+        scrapeTimeout: '',
+        honorLabels: false,
+        relabelings: [],
+        metricRelabelings: [],
+        selector: {},
+        scheme: '',
+        tlsConfig: {},
+        namespace: '',
+        additionalLabels: {},
+        annotations: {},
+      },
+      rules: { enabled: false, namespace: '', selector: {}, additionalLabels: {}, annotations: {}, spec: [] },
+    },
+    clusterRoleRules: { enabled: false, rules: [] },
+    roleRules: [],
+    networkPolicy: { create: false },
+  },
+};
+
+describe('values that are not as they should be written, and are meant well', () => {
+  let world: Servers<'hub'>;
+  let hub: Server;
+
+  beforeAll(async () => {
+    world = await startServers({ names: ['hub'] });
+    hub = world.servers.hub;
+    await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(repository, 'manifests', 'crds')]);
+    for (const name of ['argocd', '123', 'team-a']) await hub.kubectl(['create', 'namespace', name]);
+    await hub.kubectl(['wait', '--for=condition=Established', 'crd/appprojects.argoproj.io']);
+  });
+  afterAll(async () => {
+    await world.close();
+  });
+
+  const cases: readonly (readonly [what: string, values: object, options?: RenderOptions])[] = [
+    ['the values of the community chart', community],
+    [
+      'a Deployment with the values of the community chart',
+      {
+        ...community,
+        controller: {
+          ...community.controller,
+          dynamicClusterDistribution: true,
+          metrics: { enabled: true, service: { clusterIP: '' } },
+        },
+      },
+    ],
+    [
+      'booleans and numbers as texts',
+      {
+        global: {
+          additionalLabels: { stage: 1, live: true },
+          podAnnotations: { a: true },
+          podLabels: { b: 7 },
+          nodeSelector: { gpu: false },
+          env: [{ name: 'GLOBAL', value: 1_000_000 }],
+          statefulsetAnnotations: { c: 1 },
+        },
+        controller: {
+          podAnnotations: { 'prometheus.io/scrape': true, 'prometheus.io/port': 8082 },
+          podLabels: { weight: 1.5, big: 12_345_678 },
+          nodeSelector: { spot: true, zone: 1 },
+          labels: { a: 1 },
+          annotations: { a: false },
+          env: [
+            { name: 'DEBUG', value: true },
+            { name: 'SIZE', value: 2048 },
+            { name: 'EMPTY', value: '' },
+          ],
+          serviceAccount: { labels: { a: 1 }, annotations: { b: true } },
+          pdb: { labels: { a: 1 }, annotations: { b: true } },
+          metrics: { service: { labels: { a: 1 }, annotations: { 'prometheus.io/scrape': true } } },
+        },
+        configs: {
+          params: { annotations: { a: 1 }, 'controller.status.processors': 50 },
+          cm: { annotations: { a: true }, 'a.b_c-D': true },
+          secret: { createSecret: true, extra: { a: 1, b: true }, labels: { a: 1 }, annotations: { b: 2 } },
+          clusterCredentials: {
+            a: { server: 'https://a', config: {}, shard: null, labels: { tier: 1, live: true }, annotations: { b: 2 } },
+          },
+          repositories: { r: { url: 'https://g', insecure: true, labels: { a: 1 } } },
+        },
+        crds: { annotations: { a: true }, additionalLabels: { b: 1 } },
+      },
+    ],
+    ['a namespace that is a number', {}, { namespace: '123' }],
+    ['an account that is a number', { controller: { serviceAccount: { name: '123' } } }],
+    ['a release with a dot', {}, { release: 'git.ops' }],
+    ['a name that is a number', { nameOverride: '7' }],
+    ['a tag that is a number', { global: { image: { tag: 20_240_101 } } }],
+    ['the network of the node', { controller: { hostNetwork: true } }],
+    [
+      'a Service of another type, for both families',
+      {
+        global: { dualStack: { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv4'] } },
+        controller: { metrics: { service: { type: 'NodePort' } } },
+      },
+    ],
+    [
+      'presets of affinity',
+      {
+        global: {
+          affinity: {
+            podAntiAffinity: 'soft',
+            nodeAffinity: { type: 'soft', matchExpressions: [{ key: 'a', operator: 'Exists' }] },
+          },
+        },
+      },
+    ],
+    [
+      'hard presets of affinity',
+      {
+        global: {
+          affinity: {
+            podAntiAffinity: 'hard',
+            nodeAffinity: { matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] },
+          },
+        },
+      },
+    ],
+    ['a short farewell', { controller: { terminationGracePeriodSeconds: 5 } }],
+    ['a project without a spec', { defaultProject: { spec: null } }],
+    [
+      'rights for Applications elsewhere, beside an Argo CD',
+      { dropIn: true, rbac: { applicationNamespaces: ['team-a'], impersonation: true } },
+    ],
+  ];
+
+  it.each(cases)('%s: taken by the server', async (_what, values, options = {}) => {
+    const objects = await renderChart(values, options);
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+    const args = ['apply', '--dry-run=server', '--validate=strict', '-o', 'name', '-f', '-'];
+    expect((await hub.kubectl(args, { input })).trim().split('\n')).toHaveLength(objects.length);
+    const lint = ['lint', '--strict', '--quiet', chartFolder, '--values', '-'];
+    await mustRun('helm', lint, { input: JSON.stringify(values) });
+  });
+});
+
+describe('texts', () => {
+  it('are what was meant', async () => {
+    const objects = await renderChart({
+      controller: { podLabels: { big: 12_345_678, live: true, none: null }, env: [{ name: 'SIZE', value: 1_000_000 }] },
+      configs: { clusterCredentials: { a: { server: 'https://a', config: {}, labels: { tier: 1 } } } },
+    });
+    const template = (find(objects, 'StatefulSet')?.['spec'] as { readonly template: Rendered }).template;
+    expect(template.metadata.labels).toMatchObject({ big: '12345678', live: 'true' });
+    expect(template.metadata.labels).not.toHaveProperty('none');
+    expect(find(objects, 'Secret', 'driftless-cluster-a')?.metadata.labels).toMatchObject({ tier: '1' });
+    expect(JSON.stringify(objects)).toContain('{"name":"SIZE","value":"1000000"}');
+  });
+
+  it('that are null are not there', async () => {
+    const objects = await renderChart({
+      configs: {
+        repositories: { r: { url: 'https://g', username: 'u', password: null } },
+        clusterCredentials: { a: { server: 'https://a', config: {}, project: null, shard: null, namespaces: null } },
+        secret: { createSecret: true, extra: { a: null, b: 1 } },
+      },
+    });
+    expect(decoded(find(objects, 'Secret', 'driftless-repo-r'))).toEqual({ url: 'https://g', username: 'u' });
+    expect(Object.keys(decoded(find(objects, 'Secret', 'driftless-cluster-a')))).toEqual(['config', 'name', 'server']);
+    expect(decoded(find(objects, 'Secret', 'argocd-secret'))).toEqual({ b: '1' });
+    expect(JSON.stringify(objects)).not.toContain('<no value>');
+  });
+});
+
+describe('labels', () => {
+  it('are there once each, also those that are said again', async () => {
+    const again = { 'app.kubernetes.io/part-of': 'platform', 'app.kubernetes.io/instance': 'other', team: 'a' };
+    const values = {
+      global: { additionalLabels: again },
+      controller: {
+        labels: again,
+        podLabels: again,
+        serviceAccount: { labels: again },
+        metrics: { service: { labels: again }, dashboards: { enabled: true, labels: again } },
+      },
+      crds: { install: false },
+    };
+    const text = await mustRun('helm', ['template', 'driftless', chartFolder, '--values', '-'], {
+      input: JSON.stringify(values),
+    });
+    for (const block of text.matchAll(/^( *)labels:\n((?:\1 +.*\n)+)/gm)) {
+      const keys = (block[2] ?? '')
+        .split('\n')
+        .map((line) => line.split(': ')[0])
+        .filter((key) => key !== '');
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+    for (const { metadata, kind } of await renderChart(values)) {
+      const expected = {
+        'app.kubernetes.io/part-of': 'platform',
+        team: 'a',
+        'app.kubernetes.io/instance': 'driftless',
+      };
+      expect({ kind, ...metadata.labels }).toMatchObject(expected);
+    }
+  });
+});
+
+describe('what global says', () => {
+  const all = {
+    nodeSelector: { a: 'g' },
+    tolerations: [{ key: 'g', operator: 'Exists' }],
+    priorityClassName: 'g',
+    runtimeClassName: 'g',
+    hostAliases: [{ ip: '10.0.0.1', hostnames: ['g'] }],
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'g', whenUnsatisfiable: 'DoNotSchedule' }],
+  };
+  const own = {
+    nodeSelector: { a: 'c' },
+    tolerations: [{ key: 'c', operator: 'Exists' }],
+    priorityClassName: 'c',
+    runtimeClassName: 'c',
+    hostAliases: [{ ip: '10.0.0.2', hostnames: ['c'] }],
+    topologySpreadConstraints: [{ maxSkew: 2, topologyKey: 'c', whenUnsatisfiable: 'DoNotSchedule' }],
+  };
+
+  it.each(Object.keys(all) as (keyof typeof all)[])('%s holds, unless controller says otherwise', async (field) => {
+    expect(await podOf({ global: { [field]: all[field] } })).toMatchObject({ [field]: all[field] });
+    expect(await podOf({ global: { [field]: all[field] }, controller: { [field]: own[field] } })).toMatchObject({
+      [field]: own[field],
+    });
+  });
+
+  it('about pods is joined with what controller says', async () => {
+    const { podTemplate, workload } = await renderedController({
+      global: {
+        podAnnotations: { a: 'g', b: 'g' },
+        podLabels: { a: 'g', b: 'g' },
+        statefulsetAnnotations: { kind: 'StatefulSet' },
+        deploymentAnnotations: { kind: 'Deployment' },
+        env: [
+          { name: 'A', value: 'g' },
+          { name: 'B', value: 'g' },
+        ],
+      },
+      controller: { podAnnotations: { b: 'c' }, podLabels: { b: 'c' }, env: [{ name: 'B', value: 'c' }] },
+    });
+    expect(podTemplate.metadata).toMatchObject({ annotations: { a: 'g', b: 'c' }, labels: { a: 'g', b: 'c' } });
+    expect(podTemplate.spec.containers[0].env.slice(-2)).toEqual([
+      { name: 'A', value: 'g' },
+      { name: 'B', value: 'c' },
+    ]);
+    expect(workload.metadata.annotations).toEqual({ kind: 'StatefulSet' });
+  });
+
+  it('about security is joined field by field', async () => {
+    const values = {
+      global: { securityContext: { fsGroup: 7, runAsUser: null } },
+      controller: { podSecurityContext: { runAsGroup: 8, seccompProfile: null } },
+    };
+    expect((await podOf(values))['securityContext']).toEqual({ fsGroup: 7, runAsGroup: 8, runAsNonRoot: true });
+  });
+
+  it('about logs goes into the parameters, and where there are none of ours, into the flags', async () => {
+    const logging = { format: 'text', level: 'debug' };
+    const { env, args } = await renderedController({
+      global: { logging },
+      configs: { params: { 'controller.log.level': 'warn' } },
+    });
+    const [format, level] = ['ARGOCD_APPLICATION_CONTROLLER_LOGFORMAT', 'ARGOCD_APPLICATION_CONTROLLER_LOGLEVEL'];
+    expect(env('driftless-0')).toMatchObject({ [format]: 'text', [level]: 'warn' });
+    expect(args.join(' ')).not.toContain('--log');
+    const { args: flags } = await renderedController({ dropIn: true, global: { logging } });
+    expect(flags).toEqual(expect.arrayContaining(['--logformat=text', '--loglevel=debug']));
+  });
+
+  it('about revisions, strategy, policy and affinity holds', async () => {
+    const dynamic = { dynamicClusterDistribution: true };
+    const spec = async (values: object): Promise<unknown> => (await renderedController(values)).workload['spec'];
+    expect(await spec({ global: { revisionHistoryLimit: 3 } })).toMatchObject({ revisionHistoryLimit: 3 });
+    expect(await spec({ global: { revisionHistoryLimit: 3 }, controller: { revisionHistoryLimit: 0 } })).toMatchObject({
+      revisionHistoryLimit: 0,
+    });
+    const global = { deploymentStrategy: { type: 'Recreate' } };
+    expect(await spec({ global, controller: dynamic })).toMatchObject({ strategy: { type: 'Recreate' } });
+    const policies = async (values: object): Promise<boolean> =>
+      find(await renderChart(values), 'NetworkPolicy') !== undefined;
+    const off = { networkPolicy: { create: false } };
+    expect(await policies({})).toBe(true);
+    expect(await policies({ global: off })).toBe(false);
+    expect(await policies({ controller: off })).toBe(false);
+    expect(await policies({ global: off, controller: { networkPolicy: { create: true } } })).toBe(true);
+    const soft = { affinity: { podAntiAffinity: 'soft' } };
+    expect(await podOf({ global: soft })).toMatchObject({ affinity: { podAntiAffinity: expect.anything() } });
+    const mine = { affinity: { podAffinity: {} } };
+    expect((await podOf({ global: soft, controller: mine }))['affinity']).toEqual(mine.affinity);
+    expect(await podOf({})).not.toHaveProperty('affinity');
+  });
+
+  it.each([
+    ['nodeSelecto', /global.nodeSelecto is not a value/],
+    ['argocd', /global.argocd is not a value/],
+  ])('%s is refused', async (name, message) => {
+    await expect(renderChart({ global: { [name]: {} } })).rejects.toThrow(message);
+  });
+});
+
+describe('the pod', () => {
+  it('finds Services in spite of the network of the node', async () => {
+    expect(await podOf({})).toMatchObject({ dnsPolicy: 'ClusterFirst' });
+    const hostNetwork = true;
+    expect(await podOf({ controller: { hostNetwork } })).toMatchObject({ dnsPolicy: 'ClusterFirstWithHostNet' });
+    expect(await podOf({ controller: { hostNetwork, dnsPolicy: 'Default' } })).toMatchObject({ dnsPolicy: 'Default' });
+  });
+
+  it('has what the community chart lets people say', async () => {
+    const controller = {
+      name: 'mine',
+      automountServiceAccountToken: false,
+      startupProbe: { initialDelaySeconds: 3, successThreshold: 1 },
+      livenessProbe: { initialDelaySeconds: 4 },
+      metrics: { applicationLabels: { enabled: true, labels: ['a', 'b'] } },
+      serviceAccount: { automountServiceAccountToken: true },
+    };
+    const objects = await renderChart({ controller });
+    expect(await podOf({ controller })).toMatchObject({ automountServiceAccountToken: false });
+    expect(find(objects, 'ServiceAccount')).toMatchObject({ automountServiceAccountToken: true });
+    expect(await containerOf({ controller })).toMatchObject({
+      name: 'mine',
+      startupProbe: { initialDelaySeconds: 3, successThreshold: 1 },
+      livenessProbe: { initialDelaySeconds: 4 },
+      args: expect.arrayContaining(['--metrics-application-labels=a,b']),
+    });
+  });
+
+  it('has the image that was written', async () => {
+    const image = async (tag: unknown): Promise<unknown> =>
+      (await containerOf({ global: { image: { tag } } }))['image'];
+    expect(await image('1.10')).toBe('driftless/driftless:1.10');
+    expect(await image(20_240_101)).toBe('driftless/driftless:20240101');
+    await expect(image(1.1)).rejects.toThrow(/tag/);
+  });
+});
+
+describe('monitoring', () => {
+  const metrics = async (values: object): Promise<readonly Rendered[]> =>
+    renderChart({ controller: { metrics: { ...values } } });
+
+  it('has no alerts about metrics that are off', async () => {
+    expect(find(await metrics({ enabled: false, rules: { enabled: true } }), 'PrometheusRule')).toBeUndefined();
+    expect(find(await metrics({ rules: { enabled: true } }), 'PrometheusRule')).toBeDefined();
+  });
+
+  it('looks at the job that is said', async () => {
+    const rules = await metrics({ rules: { enabled: true, job: 'mine' } });
+    expect(JSON.stringify(find(rules, 'PrometheusRule')?.['spec'])).toContain('{job=\\"mine\\"}');
+  });
+
+  it('takes what the community chart lets people say', async () => {
+    const objects = await metrics({
+      scrapeTimeout: '7s',
+      serviceMonitor: {
+        enabled: true,
+        selector: { release: 'p' },
+        scheme: 'https',
+        tlsConfig: { insecureSkipVerify: true },
+      },
+      rules: { enabled: true, selector: { release: 'p' } },
+    });
+    expect(find(objects, 'ServiceMonitor')).toMatchObject({
+      metadata: { labels: { release: 'p' } },
+      spec: { endpoints: [{ scheme: 'https', scrapeTimeout: '7s', tlsConfig: { insecureSkipVerify: true } }] },
+    });
+    expect(find(objects, 'PrometheusRule')?.metadata.labels).toMatchObject({ release: 'p' });
+    const service = async (more: object): Promise<unknown> =>
+      find(await metrics({ service: more }), 'Service', 'driftless-metrics')?.['spec'];
+    expect(await service({ clusterIP: '' })).toMatchObject({ clusterIP: 'None' });
+    expect(await service({ type: 'NodePort' })).toMatchObject({ type: 'NodePort' });
+    expect(await service({ type: 'NodePort' })).not.toHaveProperty('clusterIP');
+    const annotated = await renderChart({ global: { addPrometheusAnnotations: true } });
+    expect(find(annotated, 'Service', 'driftless-metrics')?.metadata.annotations).toEqual({
+      'prometheus.io/scrape': 'true',
+      'prometheus.io/port': '8082',
+    });
+  });
+});
+
+describe('the budget', () => {
+  it.each([
+    [{}, { maxUnavailable: 1 }],
+    [{ minAvailable: '50%' }, { minAvailable: '50%' }],
+    [{ minAvailable: 0 }, { minAvailable: 0 }],
+    [{ minAvailable: 1, maxUnavailable: '25%' }, { maxUnavailable: '25%' }],
+    [{ maxUnavailable: 0 }, { maxUnavailable: 0 }],
+  ])('of %j is %j', async (pdb, expected) => {
+    const { selector, unhealthyPodEvictionPolicy, ...spec } = find(
+      await renderChart({ controller: { pdb } }),
+      'PodDisruptionBudget',
+    )?.['spec'] as Json;
+    expect([selector, unhealthyPodEvictionPolicy]).not.toContain(undefined);
+    expect(spec).toEqual(expected);
+  });
+});
+
+describe('what outlives the release', () => {
+  it('is left alone by Argo CD, which would take the hook for its own and delete first', async () => {
+    const project = find(await renderChart(), 'AppProject');
+    expect(project?.metadata.annotations).toMatchObject({
+      'argocd.argoproj.io/hook': 'Skip',
+      'argocd.argoproj.io/hook-delete-policy': 'HookFailed',
+      'helm.sh/resource-policy': 'keep',
+    });
+    expect(find(await renderChart({ defaultProject: { create: false } }), 'AppProject')).toBeUndefined();
+  });
+
+  it('are the settings', async () => {
+    const objects = await renderChart({ configs: { cm: { annotations: { a: 'b' } } } });
+    const keep = { 'helm.sh/resource-policy': 'keep' };
+    expect(find(objects, 'ConfigMap', 'argocd-cm')?.metadata.annotations).toEqual({ a: 'b', ...keep });
+    expect(find(objects, 'ConfigMap', 'argocd-cmd-params-cm')?.metadata.annotations).toEqual(keep);
+  });
+});
+
+describe('names', () => {
+  it('of Roles in namespaces of others tell whose they are', async () => {
+    const values = { rbac: { writeNamespaces: ['argocd', 'team-a'], applicationNamespaces: ['team-b'] } };
+    const roles = (await renderChart(values)).filter(({ kind }) => kind === 'Role' || kind === 'RoleBinding');
+    expect(new Set(roles.map(({ metadata: { namespace, name } }) => `${namespace ?? ''}/${name}`))).toEqual(
+      new Set([
+        'argocd/driftless',
+        'argocd/driftless-managed',
+        'team-a/argocd-driftless-managed',
+        'team-b/argocd-driftless-applications',
+      ]),
+    );
+  });
+
+  it('have no dots', async () => {
+    expect((await renderedController({}, { release: 'git.ops' })).workload.metadata.name).toBe('git-ops-driftless');
+  });
+
+  it.each([
+    ['a name that is no name', { fullnameOverride: 'Driftless' }, /fullnameOverride/],
+    ['a Service that begins with a digit', { nameOverride: '7' }, /has to begin with a letter/, '1'],
+    ['a key that is none', { configs: { cm: { 'a/b': 'c' } } }, /a\/b/],
+    ['a parameter that is none', { configs: { params: { 'server/x': 'c' } } }, /server\/x/],
+    [
+      'a repository that cannot be the name of a Secret',
+      { configs: { repositories: { My_Repo: { url: 'u' } } } },
+      /My_Repo/,
+    ],
+    ['a repository with lists', { configs: { repositories: { r: { url: 'u', password: ['a'] } } } }, /password/],
+    [
+      'a cluster that cannot be the name of a Secret',
+      { configs: { clusterCredentials: { 'a b': { server: 's', config: {} } } } },
+      /a b/,
+    ],
+    ['a certificate that is no text', { configs: { tls: { certificates: { 'a.b': 7 } } } }, /certificates/],
+    ['annotations in annotations', { controller: { podAnnotations: { a: { b: 'c' } } } }, /podAnnotations/],
+    ['pull secrets by name only', { global: { imagePullSecrets: ['a'] } }, /imagePullSecrets/],
+    ['a project that is no object', { defaultProject: { spec: [] } }, /defaultProject/],
+    ['a class that is no name', { controller: { priorityClassName: 'High!' } }, /priorityClassName/],
+    ['an account that is no name', { controller: { serviceAccount: { name: 'My Account' } } }, /serviceAccount/],
+    ['replicas by word', { controller: { replicas: 'many' } }, /replicas/],
+    [
+      'rules of the community chart',
+      { controller: { clusterRoleRules: { enabled: true, rules: [] } } },
+      /clusterRoleRules/,
+    ],
+    [
+      'a fixed number of shards for all',
+      { global: { env: [{ name: 'ARGOCD_CONTROLLER_REPLICAS', value: '3' }] } },
+      /follows the replicas/,
+    ],
+    [
+      'Applications elsewhere in namespaced mode',
+      { rbac: { namespaced: true, applicationNamespaces: ['a'] } },
+      /rbac.applicationNamespaces/,
+    ],
+  ] as readonly (readonly [string, object, RegExp, string?])[])(
+    '%s is refused',
+    async (_what, values, message, release = 'driftless') => {
+      await expect(renderChart(values, { release })).rejects.toThrow(message);
+    },
+  );
+});
