@@ -104,8 +104,11 @@ describe('a release of the chart over time', () => {
     await helm('uninstall driftless -n client');
   });
 
-  it('does what docs/upgrade.md and docs/scale.md say', async () => {
-    await helm(`${install} -n argocd`, { controller: { statusProcessors: 30 } });
+  it('does what the pages install, upgrade and scale say', async () => {
+    const [first = ''] = commandsOf('docs/install.md', /^helm install/);
+    expect(asWritten(`${first} --set crds.install=false --set controller.statusProcessors=30`)).toMatchObject({
+      status: 0,
+    });
     const upgrading = commandsOf('docs/upgrade.md', /^helm (?:get values|upgrade|rollback) driftless/);
     expect(upgrading).toHaveLength(4);
     const [get = '', again = '', back = '', handOver = ''] = upgrading;
@@ -144,6 +147,9 @@ describe('a release of the chart over time', () => {
     await helm(`${upgrade} -n argocd --set controller.replicas=2 --force-conflicts`);
     expect(asWritten(down)).toMatchObject({ status: 0 });
     expect(await replicas('argocd')).toBe(0);
+    const [joined = ''] = commandsOf('docs/migrate-from-argocd.md', /^helm install/);
+    expect(asWritten(joined.replaceAll('argocd', 'joined') + ' --create-namespace')).toMatchObject({ status: 0 });
+    expect(await replicas('joined')).toBe(3);
   });
 
   it('leaves the settings when it joins an Argo CD, and when it goes', async () => {

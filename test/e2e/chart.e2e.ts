@@ -267,6 +267,14 @@ describe('the chart on a real API server', () => {
     for (const file of ['install.yaml', 'namespace-install.yaml'])
       await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(manifests, file)]);
     expect(await names('argocd', 'statefulsets')).toEqual(['statefulset.apps/driftless']);
+    // To apply the file again does not undo kubectl scale, in either way to apply.
+    await hub.kubectl(['scale', '-n', 'argocd', 'sts/driftless', '--replicas=3']);
+    const again = join(manifests, 'namespace-install.yaml');
+    await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', again]);
+    expect((await statefulSet('argocd'))?.spec.replicas).toBe(3);
+    await hub.kubectl(['apply', '-f', again]);
+    await hub.kubectl(['apply', '-f', again]);
+    expect((await statefulSet('argocd'))?.spec.replicas).toBe(3);
     for (const name of ['ha', 'dynamic', 'drop-in'])
       await hub.kubectl(['apply', '--dry-run=server', '-k', join(manifests, 'overlays', name)]);
     await hub.kubectl(['delete', '-f', join(manifests, 'namespace-install.yaml')]);
