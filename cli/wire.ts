@@ -64,7 +64,7 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
     metrics,
     logger,
     healthy: () => controller.healthy(),
-    ready: () => (started.value ? readiness(controller.snapshot().shard, live.infos()) : notStarted),
+    ready: () => (started.value ? readiness(ownership, live.infos()) : notStarted),
     state: () => ({
       ownedClusters: owned(ownership),
       ownershipConditions: ownership.conditions(),
@@ -83,9 +83,13 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
 
 type Info = ReturnType<ReturnType<typeof createLiveClusters>['infos']>[number];
 
-/** Ready: this replica has a shard, and every cluster that it owns has its first picture or a reason why not. */
-function readiness(shard: number | undefined, infos: readonly Info[]): { ok: boolean; reason?: string } {
-  if (shard === undefined) return { ok: false, reason: 'this replica has no shard (standby)' };
+/** Ready: this replica has a shard and what that gives to it, and every cluster of these has its first picture or a reason why not. */
+function readiness(ownership: Ownership, infos: readonly Info[]): { ok: boolean; reason?: string } {
+  if (ownership.identity().shard === undefined) {
+    const standby = ownership.conditions().find(({ type }) => type === 'Standby');
+    return { ok: false, reason: standby?.message ?? 'this replica has no shard (standby)' };
+  }
+  if (!ownership.settled()) return { ok: false, reason: 'taking over clusters from other replicas' };
   const waiting = infos.filter((info) => info.state === 'connecting').map((info) => info.server);
   return waiting.length === 0
     ? { ok: true }

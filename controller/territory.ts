@@ -82,8 +82,8 @@ export class Territory {
   }
 }
 
-/** Go's strconv.ParseBool of the skip-reconcile annotation; anything else is no. */
-function isSkipped(app: Application): boolean {
+/** Told to be left alone: Go's strconv.ParseBool of the skip-reconcile annotation; anything else is no. */
+export function isSkipped(app: Application): boolean {
   const value = annotationOf(asObject(app), annotations.skipReconcile);
   return value !== undefined && ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(value);
 }

@@ -52,7 +52,7 @@ function world(objects: readonly KubeObject[], onPatch: (name: string) => void =
     apps: { list: () => objects },
     ownership: { unowned: () => unowned },
     clusterOf: ({ spec }) => ({ server: spec.destination.server ?? '' }) as Cluster,
-    isWatched: (namespace) => namespace === 'argocd',
+    isWanted: ({ metadata }) => metadata.namespace === 'argocd',
     clock,
     logger: silentLogger,
   });

@@ -15,7 +15,8 @@ export interface UnownedWarningsDeps {
   readonly apps: Pick<Informer, 'list'>;
   readonly ownership: Pick<Ownership, 'unowned'>;
   readonly clusterOf: (app: Application) => Cluster | undefined;
-  readonly isWatched: (namespace: string) => boolean;
+  /** Applications that anybody would look after. */
+  readonly isWanted: (app: Application) => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -42,31 +43,30 @@ export class UnownedWarnings implements Runnable {
     try {
       for (;;) {
         await this.#deps.clock.sleep(lookMs, signal);
-        if (this.#deps.ownership.unowned().size > 0) await this.#warn(signal);
+        await this.#warn(this.#deps.ownership.unowned(), signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  async #warn(signal: AbortSignal): Promise<void> {
+  async #warn(unowned: ReadonlyMap<string, number>, signal: AbortSignal): Promise<void> {
+    if (unowned.size === 0) return;
     for (const object of this.#deps.apps.list()) {
       signal.throwIfAborted();
       const app = asApplication(object);
-      if (!isMarked(app) && this.#isUnowned(app)) await this.#mark(app, signal);
+      const server = this.#deps.clusterOf(app)?.server;
+      if (server === undefined || !unowned.has(clusterKey(server)) || isMarked(app) || !this.#deps.isWanted(app))
+        continue;
+      // Since the look it may have got an owner.
+      if (this.#deps.ownership.unowned().has(clusterKey(server))) await this.#mark(app, server, signal);
     }
   }
 
-  #isUnowned(app: Application): boolean {
-    const { ownership, clusterOf, isWatched } = this.#deps;
-    const cluster = isWatched(app.metadata.namespace ?? '') ? clusterOf(app) : undefined;
-    return cluster !== undefined && ownership.unowned().has(clusterKey(cluster.server));
-  }
-
-  async #mark(app: Application, signal: AbortSignal): Promise<void> {
-    const { hub, clock, logger, clusterOf } = this.#deps;
+  async #mark(app: Application, server: string, signal: AbortSignal): Promise<void> {
+    const { hub, clock, logger } = this.#deps;
     const key = appKeyOf(app);
-    const message = `No replica of the application controller looks after cluster "${clusterOf(app)?.server ?? ''}": this status is not kept up to date`;
+    const message = `No replica of the application controller looks after cluster "${server}": this status is not kept up to date`;
     const conditions = setConditions(
       app.status?.conditions,
       [{ type: warning, message }],

@@ -18,7 +18,7 @@ import { OperationProcessor } from './operation.ts';
 import { projectResource, Projects } from './projects.ts';
 import { RefreshProcessor } from './refresh.ts';
 import { applicationResource, ApplicationStore } from './status.ts';
-import { Territory } from './territory.ts';
+import { isSkipped, Territory } from './territory.ts';
 import { Triggers } from './triggers.ts';
 import { UnownedWarnings } from './unowned.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
@@ -92,7 +92,7 @@ export function wire(deps: ControllerDeps, config: ControllerConfig, persist: Ab
       ...deps,
       apps,
       clusterOf: (app) => territory.clusterOf(app),
-      isWatched: (namespace) => isWatched(config, namespace),
+      isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isSkipped(app),
     }),
     pools: [
       makePool(deps, config, queues.refresh, handlers.refresh, config.statusProcessors),

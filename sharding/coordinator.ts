@@ -22,7 +22,9 @@ export interface CoordinatorDeps {
   readonly logger: Logger;
   readonly member: Member;
   readonly world: (leaving: boolean) => World;
-  /** After each look and each write: ownership may be different now. */
+  /** After each look: ownership may be different now. */
+  readonly onSight: () => void;
+  /** After what a look led to. */
   readonly onTurn: () => void;
   /** What goes wrong; undefined when it is over. */
   readonly report: (type: 'HubUnreadable' | 'SlotsUnreadable' | 'TableUnreadable', message: string | undefined) => void;
@@ -36,8 +38,9 @@ interface Read<T> {
 const configMap = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
 /** A request of the protocol that takes longer is worth less than a new one. */
 const requestMs = 5_000;
-/** While others must act before us. */
+/** While others must act before us: their doing so comes by the watch, and these looks are for when it does not. */
 const soonMs = 100;
+const mostSoonMs = 2000;
 const mostSpreadMs = 600;
 const retryMs = 500;
 const forbiddenRetryMs = 5_000;
@@ -53,6 +56,7 @@ export class Coordinator implements Runnable {
   readonly #deps: CoordinatorDeps;
   #nap = newAbortController();
   #woken = false;
+  #soonMs = soonMs;
   #hinted: Timer | undefined;
 
   constructor(deps: CoordinatorDeps) {
@@ -61,6 +65,7 @@ export class Coordinator implements Runnable {
 
   /** Look at the hub at once: something has changed. */
   wake(): void {
+    this.#soonMs = soonMs;
     this.#woken = true;
     this.#nap.abort(new Woken());
   }
@@ -97,7 +102,7 @@ export class Coordinator implements Runnable {
   /** One look and at most one write; returns how long to wait for the next. */
   async #turn(signal: AbortSignal, leaving: boolean): Promise<number> {
     this.#woken = false;
-    const { member, onTurn, report } = this.#deps;
+    const { member, onSight, onTurn, report } = this.#deps;
     try {
       const since = this.instant().monotonic;
       let table = await this.#read(tableConfigMap, parseTable, signal);
@@ -108,19 +113,38 @@ export class Coordinator implements Runnable {
       const now = this.instant();
       const isNew = isEmpty && table.found.state === 'missing';
       member.see({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic, isNew }, now);
-      onTurn();
+      onSight();
       this.#reportBroken(table.found, slots.found);
       const intent = member.intent(this.#deps.world(leaving), this.instant());
       const won = intent === undefined || (await this.#write(intent, { table, slots }, signal));
       report('HubUnreadable', undefined);
       onTurn();
       if (!won) return this.#jitter(20 + 10 * this.#crowd(), 0);
-      if (intent !== undefined) return 0;
-      return member.unsettled() ? this.#jitter(soonMs) : this.#jitter(member.idleMs(this.instant()), 0.9);
+      if (intent === undefined || this.#isRoutine(intent)) return this.#pause();
+      this.#soonMs = soonMs;
+      return 0;
     } catch (error) {
       if (signal.aborted || isAbort(error)) return 0;
       return this.#failed(error);
     }
+  }
+
+  /** Nothing but a sign of life: there is nothing to look at afterwards. */
+  #isRoutine(intent: Intent): boolean {
+    const { member } = this.#deps;
+    return intent.write === 'slots' && intent.why === 'renewal' && !member.plans(this.instant());
+  }
+
+  #pause(): number {
+    const { member } = this.#deps;
+    const now = this.instant();
+    if (!member.unsettled()) {
+      this.#soonMs = soonMs;
+      return this.#jitter(member.idleMs(now), 1);
+    }
+    const pauseMs = Math.max(soonMs, Math.min(this.#soonMs, member.idleMs(now)));
+    this.#soonMs = Math.min(mostSoonMs, 2 * this.#soonMs);
+    return this.#jitter(pauseMs);
   }
 
   async #read<T>(name: string, parse: (object: Data) => Found<T>, signal: AbortSignal): Promise<Read<T>> {

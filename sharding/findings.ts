@@ -13,6 +13,9 @@ export interface Waiting {
   readonly holders: Slots;
 }
 
+/** Clusters in a sentence; metrics have all. */
+const mostNamed = 20;
+
 /*
  * What people are told about ownership, as sentences: what is so, of which replica or cluster, and what to do.
  */
@@ -20,7 +23,8 @@ export interface Waiting {
 export function whyStandby({ hostname, wanted, numbered, replicas, holders }: Waiting): string {
   const held = [...holders.values()].sort((a, b) => a.slot - b.slot).map(({ slot, holder }) => `${slot} by ${holder}`);
   const who = held.length === 0 ? 'none is held yet' : `held: ${held.join(', ')}`;
-  if (wanted === undefined) return `this replica waits for a free shard of ${replicas} (${who})`;
+  if (wanted === undefined)
+    return `this replica waits for a free shard of ${replicas} (${who}); a Deployment is replaced pod by pod with maxSurge: 0 only`;
   const remedy = 'run it in a StatefulSet without hostNetwork, or set ARGOCD_CONTROLLER_SHARD';
   const origin = numbered
     ? `by its host name "${hostname}" or ARGOCD_CONTROLLER_SHARD`
@@ -54,5 +58,7 @@ export function foreignHolders(holders: ReadonlyMap<number, string>): string | u
 /** Undefined when every cluster has an owner. */
 export function unownedClusters(servers: Iterable<string>): string | undefined {
   const list = [...servers];
-  return list.length === 0 ? undefined : `without an owner for more than two leases: ${list.join(', ')}`;
+  if (list.length === 0) return undefined;
+  const rest = list.length > mostNamed ? ` and ${list.length - mostNamed} more` : '';
+  return `without an owner for more than two leases: ${list.slice(0, mostNamed).join(', ')}${rest}`;
 }

@@ -1,5 +1,6 @@
 import { shardOfText } from './distribution.ts';
 import type { Instant, Intent, Sight, World } from './member-types.ts';
+import { unownedServers } from './neglect.ts';
 import { nextTable } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
 import { Presence } from './presence.ts';
@@ -68,6 +69,8 @@ export class Member {
   #emptySince: number | undefined;
   #leaving = false;
   #misplaced = false;
+  #lastSlot: number | undefined;
+  #unowned: { readonly sight: Sight; readonly servers: ReadonlyMap<string, number> } | undefined;
   #planned: Planned | undefined;
 
   constructor(options: MemberOptions) {
@@ -109,21 +112,16 @@ export class Member {
 
   /** Clusters of the published table of which nobody looks after some part, as far as this replica knows, and since when. */
   unowned(): ReadonlyMap<string, number> {
-    const neglected = this.#presence.neglected();
-    const found = new Map<string, number>();
-    if (neglected.size === 0) return found;
-    for (const [server, { shards, waits, everyone }] of this.published()?.entries ?? []) {
-      const open = [
-        ...shards,
-        ...waits.flat().flatMap((wait) => (this.#settled(wait) ? [] : [wait.slot])),
-        ...(everyone === 0
-          ? []
-          : [...this.holders().keys()].filter((slot) => !this.#settled({ slot, epoch: everyone }))),
-      ];
-      const since = Math.min(...open.map((slot) => neglected.get(slot) ?? Number.POSITIVE_INFINITY));
-      if (Number.isFinite(since)) found.set(server, since);
+    if (this.#sight === undefined) return new Map();
+    if (this.#unowned?.sight !== this.#sight) {
+      const neglect = {
+        neglected: this.#presence.neglected(),
+        held: [...this.holders().keys()],
+        settled: (wait: Wait) => this.#settled(wait),
+      };
+      this.#unowned = { sight: this.#sight, servers: unownedServers(this.published()?.entries ?? new Map(), neglect) };
     }
-    return found;
+    return this.#unowned.servers;
   }
 
   /** Holders of slots that are replicas of Argo CD itself, by slot: nothing is taken up while they are there. */
@@ -150,11 +148,10 @@ export class Member {
   /** Milliseconds until there is something to do that nobody but the clock tells. */
   idleMs(now: Instant): number {
     const { renewMs, firstStartMs, publishMs } = this.#options.timing;
+    const secondLook = this.#emptySince === undefined ? 0 : this.#emptySince + firstStartMs - now.monotonic;
     const steps = [
       this.#lease === undefined ? renewMs : this.#lease.renewedAt + renewMs - now.monotonic,
-      this.#lease === undefined && this.#emptySince !== undefined
-        ? this.#emptySince + firstStartMs - now.monotonic
-        : renewMs,
+      this.#lease === undefined && secondLook > 0 ? secondLook : renewMs,
       // What changed right after a table was published had to wait.
       now.monotonic - this.#publishedAt < publishMs ? publishMs : renewMs,
     ];
@@ -173,6 +170,12 @@ export class Member {
       this.#misplaced ||
       (this.#table !== undefined && this.#lease !== undefined && this.#acked !== this.#table.epoch)
     );
+  }
+
+  /** It holds a slot, and has not taken up all that the published table gives to that. */
+  isTakingUp(): boolean {
+    if (this.#lease === undefined) return false;
+    return this.#open || this.#table === undefined || this.#acked !== this.#table.epoch;
   }
 
   /** Takes note of a look at the hub. */
@@ -205,10 +208,14 @@ export class Member {
     const sight = this.#sight;
     if (sight === undefined) return undefined;
     if (world.leaving) this.#leaving = true;
-    if (this.#leaving || this.#isMisplaced(world)) return this.#giveBack(sight, world);
+    const misplaced = this.#isMisplaced(world);
+    const released = this.#leaving || misplaced ? this.#giveBack(sight, world) : undefined;
+    if (released !== undefined || this.#leaving) return released;
     if (sight.slots.state !== 'ok') return this.#repair(sight, world, now);
     const slots = sight.slots.value;
     if (this.#lease === undefined) return this.#claim(slots, world, now);
+    // Whoever is about to go has to stay alive until it can.
+    if (misplaced) return this.#keep(slots, world, now);
     return this.#keep(slots, world, now) ?? this.#sweep(slots, world, now) ?? this.#publish(slots, world, now);
   }
 
@@ -223,8 +230,8 @@ export class Member {
       this.#lose();
       return;
     }
-    const { leaseMs, marginMs } = this.#options.timing;
-    const valid = leaseMs - marginMs;
+    const { validMs: valid } = this.#options.timing;
+    this.#lastSlot = record.slot;
     const fresh = this.#lease === undefined || this.leaseLeft(now) === 0 || !this.#isOurs();
     if (fresh) this.#forget();
     this.#lease = {
@@ -345,7 +352,9 @@ export class Member {
     if (inputs === undefined) return undefined;
     const limit = this.#limit(world);
     const candidates = fixedSlot === undefined ? Array.from({ length: limit }, (_, i) => i) : [fixedSlot];
-    const allowed = candidates.filter((slot) => slot < limit);
+    // The one that it had, if it may: the clusters of that are known here.
+    const ranked = candidates.filter((slot) => slot === this.#lastSlot).concat(candidates);
+    const allowed = ranked.filter((slot) => slot < limit);
     const slot = allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => this.#presence.isExpired(each));
     if (slot === undefined) return undefined;
     if (this.#sight?.isNew === true && !this.#looksTwice(now)) return undefined;
@@ -380,9 +389,12 @@ export class Member {
 
   /** Another slot is ours by name: this one was taken while nobody said how many replicas there are. */
   #isMisplaced({ fixedSlot, replicas }: World): boolean {
-    const known = this.#lease !== undefined && fixedSlot !== undefined && replicas !== undefined;
-    this.#misplaced = known && fixedSlot !== this.#lease?.slot;
-    return this.#misplaced;
+    const known = this.#lease !== undefined && fixedSlot !== undefined && (replicas ?? 0) > 1;
+    const misplaced = known && fixedSlot !== this.#lease?.slot;
+    // It stays after all: what it let go of already it must take up anew, like a claim that has just been made.
+    if (this.#misplaced && !misplaced) this.#forget();
+    this.#misplaced = misplaced;
+    return misplaced;
   }
 
   /** Takes nothing up any more, and gives the slot back as soon as nothing is under way. */
@@ -468,7 +480,7 @@ export class Member {
       holders: [...slots.keys()],
       epochFloor: Math.max(floor, published?.epoch ?? 0),
       nonce: shardOfText(`${this.#incarnation()} ${now.monotonic}`, 1000),
-      now: now.wall,
+      now: Math.round(now.wall),
     });
     if (table !== undefined) return { write: 'table', table };
     this.#planned = { ...same, at: now.monotonic };

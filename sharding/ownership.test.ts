@@ -142,6 +142,11 @@ function owners(replicas: readonly Replica[], list: readonly Cluster[] = cluster
 
 const once = clusters.map(() => 1);
 
+/** The last change that moved a cluster. */
+function lastMove({ changes }: Replica): OwnershipChange | undefined {
+  return changes.filter(({ gained, lost }) => gained.length + lost.length > 0).at(-1);
+}
+
 function types({ ownership }: Replica): string[] {
   return ownership.conditions().map(({ type }) => type);
 }
@@ -225,7 +230,7 @@ describe.each([false, true])('ownership with dynamic distribution: %s', (dynamic
     await world.clock.advance(leaseMs - heartbeatMs + 1);
     expect(owners([only])).toEqual(clusters.map(() => 0));
     expect(only.ownership.leaseLeftMs()).toBe(0);
-    expect(only.changes.at(-1)).toEqual({ gained: [], lost: clusters.map(({ server }) => server) });
+    expect(lastMove(only)).toEqual({ gained: [], lost: clusters.map(({ server }) => server) });
     await world.clock.advance(5000);
     expect(types(only)).toContain('HubUnreadable');
     only.client.cut = false;
@@ -268,8 +273,8 @@ describe('hand-over', () => {
     const moving = clusters.filter(({ server }) => fleet[1].ownership.ownsCluster(server)).map(({ server }) => server);
     world.hub.scale('StatefulSet', 1);
     await world.clock.advance(1500);
-    expect(fleet[0].changes.at(-1)).toEqual({ gained: moving, lost: [] });
-    expect(fleet[1].changes.at(-1)).toEqual({ gained: [], lost: moving });
+    expect(lastMove(fleet[0])).toEqual({ gained: moving, lost: [] });
+    expect(lastMove(fleet[1])).toEqual({ gained: [], lost: moving });
   });
 
   it('waits for a write that is on its way', async () => {
@@ -691,6 +696,98 @@ describe('pins', () => {
     load(fleet, [cluster('a')]);
     await world.clock.advance(heartbeatMs);
     expect(types(fleet[0]!)).toEqual([]);
+  });
+});
+
+describe('at rest and in need', () => {
+  /** How many reads and writes of ConfigMaps each replica makes in a minute. */
+  async function perMinute(world: World, replicas: number): Promise<{ reads: number; writes: number }> {
+    const [reads, writes] = [world.hub.reads, world.hub.writes];
+    await world.clock.advance(60_000);
+    return { reads: (world.hub.reads - reads) / replicas, writes: (world.hub.writes - writes) / replicas };
+  }
+
+  it('asks for both ConfigMaps once for each renewal, and writes nothing else', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 20);
+    const fleet = world.fleet(20);
+    load(fleet);
+    await world.clock.advance(20_000);
+    const renewals = 60_000 / (0.6 * heartbeatMs);
+    const { reads, writes } = await perMinute(world, 20);
+    expect(writes).toBeLessThanOrEqual(1.2 * renewals);
+    expect(reads).toBeLessThanOrEqual(2.6 * renewals);
+  });
+
+  it('does not ask without end while it waits for somebody', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 10);
+    const fleet = world.fleet(10);
+    load(fleet);
+    await world.clock.advance(20_000);
+    // A replica that lives, and whose write to a cluster that is renamed does not end: nobody may take up anything new.
+    const [stuck] = fleet as [Replica];
+    const { server } = clusters.find((each) => stuck.ownership.ownsCluster(each.server))!;
+    let finish = (): void => undefined;
+    const write = stuck.ownership.writing(server, undefined, () => new Promise<void>((done) => (finish = done)));
+    const renamed = clusters.map((each) => (each.server === server ? { ...each, name: 'renamed' } : each));
+    load(fleet, [...renamed, cluster('new')]);
+    await world.clock.advance(5000);
+    const { reads } = await perMinute(world, 10);
+    // One look in a second or two; looking as soon as possible made 1,700.
+    expect(reads).toBeLessThan(3 * 60);
+    finish();
+    await write;
+    await world.clock.advance(10_000);
+    expect(owners(fleet, renamed)).toEqual(once);
+  });
+
+  it('keeps its shard over an outage of the hub, so that no cluster moves', async () => {
+    const world = new World();
+    world.hub.scale('Deployment', 10);
+    const fleet = world.fleet(10, { dynamic: true });
+    load(fleet);
+    await world.clock.advance(10_000);
+    const shards = (): (number | undefined)[] => fleet.map(({ ownership }) => ownership.identity().shard);
+    const before = shards();
+    world.hub.refusal = { code: 503, message: 'not now' };
+    await world.clock.advance(1.5 * leaseMs);
+    expect(new Set(shards())).toEqual(new Set([undefined]));
+    world.hub.refusal = undefined;
+    await world.clock.advance(20_000);
+    expect(shards()).toEqual(before);
+    expect(owners(fleet)).toEqual(once);
+  });
+
+  it('tells of a new table though no cluster moved, since names may mean something else (T-SHARD-2)', async () => {
+    const world = new World();
+    const only = world.start('ctl-0');
+    load([only]);
+    await world.clock.advance(5000);
+    const [first, ...rest] = clusters;
+    const app = { metadata: { namespace: 'argocd', name: 'by-name' }, spec: { destination: { name: 'new' } } };
+    const seen: boolean[] = [];
+    const renamed = { ...first!, name: 'new' };
+    only.ownership.onChange(() => seen.push(only.ownership.ownsApp(appKey('argocd', 'by-name'), renamed)));
+    only.ownership.update([renamed, ...rest], [app as unknown as Application]);
+    await world.clock.advance(2000);
+    expect(seen.at(-1)).toBe(true);
+  });
+
+  it('has not settled before it has taken up what is its own, unless that takes longer than a lease', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const first = world.start('ctl-0');
+    load([first]);
+    await world.clock.advance(5000);
+    const { server } = clusters.find((each) => first.ownership.ownsCluster(each.server))!;
+    void first.ownership.writing(server, undefined, () => new Promise<void>(() => undefined));
+    // The stand-in for the second goes on to write to what that should get back.
+    await world.clock.advance(leaseMs + 5000);
+    const second = world.start('ctl-1');
+    load([second]);
+    await world.clock.advance(2000);
+    expect([second.ownership.identity().shard, second.ownership.settled()]).toEqual([1, true]);
   });
 });
 

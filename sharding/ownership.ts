@@ -87,8 +87,11 @@ class LeasedOwnership implements Ownership {
   #view: View | undefined;
   #weighed: { readonly base: PlanInputs; readonly rates: EventRates; readonly inputs: PlanInputs } | undefined;
   #clusters: readonly Cluster[] = [];
+  #byServer: ReadonlyMap<string, Cluster> = new Map();
   #owned: ReadonlySet<string> = new Set();
   #tablelessSince: number | undefined;
+  #epoch: number | undefined;
+  #takingUpSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
   #leaseEnd: Timer | undefined;
 
@@ -102,6 +105,7 @@ class LeasedOwnership implements Ownership {
     this.#coordinator = new Coordinator({
       ...{ client, namespace, clock, random, logger, member: this.#member },
       world: (leaving) => this.#world(leaving),
+      onSight: () => this.#announce(),
       onTurn: () => this.#onTurn(),
       report: (type, message) => this.#conditions.set(type, message),
     });
@@ -178,6 +182,11 @@ class LeasedOwnership implements Ownership {
     return this.#member.speaks(this.#now()) ? this.#unowned() : new Map();
   }
 
+  settled(): boolean {
+    const since = this.#takingUpSince;
+    return since === undefined || this.#now().monotonic - since > this.#timing.leaseMs;
+  }
+
   leaseLeftMs(): number {
     return this.#member.leaseLeft(this.#now());
   }
@@ -188,6 +197,7 @@ class LeasedOwnership implements Ownership {
     this.#view = new View(clusters, apps, { algorithm, defaultParts, weighting });
     this.#conditions.set('InvalidSplit', this.#view.problems.length === 0 ? undefined : this.#view.problems.join('; '));
     const changed = first || clusters !== this.#clusters;
+    if (changed) this.#byServer = new Map([...clusters].reverse().map((each) => [clusterKey(each.server), each]));
     this.#clusters = clusters;
     // Others see the same and need not hurry: the planner publishes, and the watch wakes them.
     if (changed && (first || this.#member.plans(this.#now()))) this.#coordinator.wake();
@@ -216,7 +226,7 @@ class LeasedOwnership implements Ownership {
 
   #ownsAppAt(server: string, app: AppKey): boolean {
     if (server === homeless) return this.ownsApp(app, undefined);
-    const cluster = this.#clusters.find((each) => clusterKey(each.server) === clusterKey(server));
+    const cluster = this.#byServer.get(clusterKey(server));
     return cluster !== undefined && this.ownsApp(app, cluster);
   }
 
@@ -273,6 +283,7 @@ class LeasedOwnership implements Ownership {
   }
 
   #onTurn(): void {
+    this.#takingUpSince = this.#member.isTakingUp() ? (this.#takingUpSince ?? this.#now().monotonic) : undefined;
     this.#rates.hear(this.#member.holders(), this.#now().monotonic);
     this.#announce();
     const left = this.leaseLeftMs();
@@ -311,15 +322,23 @@ class LeasedOwnership implements Ownership {
     const owned = this.#ownedParts();
     const gained = [...owned].filter((part) => !this.#owned.has(part));
     const lost = [...this.#owned].filter((part) => !owned.has(part));
-    if (gained.length === 0 && lost.length === 0) return;
+    const epoch = this.#member.table()?.epoch;
+    // Under a new table names may mean something else: Applications change hands though no cluster does.
+    if (gained.length === 0 && lost.length === 0 && epoch === this.#epoch) return;
+    this.#epoch = epoch;
     if (lost.length > 0) this.#lastLoss = this.#now().monotonic;
     this.#owned = owned;
     const change = { gained: serversOf(gained), lost: serversOf(lost) };
-    this.#deps.logger.info('cluster ownership changed', {
-      ...{ shard: this.identity().shard, epoch: this.#member.table()?.epoch },
-      ...{ gained: change.gained.length, lost: change.lost.length, partsGained: gained.length, partsLost: lost.length },
-    });
+    if (gained.length + lost.length > 0)
+      this.#logChange(change, { partsGained: gained.length, partsLost: lost.length });
     for (const listener of this.#listeners) listener(change);
+  }
+
+  #logChange(change: OwnershipChange, parts: Readonly<Record<string, number>>): void {
+    this.#deps.logger.info('cluster ownership changed', {
+      ...{ shard: this.identity().shard, epoch: this.#epoch, ...parts },
+      ...{ gained: change.gained.length, lost: change.lost.length },
+    });
   }
 
   /** `<server> <part>` of everything that is ours. */
@@ -350,7 +369,8 @@ class LeasedOwnership implements Ownership {
     const since = this.#published() === undefined ? this.#tableless(now) : this.#member.unowned();
     if (this.#published() !== undefined) this.#tablelessSince = undefined;
     const ages = [...since].map(([server, at]) => [server, now - at] as const);
-    return new Map(ages.filter(([server, age]) => server !== homeless && age > 2 * this.#timing.leaseMs));
+    const isMissed = (server: string): boolean => server !== homeless && this.#view?.isSkipped(server) !== true;
+    return new Map(ages.filter(([server, age]) => age > 2 * this.#timing.leaseMs && isMissed(server)));
   }
 
   /** While there is no table, everybody's clusters are nobody's. */

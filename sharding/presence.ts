@@ -30,6 +30,7 @@ interface Behind {
 export class Presence {
   readonly #timing: Timing;
   readonly #observed = new Map<number, Observation>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #holders: Slots = new Map();
   #expired: ReadonlySet<number> = new Set();
   #idle: ReadonlyMap<number, number> = new Map();
@@ -43,6 +44,10 @@ export class Presence {
   }
 
   see({ slots, sentAt, answeredAt, replicas, epoch }: HoldersSeen): void {
+    // Who could not look for so long knows nothing of others' silence: what kept it away may have kept them away, too.
+    const wasAway = sentAt - this.#lookedAt > this.#timing.validMs;
+    this.#lookedAt = answeredAt;
+    if (wasAway) this.#observed.clear();
     const expired = new Set<number>();
     for (const [slot, record] of slots) {
       const identity = identityOf(record);

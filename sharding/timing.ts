@@ -7,6 +7,8 @@ export interface Timing {
    * run at different speeds, and a write that is on its way.
    */
   readonly marginMs: number;
+  /** How long a holder may write after it sent a renewal that went through. */
+  readonly validMs: number;
   /** A holder renews this often. */
   readonly renewMs: number;
   /** A holder that was not seen alive for this long plans no tables any more; the next one does. */
@@ -23,6 +25,7 @@ export function timingOf(heartbeatMs: number): Timing {
   return {
     leaseMs: 3 * heartbeatMs,
     marginMs: heartbeatMs,
+    validMs: 2 * heartbeatMs,
     renewMs: 0.6 * heartbeatMs,
     silentMs: 1.5 * heartbeatMs,
     standInMs: Math.min(500, heartbeatMs / 10),

@@ -7,7 +7,7 @@ export interface ShardIdentity {
   readonly replicas: number;
 }
 
-/** Both lists may be empty: then only Applications without a resolvable destination changed hands. */
+/** Both lists may be empty: then only Applications changed hands, those without a resolvable destination or those that go by a name. */
 export interface OwnershipChange {
   /** Servers of clusters of which this replica owns more now (all, or a part of a split one) than before. */
   readonly gained: readonly string[];
@@ -56,6 +56,8 @@ export interface Ownership extends Runnable {
    * should tell people, empty on all others.
    */
   unowned(): ReadonlyMap<string, number>;
+  /** Everything that the table gives to this replica has been taken up; also true when a lease has passed in vain. */
+  settled(): boolean;
   /** Sorted by type. */
   conditions(): readonly OwnershipCondition[];
 }

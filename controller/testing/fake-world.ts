@@ -235,6 +235,7 @@ export class FakeWorld {
       leaseLeftMs: () => 60_000,
       measure: () => undefined,
       unowned: () => new Map(),
+      settled: () => true,
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
       conditions: () => [],
       update: () => undefined,

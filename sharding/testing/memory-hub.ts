@@ -10,6 +10,7 @@ export class MemoryHub {
   readonly #listeners = new Set<Listener>();
   #version = 0;
   writes = 0;
+  reads = 0;
   /** Set: every request gets this answer. */
   refusal: { readonly code: number; readonly message: string } | undefined;
   /** Set: nobody may write the object of this name. */
@@ -49,7 +50,10 @@ export class MemoryHub {
     const way = {
       ...{ server: 'https://hub', cut: false },
       get: (resource: ApiResource, { name }: { name: string }, { signal }: { signal: AbortSignal }) =>
-        answer(signal, () => this.get(resource.kind, name) ?? fail(404, 'NotFound')),
+        answer(signal, () => {
+          this.reads += 1;
+          return this.get(resource.kind, name) ?? fail(404, 'NotFound');
+        }),
       create: (resource: ApiResource, object: KubeObject, { signal }: { signal: AbortSignal }) =>
         answer(signal, () => this.#create(resource, object)),
       replace: (resource: ApiResource, object: KubeObject, { signal }: { signal: AbortSignal }) =>

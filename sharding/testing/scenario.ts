@@ -18,7 +18,7 @@ export interface Write {
 export interface Replica {
   readonly name: string;
   readonly member: Member;
-  readonly fixedSlot: number | undefined;
+  fixedSlot: number | undefined;
   readonly rate: number;
   readonly origin: number;
   skew: number;
