@@ -69,7 +69,7 @@ describe('processors', () => {
       ['error', 'bad', 'q', 'backoff'],
     ]);
     expect(lines[0]?.fields['error']).toBeInstanceOf(TypeError);
-    expect(await outcomes()).toEqual({ retried: 2, done: 3 });
+    expect(await outcomes()).toEqual({ retried: 2, done: 3, failed: 0, requeued: 0, aborted: 0 });
     stop.abort(new Shutdown());
     expect(await end()).toBe('stopped');
     expect(clock.pending).toBe(0);
@@ -258,7 +258,7 @@ describe('stopping processors', () => {
     expect(await end()).toBe('stopped');
     expect([queue.depth, queue.delayed, queue.inFlight]).toEqual([0, 0, 0]);
     expect(lines.map(({ level }) => level)).toEqual(['info']);
-    expect(await outcomes()).toEqual({ aborted: 1 });
+    expect(await outcomes()).toEqual({ aborted: 1, done: 0, retried: 0, failed: 0, requeued: 0 });
   });
 
   it('gives up on an item that ignores its abort, and names it', async () => {
