@@ -156,9 +156,10 @@ export class ChaosFleet {
       expectEqual(owned, [...this.#clusters.map(({ name }) => name), 'in-cluster'].sort(), 'owners');
     }, withinMs);
     const before = new Map(this.writes);
-    const objects = this.#clusters.flatMap((cluster) => this.#disturbAll(cluster));
+    let missing = this.#clusters.flatMap((cluster) => this.#disturbAll(cluster));
     await eventually(() => {
-      const missing = objects.filter(({ cluster, name, uid }) => {
+      // Once back is enough: it may be gone again, since the disturbance goes on.
+      missing = missing.filter(({ cluster, name, uid }) => {
         const found = cluster.store.get('', 'ConfigMap', 'apps', name);
         return found === undefined || found.metadata.uid === uid;
       });
