@@ -43,7 +43,7 @@ const commands: Readonly<Record<string, Entry>> = {
 const lastResortMs = 10_000;
 
 /**
- * The whole program: runs a command and turns what it throws into one line and an exit code. An output that nobody reads ends the command as a
+ * The whole program: runs a command until it ends or a signal comes. An output that nobody reads ends the command as a
  * signal does; that may show after the command has ended, so the exit code is set then, too.
  */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -69,16 +69,24 @@ export async function main(argv: readonly string[]): Promise<number> {
   });
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
-    const exitCode = await dispatch(argv, { env: process.env, output, signal: stop.signal });
+    const exitCode = await perform(argv, { env: process.env, output, signal: stop.signal });
     return broken ?? exitCode;
-  } catch (error) {
-    if (stop.signal.aborted && error === stop.signal.reason) return broken ?? 0;
-    output.err(`driftless: ${scrub(messageOf(error)).replaceAll('\n', ' ')}`);
-    return error instanceof UsageError ? 2 : 1;
   } finally {
     ended = true;
     lastResort?.cancel();
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  }
+}
+
+/** A command line from its words to its exit code; what a command throws is one line on stderr. */
+export async function perform(argv: readonly string[], context: Omit<CommandContext, 'argv'>): Promise<number> {
+  const { output, signal } = context;
+  try {
+    return await dispatch(argv, context);
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return 0;
+    output.err(`driftless: ${scrub(messageOf(error)).replaceAll('\n', ' ')}`);
+    return error instanceof UsageError ? 2 : 1;
   }
 }
 

@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { systemClock, systemRandom } from '#base';
+import { parseYamlDocuments, systemClock, systemRandom } from '#base';
 import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { FaultRule, SimCluster } from '#sim';
-import { driftless, eventually, Program } from '#support';
-import { argoCrds } from './world.ts';
+import { driftless as spawned, eventually, Program } from '#support';
+import type { Finished } from '#support';
+import { perform } from '../driftless.ts';
 
 interface Assignment {
   readonly id: string;
@@ -63,6 +64,35 @@ function file(name: string, content: unknown): string {
 }
 
 const env = { HOME: '/nonexistent', KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '' };
+
+interface Surroundings {
+  readonly env: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** In this process: starting one takes longer than most commands. Standard input is that of a process of its own. */
+async function driftless(args: readonly string[], { env: given, input }: Surroundings): Promise<Finished> {
+  if (input !== undefined) return spawned(args, { env: given, input });
+  const [stdout, stderr]: [string[], string[]] = [[], []];
+  const err = (line: string): void => void stderr.push(`${line}\n`);
+  const output = {
+    color: false,
+    live: false,
+    out: (line: string) => void stdout.push(`${line}\n`),
+    err,
+    progress: err,
+  };
+  const context = { env: { ...process.env, ...given }, output, signal: new AbortController().signal };
+  const code = await perform(args, context);
+  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
+}
+
+/** The CustomResourceDefinitions of Applications and AppProjects. */
+function argoCrds(): KubeObject[] {
+  return ['application', 'appproject'].flatMap(
+    (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
+  );
+}
 
 async function json<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await driftless(['shards', ...args, '-o', 'json'], { env });
