@@ -129,10 +129,11 @@ export class Coordinator implements Runnable {
     }
   }
 
-  /** Nothing but a sign of life: there is nothing to look at afterwards. */
+  /** Nothing but a sign of life: there is nothing to look at afterwards. Who renewed a lapsed lease has no table, and must look. */
   #isRoutine(intent: Intent): boolean {
     const { member } = this.#deps;
-    return intent.write === 'slots' && intent.why === 'renewal' && !member.plans(this.instant());
+    const isRenewal = intent.write === 'slots' && intent.why === 'renewal';
+    return isRenewal && member.table() !== undefined && !member.plans(this.instant());
   }
 
   #pause(): number {

@@ -2,9 +2,9 @@
  * sharding: who does what. Distribution of clusters over replicas as pure functions, this replica's identity, and the table of what it
  * owns.
  *
- * The unit is the destination cluster. The table is a pure function of values that every replica sees alike (distribution.ts), so that
- * replicas agree without talking; identity.ts says which line of it is ours; ownership.ts answers "is this mine?", also right before a
- * write. It refuses to own anything before the first full list, and what it does not know.
+ * The unit is the destination cluster, or a part of a split one. distribution.ts and rebalance.ts make the table, as pure functions; one
+ * replica publishes it in the hub, and all obey it under a lease (member.ts; docs/adr/0010-ownership-handover.md). ownership.ts answers "is
+ * this mine?", also right before a write. It refuses to own anything before the first full list, and what it does not know.
  */
 export {
   algorithms,

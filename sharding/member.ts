@@ -208,7 +208,7 @@ export class Member {
     const sight = this.#sight;
     if (sight === undefined) return undefined;
     if (world.leaving) this.#leaving = true;
-    const misplaced = this.#isMisplaced(world);
+    const misplaced = this.#checkPlace(world);
     const released = this.#leaving || misplaced ? this.#giveBack(sight, world) : undefined;
     if (released !== undefined || this.#leaving) return released;
     if (sight.slots.state !== 'ok') return this.#repair(sight, world, now);
@@ -387,8 +387,8 @@ export class Member {
     return this.#with(slots, this.#lease.slot, { world, now, acked: this.#acked, why: 'repair' });
   }
 
-  /** Another slot is ours by name: this one was taken while nobody said how many replicas there are. */
-  #isMisplaced({ fixedSlot, replicas }: World): boolean {
+  /** Whether another slot is ours by name: this one was taken while nobody said how many replicas there are. */
+  #checkPlace({ fixedSlot, replicas }: World): boolean {
     const known = this.#lease !== undefined && fixedSlot !== undefined && (replicas ?? 0) > 1;
     const misplaced = known && fixedSlot !== this.#lease?.slot;
     // It stays after all: what it let go of already it must take up anew, like a claim that has just been made.

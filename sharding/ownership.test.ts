@@ -759,6 +759,20 @@ describe('at rest and in need', () => {
     expect(owners(fleet)).toEqual(once);
   });
 
+  it('works again at once when its lease has lapsed and is renewed before others could take its shard', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 3);
+    const fleet = world.fleet(3);
+    load(fleet);
+    await world.clock.advance(10_000);
+    world.hub.refusal = { code: 503, message: 'not now' };
+    await world.clock.advance(leaseMs - heartbeatMs + 1000);
+    expect(owners(fleet)).toEqual(clusters.map(() => 0));
+    world.hub.refusal = undefined;
+    await world.clock.advance(2000);
+    expect(owners(fleet)).toEqual(once);
+  });
+
   it('tells of a new table though no cluster moved, since names may mean something else (T-SHARD-2)', async () => {
     const world = new World();
     const only = world.start('ctl-0');

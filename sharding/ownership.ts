@@ -197,6 +197,7 @@ class LeasedOwnership implements Ownership {
     this.#view = new View(clusters, apps, { algorithm, defaultParts, weighting });
     this.#conditions.set('InvalidSplit', this.#view.problems.length === 0 ? undefined : this.#view.problems.join('; '));
     const changed = first || clusters !== this.#clusters;
+    // Of several with one URL the first in the list is meant.
     if (changed) this.#byServer = new Map([...clusters].reverse().map((each) => [clusterKey(each.server), each]));
     this.#clusters = clusters;
     // Others see the same and need not hurry: the planner publishes, and the watch wakes them.
