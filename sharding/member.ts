@@ -129,10 +129,13 @@ export class Member {
     return this.#presence.foreign();
   }
 
-  /** Whether this replica should speak for all: it plans, or nobody can. */
+  /**
+   * Whether this replica should tell the users of clusters that nobody looks after them: it plans, or nobody can. Not beside a controller of
+   * Argo CD, which may do so.
+   */
   speaks(now: Instant): boolean {
-    const { size } = this.#presence.foreign();
-    return this.plans(now) || this.#presence.live().length === size;
+    if (this.#presence.foreign().size > 0) return false;
+    return this.plans(now) || this.#presence.live().length === 0;
   }
 
   /** The table in the hub as seen last, whether obeyed or not. */
