@@ -15,6 +15,7 @@ import { Triggers } from './triggers.ts';
 let clock: FakeClock;
 let objects: Map<string, KubeObject>;
 let appEvent: (event: InformerEvent) => void;
+let ownershipChange: () => void;
 let projectEvent: (event: InformerEvent) => void;
 let liveChange: (change: LiveChange) => void;
 let refreshQueue: WorkQueue<AppKey, RefreshRequest>;
@@ -53,7 +54,10 @@ beforeEach(async () => {
       update: () => undefined,
       measure: (events: ReadonlyMap<string, number>) => measured.push(Object.fromEntries(events)),
       ownsCluster: () => mine,
-      onChange: () => () => undefined,
+      onChange: (listener: () => void) => {
+        ownershipChange = listener;
+        return () => undefined;
+      },
     } as unknown as Ownership,
     live: {
       setClusters: () => undefined,
@@ -230,6 +234,39 @@ it('a project that changes reaches its applications and no others', async () => 
   expect(await due(refreshQueue)).toEqual([]);
   projectEvent({ type: 'updated', old: project(true), object: project(false) });
   expect(await due(refreshQueue)).toEqual([['argocd/second', { level: 1, reason: 'project other changed' }, 'resync']]);
+});
+
+describe('a status that the owner before wrote', () => {
+  const running = { sync: { status: 'OutOfSync' }, operationState: { phase: 'Running' } };
+  const ended = { sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } };
+
+  async function takenUp(object: KubeObject): Promise<void> {
+    mine = false;
+    appears(object);
+    mine = true;
+    ownershipChange();
+    await due(refreshQueue);
+  }
+
+  it('and that comes late, is compared with once more: what was decided upon an older one may be wrong', async () => {
+    const [before, after] = [app('1', { status: running }), app('2', { status: ended })];
+    await takenUp(before);
+    changes(before, after);
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), expect.objectContaining({ level: 1 }), 'live']]);
+    changes(after, app('3', { status: running }));
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), expect.objectContaining({ level: 1 }), 'live']]);
+    await clock.advance(1000);
+    changes(app('3', { status: running }), app('4', { status: ended }));
+    expect(await due(refreshQueue)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+  });
+
+  it('is not thought of long after that', async () => {
+    const [before, after] = [app('1', { status: running }), app('2', { status: ended })];
+    await takenUp(before);
+    await clock.advance(61_000);
+    changes(before, after);
+    expect(await due(refreshQueue, 2000)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+  });
 });
 
 describe('what clusters cost', () => {

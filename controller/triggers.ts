@@ -52,6 +52,10 @@ const movedDelayMs = 100;
 const ownershipDelayMs = 20;
 /** ... and sharing out takes the longer the more Applications there are: not more than a tenth of the time goes into it. */
 const ownershipRest = 9;
+/** How late a replica may hear what the owner before it wrote: it may have been cut off from the hub until a moment ago. */
+const lateMs = 60_000;
+/** What that wrote comes in one go, or nearly. */
+const settleMs = 1000;
 /** What clusters weigh changes with every status: looked at now and then, moves for it are rare anyway. */
 const reweighMs = 300_000;
 
@@ -61,7 +65,9 @@ const reweighMs = 300_000;
  *   event                                        refresh queue                 operation queue
  *   Application appears                          look                          if an operation or deletion is on (also after a restart)
  *   Application changes                          look; level 2 when auto-sync  if an operation or deletion is on
- *                                                or self-heal was switched on
+ *                                                or self-heal was switched on;
+ *                                                level 1 once when its status
+ *                                                changes after it was taken up
  *   managed object changes                       level 1, at once              soon, if an operation or deletion is on
  *   child of a managed object changes            level 0, soon
  *   object that nobody tracks changes            level 0 of the orphan watchers of its namespace
@@ -79,6 +85,8 @@ export class Triggers implements Runnable {
   readonly name = 'triggers';
   readonly #deps: TriggerDeps;
   readonly #mine = new Set<AppKey>();
+  /** Until when the status of an Application that was taken up may still be the former owner's. */
+  readonly #takenUp = new Map<AppKey, number>();
   #orphanWatchers: ReadonlyMap<string, readonly AppKey[]> | undefined;
   #pending: Timer | undefined;
   #reweigh: Timer | undefined;
@@ -133,8 +141,25 @@ export class Triggers implements Runnable {
       return;
     }
     this.#mine.add(key);
-    const level = old !== undefined && automationStarted(old, app) ? compareLevel.latest : undefined;
-    this.#enqueue(app, level, old === undefined ? 'the application appeared' : 'the application changed');
+    if (old === undefined) this.#enqueue(app, undefined, 'the application appeared');
+    else if (automationStarted(old, app)) this.#enqueue(app, compareLevel.latest, 'the application changed');
+    else if (this.#knewTooLittle(old, app))
+      this.#enqueue(app, compareLevel.recent, 'the owner before had written its status');
+    else this.#enqueue(app, undefined, 'the application changed');
+  }
+
+  /**
+   * A status that changes right after its Application was taken up may be the former owner's, and what was decided upon an older one wrong: an
+   * operation that had ended, a difference that had been reported already.
+   */
+  #knewTooLittle(old: Application, app: Application): boolean {
+    const key = appKeyOf(app);
+    const until = this.#takenUp.get(key);
+    if (until === undefined || equalLoosely(old.status, app.status)) return false;
+    const now = this.#deps.clock.monotonic();
+    if (now > until) this.#takenUp.delete(key);
+    else this.#takenUp.set(key, Math.min(until, now + settleMs));
+    return now <= until;
   }
 
   #enqueue(app: Application, level: CompareLevel | undefined, reason: string): void {
@@ -148,6 +173,7 @@ export class Triggers implements Runnable {
   /** Whatever happened to its objects before, no event will tell: compared with the revision that was compared last, at least. */
   #takeUp(app: Application): void {
     const payload = { level: compareLevel.recent, reason: 'this replica became the owner' };
+    this.#takenUp.set(appKeyOf(app), this.#deps.clock.monotonic() + lateMs);
     const asked = annotationOf(asObject(app), annotations.refresh) !== undefined;
     this.#deps.refreshQueue.add(appKeyOf(app), { payload, priority: asked ? 'asked' : 'resync' });
     if (hasWork(app)) this.#deps.operationQueue.addRateLimited(appKeyOf(app), { priority: operationPriority(app) });
@@ -262,6 +288,7 @@ export class Triggers implements Runnable {
 
   #lose(key: AppKey, deleted: boolean, project?: string): void {
     if (project !== undefined) this.#deps.projectQueue.add(`${this.#deps.namespace}/${project}`);
+    this.#takenUp.delete(key);
     if (!this.#mine.delete(key)) return;
     this.#orphanWatchers = undefined;
     this.#deps.refreshQueue.drop(key);

@@ -166,9 +166,23 @@ export class ChaosFleet {
       expectEqual(
         missing.map(({ name }) => name),
         [],
-        `not healed (writes before ${JSON.stringify([...before])}, now ${JSON.stringify([...this.writes])})`,
+        `not healed (writes before ${JSON.stringify([...before])}, now ${JSON.stringify([...this.writes])}; ${this.#statusOf(missing[0]?.name ?? '')})`,
       );
     }, withinMs);
+  }
+
+  /** What the hub knows of an Application, and who should look after it: for the message of a failed test. */
+  #statusOf(name: string): string {
+    const app = this.#hub.store.get('argoproj.io', 'Application', namespace, name);
+    const status = { operation: app?.['operation'], ...(app?.['status'] as object | undefined), history: undefined };
+    const { holders, shards } = this.#books();
+    const logs = [...this.#replicas].map(([replica, { stderr, stdout }]) => {
+      const lines = (stdout + stderr)
+        .split('\n')
+        .filter((line) => line.includes(`/${name}"`) || line.includes('ownership'));
+      return `${replica}:\n${lines.slice(-12).join('\n')}`;
+    });
+    return `${JSON.stringify(status)} ${JSON.stringify([[...holders], [...shards]])}\n${logs.join('\n')}`;
   }
 
   /** Removes a random object every 50 ms. */
