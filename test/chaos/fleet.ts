@@ -22,6 +22,8 @@ interface Books {
   readonly holders: ReadonlyMap<number, string>;
   /** Shard of each cluster. */
   readonly shards: ReadonlyMap<string, number>;
+  /** The number of the table. */
+  readonly epoch: number;
 }
 
 /**
@@ -248,12 +250,14 @@ export class ChaosFleet {
     if (!mutating.includes(verb) || dryRun || resource !== 'configmaps' || !agent.includes('driftless')) return;
     const writer = /driftless (\S+)\)/.exec(agent)?.[1] ?? '';
     this.writes.set(writer, (this.writes.get(writer) ?? 0) + 1);
-    const { holders, shards } = this.#books();
+    const { holders, shards, epoch } = this.#books();
     const holder = holders.get(shards.get(cluster.url) ?? -1);
-    // A create says no name in its path: judged for the whole cluster, which is stricter.
-    if (writer === holder) this.#writers.set(cluster.name, writer);
-    else if (this.#writers.get(cluster.name) === holder && holder !== undefined)
-      this.violations.push(`${writer} wrote to ${cluster.name}, where ${holder} had already taken over`);
+    // A create says no name in its path: judged for the whole cluster, which is stricter. To have written under an earlier table is not to
+    // have taken over: a cluster may have gone to a stand-in since, whose last writes are on their way when it comes back.
+    const tenure = `${holder ?? ''} under table ${epoch}`;
+    if (writer === holder) this.#writers.set(cluster.name, tenure);
+    else if (this.#writers.get(cluster.name) === tenure && holder !== undefined)
+      this.violations.push(`${writer} wrote to ${cluster.name}, where ${tenure} had already taken over`);
   }
 
   #books(): Books {
@@ -267,7 +271,8 @@ export class ChaosFleet {
       const list = isObject(entry) ? entry['shards'] : undefined;
       return [server, Array.isArray(list) ? Number(list[0]) : -1];
     });
-    return { holders, shards: new Map(shards) };
+    const epoch = isObject(table) ? Number(table['epoch']) : 0;
+    return { holders, shards: new Map(shards), epoch };
   }
 
   #data(name: string, key: string): Json | undefined {
