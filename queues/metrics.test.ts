@@ -39,7 +39,7 @@ describe('workqueue_* metrics', () => {
     expect(await samples('workqueue_adds_total')).toEqual({ [labels]: 3 });
   });
 
-  it('shows as depth what is asked for, also while it is in hands', async () => {
+  it('shows as depth what is asked for, also while it is processed', async () => {
     const { make, samples } = setUp();
     const queue = make('app_reconciliation_queue');
     const depth = async () => (await samples('workqueue_depth'))[labels.replace('}', ',priority=""}')];

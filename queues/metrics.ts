@@ -4,9 +4,9 @@ import type { CounterMetric, HistogramMetric, Labels, MetricFamily, Metrics } fr
 /** What a queue shows at scrape time. */
 export interface QueueGauges {
   readonly name: string;
-  /** Keys that somebody has asked to run: due and waiting, or due again as soon as the hands let go. */
+  /** Keys that somebody has asked to run: due and waiting, or due again as soon as its present run ends. */
   dirty(): number;
-  /** Ages in milliseconds of the keys in hands. */
+  /** Ages in milliseconds of the runs that are going on. */
   inFlightMs(): Iterable<number>;
 }
 
@@ -58,7 +58,7 @@ export class QueueMetrics {
     );
     this.#worked = metrics.histogram(
       'workqueue_work_duration_seconds',
-      'How long a key was in hands, in seconds',
+      'How long the processing of a key took, in seconds',
       bounds,
       labels,
     );
@@ -114,12 +114,12 @@ export class QueueMetrics {
       gauge('workqueue_depth', 'Keys that are due in a work queue', (queue) => queue.dirty(), { priority: '' }),
       gauge(
         'workqueue_unfinished_work_seconds',
-        'Time that the keys in hands have been there, summed up, in seconds; it grows when processors are stuck',
+        'Time that the keys being processed have taken so far, summed up, in seconds; it grows when processors are stuck',
         (queue) => seconds(queue).reduce((sum, age) => sum + age, 0),
       ),
       gauge(
         'workqueue_longest_running_processor_seconds',
-        'Time that the key longest in hands has been there, in seconds',
+        'Time that the longest running key has been processed, in seconds',
         (queue) => Math.max(0, ...seconds(queue)),
       ),
     ];

@@ -386,17 +386,17 @@ describe('random interleavings', () => {
           const world = {
             added: new Map<string, number>(),
             seen: new Map<string, number>(),
-            inHands: new Set<string>(),
+            processed: new Set<string>(),
           };
           const lost = new Set(adds.keys());
           const { clock, queue, start, stop, end } = setUp(
             async ({ key, payload }) => {
-              if (world.inHands.has(key)) throw new Error(`${key} is in two pairs of hands`);
-              world.inHands.add(key);
+              if (world.processed.has(key)) throw new Error(`${key} is processed twice at once`);
+              world.processed.add(key);
               const began = world.added.get(key) ?? 0;
               await scheduler.schedule(Promise.resolve(), `first step of ${key}`);
               await scheduler.schedule(Promise.resolve(), `second step of ${key}`);
-              world.inHands.delete(key);
+              world.processed.delete(key);
               if (fails.pop() === true) throw new Error('bad luck');
               world.seen.set(key, began);
               for (const id of payload ?? []) lost.delete(id);

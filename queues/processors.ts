@@ -2,7 +2,7 @@ import { DeadlineExceeded, DriftlessError, isAbort, newAbortController, Shutdown
 import type { Clock, Runnable, Timer } from '#base';
 import type { Logger } from '#telemetry';
 import type { ItemResult, QueueMetrics } from './metrics.ts';
-import type { Again, Priority, Taken, WorkQueue } from './types.ts';
+import type { Priority, RequeueOptions, Taken, WorkQueue } from './types.ts';
 
 /** How a run ended when it did not fail: finished, or to be run again after a while. */
 export type Outcome<P> = 'done' | Requeue<P>;
@@ -67,7 +67,7 @@ export function stallOf(progress: ProcessorsProgress, limitMs: number): string |
 /** What a run means for the queue, and for the counter. */
 export interface Verdict<P> {
   readonly result: ItemResult;
-  readonly again?: Again<P>;
+  readonly requeue?: RequeueOptions<P>;
 }
 
 /** The one place where an outcome becomes a queue action. */
@@ -75,7 +75,7 @@ export function verdictOf<P>(taken: Taken<string, P>, outcome: Outcome<P>): Verd
   if (outcome === 'done') return { result: 'done' };
   return {
     result: 'requeued',
-    again: {
+    requeue: {
       after: outcome.requeueAfterMs,
       priority: outcome.priority ?? taken.priority,
       ...(outcome.payload === undefined ? {} : { payload: outcome.payload }),
@@ -92,7 +92,7 @@ export function verdictOfError<P>(taken: Taken<string, P>, error: unknown): Verd
   if (retry === 'never') return { result: isAbort(error) ? 'aborted' : 'failed' };
   return {
     result: 'retried',
-    again: {
+    requeue: {
       after: retry === 'backoff' ? 'backoff' : retry.afterMs,
       priority: taken.priority,
       ...(taken.payload === undefined ? {} : { payload: taken.payload }),
@@ -113,7 +113,7 @@ export class Processors<K extends string, P> implements Runnable {
   readonly name: string;
   readonly #deps: ProcessorsDeps<K, P>;
   readonly #config: ProcessorsConfig;
-  readonly #breath: Breath;
+  readonly #yielder: EventLoopYielder;
   readonly #running = new Set<K>();
   #takenAt: number;
 
@@ -121,7 +121,7 @@ export class Processors<K extends string, P> implements Runnable {
     this.name = `processors ${deps.queue.name}`;
     this.#deps = deps;
     this.#config = config;
-    this.#breath = new Breath(deps.clock);
+    this.#yielder = new EventLoopYielder(deps.clock);
     this.#takenAt = deps.clock.monotonic();
   }
 
@@ -188,12 +188,15 @@ export class Processors<K extends string, P> implements Runnable {
 
   async #loop(stop: AbortSignal, work: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#breath.pause();
+      await this.#yielder.pause();
       const taken = await this.#next(stop);
       if (taken === undefined) return;
       if (stop.aborted) {
         // Handed over in the moment of the stop: nothing new starts, nothing is lost.
-        this.#deps.queue.done(taken.key, verdictOf(taken, { requeueAfterMs: 0, ...withPayload(taken.payload) }).again);
+        this.#deps.queue.done(
+          taken.key,
+          verdictOf(taken, { requeueAfterMs: 0, ...withPayload(taken.payload) }).requeue,
+        );
         return;
       }
       await this.#process(taken, work);
@@ -222,13 +225,18 @@ export class Processors<K extends string, P> implements Runnable {
       this.#log(taken, error, verdict);
     }
     this.#running.delete(taken.key);
-    queue.done(taken.key, verdict.again);
+    queue.done(taken.key, verdict.requeue);
     metrics?.ended(queue.name, verdict.result);
   }
 
-  #log(taken: Taken<K, P>, error: unknown, { result, again }: Verdict<P>): void {
+  #log(taken: Taken<K, P>, error: unknown, { result, requeue }: Verdict<P>): void {
     const { queue, logger } = this.#deps;
-    const fields = { queue: queue.name, key: taken.key, error, ...(again === undefined ? {} : { retry: again.after }) };
+    const fields = {
+      queue: queue.name,
+      key: taken.key,
+      error,
+      ...(requeue === undefined ? {} : { retry: requeue.after }),
+    };
     if (result === 'aborted') logger.info('Item was aborted', fields);
     else logger.error('Item failed', fields);
   }
@@ -245,7 +253,7 @@ const sliceItems = 64;
  * Shares the event loop: promises that are always ready run in microtasks and would keep timers and sockets waiting until the queue is
  * empty. After 8 ms or 64 items all loops of the pool wait for one turn of the event loop together.
  */
-class Breath {
+class EventLoopYielder {
   readonly #clock: Clock;
   #since: number;
   #items = 0;

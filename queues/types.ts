@@ -10,7 +10,7 @@ export interface AddOptions<P> {
   readonly delayMs?: number;
 }
 
-/** What a worker got: the key is in its hands until `done`. */
+/** What a worker got: it processes the key until `done`. */
 export interface Taken<K, P> {
   readonly key: K;
   /** The merged payload of every add since the key was last taken; undefined when none carried one. */
@@ -21,18 +21,18 @@ export interface Taken<K, P> {
 }
 
 /**
- * What the hands want to happen next with a key that they let go: wait `after` that many milliseconds, or as long as the backoff of
- * its repeated failures says. Payload and priority count as older than what was added meanwhile.
+ * What shall happen next with a key whose run has ended: it waits `after` that many milliseconds, or as long as the backoff of its
+ * repeated failures says. Payload and priority count as older than what was added meanwhile.
  */
-export interface Again<P> {
+export interface RequeueOptions<P> {
   readonly after: 'backoff' | number;
   readonly payload?: P;
   readonly priority?: Priority;
 }
 
 /**
- * client-go's work queue with merging entries. Semantics of the sets: a key that is added while it waits is one entry; added while in
- * someone's hands it waits again after `done`; added with a delay it keeps the earliest due time; an immediate add does not lose the
+ * client-go's work queue with merging entries. Semantics of the sets: a key that is added while it waits is one entry; added while it is
+ * processed it waits again after `done`; added with a delay it keeps the earliest due time; an immediate add does not lose the
  * payload of a pending delayed one.
  */
 export interface WorkQueue<K extends string, P> {
@@ -45,10 +45,10 @@ export interface WorkQueue<K extends string, P> {
   /** Next due key by priority; waits for one. Rejects with the signal's reason; resolves undefined when the queue was shut down and is empty. */
   take(signal: AbortSignal): Promise<Taken<K, P> | undefined>;
   /**
-   * The hands let go; if the key was added meanwhile it becomes due again. `again` adds it in the same step, unless it was dropped while
-   * it was in the hands. Anything but `after: 'backoff'` ends the row of failures. Throws for a key that is in no hands.
+   * The run of a key has ended; if the key was added meanwhile it becomes due again. `requeue` adds it in the same step, unless it was
+   * dropped while it was processed. Anything but `after: 'backoff'` ends the row of failures. Throws for a key that is not processed.
    */
-  done(key: K, again?: Again<P>): void;
+  done(key: K, requeue?: RequeueOptions<P>): void;
   /** Drops a waiting or delayed key (ownership lost); in-flight work is not touched, but it will not run again. */
   drop(key: K): void;
   /** No more adds; `take` hands out what is due, then resolves undefined. Delayed entries are dropped. */

@@ -16,11 +16,11 @@ const live = (): AbortSignal => new AbortController().signal;
 
 /*
  * The queue against a naive model, step by step. Invariants:
- *  1. A key is in at most one pair of hands.
- *  2. An add while the key is in hands is never lost: it is due again (at its time) after done.
+ *  1. A key is processed at most once at a time.
+ *  2. An add while the key is processed is never lost: it is due again (at its time) after done.
  *  3. Entries merge monotonically: all payloads in order of their adds, the highest priority, the earliest time.
  *  4. Due keys are taken by turns of the lanes, first in first out within a lane; nobody waits while a key is due.
- *  5. A dropped key does not run (again), whatever its hands ask for, unless it is added after the drop.
+ *  5. A dropped key does not run (again), whatever its run asks for, unless it is added after the drop.
  *  6. After shutDown nothing is added; what was due is still handed out, then every taker is sent home.
  *  7. When everything is done, nothing is left: no entry, no timer.
  */
@@ -235,7 +235,7 @@ class Harness {
     } else if (s.do === 'shutDown') {
       queue.shutDown();
       model.shutDown();
-    } else if (mine === undefined) expect(() => queue.done('nobody')).toThrow('in no hands');
+    } else if (mine === undefined) expect(() => queue.done('nobody')).toThrow('not being processed');
     else if (s.do === 'done') {
       queue.done(mine);
       model.done(mine);
@@ -443,7 +443,7 @@ describe('work queue', () => {
     expect((await take(queue)).payload).toEqual([3]);
   });
 
-  it('merges what comes while the key is in hands, urgency included', async () => {
+  it('merges what comes while the key is processed, urgency included', async () => {
     const queue = queueOf(new FakeClock());
     queue.add('a', { priority: 'resync' });
     await take(queue);

@@ -6,7 +6,7 @@ import type { Links, Urgency } from './lanes.ts';
 import type { QueueEvents, QueueMetrics } from './metrics.ts';
 import { createFailureBackoff, createRateLimiter } from './rate-limiters.ts';
 import type { RateLimiter } from './rate-limiters.ts';
-import type { AddOptions, Again, Taken, WorkQueue } from './types.ts';
+import type { AddOptions, RequeueOptions, Taken, WorkQueue } from './types.ts';
 
 export interface WorkQueueDeps<K extends string, P> {
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export interface WorkQueueDeps<K extends string, P> {
  * priorities that cannot starve each other (see `Lanes` for the bound).
  *
  * Deliberate differences from client-go: an add makes the key's pending delayed add earlier instead of leaving a second one behind,
- * so one wish gives one run; what waits merges, payload included; the delay of a rate-limited add is not asked for (and no
+ * so what is pending gives one run; what waits merges, payload included; the delay of a rate-limited add is not asked for (and no
  * token is used) while the key waits for one already; `drop` exists.
  *
  * All methods but `take` return at once and may be called from anywhere; a throwing `merge` leaves the queue as it was.
@@ -36,7 +36,7 @@ export function createWorkQueue<K extends string, P = undefined>(deps: WorkQueue
 }
 
 /**
- * One key. It stands in two places at once: in somebody's hands or not, and with a wish to run or not.
+ * One key. It has two states at once: being processed or not, and pending (asked to run) or not.
  *
  *                 add                          time comes, or add
  *     (unknown) ───────▶ DELAYED ─────────────────────────────────▶ READY ◀──┐ add
@@ -44,39 +44,39 @@ export function createWorkQueue<K extends string, P = undefined>(deps: WorkQueue
  *         │                  ▲                                         │
  *         └── add, no delay ─┼──────────────────────────────▶ READY    │ take
  *                            │                                         ▼
- *                            │ done(key, again)                      HELD ── done ──▶ (unknown)
+ *                            │ done(key, requeue)                PROCESSING ── done ──▶ (unknown)
  *                            │                                        │ ▲
- *                            │                               add with │ │ drop: forgets the wish, and what
- *                            │                                a delay │ │ `done` would add
+ *                            │                               add with │ │ drop: forgets what is pending, and
+ *                            │                                a delay │ │ what `done` would add
  *                            │                                        ▼ │
- *                            └──────────────── done ────── HELD + DELAYED
+ *                            └──────────────── done ──── PROCESSING + DELAYED
  *                                                                     │ time comes, or add
- *                                              READY ◀── done ── HELD + DUE     (never lost, never in two hands)
+ *                                              READY ◀── done ── PROCESSING + DUE  (never lost, never processed twice at once)
  *
  *     drop: DELAYED, READY ──▶ (unknown)         shutDown: forgets every DELAYED; READY and DUE are still handed out
  */
 interface Entry<K, P> {
   readonly key: K;
-  /** What the key waits for: nothing, its time, or free hands. */
-  wish: 'none' | 'delayed' | 'due';
+  /** What the key waits for: nothing, its time, or a free worker. */
+  pending: 'none' | 'delayed' | 'due';
   payload: P | undefined;
   urgency: Urgency;
-  /** When the wish is, or became, due. */
+  /** When the pending run is, or became, due. */
   dueAt: number;
-  /** The wish got its time from the rate limiter. */
+  /** The pending run got its time from the rate limiter. */
   limited: boolean;
   /** When the entry joined the lanes. */
   readyAt: number;
-  /** When it was taken; undefined while it is in no hands. */
-  heldAt: number | undefined;
-  /** Dropped while in hands. */
+  /** When it was taken; undefined while it is not processed. */
+  startedAt: number | undefined;
+  /** Dropped while it was processed. */
   dropped: boolean;
   readonly links: Links<Entry<K, P>>;
   order: number;
   heapIndex: number;
 }
 
-interface Wish<P> {
+interface Pending<P> {
   readonly payload: P | undefined;
   readonly urgency: Urgency;
   readonly dueAt: number;
@@ -98,7 +98,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
   readonly #lanes = new Lanes<Entry<K, P>>();
   readonly #heap = new DueHeap<Entry<K, P>>();
   /** In the order of taking, so that the first is the oldest. */
-  readonly #held = new Set<Entry<K, P>>();
+  readonly #processing = new Set<Entry<K, P>>();
   /** Whoever waits in `take`; never while an entry is ready. */
   readonly #waiters = new Set<Waiter<K, P>>();
   #alarm: { readonly timer: Timer; readonly at: number } | undefined;
@@ -114,7 +114,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     this.#failures = deps.failureBackoff ?? createFailureBackoff();
     this.#metrics = deps.metrics?.register({
       name: deps.name,
-      dirty: () => this.#lanes.size + [...this.#held].filter((entry) => entry.wish === 'due').length,
+      dirty: () => this.#lanes.size + [...this.#processing].filter((entry) => entry.pending === 'due').length,
       inFlightMs: () => this.#ages(),
     });
   }
@@ -128,7 +128,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
   }
 
   get inFlight(): number {
-    return this.#held.size;
+    return this.#processing.size;
   }
 
   add(key: K, options: AddOptions<P> = {}): void {
@@ -141,7 +141,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     if (this.#closed) return;
     this.#metrics?.retried();
     const entry = this.#entries.get(key);
-    const waitsAlready = entry?.wish === 'due' || (entry?.wish === 'delayed' && entry.limited);
+    const waitsAlready = entry?.pending === 'due' || (entry?.pending === 'delayed' && entry.limited);
     const delayMs = waitsAlready ? Infinity : this.#rateLimiter.delayMs(key, this.#clock.monotonic());
     this.#addAfter(key, options, delayMs, true);
   }
@@ -157,27 +157,32 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     // Timers may be late on a busy event loop; what is due is due.
     this.#release(now);
     const entry = this.#lanes.next();
-    if (entry !== undefined) return Promise.resolve(this.#hand(entry, now));
+    if (entry !== undefined) return Promise.resolve(this.#start(entry, now));
     if (this.#closed) return Promise.resolve(undefined);
     return this.#wait(signal);
   }
 
-  done(key: K, again?: Again<P>): void {
+  done(key: K, requeue?: RequeueOptions<P>): void {
     const entry = this.#entries.get(key);
-    if (entry?.heldAt === undefined)
-      throw new DriftlessError('QUEUE_KEY_NOT_TAKEN', `${key} of queue ${this.name} is in no hands: take it first`, {
-        retry: 'never',
-        fields: { queue: this.name, key },
-      });
+    if (entry?.startedAt === undefined)
+      throw new DriftlessError(
+        'QUEUE_KEY_NOT_TAKEN',
+        `${key} of queue ${this.name} is not being processed: take it first`,
+        {
+          retry: 'never',
+          fields: { queue: this.name, key },
+        },
+      );
     const now = this.#clock.monotonic();
-    if (again?.after !== 'backoff') this.#failures.forget(key);
-    const wish = again === undefined || entry.dropped || this.#closed ? undefined : this.#wishAgain(entry, again, now);
-    this.#metrics?.worked(now - entry.heldAt);
-    this.#held.delete(entry);
-    entry.heldAt = undefined;
-    if (entry.wish === 'due') this.#enter(entry, now);
-    if (wish !== undefined) this.#wish(entry, wish, now);
-    if (entry.wish === 'none') this.#entries.delete(key);
+    if (requeue?.after !== 'backoff') this.#failures.forget(key);
+    const pending =
+      requeue === undefined || entry.dropped || this.#closed ? undefined : this.#requeued(entry, requeue, now);
+    this.#metrics?.worked(now - entry.startedAt);
+    this.#processing.delete(entry);
+    entry.startedAt = undefined;
+    if (entry.pending === 'due') this.#enter(entry, now);
+    if (pending !== undefined) this.#setPending(entry, pending, now);
+    if (entry.pending === 'none') this.#entries.delete(key);
     this.#serve(now);
   }
 
@@ -185,10 +190,10 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     this.forget(key);
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
-    if (entry.wish === 'delayed') this.#heap.remove(entry);
-    else if (entry.wish === 'due' && entry.heldAt === undefined) this.#lanes.remove(entry);
-    clearWish(entry);
-    if (entry.heldAt === undefined) this.#entries.delete(key);
+    if (entry.pending === 'delayed') this.#heap.remove(entry);
+    else if (entry.pending === 'due' && entry.startedAt === undefined) this.#lanes.remove(entry);
+    clearPending(entry);
+    if (entry.startedAt === undefined) this.#entries.delete(key);
     else entry.dropped = true;
     this.#setAlarm();
   }
@@ -199,9 +204,9 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     this.#release(now);
     this.#closed = true;
     for (const [key, entry] of this.#entries) {
-      if (entry.wish !== 'delayed') continue;
-      clearWish(entry);
-      if (entry.heldAt === undefined) this.#entries.delete(key);
+      if (entry.pending !== 'delayed') continue;
+      clearPending(entry);
+      if (entry.startedAt === undefined) this.#entries.delete(key);
     }
     this.#heap.clear();
     this.#setAlarm();
@@ -209,7 +214,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
   }
 
   /**
-   * Oldest waiting counts from when the key could have been taken: the time that it was due but still in hands shows as in flight.
+   * Oldest waiting counts from when the key could have been taken: the time that it was due but still processed shows as in flight.
    */
   progress(): { readonly oldestWaitingMs: number; readonly oldestInFlightMs: number; readonly takenTotal: number } {
     const oldest = this.#lanes.oldest;
@@ -223,7 +228,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
 
   *#ages(): Iterable<number> {
     const now = this.#clock.monotonic();
-    for (const { heldAt } of this.#held) if (heldAt !== undefined) yield now - heldAt;
+    for (const { startedAt } of this.#processing) if (startedAt !== undefined) yield now - startedAt;
   }
 
   #addAfter(key: K, options: AddOptions<P>, delayMs: number, limited: boolean): void {
@@ -231,17 +236,17 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     const entry = this.#entries.get(key) ?? newEntry<K, P>(key);
     const payload = this.#merged(entry.payload, options.payload);
     const dueAt = delayMs > 0 ? now + delayMs : now;
-    this.#wish(entry, { payload, urgency: urgencyOf(options.priority ?? 'live'), dueAt, limited }, now);
+    this.#setPending(entry, { payload, urgency: urgencyOf(options.priority ?? 'live'), dueAt, limited }, now);
     this.#entries.set(key, entry);
     this.#serve(now);
   }
 
-  #wishAgain(entry: Entry<K, P>, again: Again<P>, now: number): Wish<P> {
-    const payload = this.#merged(again.payload, entry.payload);
+  #requeued(entry: Entry<K, P>, requeue: RequeueOptions<P>, now: number): Pending<P> {
+    const payload = this.#merged(requeue.payload, entry.payload);
     this.#metrics?.retried();
-    const delayMs = again.after === 'backoff' ? this.#retryDelay(entry.key, now) : again.after;
+    const delayMs = requeue.after === 'backoff' ? this.#retryDelay(entry.key, now) : requeue.after;
     const dueAt = delayMs > 0 ? now + delayMs : now;
-    return { payload, urgency: urgencyOf(again.priority ?? 'live'), dueAt, limited: false };
+    return { payload, urgency: urgencyOf(requeue.priority ?? 'live'), dueAt, limited: false };
   }
 
   /** Failed items pass the limiter too, so that a configured bucket holds for them. */
@@ -254,20 +259,20 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     return newer === undefined ? older : this.#merge(older, newer);
   }
 
-  /** Merges a wish into the entry: its payload is merged already, the higher urgency and the earlier time count. */
-  #wish(entry: Entry<K, P>, wish: Wish<P>, now: number): void {
-    entry.payload = wish.payload;
-    if (entry.wish === 'due') {
-      if (entry.heldAt === undefined) this.#lanes.raise(entry, wish.urgency);
-      else entry.urgency = higher(entry.urgency, wish.urgency);
+  /** Merges a pending run into the entry: its payload is merged already, the higher urgency and the earlier time count. */
+  #setPending(entry: Entry<K, P>, pending: Pending<P>, now: number): void {
+    entry.payload = pending.payload;
+    if (entry.pending === 'due') {
+      if (entry.startedAt === undefined) this.#lanes.raise(entry, pending.urgency);
+      else entry.urgency = higher(entry.urgency, pending.urgency);
       return;
     }
-    const first = entry.wish === 'none';
-    entry.urgency = first ? wish.urgency : higher(entry.urgency, wish.urgency);
-    if (!first && wish.dueAt >= entry.dueAt) return;
-    entry.dueAt = wish.dueAt;
-    entry.limited = wish.limited;
-    if (wish.dueAt <= now) {
+    const first = entry.pending === 'none';
+    entry.urgency = first ? pending.urgency : higher(entry.urgency, pending.urgency);
+    if (!first && pending.dueAt >= entry.dueAt) return;
+    entry.dueAt = pending.dueAt;
+    entry.limited = pending.limited;
+    if (pending.dueAt <= now) {
       if (!first) this.#heap.remove(entry);
       this.#becomeDue(entry, now);
     } else if (first) this.#delay(entry);
@@ -276,16 +281,16 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
   }
 
   #delay(entry: Entry<K, P>): void {
-    entry.wish = 'delayed';
+    entry.pending = 'delayed';
     this.#order += 1;
     entry.order = this.#order;
     this.#heap.push(entry);
   }
 
   #becomeDue(entry: Entry<K, P>, now: number): void {
-    entry.wish = 'due';
+    entry.pending = 'due';
     this.#metrics?.added();
-    if (entry.heldAt === undefined) this.#enter(entry, now);
+    if (entry.startedAt === undefined) this.#enter(entry, now);
   }
 
   #enter(entry: Entry<K, P>, now: number): void {
@@ -327,7 +332,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
       const entry = this.#lanes.next();
       if (entry === undefined && !this.#closed) return;
       this.#waiters.delete(waiter);
-      waiter.resolve(entry === undefined ? undefined : this.#hand(entry, now));
+      waiter.resolve(entry === undefined ? undefined : this.#start(entry, now));
     }
   }
 
@@ -348,8 +353,8 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     });
   }
 
-  /** Puts an entry that has just left the lanes into hands. */
-  #hand(entry: Entry<K, P>, now: number): Taken<K, P> {
+  /** Begins the run of an entry that has just left the lanes. */
+  #start(entry: Entry<K, P>, now: number): Taken<K, P> {
     const waitedMs = Math.max(0, now - entry.dueAt);
     const taken: Taken<K, P> = {
       key: entry.key,
@@ -357,10 +362,10 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
       priority: priorityOf(entry.urgency),
       waitedMs,
     };
-    clearWish(entry);
+    clearPending(entry);
     entry.dropped = false;
-    entry.heldAt = now;
-    this.#held.add(entry);
+    entry.startedAt = now;
+    this.#processing.add(entry);
     this.#takenTotal += 1;
     this.#metrics?.taken(waitedMs);
     return taken;
@@ -370,13 +375,13 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
 function newEntry<K, P>(key: K): Entry<K, P> {
   return {
     key,
-    wish: 'none',
+    pending: 'none',
     payload: undefined,
     urgency: 0,
     dueAt: 0,
     limited: false,
     readyAt: 0,
-    heldAt: undefined,
+    startedAt: undefined,
     dropped: false,
     links: noLinks(),
     order: 0,
@@ -384,8 +389,8 @@ function newEntry<K, P>(key: K): Entry<K, P> {
   };
 }
 
-function clearWish<K, P>(entry: Entry<K, P>): void {
-  entry.wish = 'none';
+function clearPending<K, P>(entry: Entry<K, P>): void {
+  entry.pending = 'none';
   entry.payload = undefined;
   entry.limited = false;
 }
