@@ -82,7 +82,7 @@ export function shed(
   if (Math.max(...loads) <= capacity) return from;
   const shards = new Map(from.shards);
   for (const [source, movable] of movableOf(placings, from, { capacity, resting })) {
-    const homeless: Placing[] = [];
+    const unplaced: Placing[] = [];
     const move = (placing: Placing, target: number): void => {
       loads[source] = (loads[source] ?? 0) - placing.weight;
       loads[target] = (loads[target] ?? 0) + placing.weight;
@@ -91,10 +91,10 @@ export function shed(
     while (movable.length > 0 && (loads[source] ?? 0) > capacity) {
       const placing = takeFor(movable, (loads[source] ?? 0) - capacity);
       const target = shardWithRoom(placing, loads, capacity);
-      if (target === undefined) homeless.push(placing);
+      if (target === undefined) unplaced.push(placing);
       else move(placing, target);
     }
-    for (const placing of homeless.sort(byWeight)) {
+    for (const placing of unplaced.sort(byWeight)) {
       const target = leastLoaded(loads);
       const load = loads[source] ?? 0;
       if (load > capacity && (loads[target] ?? 0) + placing.weight < load) move(placing, target);

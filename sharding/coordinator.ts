@@ -23,7 +23,7 @@ export interface CoordinatorDeps {
   readonly member: Member;
   readonly world: (leaving: boolean) => World;
   /** After each look: ownership may be different now. */
-  readonly onSight: () => void;
+  readonly onObservation: () => void;
   /** After what a look led to. */
   readonly onTurn: () => void;
   /** What goes wrong; undefined when it is over. */
@@ -102,7 +102,7 @@ export class Coordinator implements Runnable {
   /** One look and at most one write; returns how long to wait for the next. */
   async #turn(signal: AbortSignal, leaving: boolean): Promise<number> {
     this.#woken = false;
-    const { member, onSight, onTurn, report } = this.#deps;
+    const { member, onObservation, onTurn, report } = this.#deps;
     try {
       const since = this.instant().monotonic;
       let table = await this.#read(tableConfigMap, parseTable, signal);
@@ -112,8 +112,8 @@ export class Coordinator implements Runnable {
       if (isEmpty) table = await this.#read(tableConfigMap, parseTable, signal);
       const now = this.instant();
       const isNew = isEmpty && table.found.state === 'missing';
-      member.see({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic, isNew }, now);
-      onSight();
+      member.observe({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic, isNew }, now);
+      onObservation();
       this.#reportBroken(table.found, slots.found);
       const intent = member.intent(this.#deps.world(leaving), this.instant());
       const won = intent === undefined || (await this.#write(intent, { table, slots }, signal));

@@ -9,7 +9,7 @@ export interface Instant {
 }
 
 /** One look at the hub: first the table was read, then the slots. */
-export interface Sight {
+export interface Observation {
   readonly table: Found<TableDocument>;
   readonly slots: Found<Slots>;
   /** When the read of the table was sent. */
@@ -36,7 +36,7 @@ export interface World {
   readonly load?: ReadonlyMap<string, number>;
 }
 
-/** The one write that the protocol wants next. Both are only valid against the versions of the last sight. */
+/** The one write that the protocol wants next. Both are only valid against the versions of the last observation. */
 export type Intent =
   | { readonly write: 'slots'; readonly slots: Slots; readonly count: number; readonly why: string }
   | { readonly write: 'table'; readonly table: TableDocument };

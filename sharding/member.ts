@@ -1,6 +1,6 @@
 import { shardOfText } from './distribution.ts';
-import type { Instant, Intent, Sight, World } from './member-types.ts';
-import { unownedServers } from './neglect.ts';
+import type { Instant, Intent, Observation, World } from './member-types.ts';
+import { unownedServers } from './unowned.ts';
 import { nextTable } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
 import { Presence } from './presence.ts';
@@ -49,7 +49,7 @@ const planAgainMs = 60_000;
 
 /**
  * One replica's part of the hand-over protocol: a state machine without clocks, network or chance. Whoever drives it shows it the hub
- * (`see`), carries out what it wants (`intent`, `wrote`), and asks it before each write (`acts`). The rules, and why they suffice, are in
+ * (`observe`), carries out what it wants (`intent`, `wrote`), and asks it before each write (`mayWrite`). The rules, and why they suffice, are in
  * docs/adr/0010-ownership-handover.md; the simulation drives many of these against one hub.
  */
 export class Member {
@@ -60,7 +60,7 @@ export class Member {
   #table: TableDocument | undefined;
   /** Highest epoch that this replica has acknowledged in its present lease. */
   #acked = 0;
-  #sight: Sight | undefined;
+  #observation: Observation | undefined;
   readonly #presence: Presence;
   /** Parts that are taken up, by server. */
   #taken = new Map<string, ReadonlySet<number>>();
@@ -70,7 +70,7 @@ export class Member {
   #leaving = false;
   #misplaced = false;
   #lastSlot: number | undefined;
-  #unowned: { readonly sight: Sight; readonly servers: ReadonlyMap<string, number> } | undefined;
+  #unowned: { readonly observation: Observation; readonly servers: ReadonlyMap<string, number> } | undefined;
   #planned: Planned | undefined;
 
   constructor(options: MemberOptions) {
@@ -97,11 +97,11 @@ export class Member {
 
   /** The holders as seen last. */
   holders(): Slots {
-    return this.#sight?.slots.state === 'ok' ? this.#sight.slots.value : new Map();
+    return this.#observation?.slots.state === 'ok' ? this.#observation.slots.value : new Map();
   }
 
-  /** Whether this replica may act for a part of a cluster (or of the homeless) at this moment. */
-  acts(server: string, part: number, now: Instant): boolean {
+  /** Whether this replica may write for a part of a cluster (or of the Applications with an unresolved destination) at this moment. */
+  mayWrite(server: string, part: number, now: Instant): boolean {
     return this.#taken.get(server)?.has(part) === true && this.leaseLeft(now) > 0;
   }
 
@@ -112,14 +112,17 @@ export class Member {
 
   /** Clusters of the published table of which nobody looks after some part, as far as this replica knows, and since when. */
   unowned(): ReadonlyMap<string, number> {
-    if (this.#sight === undefined) return new Map();
-    if (this.#unowned?.sight !== this.#sight) {
-      const neglect = {
-        neglected: this.#presence.neglected(),
+    if (this.#observation === undefined) return new Map();
+    if (this.#unowned?.observation !== this.#observation) {
+      const holders = {
+        unattended: this.#presence.unattended(),
         held: [...this.holders().keys()],
         settled: (wait: Wait) => this.#settled(wait),
       };
-      this.#unowned = { sight: this.#sight, servers: unownedServers(this.published()?.entries ?? new Map(), neglect) };
+      this.#unowned = {
+        observation: this.#observation,
+        servers: unownedServers(this.published()?.entries ?? new Map(), holders),
+      };
     }
     return this.#unowned.servers;
   }
@@ -133,14 +136,14 @@ export class Member {
    * Whether this replica should tell the users of clusters that nobody looks after them: it plans, or nobody can. Not beside a controller of
    * Argo CD, which may do so.
    */
-  speaks(now: Instant): boolean {
+  reportsUnowned(now: Instant): boolean {
     if (this.#presence.foreign().size > 0) return false;
     return this.plans(now) || this.#presence.live().length === 0;
   }
 
   /** The table in the hub as seen last, whether obeyed or not. */
   published(): TableDocument | undefined {
-    return this.#sight?.table.state === 'ok' ? this.#sight.table.value : undefined;
+    return this.#observation?.table.state === 'ok' ? this.#observation.table.value : undefined;
   }
 
   /** Whether it is for this replica to plan tables. */
@@ -166,7 +169,7 @@ export class Member {
     return Math.max(0, Math.min(...steps));
   }
 
-  /** Something is on its way that only the next sights can tell: look soon. */
+  /** Something is on its way that only the next observations can tell: look soon. */
   unsettled(): boolean {
     return (
       this.#open ||
@@ -182,21 +185,21 @@ export class Member {
   }
 
   /** Takes note of a look at the hub. */
-  see(sight: Sight, now: Instant): void {
+  observe(observation: Observation, now: Instant): void {
     this.#lapse(now);
-    this.#sight = sight;
-    if (!sight.isNew) this.#emptySince = undefined;
-    this.#observe(sight);
-    if (sight.slots.state === 'ok' && this.#lease !== undefined) {
-      const record = sight.slots.value.get(this.#lease.slot);
+    this.#observation = observation;
+    if (!observation.isNew) this.#emptySince = undefined;
+    this.#observeHolders(observation);
+    if (observation.slots.state === 'ok' && this.#lease !== undefined) {
+      const record = observation.slots.value.get(this.#lease.slot);
       // A placeholder is no rival: the ConfigMap was lost, and our claim with it, but nobody may take the slot while our lease lasts.
       const ours = record?.incarnation === this.#lease.incarnation;
       const forgotten = record === undefined || record.holder === unknownHolder;
       if (!ours && !(forgotten && this.leaseLeft(now) > 0)) this.#lose();
     }
     // Who slept through the end of its lease may have a successor, which nobody can read any more: it is a stranger now.
-    if (sight.slots.state !== 'ok' && this.leaseLeft(now) === 0) this.#lose();
-    this.#adopt(sight);
+    if (observation.slots.state !== 'ok' && this.leaseLeft(now) === 0) this.#lose();
+    this.#adopt(observation);
     if (this.#open) this.#takeUp();
   }
 
@@ -208,14 +211,14 @@ export class Member {
   /** What to write now. */
   intent(world: World, now: Instant): Intent | undefined {
     this.#lapse(now);
-    const sight = this.#sight;
-    if (sight === undefined) return undefined;
+    const observation = this.#observation;
+    if (observation === undefined) return undefined;
     if (world.leaving) this.#leaving = true;
     const misplaced = this.#checkPlace(world);
-    const released = this.#leaving || misplaced ? this.#giveBack(sight, world) : undefined;
+    const released = this.#leaving || misplaced ? this.#giveBack(observation, world) : undefined;
     if (released !== undefined || this.#leaving) return released;
-    if (sight.slots.state !== 'ok') return this.#repair(sight, world, now);
-    const slots = sight.slots.value;
+    if (observation.slots.state !== 'ok') return this.#repair(observation, world, now);
+    const slots = observation.slots.value;
     if (this.#lease === undefined) return this.#claim(slots, world, now);
     // Whoever is about to go has to stay alive until it can.
     if (misplaced) return this.#keep(slots, world, now);
@@ -275,14 +278,14 @@ export class Member {
     return `${this.#options.process}/${this.#claims}`;
   }
 
-  #observe({ slots, slotsSince, until }: Sight): void {
+  #observeHolders({ slots, slotsSince, until }: Observation): void {
     if (slots.state !== 'ok') return;
     const { replicas = 0, epoch = 0 } = this.published() ?? {};
-    this.#presence.see({ slots: slots.value, sentAt: slotsSince, answeredAt: until, replicas, epoch });
+    this.#presence.observe({ slots: slots.value, sentAt: slotsSince, answeredAt: until, replicas, epoch });
   }
 
   /** Obeys a newer table: what it gives to others is let go at once, what it gives to us is taken up as soon as nobody else can have it. */
-  #adopt({ table, slots, since }: Sight): void {
+  #adopt({ table, slots, since }: Observation): void {
     if (table.state !== 'ok' || slots.state !== 'ok' || this.#lease === undefined) return;
     if (since < this.#lease.claimedAt || table.value.epoch < this.#floor(slots.value)) return;
     if (this.#table?.epoch === table.value.epoch) return;
@@ -304,9 +307,9 @@ export class Member {
 
   #takeUp(): void {
     if (this.#table === undefined || this.#lease === undefined || this.#leaving || this.#misplaced) return;
-    if (this.#acked !== this.#table.epoch || this.#sight?.slots.state !== 'ok') return;
+    if (this.#acked !== this.#table.epoch || this.#observation?.slots.state !== 'ok') return;
     // Somebody obeys a newer one: to have acknowledged that is not to have let go of what ours gives away.
-    if (this.#floor(this.#sight.slots.value) > this.#table.epoch) return;
+    if (this.#floor(this.#observation.slots.value) > this.#table.epoch) return;
     const { slot } = this.#lease;
     let open = false;
     const taken = new Map<string, ReadonlySet<number>>();
@@ -331,8 +334,8 @@ export class Member {
   }
 
   #settled({ slot, epoch }: Wait): boolean {
-    if (this.#sight?.slots.state !== 'ok') return false;
-    const record = this.#sight.slots.value.get(slot);
+    if (this.#observation?.slots.state !== 'ok') return false;
+    const record = this.#observation.slots.value.get(slot);
     return record === undefined || record.acked >= epoch || this.#presence.isExpired(slot);
   }
 
@@ -360,7 +363,7 @@ export class Member {
     const allowed = ranked.filter((slot) => slot < limit);
     const slot = allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => this.#presence.isExpired(each));
     if (slot === undefined) return undefined;
-    if (this.#sight?.isNew === true && !this.#looksTwice(now)) return undefined;
+    if (this.#observation?.isNew === true && !this.#looksTwice(now)) return undefined;
     return this.#with(slots, slot, { world, now, acked: 0, why: 'claim' });
   }
 
@@ -371,10 +374,10 @@ export class Member {
   }
 
   /** Writes a lost or spoilt ConfigMap anew. Slots whose holders are not known are held by "unknown" until a lease has passed. */
-  #repair(sight: Sight, world: World, now: Instant): Intent | undefined {
-    const { table } = sight;
+  #repair(observation: Observation, world: World, now: Instant): Intent | undefined {
+    const { table } = observation;
     if (world.inputs === undefined) return undefined;
-    if (sight.isNew && this.#lease === undefined) return this.#claim(new Map(), world, now);
+    if (observation.isNew && this.#lease === undefined) return this.#claim(new Map(), world, now);
     const known = table.state === 'ok' ? table.value.slots : 0;
     const count = Math.max(known, this.#table?.slots ?? 0, this.#limit(world), this.#presence.slotCount());
     const placeholders = Array.from({ length: count }, (_, slot): [number, SlotRecord] => [
@@ -401,16 +404,16 @@ export class Member {
   }
 
   /** Takes nothing up any more, and gives the slot back as soon as nothing is under way. */
-  #giveBack(sight: Sight, { drained }: World): Intent | undefined {
+  #giveBack(observation: Observation, { drained }: World): Intent | undefined {
     const hadSome = this.#taken.size > 0;
     this.#taken = new Map();
     // Whether what was ours a moment ago is drained, only the next turn can tell.
     if (!drained || (hadSome && !this.#leaving)) return undefined;
-    if (sight.slots.state !== 'ok' && this.#misplaced) this.#lose();
-    if (sight.slots.state !== 'ok' || this.#lease === undefined) return undefined;
+    if (observation.slots.state !== 'ok' && this.#misplaced) this.#lose();
+    if (observation.slots.state !== 'ok' || this.#lease === undefined) return undefined;
     const { slot, incarnation } = this.#lease;
-    if (sight.slots.value.get(slot)?.incarnation !== incarnation) return undefined;
-    const slots = new Map(sight.slots.value);
+    if (observation.slots.value.get(slot)?.incarnation !== incarnation) return undefined;
+    const slots = new Map(observation.slots.value);
     slots.delete(slot);
     return { write: 'slots', slots, count: this.#table?.replicas ?? 1, why: 'release' };
   }
@@ -442,7 +445,7 @@ export class Member {
 
   /** How many slots may be held: as many as the table needs, or as many as there will be replicas. */
   #limit(world: World): number {
-    const table = this.#sight?.table;
+    const table = this.#observation?.table;
     const published = table?.state === 'ok' ? table.value.replicas : 0;
     return Math.max(published, world.replicas ?? 0, 1);
   }
@@ -462,12 +465,12 @@ export class Member {
 
   /** The table that follows, if this replica is the one to plan it. */
   #publish(slots: Slots, world: World, now: Instant): Intent | undefined {
-    const sight = this.#sight;
-    if (sight === undefined || world.inputs === undefined || this.leaseLeft(now) === 0) return undefined;
+    const observation = this.#observation;
+    if (observation === undefined || world.inputs === undefined || this.leaseLeft(now) === 0) return undefined;
     if (now.monotonic - this.#publishedAt < this.#options.timing.publishMs || !this.#isPlanner(slots, now))
       return undefined;
     const floor = this.#floor(slots);
-    const published = sight.table.state === 'ok' ? sight.table.value : undefined;
+    const published = observation.table.state === 'ok' ? observation.table.value : undefined;
     const valid = (published?.epoch ?? -1) >= floor ? published : undefined;
     // Whoever plans obeys and has acknowledged what it builds upon: epochs that nobody knows of must not pile up.
     if (valid !== undefined && this.#acked !== valid.epoch) return undefined;

@@ -18,7 +18,7 @@ import { registerMetrics } from './metrics.ts';
 import { clusterKey, partKey } from './parts.ts';
 import type { PlanInputs } from './plan.ts';
 import { ReplicaCount } from './replica-count.ts';
-import { homeless } from './table-document.ts';
+import { unresolvedDestination } from './table-document.ts';
 import type { TableDocument } from './table-document.ts';
 import { timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
@@ -105,7 +105,7 @@ class LeasedOwnership implements Ownership {
     this.#coordinator = new Coordinator({
       ...{ client, namespace, clock, random, logger, member: this.#member },
       world: (leaving) => this.#world(leaving),
-      onSight: () => this.#announce(),
+      onObservation: () => this.#announce(),
       onTurn: () => this.#onTurn(),
       report: (type, message) => this.#conditions.set(type, message),
     });
@@ -152,7 +152,7 @@ class LeasedOwnership implements Ownership {
     if (table === undefined || this.#view === undefined) return false;
     if (cluster !== undefined && this.#view.isSkipped(cluster.server)) return false;
     const place = this.#view.placeOf(key, cluster, table);
-    return place !== undefined && this.#member.acts(place.server, place.part, this.#now());
+    return place !== undefined && this.#member.mayWrite(place.server, place.part, this.#now());
   }
 
   assertOwns(server: string, app?: AppKey): void {
@@ -161,8 +161,8 @@ class LeasedOwnership implements Ownership {
   }
 
   async writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
-    this.assertOwns(server ?? homeless, app);
-    const write = { server: server ?? homeless, app };
+    this.assertOwns(server ?? unresolvedDestination, app);
+    const write = { server: server ?? unresolvedDestination, app };
     this.#writes.add(write);
     try {
       return await send();
@@ -179,7 +179,7 @@ class LeasedOwnership implements Ownership {
   }
 
   unowned(): ReadonlyMap<string, number> {
-    return this.#member.speaks(this.#now()) ? this.#unowned() : new Map();
+    return this.#member.reportsUnowned(this.#now()) ? this.#unowned() : new Map();
   }
 
   settled(): boolean {
@@ -215,7 +215,7 @@ class LeasedOwnership implements Ownership {
   }
 
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[] {
-    const entries = [...(this.#published()?.entries ?? [])].filter(([server]) => server !== homeless);
+    const entries = [...(this.#published()?.entries ?? [])].filter(([server]) => server !== unresolvedDestination);
     return entries.flatMap(([server, { names, shards }]) =>
       shards.map((shard) => ({ server, name: names[0] ?? '', shard })),
     );
@@ -226,7 +226,7 @@ class LeasedOwnership implements Ownership {
   }
 
   #ownsAppAt(server: string, app: AppKey): boolean {
-    if (server === homeless) return this.ownsApp(app, undefined);
+    if (server === unresolvedDestination) return this.ownsApp(app, undefined);
     const cluster = this.#byServer.get(clusterKey(server));
     return cluster !== undefined && this.ownsApp(app, cluster);
   }
@@ -347,7 +347,7 @@ class LeasedOwnership implements Ownership {
     const owned = new Set<string>();
     if (this.#view === undefined || this.leaseLeftMs() === 0) return owned;
     for (const [server, parts] of this.#member.taken()) {
-      if (server !== homeless && !this.ownsCluster(server)) continue;
+      if (server !== unresolvedDestination && !this.ownsCluster(server)) continue;
       for (const part of parts) owned.add(`${server} ${part}`);
     }
     return owned;
@@ -370,7 +370,8 @@ class LeasedOwnership implements Ownership {
     const since = this.#published() === undefined ? this.#tableless(now) : this.#member.unowned();
     if (this.#published() !== undefined) this.#tablelessSince = undefined;
     const ages = [...since].map(([server, at]) => [server, now - at] as const);
-    const isMissed = (server: string): boolean => server !== homeless && this.#view?.isSkipped(server) !== true;
+    const isMissed = (server: string): boolean =>
+      server !== unresolvedDestination && this.#view?.isSkipped(server) !== true;
     return new Map(ages.filter(([server, age]) => age > 2 * this.#timing.leaseMs && isMissed(server)));
   }
 
@@ -389,5 +390,5 @@ function ordinalOf({ shard, hostname }: OwnershipDeps): number | undefined {
 
 function serversOf(parts: readonly string[]): readonly string[] {
   const servers = parts.map((part) => part.slice(0, part.lastIndexOf(' ')));
-  return [...new Set(servers)].filter((server) => server !== homeless);
+  return [...new Set(servers)].filter((server) => server !== unresolvedDestination);
 }

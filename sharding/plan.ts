@@ -2,7 +2,7 @@ import { rankClusters } from './distribution.ts';
 import type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
 import { clusterKey, partKey } from './parts.ts';
 import { rebalance } from './rebalance.ts';
-import { homeless, homelessParts } from './table-document.ts';
+import { unresolvedDestination, unresolvedParts } from './table-document.ts';
 import type { TableDocument, TableEntry, Wait } from './table-document.ts';
 
 /** What a replica knows of the world, and would build a table from. */
@@ -43,7 +43,7 @@ const epochJump = 1000 * epochStep;
  * The table that follows `current`, or undefined when that one will do. Beside the shards it says, for every part that changes hands, who
  * must have let go of it: the protocol's memory (docs/adr/0010-ownership-handover.md). Pure.
  *
- * A cluster that is new, split anew or renamed waits for everyone, and so do its namesakes and the homeless Applications then: names and URLs
+ * A cluster that is new, split anew or renamed waits for everyone, and so do its namesakes and the Applications with an unresolved destination then: names and URLs
  * decide where an Application goes, so any of them may have had any owner before.
  */
 export function nextTable(
@@ -72,7 +72,7 @@ export function nextTable(
 export function shardsOf(table: TableDocument): ReadonlyMap<string, number> {
   const shards = new Map<string, number>();
   for (const [server, { homes }] of table.entries) {
-    if (server === homeless) continue;
+    if (server === unresolvedDestination) continue;
     homes.forEach((shard, i) => shards.set(partKey(server, i, homes.length), shard));
   }
   return shards;
@@ -96,8 +96,8 @@ type Wanted = ReadonlyMap<string, Pick<TableEntry, 'names' | 'homes' | 'shards'>
 
 function wantedHomes(inputs: PlanInputs, shards: ReadonlyMap<string, number>, replicas: number): Homes {
   const wanted = new Map<string, Pick<TableEntry, 'names' | 'homes'>>();
-  const spread = Array.from({ length: homelessParts }, (_, i) => i % Math.max(1, replicas));
-  wanted.set(homeless, { names: [], homes: spread });
+  const spread = Array.from({ length: unresolvedParts }, (_, i) => i % Math.max(1, replicas));
+  wanted.set(unresolvedDestination, { names: [], homes: spread });
   const names = namesByServer(inputs.clusters);
   for (const { server, parts = 1 } of rankClusters(inputs.clusters)) {
     const key = clusterKey(server);
@@ -172,7 +172,8 @@ function withWaits(
     const old = current?.entries.get(server);
     const known = old?.shards.length === shards.length && sameList(old.names, names) && names.every(meansTheSame);
     const waits = shards.map((shard, i) => (known ? waitsFor(old, i, { shard, ...context }) : []));
-    const everyone = !known || (server === homeless && renamed) ? context.epoch : stillEveryone(old, context);
+    const everyone =
+      !known || (server === unresolvedDestination && renamed) ? context.epoch : stillEveryone(old, context);
     entries.set(server, { names, shards, homes, waits, everyone });
   }
   return entries;

@@ -43,7 +43,7 @@ export class Presence {
     this.#timing = timing;
   }
 
-  see({ slots, sentAt, answeredAt, replicas, epoch }: HoldersSeen): void {
+  observe({ slots, sentAt, answeredAt, replicas, epoch }: HoldersSeen): void {
     // Who could not look for so long knows nothing of others' silence: what kept it away may have kept them away, too.
     const wasAway = sentAt - this.#lookedAt > this.#timing.validMs;
     this.#lookedAt = answeredAt;
@@ -106,7 +106,7 @@ export class Presence {
   }
 
   /** Slots whose clusters nobody looks after, and since when: without a live holder, or with one that does not obey the table. */
-  neglected(): ReadonlyMap<number, number> {
+  unattended(): ReadonlyMap<number, number> {
     return new Map([...this.#idle, ...[...this.#behind].map(([slot, { since }]) => [slot, since] as const)]);
   }
 

@@ -13,8 +13,8 @@ export const compressedKey = 'table.gz';
 const readableBytes = 400_000;
 
 /** The entry of Applications whose destination cannot be resolved: they too have one owner each. No cluster has this URL. */
-export const homeless = '';
-export const homelessParts = 64;
+export const unresolvedDestination = '';
+export const unresolvedParts = 64;
 
 /** "The holder of `slot` must have acknowledged `epoch`, or be gone." */
 export interface Wait {

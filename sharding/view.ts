@@ -4,7 +4,7 @@ import type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
 import { clusterKey, partIndex, partsOf } from './parts.ts';
 import { namesByServer } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
-import { homeless, homelessParts } from './table-document.ts';
+import { unresolvedDestination, unresolvedParts } from './table-document.ts';
 import type { TableDocument } from './table-document.ts';
 import { weightsOf } from './weights.ts';
 import type { Weighting } from './weights.ts';
@@ -69,20 +69,20 @@ export class View {
    * says otherwise, or does not know the cluster: then one of the two is behind, and nobody but the other may act.
    */
   placeOf(key: AppKey, cluster: Pick<Cluster, 'server'> | undefined, table: TableDocument): Place | undefined {
-    const own = cluster === undefined ? homeless : clusterKey(cluster.server);
+    const own = cluster === undefined ? unresolvedDestination : clusterKey(cluster.server);
     const destination = this.#destinations.get(key);
     if (destination === undefined || this.#resolve(destination, table) !== own) return undefined;
     const entry = table.entries.get(own);
     if (entry === undefined) return undefined;
-    return { server: own, part: partIndex(key, own === homeless ? homelessParts : entry.shards.length) };
+    return { server: own, part: partIndex(key, own === unresolvedDestination ? unresolvedParts : entry.shards.length) };
   }
 
   /** Where an Application goes by the table's names and URLs, as `settings` resolves it by its own. */
   #resolve({ server = '', name = '' }: ApplicationDestination, table: TableDocument): string {
-    if ((server === '') === (name === '')) return homeless;
-    if (server !== '') return table.entries.has(clusterKey(server)) ? clusterKey(server) : homeless;
+    if ((server === '') === (name === '')) return unresolvedDestination;
+    if (server !== '') return table.entries.has(clusterKey(server)) ? clusterKey(server) : unresolvedDestination;
     const servers = this.#serversOf(table).get(name) ?? [];
-    return servers.length === 1 ? (servers[0] ?? homeless) : homeless;
+    return servers.length === 1 ? (servers[0] ?? unresolvedDestination) : unresolvedDestination;
   }
 
   #serversOf(table: TableDocument): ReadonlyMap<string, readonly string[]> {

@@ -214,7 +214,7 @@ export class FleetSimulation {
     const cluster = resolve(replica.clusters, app.spec.destination);
     const place = replica.view.placeOf(key, cluster, table);
     if (place === undefined) return undefined;
-    return replica.member.acts(place.server, place.part, this.instant(replica)) ? place.server : undefined;
+    return replica.member.mayWrite(place.server, place.part, this.instant(replica)) ? place.server : undefined;
   }
 
   // ---------------------------------------------------------------- events
@@ -296,7 +296,7 @@ export class FleetSimulation {
       const found = { table: foundTable(table.value), slots: foundSlots(slots.value) };
       const before = replica.member.taken();
       const isNew = isEmpty && found.table.state === 'missing';
-      replica.member.see({ ...found, since, slotsSince, until: now.monotonic, isNew }, now);
+      replica.member.observe({ ...found, since, slotsSince, until: now.monotonic, isNew }, now);
       // Everything else only takes rights away, or changes what somebody sees (checked there).
       if (replica.member.taken() !== before) this.check(replica);
       this.#beginWrite(replica);

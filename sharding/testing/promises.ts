@@ -1,6 +1,6 @@
 import type { AppKey, Cluster } from '#model';
 import { clusterKey } from '../parts.ts';
-import { homeless } from '../table-document.ts';
+import { unresolvedDestination } from '../table-document.ts';
 import type { FleetSimulation } from './fleet-simulation.ts';
 import type { Replica } from './scenario.ts';
 
@@ -16,8 +16,8 @@ export function unkeptPromise(
   const table = alive.map(({ member }) => member.table()).find((each) => each !== undefined);
   if (table === undefined) return 'nobody obeys a table';
   const owners = (server: string, part: number): readonly Replica[] =>
-    alive.filter((replica) => replica.member.acts(server, part, fleet.instant(replica)));
-  for (const server of [homeless, ...[...clusters].map((cluster) => clusterKey(cluster.server))]) {
+    alive.filter((replica) => replica.member.mayWrite(server, part, fleet.instant(replica)));
+  for (const server of [unresolvedDestination, ...[...clusters].map((cluster) => clusterKey(cluster.server))]) {
     const parts = table.entries.get(server)?.shards.length ?? 0;
     if (parts === 0) return `${server} is not on the table`;
     for (let part = 0; part < parts; part += 1) {
