@@ -1,6 +1,6 @@
-// One list is the whole architecture: a module may import only from floors below its own.
+// One list is the whole architecture: a module may import only from layers below its own.
 // ARCHITECTURE.md draws the same list; test/architecture.test.ts holds the two together.
-export const floors = [
+export const layers = [
   ['base'],
   ['model', 'telemetry'],
   ['kube', 'queues', 'diff', 'health', 'policy'],
@@ -8,23 +8,23 @@ export const floors = [
   ['controller'],
   ['cli'],
 ];
-export const outbuildings = ['sim', 'dashboard', 'bench', 'test'];
+export const beside = ['sim', 'dashboard', 'bench', 'test'];
 
 const any = (names) => `^(?:${names.join('|')})/`;
-const production = floors.flat();
-const floorRules = floors.flatMap((floor, i) =>
-  floor.map((name) => ({
-    name: `floor-${i}-${name}`,
+const production = layers.flat();
+const layerRules = layers.flatMap((layer, i) =>
+  layer.map((name) => ({
+    name: `layer-${i}-${name}`,
     severity: 'error',
-    comment: `${name}/ stands on floor ${i}: it may use only what lies below, never its neighbours or what is above.`,
+    comment: `${name}/ is in layer ${i}: it may use only what lies below, never its neighbours or what is above.`,
     from: { path: `^${name}/`, pathNot: '[.]test[.]ts$' },
-    to: { path: any(production.filter((n) => n !== name && !floors.slice(0, i).flat().includes(n))) },
+    to: { path: any(production.filter((n) => n !== name && !layers.slice(0, i).flat().includes(n))) },
   })),
 );
 
 export default {
   forbidden: [
-    ...floorRules,
+    ...layerRules,
     {
       name: 'pure-core',
       severity: 'error',
@@ -46,25 +46,25 @@ export default {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
-      name: 'only-through-the-door',
+      name: 'only-through-the-public-interface',
       severity: 'error',
       comment: 'Other folders are used through their index.ts, imported as #name.',
       from: { path: '^([^/]+)/' },
       to: { path: any([...production, 'sim', 'dashboard']), pathNot: ['^$1/', '^[^/]+/index[.]ts$'] },
     },
     {
-      name: 'outbuildings-stay-out',
+      name: 'beside-stays-out',
       severity: 'error',
       comment:
         'Production code never imports the simulator, the dashboard, tests or benches; cli alone may load the first two.',
       from: { path: any(production.filter((n) => n !== 'cli')), pathNot: '[.]test[.]ts$' },
-      to: { path: any(outbuildings) },
+      to: { path: any(beside) },
     },
     {
-      name: 'guests-share-words-only',
+      name: 'witnesses-share-words-only',
       severity: 'error',
       comment:
-        'sim and dashboard may use base, model and telemetry only: the simulator must be an independent witness, the dashboard a guest.',
+        'sim and dashboard may use base, model and telemetry only: the simulator must be an independent witness, and the dashboard only a reader.',
       from: { path: '^(?:sim|dashboard)/', pathNot: '[.]test[.]ts$' },
       to: { path: any(production.filter((n) => !['base', 'model', 'telemetry'].includes(n))) },
     },

@@ -1,7 +1,7 @@
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
-  // "source" makes the doors (#queues ...) resolve to TypeScript, not to dist.
+  // "source" makes the public interfaces (#queues ...) resolve to TypeScript, not to dist.
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

@@ -31,7 +31,7 @@ export interface WireInputs {
 const passGraceMs = 5000;
 
 /**
- * The composition root: constructs every object of a replica once, in floor order. Returns the groups in which they start; each group waits
+ * The composition root: constructs every object of a replica once, in the order of the layers. Returns the groups in which they start; each group waits
  * for the one before, and they stop in reverse.
  */
 export function wire(inputs: WireInputs): (readonly Runnable[])[] {

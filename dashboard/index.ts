@@ -1,5 +1,5 @@
 /**
- * dashboard: one page that shows what the replicas do, for the demo and for whoever looks at a small installation. A guest of the house: it reads
+ * dashboard: one page that shows what the replicas do, for the demo and for whoever looks at a small installation. It reads
  * plain values through the interface that it defines here and changes nothing.
  */
 export { startDashboard } from './server.ts';

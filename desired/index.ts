@@ -1,5 +1,5 @@
 /**
- * desired: what the sources say. One door for the embedded generator (desired/local) and, later, Argo CD's repo-server: revision in,
+ * desired: what the sources say. One interface for the embedded generator (desired/local) and, later, Argo CD's repo-server: revision in,
  * manifests out, with the commit that they were rendered from inside the answer.
  */
 export { startCommandHelper } from './command/helper.ts';

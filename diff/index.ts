@@ -1,7 +1,7 @@
 /**
  * diff: how live differs from target. Normalisation, ignore rules, three-way prediction, Secret masking. Pure: values in, values out.
  *
- * Doors:
+ * Interface:
  *   diffObjects(target | null, live | null, rules) -> DiffResult      one pair
  *   maskSecrets(target | null, live | null, annotations) -> masked pair (both sides, equal values get equal masks)
  *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing

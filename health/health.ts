@@ -35,7 +35,7 @@ const checks: ReadonlyMap<string, (object: KubeObject) => HealthStatus> = new Ma
  * Argo CD: gitops-engine/pkg/health/health.go GetResourceHealth. Difference: health scripts in `resource.customizations` are not run yet;
  * {@link unsupportedOverrides} names them so that the controller can say so.
  */
-// eslint-disable-next-line @typescript-eslint/no-unused-vars -- the door is agreed; scripts in overrides are not run yet
+// eslint-disable-next-line @typescript-eslint/no-unused-vars -- the interface is agreed; scripts in overrides are not run yet
 export function healthOf(object: KubeObject, _overrides: Settings['overrides']): HealthStatus | null {
   if (object.metadata.deletionTimestamp !== undefined && !hasHookFinalizer(object))
     return { status: 'Progressing', message: 'Pending deletion' };

@@ -1,7 +1,7 @@
 /**
  * health: does an object work? Override (Lua) -> built-in check -> none. Pure.
  *
- * Doors:
+ * Interface:
  *   healthOf(object, overrides) -> HealthStatus | null      null: this kind has no check
  *   worstHealth(codes)                                      aggregation for an Application
  *   unsupportedOverrides(overrides)                         health scripts that are configured but not run

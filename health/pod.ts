@@ -5,7 +5,7 @@ import type { Fields } from './read.ts';
 
 const ignoreRestartPolicy = 'argocd.argoproj.io/ignore-restart-policy';
 
-/** Argo CD: gitops-engine/pkg/health/health_pod.go. `isHook` is decided by the caller of the door: hooks keep their own restart policy. */
+/** Argo CD: gitops-engine/pkg/health/health_pod.go. `isHook` is decided by the caller of the module: hooks keep their own restart policy. */
 export function podHealth(object: KubeObject): HealthStatus {
   requireVersion(object, 'v1');
   const [spec, status] = [fieldsOf(object).fields('spec'), fieldsOf(object).fields('status')];

@@ -28,7 +28,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly JsonObject[];
 }
 
-/** Any Kubernetes object, raw: no field is ever dropped. Never changed in place once it has crossed a door. */
+/** Any Kubernetes object, raw: no field is ever dropped. Never changed in place once it has left its module. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;

@@ -1,7 +1,7 @@
 /**
  * policy: may this application put this kind there, from this source, now? AppProject rules and sync windows. Pure.
  *
- * Doors (project = effective AppProject, from effectiveProject):
+ * Interface (project = effective AppProject, from effectiveProject):
  *   isSourcePermitted(project, url) · isDestinationPermitted(project, destination, scopedClusters) ·
  *   isGroupKindPermitted(project, gk & name, namespaced) · isResourcePermitted(project, gk, name, namespace, cluster, scopedClusters) ·
  *   isAppNamespacePermitted(appNamespace, project, controllerNamespace) · matchesNamespacePattern(pattern, namespace) ·

@@ -86,7 +86,7 @@ export function isGroupKindPermitted(
 }
 
 /** May applications of `project` hold this object? An object with a namespace must also be in a permitted destination. */
-// eslint-disable-next-line max-params -- the signature is agreed between rooms
+// eslint-disable-next-line max-params -- the signature is agreed between modules
 export function isResourcePermitted(
   project: AppProject,
   gk: GroupKind,

@@ -43,7 +43,7 @@ export function canSync(
   }
 }
 
-/** Thrown inside this file only; the door returns it as a value. */
+/** Thrown inside this file only; canSync returns it as a value. */
 class WindowError extends Error {}
 
 function selects(window: SyncWindow, app: WindowFacts): boolean {

@@ -8,7 +8,7 @@ import { imageNode, nodeVersion } from './image.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const others = new Set(['test', 'bench', 'node_modules', 'dist']);
-const rooms = readdirSync(root, { withFileTypes: true })
+const modules = readdirSync(root, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !others.has(entry.name))
   .map(({ name }) => name);
 
@@ -22,7 +22,7 @@ try {
 function runTests(node) {
   process.stdout.write(`unit tests on Node ${nodeVersion}\n`);
   const chosen = process.argv.slice(2);
-  const patterns = chosen.length > 0 ? chosen : rooms.map((room) => `^${root}/${room}/`);
+  const patterns = chosen.length > 0 ? chosen : modules.map((name) => `^${root}/${name}/`);
   const args = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
   return spawnSync(node, [...args, ...patterns], { cwd: root, stdio: 'inherit' }).status ?? 1;
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
-const rooms = [
+const modules = [
   'base',
   'model',
   'telemetry',
@@ -38,7 +38,7 @@ if (names.length === 0) {
     bin('dependency-cruiser', 'bin/dependency-cruise.mjs'),
     '--config',
     '.dependency-cruiser.mjs',
-    ...rooms,
+    ...modules,
   ]);
 }
 step('tests', ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js'), ...names]);

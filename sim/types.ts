@@ -2,7 +2,7 @@ import type { Clock, Json, Random } from '#base';
 import type { KubeObject } from '#model';
 
 /**
- * The doors inside the simulator. Three parts that know each other only through this file:
+ * The interfaces inside the simulator. Three parts that know each other only through this file:
  *   server/  HTTP, discovery, storage, watch, namespaces, garbage collection, faults
  *   schema/  what kinds look like: schemas, validation, defaulting, patches, server-side apply, OpenAPI documents
  *   workloads/  controllers that make Deployments and friends progress

@@ -1,6 +1,6 @@
 /**
  * telemetry: the instruments. Logger, metrics registry and the HTTP endpoints that show them. Nothing here knows what is
- * measured; each room registers its own metrics in the registry that it is given.
+ * measured; each module registers its own metrics in the registry that it is given.
  */
 export { createLogger, silentLogger } from './log.ts';
 export type { LogFields, Logger, LogLevel, LogOptions } from './log.ts';

@@ -6,9 +6,9 @@ const ignored = new Set(read('.gitignore').split('\n'));
 const folders = readdirSync('.').filter(
   (name) => statSync(name).isDirectory() && !name.startsWith('.') && !ignored.has(`${name}/`),
 );
-const doors = Object.keys((JSON.parse(read('package.json')) as { imports: Record<string, unknown> }).imports);
+const publicInterfaces = Object.keys((JSON.parse(read('package.json')) as { imports: Record<string, unknown> }).imports);
 
-/** The list of floors, read as text: the file is the tool's configuration, not a module of ours. */
+/** The list of layers, read as text: the file is the tool's configuration, not a module of ours. */
 function listIn(name: string): string[][] {
   const source =
     new RegExp(`export const ${name} = (\\[[\\s\\S]*?\\n?\\]);`).exec(read('.dependency-cruiser.mjs'))?.[1] ?? '[]';
@@ -16,33 +16,33 @@ function listIn(name: string): string[][] {
   return value.map((entry) => (Array.isArray(entry) ? entry : [entry]));
 }
 
-const floors = listIn('floors');
-const rooms = floors.flat();
-const outbuildings = listIn('outbuildings').flat();
+const layers = listIn('layers');
+const modules = layers.flat();
+const beside = listIn('beside').flat();
 
-describe('the house', () => {
+describe('the architecture', () => {
   it('is drawn in ARCHITECTURE.md as the tool enforces it', () => {
     const page = read('ARCHITECTURE.md');
-    floors.forEach((names, floor) => {
-      const line = page.split('\n').find((text) => text.startsWith(` floor ${floor} `)) ?? '';
-      expect([floor, names.filter((name) => !line.includes(name))]).toEqual([floor, []]);
+    layers.forEach((names, layer) => {
+      const line = page.split('\n').find((text) => text.startsWith(` layer ${layer} `)) ?? '';
+      expect([layer, names.filter((name) => !line.includes(name))]).toEqual([layer, []]);
     });
-    const beside = page.split('\n').find((text) => text.startsWith(' beside ')) ?? '';
-    expect(outbuildings.filter((name) => !beside.includes(name))).toEqual([]);
+    const line = page.split('\n').find((text) => text.startsWith(' beside ')) ?? '';
+    expect(beside.filter((name) => !line.includes(name))).toEqual([]);
   });
 
-  it('has no room that is not on the plan', () => {
+  it('has no folder that is not on the plan', () => {
     const outside = /outside\s+(.*)/.exec(read('ARCHITECTURE.md'))?.[1]?.split(/\s+/) ?? [];
-    expect(folders.filter((name) => ![...rooms, ...outbuildings, ...outside].includes(name))).toEqual([]);
+    expect(folders.filter((name) => ![...modules, ...beside, ...outside].includes(name))).toEqual([]);
   });
 
-  it('has a door for every room, and no other', () => {
-    const wanted = [...rooms.filter((name) => name !== 'cli'), 'sim', 'dashboard'].map((name) => `#${name}`);
-    expect(doors.filter((door) => door !== '#support').sort()).toEqual(wanted.sort());
+  it('has a public interface for every module, and no other', () => {
+    const wanted = [...modules.filter((name) => name !== 'cli'), 'sim', 'dashboard'].map((name) => `#${name}`);
+    expect(publicInterfaces.filter((name) => name !== '#support').sort()).toEqual(wanted.sort());
   });
 
-  it.each([...rooms.filter((name) => name !== 'cli'), 'sim', 'dashboard'])(
-    'says at the door of %s what is inside',
+  it.each([...modules.filter((name) => name !== 'cli'), 'sim', 'dashboard'])(
+    'says at the head of %s/index.ts what is inside',
     (name) => {
       expect(read(`${name}/index.ts`)).toMatch(new RegExp(`^/\\*\\*\\n \\* ${name}: \\S`));
     },

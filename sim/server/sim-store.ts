@@ -15,7 +15,7 @@ export interface SimStoreDeps {
   readonly book: SchemaBook;
 }
 
-/** The in-process door of a cluster: the same rules as over HTTP, without the network. */
+/** In-process access to a cluster: the same rules as over HTTP, without the network. */
 export function createSimStore({ storage, registry, objects, deletion, book }: SimStoreDeps): SimStore {
   const need = (group: string, kind: string): ServedKind => {
     const served = registry.byKind(group, kind);
