@@ -5,7 +5,7 @@ import type { ApiResource, KubeObject } from '#model';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
 import type { KubeStatus } from './errors.ts';
 import { ListSplitter } from './list-splitter.ts';
-import type { HttpResponse } from './transport.ts';
+import type { HttpResponse } from './http-types.ts';
 import type { ListPage } from './types.ts';
 
 const errorBodyBytes = 256 * 1024;

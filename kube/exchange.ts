@@ -11,7 +11,7 @@ import { retryDelay } from './retry.ts';
 import { runChild } from './run-command.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { Transport } from './transport.ts';
-import type { HttpRequest, HttpResponse } from './transport.ts';
+import type { HttpRequest, HttpResponse } from './http-types.ts';
 import type { CallOptions } from './types.ts';
 
 /** One request as the verbs describe it. */

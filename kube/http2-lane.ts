@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { abortable } from '#base';
 import type { Clock, Timer } from '#base';
 import { SingleFlight } from './single-flight.ts';
-import type { HttpRequest, HttpResponse, TlsOptions } from './transport.ts';
+import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
 
 const streamsPerSession = 100;
 const streamWindowBytes = 1024 * 1024;

@@ -6,25 +6,8 @@ import type { ClusterConnection } from '#model';
 import type { Credential } from './credentials.ts';
 import { connectionError } from './connection-error.ts';
 import { KubeConnectionError } from './errors.ts';
+import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
 import { Http2Lane } from './http2-lane.ts';
-
-/** One HTTP exchange, credentials apart. */
-export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path below the server's URL, with query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Ends the exchange, also while the body is read. */
-  readonly signal: AbortSignal;
-}
-
-export interface HttpResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Must be read to its end, or left (breaking out of the loop closes the exchange). */
-  readonly body: AsyncIterable<Uint8Array>;
-}
 
 export interface TransportOptions {
   readonly clock: Clock;
@@ -173,17 +156,6 @@ export class Transport {
           : undefined,
     };
   }
-}
-
-/** TLS settings that node:tls, undici and node:http2 all understand. */
-export interface TlsOptions {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly servername?: string;
-  readonly rejectUnauthorized: boolean;
-  readonly keepAlive: boolean;
-  readonly keepAliveInitialDelay: number;
 }
 
 function tlsOptions(connection: ClusterConnection, credential: Credential): TlsOptions {

@@ -13,7 +13,7 @@ import { foundSlots, foundTable, Hub } from './hub.ts';
 import type { Stored } from './hub.ts';
 import { unkeptPromise } from './promises.ts';
 import { resolve } from './scenario.ts';
-import type { Replica, Scenario, Steps } from './scenario.ts';
+import type { Fleet, Replica, Scenario, Steps } from './scenario.ts';
 import { addSomeApp, addSomeCluster, decimate, makeTrouble } from './trouble.ts';
 
 /*
@@ -27,7 +27,7 @@ const timing = timingOf(heartbeatMs);
 type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
 
 /** The world and its time. `run` plays a whole schedule and returns the first broken promise, or undefined. */
-export class FleetSimulation {
+export class FleetSimulation implements Fleet {
   readonly scenario: Scenario;
   readonly #random: Random;
   readonly #hub = new Hub();

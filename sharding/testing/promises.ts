@@ -1,14 +1,13 @@
 import type { AppKey, Cluster } from '#model';
 import { clusterKey } from '../parts.ts';
 import { unresolvedDestination } from '../table-document.ts';
-import type { FleetSimulation } from './fleet-simulation.ts';
-import type { Replica } from './scenario.ts';
+import type { Fleet, Replica } from './scenario.ts';
 
 /**
  * After peace: every part, and every Application of a known cluster or without one, has exactly one owner. Returns what has not.
  */
 export function unkeptPromise(
-  fleet: Pick<FleetSimulation, 'replicas' | 'instant' | 'writesFor'>,
+  fleet: Pick<Fleet, 'replicas' | 'instant' | 'writesFor'>,
   clusters: Iterable<Cluster>,
   apps: Iterable<AppKey>,
 ): string | undefined {

@@ -3,6 +3,7 @@ import type { AppKey, Application, ApplicationDestination, Cluster } from '#mode
 import { algorithms } from '../distribution.ts';
 import type { ShardingAlgorithm } from '../distribution.ts';
 import type { Member } from '../member.ts';
+import type { Instant } from '../member-types.ts';
 import { clusterKey } from '../parts.ts';
 import type { View } from '../view.ts';
 
@@ -63,4 +64,30 @@ export function resolve(
     server === '' ? cluster.name === name : clusterKey(cluster.server) === clusterKey(server),
   );
   return server === '' && found.length !== 1 ? undefined : found[0];
+}
+
+/** What troubles and promises see and do to the simulated fleet. */
+export interface Fleet {
+  readonly scenario: Scenario;
+  readonly replicas: readonly Replica[];
+  readonly clusters: ReadonlyMap<string, Cluster>;
+  addCluster(id: string, extra?: Partial<Cluster>): void;
+  setCluster(cluster: Cluster): void;
+  removeCluster(id: string): void;
+  addApp(name: string, destination: ApplicationDestination): void;
+  scale(replicas: number): void;
+  kill(replica: Replica): void;
+  pause(replica: Replica, ms: number): void;
+  cut(replica: Replica, ms: number): void;
+  lose(which: 'slots' | 'table', how: 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'blanked' | 'unkeyed'): void;
+  intrude(slot: number, ms: number): void;
+  relist(replica: Replica): void;
+  matchReplicas(violent: boolean): void;
+  instant(replica: Replica): Instant;
+  /** The server that the replica writes to for the Application; undefined when it may not. */
+  writesFor(replica: Replica, key: AppKey): string | undefined;
+  note(line: string): void;
+  chance(): number;
+  below(n: number): number;
+  pick<T>(list: readonly T[]): T | undefined;
 }
