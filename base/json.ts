@@ -2,7 +2,7 @@ import { DriftlessError } from './errors.ts';
 
 /**
  * A JSON value that loses nothing a Kubernetes object can hold: an integer that a double cannot represent is a bigint
- * (DESIGN D13). Objects may come from JSON.parse, so an own key `__proto__` is possible: never merge with plain assignment,
+ * (decision D13). Objects may come from JSON.parse, so an own key `__proto__` is possible: never merge with plain assignment,
  * use the functions here.
  */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;

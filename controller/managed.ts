@@ -6,7 +6,7 @@ import { sideOf } from './comparison.ts';
 import type { Comparison } from './comparison.ts';
 import type { TreeRoot } from './tree.ts';
 
-/** What the UI reads about each managed resource. Secrets are masked, equal values equally on all four sides (DESIGN D10). */
+/** What the UI reads about each managed resource. Secrets are masked, equal values equally on all four sides (decision D10). */
 export function managedResources(comparison: Comparison, settings: Settings): readonly ManagedResource[] {
   return comparison.pairs
     .map(({ key, target, live, hook, diff }): ManagedResource => {

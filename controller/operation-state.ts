@@ -5,7 +5,7 @@ import { kitchenTime, kubeTime, parseTime } from './times.ts';
 import { without } from './without.ts';
 
 /**
- * The state machine of `status.operationState`. The object is the only memory of an operation (DESIGN D8): each pass reads it, does one
+ * The state machine of `status.operationState`. The object is the only memory of an operation (decision D8): each pass reads it, does one
  * step, and writes what the next pass (here, after a restart, or on another replica) needs.
  *
  *   (none, completed) --operation set--> Running --step ends--> Succeeded | Failed | Error

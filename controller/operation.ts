@@ -39,7 +39,7 @@ export type OperationPayload = undefined;
 
 /**
  * Works on one Application with an operation, or on its deletion: one step per call. Everything that the next call needs is in the object
- * (DESIGN D8), so it may be stopped anywhere, and go on here or on another replica. Source: Argo CD processAppOperationQueueItem.
+ * (decision D8), so it may be stopped anywhere, and go on here or on another replica. Source: Argo CD processAppOperationQueueItem.
  */
 export class OperationProcessor {
   readonly #deps: OperationDeps;

@@ -54,7 +54,7 @@ export class Territory {
 
   /**
    * Sends a write to a cluster for an Application: checked at the last moment, ended when the right to it ends, and nobody else gets the
-   * Application before it is over (DESIGN D7).
+   * Application before it is over (decision D7).
    * @throws OwnershipLost when this replica may not write for it now, or not any more.
    */
   toCluster<T>(server: string, key: AppKey, signal: AbortSignal, send: Send<T>): Promise<T> {

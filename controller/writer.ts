@@ -33,7 +33,7 @@ const goneMs = 60_000;
 const goneEveryMs = 250;
 
 /**
- * The one way in which this process changes a managed cluster (DESIGN D9): sync, hooks, prune, self-heal, namespaces and cascade delete all
+ * The one way in which this process changes a managed cluster (decision D9): sync, hooks, prune, self-heal, namespaces and cascade delete all
  * come through here, and each call first checks that the cluster is still ours and that the project allows the object.
  *
  * Applying does what kubectl apply does (gitops-engine/pkg/utils/kube): three-way merge with the last-applied annotation, creation when

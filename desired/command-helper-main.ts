@@ -1,6 +1,6 @@
 /**
  * The helper process: a small program that starts other programs, so that the big one never forks (a fork stalls it in proportion to its
- * memory, DESIGN D14). It is started before the controller grows. It answers `run` messages over the IPC channel, forgets a job on `kill`,
+ * memory, decision D14). It is started before the controller grows. It answers `run` messages over the IPC channel, forgets a job on `kill`,
  * and ends with everything that it started as soon as the channel closes, which is what the death of its parent looks like.
  */
 import { runProcess } from './command/run-process.ts';

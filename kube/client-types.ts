@@ -17,7 +17,7 @@ export interface CommandResult {
 
 /**
  * Runs a program without a shell and resolves when it has ended, whatever its exit code; rejects when it cannot be started. Must kill it
- * when `signal` aborts. The seam for the pre-forked helper of DESIGN D14.
+ * when `signal` aborts. The seam for the pre-forked helper of decision D14.
  */
 export type RunCommand = (request: CommandRequest, signal: AbortSignal) => Promise<CommandResult>;
 

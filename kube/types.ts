@@ -86,7 +86,7 @@ export interface ApiSurface {
 }
 
 /**
- * One API server, dynamic and raw: bodies go out and come in as they are, no field is dropped, big integers stay exact (DESIGN D3).
+ * One API server, dynamic and raw: bodies go out and come in as they are, no field is dropped, big integers stay exact (decision D3).
  *
  * Errors: {@link KubeApiError} for every answer that is not a success, KubeConnectionError when there was no answer, DeadlineExceeded. Reads
  * (get, list) are retried with backoff on connection errors, 429 and 5xx; writes only where the server cannot have acted (connection

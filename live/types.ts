@@ -58,7 +58,7 @@ export interface LiveCluster {
   /** The client for this cluster: reads only; writes go through the controller's write choke point. */
   readonly client: KubeClient;
   /**
-   * "Live objects for the application" (gitops-engine 1.14): roots tracked by `app`, plus for each target the existing object of the
+   * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
    * same key even if untracked, converted to the target's API version where needed. `degraded` names kinds whose picture is not
    * fresh: nothing of them may be pruned.
    */

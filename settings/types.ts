@@ -1,7 +1,7 @@
 import type { Runnable } from '#base';
 import type { ApplicationDestination, Cluster, Repository, Settings } from '#model';
 
-/** Why a destination cannot be resolved; the message is Argo CD's (controller-core 2.5). */
+/** Why a destination cannot be resolved; the message is Argo CD's (util/argo GetDestinationCluster). */
 export interface UnresolvedDestination {
   readonly error: string;
 }

@@ -16,7 +16,7 @@ export interface OwnershipChange {
 
 /**
  * The live answer to "is this mine?". Before the first full list of clusters nothing is owned. Answers come from one published table, which
- * replicas hand over to each other and obey under a lease (DESIGN D7; docs/adr/0010-ownership-handover.md).
+ * replicas hand over to each other and obey under a lease (decision D7; docs/adr/0010-ownership-handover.md).
  */
 export interface Ownership extends Runnable {
   identity(): ShardIdentity;

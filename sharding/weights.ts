@@ -20,7 +20,7 @@ const unreachableWeight = 0.01;
 
 /**
  * The weight of each part of each cluster. Only of what every replica sees alike, the Applications with their status: whoever plans comes to
- * the same table (DESIGN D7). A cluster that does not answer, as the status of all its Applications says, weighs about nothing, or replicas
+ * the same table (decision D7). A cluster that does not answer, as the status of all its Applications says, weighs about nothing, or replicas
  * with dead clusters would idle beside overloaded ones.
  */
 export function weightsOf(

@@ -1,6 +1,6 @@
 /**
  * sync: how to close the gap. Pairing, hooks, waves, kind order, prune rules; one call is one step of an operation, and everything that the
- * next step needs is in the results of this one, so that any replica can go on (DESIGN D8).
+ * next step needs is in the results of this one, so that any replica can go on (decision D8).
  *
  * It changes clusters through the ClusterWriter that it is given and in no other way; it knows nothing of Applications, queues or
  * status.

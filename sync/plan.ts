@@ -294,7 +294,7 @@ function adopt(task: SyncTask, attempt: string): void {
   task.operationPhase = 'Running';
 }
 
-/** A new result record for a task (gitops-engine 4.10). */
+/** A new result record for a task (gitops-engine sync_context.go, setResourceResult). */
 export function recordOf(task: SyncTask, destinationNamespace: string): ResourceResult {
   const object = objectOf(task);
   return {

@@ -10,7 +10,7 @@ export interface ReconciledResource {
   readonly modified: boolean;
 }
 
-/** Options of one operation, already read from operation and syncOptions (gitops-engine 4.1). */
+/** Options of one operation, already read from operation and syncOptions (Argo CD controller/sync.go). */
 export interface SyncOptions {
   readonly dryRun: boolean;
   readonly prune: boolean;
@@ -33,7 +33,7 @@ export interface SyncOptions {
 }
 
 /**
- * The one way to change a managed cluster (DESIGN D9). Implemented by the controller: it checks ownership, project policy and
+ * The one way to change a managed cluster (decision D9). Implemented by the controller: it checks ownership, project policy and
  * impersonation before each call, then uses the cluster's client. Every method throws KubeApiError as the client does, or
  * OwnershipLost, or PolicyDenied.
  */

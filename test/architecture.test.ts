@@ -6,7 +6,9 @@ const ignored = new Set(read('.gitignore').split('\n'));
 const folders = readdirSync('.').filter(
   (name) => statSync(name).isDirectory() && !name.startsWith('.') && !ignored.has(`${name}/`),
 );
-const publicInterfaces = Object.keys((JSON.parse(read('package.json')) as { imports: Record<string, unknown> }).imports);
+const publicInterfaces = Object.keys(
+  (JSON.parse(read('package.json')) as { imports: Record<string, unknown> }).imports,
+);
 
 /** The list of layers, read as text: the file is the tool's configuration, not a module of ours. */
 function listIn(name: string): string[][] {
@@ -19,6 +21,16 @@ function listIn(name: string): string[][] {
 const layers = listIn('layers');
 const modules = layers.flat();
 const beside = listIn('beside').flat();
+
+/** Everything that people wrote: code, scripts and pages. */
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '.' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.name.startsWith('.') || ignored.has(`${entry.name}/`)) return [];
+    if (entry.isDirectory()) return sourceFiles(path);
+    return /[.](?:ts|mjs|md)$/.test(entry.name) ? [path] : [];
+  });
+}
 
 describe('the architecture', () => {
   it('is drawn in ARCHITECTURE.md as the tool enforces it', () => {
@@ -61,6 +73,27 @@ describe('the architecture', () => {
         (name) => !name.startsWith('@types/') && name !== '@jest/globals' && name !== '@swc/core' && !named(name),
       ),
     ).toEqual([]);
+  });
+
+  it('resolves every citation of a decision or of the acceptance list', () => {
+    const pages = { D: read('docs/decisions.md'), T: read('docs/acceptance.md') };
+    const cited = sourceFiles('.').flatMap((path) =>
+      [...read(path).matchAll(/\b(?:decisions? (?<d>D[0-9]+)|(?<t>T-[A-Z]+-[0-9]+))\b/g)].map(({ groups }) => ({
+        path,
+        id: groups?.['d'] ?? groups?.['t'] ?? '',
+      })),
+    );
+    expect(cited.length).toBeGreaterThan(50);
+    expect(cited.filter(({ id }) => !(id.startsWith('D') ? pages.D : pages.T).includes(`| ${id} |`))).toEqual([]);
+  });
+
+  it('cites no document that is not in the repository', () => {
+    // The names are put together here, so that this line does not cite them.
+    const foreign = ['feasi' + 'bility', 'user-' + 'pain', 'apply-' + 'cache', 'style-' + 'anchors', 'DESIGN' + ' D'];
+    const found = sourceFiles('.').flatMap((path) =>
+      foreign.filter((name) => read(path).includes(name)).map((name) => `${path}: ${name}`),
+    );
+    expect(found).toEqual([]);
   });
 
   it('keeps Kubernetes and Argo CD out of base', () => {

@@ -24,7 +24,7 @@ export interface CommandHelperDeps {
 }
 
 /**
- * Starts the helper process at once, so call it while this process is still small (DESIGN D14). If the helper dies, what it was running
+ * Starts the helper process at once, so call it while this process is still small (decision D14). If the helper dies, what it was running
  * fails with CommandError COMMAND_FAILED and the next command starts a new one.
  */
 export function startCommandHelper(deps: CommandHelperDeps): CommandHelper {

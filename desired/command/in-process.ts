@@ -32,7 +32,7 @@ export function allowedEnvironment(env: Readonly<Record<string, string | undefin
 
 /**
  * Runs programs as children of this very process: for commands that end soon (driftless manifests) and for tests. A controller uses
- * {@link startCommandHelper}, because a fork stalls a process in proportion to its size (DESIGN D14).
+ * {@link startCommandHelper}, because a fork stalls a process in proportion to its size (decision D14).
  */
 export function createInProcessRunner(deps: {
   readonly clock: Clock;

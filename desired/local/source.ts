@@ -31,7 +31,7 @@ export interface DesiredSourceDeps {
 }
 
 /**
- * The embedded generator: plain directories of Git repositories (DESIGN D12). Nothing is checked out: files are read from the commit, so
+ * The embedded generator: plain directories of Git repositories (decision D12). Nothing is checked out: files are read from the commit, so
  * that the revision in the answer is by construction what was rendered (T-REV-1). A directory whose files did not change between two
  * commits is not rendered again.
  */
