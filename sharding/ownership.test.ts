@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { OwnershipLost, seededRandom, Shutdown, sleepOn, UsageError } from '#base';
 import type { Clock, Timer } from '#base';
+import { KubeApiError, KubeConnectionError } from '#kube';
 import { appKey } from '#model';
 import type { Application, Cluster } from '#model';
 import { FakeClock } from '#support';
@@ -141,6 +142,20 @@ function owners(replicas: readonly Replica[], list: readonly Cluster[] = cluster
 }
 
 const once = clusters.map(() => 1);
+
+/** The number of the replica that owns each cluster; undefined: none. */
+function ownersBy(replicas: readonly Replica[], list: readonly Cluster[]): Map<string, number | undefined> {
+  const owner = (server: string): number => replicas.findIndex(({ ownership }) => ownership.ownsCluster(server));
+  return new Map(list.map(({ server, name }) => [name, owner(server) < 0 ? undefined : owner(server)]));
+}
+
+function answer(code: number): KubeApiError {
+  return new KubeApiError({ code, reason: '', message: 'an answer' }, 'PATCH /');
+}
+
+function lostConnection(what: { neverSent?: boolean } = {}): KubeConnectionError {
+  return new KubeConnectionError('https://a', 'connection reset', undefined, what);
+}
 
 /** The last change that moved a cluster. */
 function lastMove({ changes }: Replica): OwnershipChange | undefined {
@@ -295,6 +310,56 @@ describe('hand-over', () => {
     await world.clock.advance(1000);
     expect(fleet[0].ownership.ownsCluster(server)).toBe(true);
   });
+
+  it.each([
+    ['a reset', lostConnection(), true],
+    ['a deadline', new Error('took too long'), true],
+    ['an answer of a server in trouble', answer(504), true],
+    ['a refusal', answer(422), false],
+    ['a connection that never came about', lostConnection({ neverSent: true }), false],
+  ])('13.2: a write that ended with %s counts as running for the margin: %#', async (_what, error, lingers) => {
+    const { world, fleet } = await pair();
+    const { server } = clusters.find((each) => fleet[1].ownership.ownsCluster(each.server))!;
+    const write = fleet[1].ownership.writing(server, undefined, () => Promise.reject(error));
+    await expect(write).rejects.toBe(error);
+    world.hub.scale('StatefulSet', 1);
+    await world.clock.advance(heartbeatMs - 1000);
+    expect(fleet[0].ownership.ownsCluster(server)).toBe(!lingers);
+    expect(fleet[1].ownership.ownsCluster(server)).toBe(false);
+    await world.clock.advance(4000);
+    expect(fleet[0].ownership.ownsCluster(server)).toBe(true);
+  });
+
+  it.each([0, 20, 60])(
+    '13.1: a scale-up whose pods come after %i s leaves nothing alone, and moves it once',
+    async (after) => {
+      const { world, fleet } = await pair();
+      const many = [...clusters, ...Array.from({ length: 30 }, (_, i) => cluster(`more${i}`))];
+      load(fleet, many);
+      await world.clock.advance(5000);
+      world.hub.scale('StatefulSet', 4);
+      const alone = new Map<string, number>();
+      const moves = new Map<string, number>();
+      let last = ownersBy(fleet, many);
+      const everyone: Replica[] = [...fleet];
+      for (let ms = 0; ms < 100_000; ms += 100) {
+        if (ms === after * 1000) {
+          everyone.push(world.start('ctl-2'), world.start('ctl-3'));
+          load(everyone, many);
+        }
+        await world.clock.advance(100);
+        const now = ownersBy(everyone, many);
+        for (const [name, owner] of now) {
+          if (owner === undefined) alone.set(name, (alone.get(name) ?? 0) + 100);
+          else if (last.get(name) !== owner) moves.set(name, (moves.get(name) ?? 0) + 1);
+        }
+        last = new Map([...now].map(([name, owner]) => [name, owner ?? last.get(name)]));
+      }
+      expect(owners(everyone, many)).toEqual(many.map(() => 1));
+      expect([...moves].filter(([, count]) => count > 1)).toEqual([]);
+      expect(Math.max(...alone.values(), 0)).toBeLessThanOrEqual(500);
+    },
+  );
 
   it('gives the shard back at the end, so that a successor need not wait', async () => {
     const { world, fleet } = await pair();

@@ -1,5 +1,6 @@
 import { OwnershipLost, withChild } from '#base';
 import type { Clock, Random, Timer } from '#base';
+import { KubeApiError, KubeConnectionError, KubeCredentialError, KubeRequestError } from '#kube';
 import type { KubeClient } from '#kube';
 import type { AppKey, Application, Cluster } from '#model';
 import type { Logger, Metrics } from '#telemetry';
@@ -71,6 +72,8 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
 interface Write {
   readonly server: string;
   readonly app: AppKey | undefined;
+  /** While it runs: for ever. After it ended without an answer: as long as it may still be on its way. */
+  landsUntil: number;
 }
 
 class LeasedOwnership implements Ownership {
@@ -162,12 +165,16 @@ class LeasedOwnership implements Ownership {
 
   async writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
     this.assertOwns(server ?? unresolvedDestination, app);
-    const write = { server: server ?? unresolvedDestination, app };
+    const write: Write = { server: server ?? unresolvedDestination, app, landsUntil: Number.POSITIVE_INFINITY };
     this.#writes.add(write);
     try {
-      return await send();
-    } finally {
+      const answer = await send();
       this.#writes.delete(write);
+      return answer;
+    } catch (error) {
+      if (cannotLand(error)) this.#writes.delete(write);
+      else write.landsUntil = this.#now().monotonic + this.#timing.marginMs;
+      throw error;
     }
   }
 
@@ -276,7 +283,9 @@ class LeasedOwnership implements Ownership {
 
   /** Nothing is on its way any more to what was given away. */
   #isDrained(leaving: boolean): boolean {
-    if (this.#now().monotonic - this.#lastLoss < drainMs) return false;
+    const now = this.#now().monotonic;
+    if (now - this.#lastLoss < drainMs) return false;
+    for (const write of this.#writes) if (write.landsUntil <= now) this.#writes.delete(write);
     if (leaving) return this.#writes.size === 0;
     return [...this.#writes].every(({ server, app }) =>
       app === undefined ? this.ownsCluster(server) : this.#ownsAppAt(server, app),
@@ -381,6 +390,17 @@ class LeasedOwnership implements Ownership {
     if (clusters.length > 0) this.#tablelessSince ??= now;
     return new Map(clusters.map(({ server }) => [clusterKey(server), this.#tablelessSince ?? now]));
   }
+}
+
+/**
+ * The server has answered, or has never seen the request. Anything else (a reset, a deadline, an abort) says nothing: the request may be on
+ * its way, or be carried out at this moment.
+ */
+function cannotLand(error: unknown): boolean {
+  // An API server that answers 5xx may have passed the write on to its store, which ends it in its own time.
+  if (error instanceof KubeApiError) return error.status < 500;
+  if (error instanceof KubeRequestError || error instanceof KubeCredentialError) return true;
+  return error instanceof KubeConnectionError && error.neverSent;
 }
 
 /** The ordinal that a replica of a StatefulSet has; undefined when nothing tells. */

@@ -60,7 +60,8 @@ export function nextTable(
   const before = current?.epoch ?? context.epochFloor + epochJump;
   const epoch = (Math.floor(before / epochStep) + 1) * epochStep + context.nonce;
   const homes = wantedHomes(inputs, balanced.shards, replicas);
-  const wanted = withStandIns(current, homes, { ...context, weights: inputs.weights });
+  const absent = new Set([...context.absent, ...slotsToCome(current, context)]);
+  const wanted = withStandIns(current, homes, { ...context, absent, weights: inputs.weights });
   const slots = Math.max(current?.slots ?? 0, replicas, ...context.holders.map((slot) => slot + 1));
   if (current !== undefined && sameShape(current, wanted, { replicas, algorithm: inputs.algorithm, slots }))
     return undefined;
@@ -105,6 +106,18 @@ function wantedHomes(inputs: PlanInputs, shards: ReadonlyMap<string, number>, re
     wanted.set(key, { names: names.get(key) ?? [], homes });
   }
   return wanted;
+}
+
+/**
+ * Slots that are wanted, held by nobody and have nothing: their replicas are still to come. Who has their clusters keeps them until then, so
+ * that a scale-up leaves none alone while its pods start (decision D18). The first table is another matter: nobody has anything yet, and
+ * one replica that takes everything because it is first would fill caches that it was not sized for.
+ */
+function slotsToCome(current: TableDocument | undefined, { replicas, holders }: PlanContext): readonly number[] {
+  if (current === undefined) return [];
+  const had = new Set([...current.entries.values()].flatMap(({ shards }) => shards));
+  const held = new Set(holders);
+  return Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !had.has(slot) && !held.has(slot));
 }
 
 type StandIns = Pick<PlanContext, 'live' | 'absent' | 'replicas'> & Pick<PlanInputs, 'weights'>;
