@@ -10,6 +10,7 @@ import {
   csvAnnotation,
   finalizers,
   instanceName,
+  isTrackable,
   isWorseHealth,
   keyOf,
   sourcesOf,
@@ -309,7 +310,7 @@ export function hookFinalizers(app: Application, pre: boolean, post: boolean): r
 /** CRDs stay (their instances of other applications would go with them), and what its owner wants to keep. */
 function isDeletable(app: Application, object: KubeObject): boolean {
   const { group, kind } = gkOf(object);
-  if (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition') return false;
+  if (!isTrackable(object)) return false;
   if (group === 'argoproj.io' && kind === 'Application' && object.metadata.uid === app.metadata.uid) return false;
   if (deleteOption(app, object) === 'false') return false;
   return !csvAnnotation(object, annotations.helmResourcePolicy).includes('keep');

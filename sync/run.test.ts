@@ -282,6 +282,18 @@ describe('pruning', () => {
     expect(world.log).toEqual(['delete ConfigMap/late', 'delete ConfigMap/early']);
   });
 
+  it('8.1.1: never deletes a CRD, also not one that carries tracking, and prunes around it as ever', async () => {
+    const world = new World();
+    const tracking = { 'argocd.argoproj.io/tracking-id': 'demo:apiextensions.k8s.io/CustomResourceDefinition:prod/x' };
+    const crd = world.put(object('CustomResourceDefinition', 'widgets.example.com', tracking));
+    world.put(object('ConfigMap', 'old'));
+    await world.step([]);
+    const request = world.request([]);
+    const forced = { ...request, results: [], resources: [{ target: null, live: crd, modified: true }] };
+    expect(await syncStep(forced)).toMatchObject({ phase: 'Succeeded', results: [] });
+    expect(world.log).toEqual(['delete ConfigMap/old']);
+  });
+
   it.each([
     ['the operation does not prune', {}, { prune: false }, 'ignored (requires pruning)'],
     ['the resource says no', { 'argocd.argoproj.io/sync-options': 'Prune=false' }, {}, 'ignored (no prune)'],

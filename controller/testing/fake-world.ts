@@ -32,6 +32,7 @@ const kinds = [
   apiResource('', 'v1', 'Secret', 'secrets', true),
   apiResource('', 'v1', 'Namespace', 'namespaces', false),
   apiResource('batch', 'v1', 'Job', 'jobs', true),
+  apiResource('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
 ];
 
 export const config: ControllerConfig = {
