@@ -12,6 +12,7 @@ const crd: KubeObject = {
   kind: 'CustomResourceDefinition',
   metadata: { name: 'widgets.example.com', labels: { team: 'a' } },
 };
+const legacy = 'applications.argoproj.io/app-name';
 
 describe('tracking of CRDs', () => {
   it.each(methods)('8.1.1: a CRD gets none, %s', (method) => {
@@ -48,5 +49,54 @@ describe('tracking of CRDs', () => {
     expect(wanted.metadata.labels).toEqual({ 'app.kubernetes.io/instance': 'release' });
     const theirs = { ...crd, metadata: { ...crd.metadata, labels: { 'app.kubernetes.io/instance': 'theirs' } } };
     expect(withLeftoverTracking(crd, theirs, settings('annotation+label'))).toEqual(crd);
+  });
+});
+
+describe('the oldest label key', () => {
+  const workload = (apiVersion: string, kind: string, spec: object): KubeObject =>
+    ({ apiVersion, kind, metadata: { name: 'web' }, spec });
+  const pods = (labels: object): object => ({ template: { metadata: { labels } } });
+
+  it.each([
+    ['apps/v1', 'Deployment'],
+    ['apps/v1', 'ReplicaSet'],
+    ['apps/v1', 'StatefulSet'],
+    ['extensions/v1beta1', 'DaemonSet'],
+    ['batch/v1', 'Job'],
+  ])('8.1.14: labels the pods of %s %s too', (apiVersion, kind) => {
+    const spec = { ...pods({ app: 'web' }), selector: { matchLabels: { app: 'web' } } };
+    const marked = withTracking(workload(apiVersion, kind, spec), 'shop', 'apps', settings('label', legacy));
+    expect(marked.metadata.labels).toEqual({ [legacy]: 'shop' });
+    expect(marked['spec']).toEqual({ ...spec, ...pods({ app: 'web', [legacy]: 'shop' }) });
+  });
+
+  it.each([
+    ['another key', 'label', 'app.kubernetes.io/instance', 'Deployment'],
+    ['tracking by annotation', 'annotation', legacy, 'Deployment'],
+    ['a kind without pods', 'label', legacy, 'Service'],
+    ['CronJobs, as in Argo CD', 'label', legacy, 'CronJob'],
+  ] as const)('8.1.14: leaves pods alone with %s', (_name, method, key, kind) => {
+    const made = workload(kind === 'CronJob' ? 'batch/v1' : 'apps/v1', kind, pods({ app: 'web' }));
+    expect(withTracking(made, 'shop', 'apps', settings(method, key))['spec']).toEqual(pods({ app: 'web' }));
+  });
+
+  it('8.1.14: spells out a selector that the server would make of the labels, without the label', () => {
+    const marked = withTracking(
+      workload('apps/v1beta1', 'Deployment', pods({ app: 'web' })),
+      'shop',
+      'apps',
+      settings('annotation+label', legacy),
+    );
+    expect(marked['spec']).toEqual({
+      ...pods({ app: 'web', [legacy]: 'shop' }),
+      selector: { matchLabels: { app: 'web' } },
+    });
+  });
+
+  it('8.1.14: makes what is missing on the way to the labels, and leaves what is no object to the server', () => {
+    const bare = withTracking(workload('apps/v1', 'Deployment', {}), 'shop', 'apps', settings('label', legacy));
+    expect(bare['spec']).toEqual(pods({ [legacy]: 'shop' }));
+    const odd = workload('apps/v1', 'Deployment', { template: 'x' });
+    expect(withTracking(odd, 'shop', 'apps', settings('label', legacy))['spec']).toEqual({ template: 'x' });
   });
 });

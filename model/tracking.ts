@@ -1,5 +1,6 @@
-import { cloneJson } from '#base';
-import { annotations } from './annotations.ts';
+import { cloneJson, isObject, own } from '#base';
+import type { Json, JsonObject } from '#base';
+import { annotations, labels } from './annotations.ts';
 import { annotationOf, groupOf, labelOf } from './object.ts';
 import type { KubeObject, ResourceRef } from './object.ts';
 
@@ -79,12 +80,51 @@ export function withTracking(
   if (settings.method === 'annotation') return cloneJson({ ...object, metadata });
   const value = settings.method === 'label' ? app : labelValue(app);
   Object.assign(metadata, { labels: { ...metadata.labels, [settings.labelKey]: value } });
-  return cloneJson({ ...object, metadata });
+  const labelled = { ...object, metadata };
+  return cloneJson(settings.labelKey === labels.legacyInstance ? withPodLabel(labelled, value) : labelled);
 }
 
 /** An instance name as a label may hold it: 63 characters, a letter or digit at the end. */
 function labelValue(app: string): string {
   return app.slice(0, 63).replace(/[^A-Za-z0-9]+$/, '');
+}
+
+const podOwners: readonly string[] = ['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'];
+/** Versions in which a missing selector is made of the labels of the pods. */
+const selfSelecting: readonly string[] = ['apps/v1beta1', 'extensions/v1beta1'];
+
+/**
+ * With the oldest label key, pods carry the label too. Where the server would then make it part of the selector, which cannot be changed
+ * later, the selector is spelled out without it (Argo CD: util/kube/kube.go SetAppInstanceLabel). A template that is no object stays: the
+ * server says what is wrong with it.
+ */
+function withPodLabel(object: KubeObject, value: string): KubeObject {
+  const group = groupOf(object.apiVersion);
+  const isOwner = group === 'apps' || group === 'extensions' ? podOwners.includes(object.kind) : isJob(group, object);
+  if (!isOwner) return object;
+  const spec = childOf(object as unknown as JsonObject, 'spec');
+  const template = childOf(spec, 'template');
+  const metadata = childOf(template, 'metadata');
+  const before = childOf(metadata, 'labels');
+  if (spec === undefined || before === undefined) return object;
+  const marked = { ...template, metadata: { ...metadata, labels: { ...before, [labels.legacyInstance]: value } } };
+  const selector = childOf(spec, 'selector');
+  if (!selfSelecting.includes(object.apiVersion) || selector === undefined || Object.keys(selector).length > 0)
+    return { ...object, spec: { ...spec, template: marked } };
+  const own = Object.fromEntries(Object.entries(before).filter(([key]) => key !== labels.legacyInstance));
+  return { ...object, spec: { ...spec, template: marked, selector: { matchLabels: own } } };
+}
+
+function isJob(group: string, object: KubeObject): boolean {
+  return group === 'batch' && object.kind === 'Job';
+}
+
+/** An object's member that is an object; an empty one when it is missing, undefined when it is something else. */
+function childOf(parent: JsonObject | undefined, key: string): JsonObject | undefined {
+  if (parent === undefined) return undefined;
+  const child: Json | undefined = own(parent, key);
+  if (child === undefined) return {};
+  return isObject(child) ? child : undefined;
 }
 
 /**
