@@ -143,7 +143,7 @@ export class Deleter {
     const cluster = await firstPicture(this.#deps, config.server, signal);
     cluster.surface();
     const user = this.#deps.actAs(app, project, config);
-    return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, subject.key, gate) };
+    return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, { key: subject.key, gate }) };
   }
 
   /** Nobody can say where its resources are (Argo CD: the finalizers go, the resources stay). Said aloud, not only done. */
