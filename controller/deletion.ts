@@ -49,7 +49,8 @@ export interface DeleterDeps {
   /** Undefined: the destination cannot be resolved. */
   readonly clusterOf: (app: Application) => Cluster | undefined;
   readonly gate: (app: Application, project: AppProject, cluster: Cluster) => ResourceGate;
-  readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
+  /** Whom to act as on the cluster; undefined: ourselves. Nobody being named is no reason not to delete. */
+  readonly deletesAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
   /** The application has no more finalizers of ours: forget it everywhere. */
   readonly forget: (key: AppKey, app: Application) => Promise<void>;
   readonly clock: Clock;
@@ -142,7 +143,7 @@ export class Deleter {
     const gate = this.#deps.gate(app, project, config);
     const cluster = await firstPicture(this.#deps, config.server, signal);
     cluster.surface();
-    const user = this.#deps.actAs(app, project, config);
+    const user = this.#deps.deletesAs(app, project, config);
     return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, { key: subject.key, gate }) };
   }
 

@@ -25,6 +25,8 @@ export class FakeApi {
   readonly objects = new Map<ResourceKey, KubeObject>();
   /** `verb kind name` of every call that reached the server, in order. */
   readonly calls: string[] = [];
+  /** Whom clients were made to act as. */
+  readonly impersonated: string[] = [];
   readonly #kinds: readonly ApiResource[];
   readonly #listeners = new Set<(event: WatchEvent & { readonly object: KubeObject }) => void>();
   #version = 0;
@@ -130,7 +132,10 @@ export class FakeApi {
       watch: (r, options) => this.#watch(r, options),
       discover: () => call('discover', () => this.surface),
       version: () => call('version', () => 'v1.30.0'),
-      impersonate: () => client,
+      impersonate: (user) => {
+        this.impersonated.push(user);
+        return client;
+      },
       updateCredentials: () => undefined,
       close: () => Promise.resolve(),
     };
