@@ -17,6 +17,7 @@ import type {
 } from '#model';
 import { readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncOutcome, SyncRequest } from '#sync';
+import type { Logger } from '#telemetry';
 import type { Compared, Comparer } from './compare.ts';
 import type { Comparison } from './comparison.ts';
 import { formatConditions } from './conditions.ts';
@@ -36,6 +37,7 @@ export interface SyncDeps {
   readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
   readonly toCluster: Territory['toCluster'];
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 export interface SyncConfig {
@@ -48,6 +50,14 @@ export interface SyncSubject {
   readonly key: AppKey;
   readonly project: AppProject;
   readonly cluster: Cluster;
+}
+
+/** For which application a writer writes, and what it may. */
+export interface WriterRights {
+  readonly key: AppKey;
+  readonly gate: ResourceGate;
+  /** For an operation that only tries: nothing is ever changed. */
+  readonly dryRun?: boolean;
 }
 
 /** How a step left the operation: what endPass works on. */
@@ -163,14 +173,20 @@ export class Syncer {
       mayPrune: (gk) =>
         !comparison.failed && !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
       namespaceModifier: (live) => managedNamespace(app, live),
-      writer: this.writer(cluster, context.user, subject.key, context.gate),
+      writer: this.writer(cluster, context.user, {
+        key: subject.key,
+        gate: context.gate,
+        dryRun: sync.dryRun === true,
+      }),
+      warn: (message, error) => this.#deps.logger.warn(message, { application: subject.key, error }),
       clock: this.#deps.clock,
       signal: context.signal,
     };
   }
 
   /** The write choke point for one application on one cluster. */
-  writer(cluster: LiveCluster, user: string | undefined, key: AppKey, gate: ResourceGate): GuardedWriter {
+  writer(cluster: LiveCluster, user: string | undefined, rights: WriterRights): GuardedWriter {
+    const { key, gate, dryRun = false } = rights;
     return new GuardedWriter({
       cluster,
       client: user === undefined ? cluster.client : cluster.client.impersonate(user),
@@ -178,6 +194,7 @@ export class Syncer {
       denied: (object, namespaced) => gate.denied(object, namespaced),
       limiter: this.#limiter,
       clock: this.#deps.clock,
+      dryRun,
     });
   }
 }

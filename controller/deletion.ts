@@ -10,6 +10,7 @@ import {
   csvAnnotation,
   finalizers,
   instanceName,
+  isTrackable,
   isWorseHealth,
   keyOf,
   sourcesOf,
@@ -48,7 +49,8 @@ export interface DeleterDeps {
   /** Undefined: the destination cannot be resolved. */
   readonly clusterOf: (app: Application) => Cluster | undefined;
   readonly gate: (app: Application, project: AppProject, cluster: Cluster) => ResourceGate;
-  readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
+  /** Whom to act as on the cluster; undefined: ourselves. Nobody being named is no reason not to delete. */
+  readonly deletesAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
   /** The application has no more finalizers of ours: forget it everywhere. */
   readonly forget: (key: AppKey, app: Application) => Promise<void>;
   readonly clock: Clock;
@@ -141,8 +143,8 @@ export class Deleter {
     const gate = this.#deps.gate(app, project, config);
     const cluster = await firstPicture(this.#deps, config.server, signal);
     cluster.surface();
-    const user = this.#deps.actAs(app, project, config);
-    return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, subject.key, gate) };
+    const user = this.#deps.deletesAs(app, project, config);
+    return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, { key: subject.key, gate }) };
   }
 
   /** Nobody can say where its resources are (Argo CD: the finalizers go, the resources stay). Said aloud, not only done. */
@@ -309,7 +311,7 @@ export function hookFinalizers(app: Application, pre: boolean, post: boolean): r
 /** CRDs stay (their instances of other applications would go with them), and what its owner wants to keep. */
 function isDeletable(app: Application, object: KubeObject): boolean {
   const { group, kind } = gkOf(object);
-  if (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition') return false;
+  if (!isTrackable(object)) return false;
   if (group === 'argoproj.io' && kind === 'Application' && object.metadata.uid === app.metadata.uid) return false;
   if (deleteOption(app, object) === 'false') return false;
   return !csvAnnotation(object, annotations.helmResourcePolicy).includes('keep');

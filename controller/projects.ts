@@ -160,17 +160,27 @@ export class Projects {
    */
   actAs(app: Application, project: AppProject, cluster: Cluster): string | undefined {
     const { impersonation } = this.#deps.settings.settings();
-    if (!impersonation.enabled) return undefined;
+    const user = this.deletesAs(app, project, cluster);
+    if (user !== undefined || !impersonation.enabled || !impersonation.enforced) return user;
     const namespace = app.spec.destination.namespace ?? '';
-    const target = impersonationTarget(project, cluster.server, namespace, app.metadata.namespace ?? '');
-    if ('error' in target)
-      throw new DriftlessError('IMPERSONATION', `failed to derive service account to impersonate: ${target.error}`);
-    if (target.user !== '') return target.user;
-    if (!impersonation.enforced) return undefined;
     throw new DriftlessError(
       'IMPERSONATION',
       `no matching service account found for destination server ${cluster.server} and namespace ${namespace}`,
     );
+  }
+
+  /**
+   * Whom to act as when an application is deleted: as {@link actAs}, but where the project names nobody, ourselves, also under enforcement.
+   * What was made before enforcement, or before the service account was taken out of the project, could never be deleted otherwise.
+   * @throws with Argo CD's text when the project's answer cannot be understood.
+   */
+  deletesAs(app: Application, project: AppProject, cluster: Cluster): string | undefined {
+    if (!this.#deps.settings.settings().impersonation.enabled) return undefined;
+    const namespace = app.spec.destination.namespace ?? '';
+    const target = impersonationTarget(project, cluster.server, namespace, app.metadata.namespace ?? '');
+    if ('error' in target)
+      throw new DriftlessError('IMPERSONATION', `failed to derive service account to impersonate: ${target.error}`);
+    return target.user === '' ? undefined : target.user;
   }
 
   watchesOrphans(app: Application): boolean {

@@ -276,7 +276,7 @@ function makeDeleter(
   deps: ControllerDeps,
   config: ControllerConfig,
   { queues, territory, projects, memories }: Shared,
-  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'projectOf' | 'clusterOf' | 'forget'>,
+  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'projectOf' | 'clusterOf' | 'deletesAs' | 'forget'>,
 ): Deleter {
   return new Deleter(
     {
@@ -284,6 +284,7 @@ function makeDeleter(
       live: deps.live,
       projectOf: (app) => projects.of(app),
       clusterOf: (app) => territory.clusterOf(app),
+      deletesAs: projects.deletesAs.bind(projects),
       forget: async (key, app) => {
         memories.forget(key);
         queues.project.add(`${config.namespace}/${app.spec.project ?? 'default'}`);

@@ -15,6 +15,8 @@ const kinds = [
   apiResource('', 'v1', 'ConfigMap', 'configmaps', true),
   apiResource('', 'v1', 'Namespace', 'namespaces', false),
   apiResource('rbac.authorization.k8s.io', 'v1', 'RoleBinding', 'rolebindings', true),
+  apiResource('batch', 'v1', 'Job', 'jobs', true),
+  apiResource('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
 ];
 const how: ApplyHow = { dryRun: false, serverSide: false, force: false, replace: false, validate: true };
 const target: KubeObject = {
@@ -31,7 +33,9 @@ beforeEach(() => {
   clock = new FakeClock();
 });
 
-function writer(over: { interference?: Interference; denied?: string; owned?: boolean } = {}): GuardedWriter {
+function writer(
+  over: { interference?: Interference; denied?: string; owned?: boolean; dryRun?: boolean } = {},
+): GuardedWriter {
   const observed: KubeObject[] = [];
   return new GuardedWriter({
     cluster: {
@@ -43,6 +47,7 @@ function writer(over: { interference?: Interference; denied?: string; owned?: bo
     denied: () => over.denied,
     limiter: new Limiter(2),
     clock,
+    ...(over.dryRun === undefined ? {} : { dryRun: over.dryRun }),
   });
 }
 
@@ -108,7 +113,13 @@ describe('apply', () => {
     await expect(writer({ interference: refusal() }).apply(changed, live, how, signal)).rejects.toThrow('immutable');
     const forced = await writer({ interference: refusal() }).apply(changed, live, { ...how, force: true }, signal);
     expect(forced.message).toBe('configmap/a configured');
-    expect(api.calls).toEqual(['delete ConfigMap a', 'get ConfigMap a', 'create ConfigMap a']);
+    expect(api.calls).toEqual([
+      'create ConfigMap a (dry run)',
+      'get ConfigMap a',
+      'delete ConfigMap a',
+      'get ConfigMap a',
+      'create ConfigMap a',
+    ]);
     expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2' });
   });
 
@@ -121,7 +132,7 @@ describe('apply', () => {
     });
     const live = api.put(withLastApplied(binding('old')));
     await writer().apply(binding('new'), live, how, signal);
-    expect(api.calls[0]).toBe('delete RoleBinding b');
+    expect(api.calls).toContain('delete RoleBinding b');
     expect(api.get('RoleBinding', 'b')?.['roleRef']).toEqual({ kind: 'Role', name: 'new' });
   });
 
@@ -163,6 +174,231 @@ describe('apply', () => {
     await expect(writer().apply(gadget, null, how, signal)).rejects.toBeInstanceOf(UnknownKind);
     const nameless = { ...target, metadata: { namespace: 'apps' } };
     await expect(writer().apply(nameless, null, how, signal)).rejects.toThrow('resource name may not be empty');
+  });
+});
+
+describe('8.1.2: making an object anew', () => {
+  const forced = { ...how, force: true };
+  const immutable = status(422, 'Invalid', 'field is immutable');
+  const bad = status(422, 'Invalid', 'spec.x: Required value');
+  const changed = { ...target, data: { key: '2' } };
+  const finished = { ...target, metadata: { ...target.metadata, finalizers: ['example.com/slow'] } };
+
+  const labelled = { ...target, metadata: { ...target.metadata, labels: { team: 'a' } } };
+
+  /** Refuses every patch, and whatever `also` says. */
+  function refusing(also: (call: string, created: number) => Error | undefined): Interference {
+    let created = 0;
+    return {
+      before: (call) => {
+        if (call.startsWith('patch')) throw immutable;
+        const trial = call.endsWith('(dry run)');
+        if (call.startsWith('create') && !trial) created += 1;
+        const error = also(call, created);
+        if (error !== undefined) throw error;
+      },
+    };
+  }
+  const untilDone = async <T>(work: Promise<T>): Promise<T> => {
+    void work.catch(() => undefined);
+    await clock.advance(400_000);
+    return work;
+  };
+
+  it('8.1.2: what the server would refuse is not even deleted', async () => {
+    const live = api.put(withLastApplied(target));
+    const interference = refusing((call) => (call.endsWith('(dry run)') ? bad : undefined));
+    await expect(writer({ interference }).apply(changed, live, forced, signal)).rejects.toBe(bad);
+    await expect(writer({ interference }).apply(changed, live, { ...forced, replace: true }, signal)).rejects.toBe(bad);
+    expect(api.calls.filter((call) => call.startsWith('delete'))).toEqual([]);
+    expect(api.get('ConfigMap', 'a')).toBe(live);
+  });
+
+  it.each([
+    ['a forced apply', forced],
+    ['a forced replacement', { ...forced, replace: true }],
+  ])(
+    '8.1.2: %s that is refused after the deletion puts the object back and tells the refusal',
+    async (_name, asked) => {
+      const live = api.put({ ...withLastApplied(labelled), status: { seen: true } });
+      const interference = refusing((call, created) =>
+        call === 'create ConfigMap a' && created === 1 ? bad : undefined,
+      );
+      await expect(untilDone(writer({ interference }).apply(changed, live, asked, signal))).rejects.toBe(bad);
+      const back = api.get('ConfigMap', 'a');
+      expect(back?.metadata.uid).not.toBe(live.metadata.uid);
+      const { annotations, name, namespace, labels } = live.metadata;
+      expect(back?.metadata).toMatchObject({ annotations, name, namespace, labels });
+      expect([back?.['data'], back?.['status']]).toEqual([live['data'], live['status']]);
+    },
+  );
+
+  it('8.1.2: a binding to another role that is refused comes back too', async () => {
+    const binding = (role: string): KubeObject => ({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name: 'b', namespace: 'apps' },
+      roleRef: { kind: 'Role', name: role },
+    });
+    const live = api.put(withLastApplied(binding('old')));
+    const interference = refusing((call, created) =>
+      call === 'create RoleBinding b' && created === 1 ? status(403, 'Forbidden') : undefined,
+    );
+    await expect(untilDone(writer({ interference }).apply(binding('new'), live, how, signal))).rejects.toThrow(
+      'Forbidden',
+    );
+    expect(api.get('RoleBinding', 'b')?.['roleRef']).toEqual({ kind: 'Role', name: 'old' });
+  });
+
+  it('8.1.2: putting back is tried again while it may pass, and both errors are told when it does not', async () => {
+    const live = api.put(withLastApplied(target));
+    const full = status(403, 'Forbidden', 'exceeded quota');
+    const twice = refusing((call, created) => {
+      if (call !== 'create ConfigMap a' || created > 3) return undefined;
+      return created === 1 ? bad : full;
+    });
+    await expect(untilDone(writer({ interference: twice }).apply(changed, live, forced, signal))).rejects.toBe(bad);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '1' });
+    const ever = refusing((call, created) => {
+      if (call !== 'create ConfigMap a') return undefined;
+      return created === 1 ? bad : full;
+    });
+    const lost = untilDone(writer({ interference: ever }).apply(changed, api.get('ConfigMap', 'a')!, forced, signal));
+    await expect(lost).rejects.toThrow(
+      'An error occurred force-replacing the existing object with the newly provided one:\n\nspec.x: Required value.\n\nAdditionally, an error occurred attempting to restore the original object:\n\nexceeded quota',
+    );
+  });
+
+  it('8.1.2: nothing is put back over what somebody else has made, nor when the cluster is no longer ours', async () => {
+    const live = api.put(withLastApplied(target));
+    let theirs: KubeObject | undefined;
+    const taken = refusing((call) => {
+      if (call === 'create ConfigMap a') theirs ??= api.put({ ...target, data: { key: 'theirs' } });
+      return undefined;
+    });
+    const work = untilDone(writer({ interference: taken }).apply(changed, live, forced, signal));
+    await expect(work).rejects.toThrow('already exists');
+    expect(api.get('ConfigMap', 'a')).toBe(theirs);
+    const gone = refusing((call) => (call === 'create ConfigMap a' ? new OwnershipLost('cluster') : undefined));
+    const before = api.calls.length;
+    const left = untilDone(writer({ interference: gone }).apply(changed, theirs!, forced, signal));
+    await expect(left).rejects.toBeInstanceOf(OwnershipLost);
+    expect(api.calls.slice(before).filter((call) => call === 'create ConfigMap a')).toEqual([]);
+  });
+
+  it('8.1.2: a namesake that appears meanwhile is not deleted', async () => {
+    const live = api.put(withLastApplied(target));
+    const swap = refusing((call) => {
+      if (call !== 'delete ConfigMap a') return undefined;
+      api.delete('ConfigMap', 'a');
+      api.put(target);
+      return undefined;
+    });
+    await expect(writer({ interference: swap }).apply(changed, live, forced, signal)).rejects.toThrow('UID');
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '1' });
+  });
+
+  it('8.1.2: waits until the object is gone, and says so when it does not go', async () => {
+    const live = api.put(withLastApplied(finished));
+    const stuck = untilDone(writer({ interference: refusing(() => undefined) }).apply(changed, live, forced, signal));
+    await expect(stuck).rejects.toThrow('waiting until configmap/a is deleted');
+    expect(api.calls).not.toContain('create ConfigMap a');
+  });
+
+  it('8.1.2: a port that the object itself holds, and a webhook without dry runs, are no refusal', async () => {
+    for (const why of [
+      status(422, 'Invalid', 'spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated'),
+      status(400, 'BadRequest', 'admission webhook "x" does not support dry run'),
+    ]) {
+      const live = api.put(withLastApplied(target));
+      const interference = refusing((call) => (call.endsWith('(dry run)') ? why : undefined));
+      await writer({ interference }).apply(changed, live, forced, signal);
+      expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2' });
+    }
+  });
+
+  it('8.1.2: a Namespace and a CRD are never deleted to be made anew', async () => {
+    for (const kind of ['Namespace', 'CustomResourceDefinition']) {
+      const apiVersion = kind === 'Namespace' ? 'v1' : 'apiextensions.k8s.io/v1';
+      const object = { apiVersion, kind, metadata: { name: 'n' }, spec: { a: 1 } };
+      const live = api.put(withLastApplied(object));
+      const interference = refusing(() => undefined);
+      const applied = writer({ interference }).apply({ ...object, spec: { a: 2 } }, live, forced, signal);
+      await expect(applied).rejects.toBe(immutable);
+    }
+    expect(api.calls.filter((call) => call.startsWith('delete'))).toEqual([]);
+  });
+
+  it("8.1.2: a Job comes back without the server's own selector", async () => {
+    const generated = { 'batch.kubernetes.io/controller-uid': 'u', 'controller-uid': 'u', 'job-name': 'j' };
+    const job = (image: string): KubeObject => ({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'j', namespace: 'apps' },
+      spec: {
+        selector: { matchLabels: { 'batch.kubernetes.io/controller-uid': 'u' } },
+        template: { metadata: { labels: { app: 'x', ...generated } }, spec: { containers: [{ name: 'c', image }] } },
+      },
+    });
+    const live = api.put(job('1'));
+    const interference = refusing((call, created) => (call === 'create Job j' && created === 1 ? bad : undefined));
+    await expect(untilDone(writer({ interference }).apply(job('2'), live, forced, signal))).rejects.toBe(bad);
+    expect(api.get('Job', 'j')?.['spec']).toEqual({
+      template: { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: '1' }] } },
+    });
+  });
+
+  it('8.1.2: a dry run only asks', async () => {
+    const live = api.put(withLastApplied(target));
+    const interference = refusing(() => undefined);
+    const dry = { ...forced, dryRun: true };
+    expect((await writer({ interference }).apply(changed, live, dry, signal)).message).toBe(
+      'configmap/a configured (dry run)',
+    );
+    expect((await writer({ interference }).apply(changed, live, { ...dry, replace: true }, signal)).message).toBe(
+      'configmap/a configured (dry run)',
+    );
+    expect(api.get('ConfigMap', 'a')).toBe(live);
+  });
+});
+
+describe('8.1.14: Replace=true', () => {
+  const replacing = { ...how, replace: true };
+
+  it('8.1.14: sends the version that is there now, not the one of the picture', async () => {
+    const old = api.put(target);
+    api.put({ ...old, data: { key: 'moved on' } });
+    const result = await writer().apply({ ...target, data: { key: '2' } }, old, replacing, signal);
+    expect(result.message).toBe('configmap/a replaced');
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2' });
+  });
+
+  it('8.1.14: keeps to the picture for what is updated in place, and to a version that Git names', async () => {
+    const space: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } };
+    const old = api.put(space);
+    api.put({ ...old, spec: { finalizers: [] } });
+    await expect(writer().apply(space, old, replacing, signal)).rejects.toThrow('object was modified');
+    const live = api.put(target);
+    const pinned = { ...target, metadata: { ...target.metadata, resourceVersion: '1' } };
+    await expect(writer().apply(pinned, live, replacing, signal)).rejects.toThrow('object was modified');
+  });
+});
+
+describe('8.1.3: a writer for dry runs', () => {
+  const all: [string, (w: GuardedWriter) => Promise<unknown>][] = [
+    ['apply', (w) => w.apply({ ...target, data: { key: '2' } }, api.get('ConfigMap', 'a')!, how, signal)],
+    ['create', (w) => w.create({ ...target, metadata: { ...target.metadata, name: 'b' } }, false, signal)],
+    ['replace', (w) => w.apply(target, null, { ...how, replace: true }, signal)],
+    ['force', (w) => w.apply(target, null, { ...how, replace: true, force: true }, signal)],
+    ['server side', (w) => w.apply(target, null, { ...how, serverSide: true }, signal)],
+    ['delete', (w) => w.delete(api.get('ConfigMap', 'a')!, 'Foreground', signal)],
+    ['patchMetadata', (w) => w.patchMetadata(api.get('ConfigMap', 'a')!, { finalizers: null }, signal)],
+  ];
+  it.each(all)('8.1.3: changes nothing, whatever it is told: %s', async (_name, act) => {
+    const live = api.put(withLastApplied(target));
+    await act(writer({ dryRun: true }));
+    expect(api.calls.filter((call) => !call.startsWith('get')).every((call) => call.endsWith('(dry run)'))).toBe(true);
+    expect([...api.objects.values()]).toEqual([live]);
   });
 });
 

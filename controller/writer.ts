@@ -1,4 +1,4 @@
-import { at, deepEqual, DriftlessError, goJson, isObject, withDeadline } from '#base';
+import { at, deepEqual, DriftlessError, goJson, isObject } from '#base';
 import type { Clock, Json, Limiter } from '#base';
 import { clientSideApplyPatch } from '#diff';
 import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
@@ -7,7 +7,10 @@ import type { LiveCluster } from '#live';
 import { annotations, fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { ApplyHow, ApplyResult, ClusterWriter } from '#sync';
+import { dryRunOnly } from './dry-run-client.ts';
 import { PolicyDenied, UnknownKind } from './errors.ts';
+import { recreate, tryCreate } from './recreate.ts';
+import type { RecreateDeps } from './recreate.ts';
 import type { Send } from './territory.ts';
 import { without } from './without.ts';
 
@@ -22,15 +25,14 @@ export interface WriterDeps {
   /** --kubectl-parallelism-limit, of the whole process. */
   readonly limiter: Limiter;
   readonly clock: Clock;
+  /** True: for an operation that only tries. Every write is a dry run then, whatever the caller asks for. */
+  readonly dryRun?: boolean;
 }
 
 type Propagation = 'Foreground' | 'Background' | 'Orphan';
 
 /** How often a write is tried that loses races with other writers. */
 const conflictTries = 5;
-/** How long a forced replacement waits until the old object is gone. */
-const goneMs = 60_000;
-const goneEveryMs = 250;
 
 /**
  * The one way in which this process changes a managed cluster (decision D9): sync, hooks, prune, self-heal, namespaces and cascade delete all
@@ -39,14 +41,23 @@ const goneEveryMs = 250;
  * Applying does what kubectl apply does (gitops-engine/pkg/utils/kube): three-way merge with the last-applied annotation, creation when
  * missing, a few tries when others write at the same time, replacement when forced. Differences: a dry run is the server's own, so that what
  * the server would refuse is known before anything is changed; deletions name the UID, so that a namesake that someone else has made in the
- * meantime survives.
+ * meantime survives; a CustomResourceDefinition or Namespace is never deleted to be made anew, since everything in it would go too.
  */
 export class GuardedWriter implements ClusterWriter {
   readonly #deps: WriterDeps;
+  readonly #client: KubeClient;
+  readonly #recreation: RecreateDeps;
   #fresh: ApiSurface | undefined;
 
   constructor(deps: WriterDeps) {
     this.#deps = deps;
+    this.#client = deps.dryRun === true ? dryRunOnly(deps.client) : deps.client;
+    this.#recreation = {
+      client: this.#client,
+      read: this.#read.bind(this),
+      write: (signal, send) => this.#write(signal, send),
+      clock: deps.clock,
+    };
   }
 
   get surface(): ApiSurface {
@@ -62,15 +73,17 @@ export class GuardedWriter implements ClusterWriter {
     return this.#read(resource, nameOf(object, resource), signal);
   }
 
-  async create(object: KubeObject, dryRun: boolean, signal: AbortSignal): Promise<ApplyResult> {
+  async create(object: KubeObject, asked: boolean, signal: AbortSignal): Promise<ApplyResult> {
+    const dryRun = asked || this.#deps.dryRun === true;
     const resource = await this.#allowed(object, signal);
     const created = await this.#write(signal, (inner) =>
-      this.#deps.client.create(resource, object, { signal: inner, dryRun }),
+      this.#client.create(resource, object, { signal: inner, dryRun }),
     );
     return this.#done(created, 'created', dryRun);
   }
 
-  async apply(target: KubeObject, live: KubeObject | null, how: ApplyHow, signal: AbortSignal): Promise<ApplyResult> {
+  async apply(target: KubeObject, live: KubeObject | null, asked: ApplyHow, signal: AbortSignal): Promise<ApplyResult> {
+    const how = this.#deps.dryRun === true ? { ...asked, dryRun: true } : asked;
     const resource = await this.#allowed(target, signal);
     try {
       if (how.replace) return await this.#replace(resource, target, live, how, signal);
@@ -87,7 +100,7 @@ export class GuardedWriter implements ClusterWriter {
     const resource = await this.#allowed(live, signal);
     const { uid } = live.metadata;
     await this.#write(signal, (inner) =>
-      this.#deps.client.delete(resource, nameOf(live, resource), {
+      this.#client.delete(resource, nameOf(live, resource), {
         signal: inner,
         propagationPolicy: propagation,
         ...(uid === undefined ? {} : { preconditions: { uid } }),
@@ -106,9 +119,9 @@ export class GuardedWriter implements ClusterWriter {
       metadata: { finalizers: patch.finalizers, resourceVersion: live.metadata.resourceVersion ?? null },
     });
     const stored = await this.#write(signal, (inner) =>
-      this.#deps.client.patch(resource, name, { type: 'merge', body }, { signal: inner, fieldManager }),
+      this.#client.patch(resource, name, { type: 'merge', body }, { signal: inner, fieldManager }),
     );
-    this.#deps.cluster.observe(stored);
+    this.#observe(stored, this.#deps.dryRun === true);
     return stored;
   }
 
@@ -122,8 +135,8 @@ export class GuardedWriter implements ClusterWriter {
         return await this.#applyOnce(resource, target, live, how, signal);
       } catch (error) {
         if (isRace(error, live) && attempt < conflictTries) live = await this.#read(resource, name, signal);
-        else if (how.force && !how.dryRun && live !== null && isRefusedChange(error))
-          return this.#recreate(resource, withLastApplied(target), signal);
+        else if (how.force && live !== null && !holdsOthers(resource) && isRefusedChange(error))
+          return this.#recreate(resource, withLastApplied(target), how, signal);
         else throw error;
       }
     }
@@ -134,9 +147,7 @@ export class GuardedWriter implements ClusterWriter {
   ): Promise<ApplyResult> {
     if (live === null) return this.#createApplied(resource, target, how, signal);
     if (!bindsAnotherRole(target, live)) return this.#patchApplied(resource, target, live, how, signal);
-    return how.dryRun
-      ? this.#done(live, 'configured', true)
-      : this.#recreate(resource, withLastApplied(target), signal);
+    return this.#recreate(resource, withLastApplied(target), how, signal);
   }
 
   async #createApplied(
@@ -147,7 +158,7 @@ export class GuardedWriter implements ClusterWriter {
   ): Promise<ApplyResult> {
     const body = withoutNulls(withLastApplied(target));
     const created = await this.#write(signal, (inner) =>
-      this.#deps.client.create(resource, body, this.#options(how, inner)),
+      this.#client.create(resource, body, this.#options(how, inner)),
     );
     return this.#done(created, 'created', how.dryRun);
   }
@@ -159,7 +170,7 @@ export class GuardedWriter implements ClusterWriter {
     if (patch === undefined) return this.#done(live, 'unchanged', how.dryRun);
     const name = nameOf(target, resource);
     const stored = await this.#write(signal, (inner) =>
-      this.#deps.client.patch(resource, name, patch, this.#options(how, inner)),
+      this.#client.patch(resource, name, patch, this.#options(how, inner)),
     );
     return this.#done(stored, 'configured', how.dryRun);
   }
@@ -172,7 +183,7 @@ export class GuardedWriter implements ClusterWriter {
   ): Promise<ApplyResult> {
     const patch: Patch = { type: 'apply', body: target };
     const stored = await this.#write(signal, (inner) =>
-      this.#deps.client.patch(resource, nameOf(target, resource), patch, { ...this.#options(how, inner), force: true }),
+      this.#client.patch(resource, nameOf(target, resource), patch, { ...this.#options(how, inner), force: true }),
     );
     return this.#done(stored, 'serverside-applied', how.dryRun);
   }
@@ -182,39 +193,29 @@ export class GuardedWriter implements ClusterWriter {
   ): Promise<ApplyResult> {
     const current = await this.#read(resource, nameOf(target, resource), signal);
     if (current === null) return this.create(target, how.dryRun, signal);
-    const inPlace =
-      resource.kind === 'CustomResourceDefinition' || (resource.group === '' && resource.kind === 'Namespace');
-    if (how.force && !how.dryRun && !inPlace) {
-      const made = await this.#recreate(resource, target, signal);
-      return { object: made.object, message: `${shortName(target)} replaced` };
+    const inPlace = holdsOthers(resource);
+    if (how.force && !inPlace) {
+      const made = await this.#recreate(resource, target, how, signal);
+      return how.dryRun ? made : { object: made.object, message: `${shortName(target)} replaced` };
     }
-    const version = (live ?? current).metadata.resourceVersion ?? current.metadata.resourceVersion;
+    // As kubectl, the version that is there now; as Argo CD, the one that was compared for what is updated in its place.
+    const known = inPlace ? (live ?? current).metadata.resourceVersion : target.metadata.resourceVersion;
+    const version = known ?? current.metadata.resourceVersion;
     const metadata = version === undefined ? target.metadata : { ...target.metadata, resourceVersion: version };
     const stored = await this.#write(signal, (inner) =>
-      this.#deps.client.replace(resource, { ...target, metadata }, this.#options(how, inner)),
+      this.#client.replace(resource, { ...target, metadata }, this.#options(how, inner)),
     );
     if (!inPlace) return this.#done(stored, 'replaced', how.dryRun);
     this.#observe(stored, how.dryRun);
     return { object: stored, message: `${target.kind}/${target.metadata.name ?? ''} updated` };
   }
 
-  /** Deletes, waits until the object is gone, creates. */
-  async #recreate(resource: ApiResource, target: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
-    const name = nameOf(target, resource);
-    const { client, clock } = this.#deps;
-    await this.#write(signal, (inner) =>
-      client.delete(resource, name, { signal: inner, propagationPolicy: 'Background' }),
-    ).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
-    const what = `waiting until ${shortName(target)} is deleted`;
-    await withDeadline(signal, { clock, limitMs: goneMs, what }, async (inner) => {
-      while ((await this.#read(resource, name, inner)) !== null) await clock.sleep(goneEveryMs, inner);
-    });
-    const created = await this.#write(signal, (inner) =>
-      client.create(resource, target, { signal: inner, fieldManager }),
-    );
-    return this.#done(created, 'configured', false);
+  /** Deletes an object and makes it anew; in a dry run only asks whether the server would make it. */
+  async #recreate(resource: ApiResource, target: KubeObject, how: ApplyHow, signal: AbortSignal): Promise<ApplyResult> {
+    const job = { resource, name: nameOf(target, resource), target: withoutNulls(target), what: shortName(target) };
+    if (!how.dryRun) return this.#done(await recreate(this.#recreation, job, signal), 'configured', false);
+    await tryCreate(this.#recreation, job, signal);
+    return this.#done(target, 'configured', true);
   }
 
   /** The choke point: every change passes here, and is checked at the last moment. */
@@ -224,7 +225,7 @@ export class GuardedWriter implements ClusterWriter {
 
   async #read(resource: ApiResource, name: NamedObject, signal: AbortSignal): Promise<KubeObject | null> {
     try {
-      return await this.#deps.client.get(resource, name, { signal });
+      return await this.#client.get(resource, name, { signal });
     } catch (error) {
       if (isNotFound(error)) return null;
       throw error;
@@ -244,7 +245,7 @@ export class GuardedWriter implements ClusterWriter {
     const version = versionOf(object.apiVersion);
     const known = this.surface.find(gk, version) ?? this.#fresh?.find(gk, version);
     if (known !== undefined) return known;
-    this.#fresh = await this.#deps.client.discover({ signal });
+    this.#fresh = await this.#client.discover({ signal });
     const found = this.#fresh.find(gk, version);
     if (found === undefined) throw new UnknownKind(gk.group, gk.kind, version);
     return found;
@@ -303,6 +304,14 @@ function bindsAnotherRole(target: KubeObject, live: KubeObject): boolean {
   const same = (field: string): boolean =>
     deepEqual(at(jsonOf(target), 'roleRef', field), at(jsonOf(live), 'roleRef', field));
   return !same('kind') || !same('name');
+}
+
+/** What is deleted with everything that lives in it: never deleted just to be made anew (Argo CD updates these two in place, too). */
+function holdsOthers(resource: ApiResource): boolean {
+  const { group, kind } = resource;
+  return (
+    (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition') || (group === '' && kind === 'Namespace')
+  );
 }
 
 /** Someone else wrote, made or removed the object between our read and our write. */

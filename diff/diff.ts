@@ -1,6 +1,6 @@
 import { deepEqual, DriftlessError, formatPointer, hashJson, isObject, own, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
-import { refOf } from '#model';
+import { refOf, withLeftoverTracking } from '#model';
 import type { KubeObject, Settings } from '#model';
 import { asJson, asKube, lastApplied } from './apply.ts';
 import { canonicalise } from './canonical.ts';
@@ -34,7 +34,8 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const { settings } = rules;
   const ignored = ignoredInDiff(refOf(target), settings, rules.ignoreDifferences);
   const tracked = asJson(normaliseTracking(target, live, settings.tracking));
-  const trusted = withoutManaged(asJson(target), tracked, ignored.managers);
+  const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
+  const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers);
   const prepare = preparer(settings, ignored);
   const [wanted, present] = [withoutNamespace(prepare(trusted.target, 'keep')), prepare(trusted.live)];
   const before = lastApplied(live);

@@ -674,6 +674,25 @@ describe('managed', () => {
     await w.stop();
   });
 
+  it('8.1.1: finds a CRD that says nothing of tracking by its name, and only for the application that names it', async () => {
+    const name = 'widgets.example.com';
+    const w = await world((server) => {
+      server.serve('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', false);
+      const annotations = {
+        'argocd.argoproj.io/tracking-id': `shop:apiextensions.k8s.io/CustomResourceDefinition:ns/${name}`,
+      };
+      server.put({
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name, annotations },
+      });
+    });
+    const named = { ...target(name, 'apiextensions.k8s.io/v1', 'CustomResourceDefinition'), metadata: { name } };
+    expect(await managedNames(w, 'other', [named])).toEqual([name]);
+    expect(await managedNames(w, 'shop', [])).toEqual([]);
+    await w.stop();
+  });
+
   it('reads targets of kinds that are not watched or not fresh from the server', async () => {
     const w = await world((server) => {
       server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });

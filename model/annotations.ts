@@ -27,6 +27,8 @@ export const labels = {
   secretType: 'argocd.argoproj.io/secret-type',
   partOf: 'app.kubernetes.io/part-of',
   instance: 'app.kubernetes.io/instance',
+  /** The tracking label of Argo CD before 0.11; some installations still use it. */
+  legacyInstance: 'applications.argoproj.io/app-name',
 } as const;
 
 export const finalizers = {

@@ -1,6 +1,7 @@
-import { cloneJson } from '#base';
-import { annotations } from './annotations.ts';
-import { annotationOf, labelOf } from './object.ts';
+import { cloneJson, isObject, own } from '#base';
+import type { Json, JsonObject } from '#base';
+import { annotations, labels } from './annotations.ts';
+import { annotationOf, groupOf, labelOf } from './object.ts';
 import type { KubeObject, ResourceRef } from './object.ts';
 
 /** argocd-cm `application.resourceTrackingMethod`. */
@@ -42,8 +43,18 @@ export function parseTrackingId(text: string): TrackingId | undefined {
 }
 
 /**
+ * False for CustomResourceDefinitions. They never say to whom they belong, so that nothing finds them when they leave Git: pruning one makes
+ * the server delete every object of its kind (Argo CD: reposerver, where tracking is set).
+ */
+export function isTrackable(object: Pick<KubeObject, 'apiVersion' | 'kind'>): boolean {
+  return object.kind !== 'CustomResourceDefinition' || groupOf(object.apiVersion) !== 'apiextensions.k8s.io';
+}
+
+/**
  * A copy of `object` that says that it belongs to application instance `app`. An object without namespace is tracked under
- * `destinationNamespace`, also when it is cluster-scoped (as Argo CD does).
+ * `destinationNamespace`, also when it is cluster-scoped (as Argo CD does). A CustomResourceDefinition comes back as it is.
+ *
+ * Difference: Argo CD does track a CustomResourceDefinition whose manifest names a namespace.
  */
 export function withTracking(
   object: KubeObject,
@@ -51,12 +62,12 @@ export function withTracking(
   destinationNamespace: string,
   settings: TrackingSettings,
 ): KubeObject {
+  if (!isTrackable(object)) return object;
   const metadata = { ...object.metadata };
   if (settings.method !== 'label') {
-    const slash = object.apiVersion.indexOf('/');
     const id = formatTrackingId({
       app,
-      group: slash < 0 ? '' : object.apiVersion.slice(0, slash),
+      group: groupOf(object.apiVersion),
       kind: object.kind,
       namespace: metadata.namespace ?? destinationNamespace,
       name: metadata.name ?? '',
@@ -66,16 +77,84 @@ export function withTracking(
     else Object.assign(kept, { [annotations.installationId]: settings.installationId });
     Object.assign(metadata, { annotations: kept });
   }
-  if (settings.method !== 'annotation') {
-    const value = settings.method === 'label' ? app : app.slice(0, 63).replace(/[^A-Za-z0-9]+$/, '');
-    Object.assign(metadata, { labels: { ...metadata.labels, [settings.labelKey]: value } });
-  }
-  return cloneJson({ ...object, metadata });
+  if (settings.method === 'annotation') return cloneJson({ ...object, metadata });
+  const value = settings.method === 'label' ? app : labelValue(app);
+  Object.assign(metadata, { labels: { ...metadata.labels, [settings.labelKey]: value } });
+  const labelled = { ...object, metadata };
+  return cloneJson(settings.labelKey === labels.legacyInstance ? withPodLabel(labelled, value) : labelled);
 }
 
-/** The application instance that claims a live object, undefined when none of this installation does. */
+/** An instance name as a label may hold it: 63 characters, a letter or digit at the end. */
+function labelValue(app: string): string {
+  return app.slice(0, 63).replace(/[^A-Za-z0-9]+$/, '');
+}
+
+const podOwners: readonly string[] = ['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'];
+/** Versions in which a missing selector is made of the labels of the pods. */
+const selfSelecting: readonly string[] = ['apps/v1beta1', 'extensions/v1beta1'];
+
+/**
+ * With the oldest label key, pods carry the label too. Where the server would then make it part of the selector, which cannot be changed
+ * later, the selector is spelled out without it (Argo CD: util/kube/kube.go SetAppInstanceLabel). A template that is no object stays: the
+ * server says what is wrong with it.
+ */
+function withPodLabel(object: KubeObject, value: string): KubeObject {
+  const group = groupOf(object.apiVersion);
+  const isOwner = group === 'apps' || group === 'extensions' ? podOwners.includes(object.kind) : isJob(group, object);
+  if (!isOwner) return object;
+  const spec = childOf(object as unknown as JsonObject, 'spec');
+  const template = childOf(spec, 'template');
+  const metadata = childOf(template, 'metadata');
+  const before = childOf(metadata, 'labels');
+  if (spec === undefined || before === undefined) return object;
+  const marked = { ...template, metadata: { ...metadata, labels: { ...before, [labels.legacyInstance]: value } } };
+  const selector = childOf(spec, 'selector');
+  if (!selfSelecting.includes(object.apiVersion) || selector === undefined || Object.keys(selector).length > 0)
+    return { ...object, spec: { ...spec, template: marked } };
+  const own = Object.fromEntries(Object.entries(before).filter(([key]) => key !== labels.legacyInstance));
+  return { ...object, spec: { ...spec, template: marked, selector: { matchLabels: own } } };
+}
+
+function isJob(group: string, object: KubeObject): boolean {
+  return group === 'batch' && object.kind === 'Job';
+}
+
+/** An object's member that is an object; an empty one when it is missing, undefined when it is something else. */
+function childOf(parent: JsonObject | undefined, key: string): JsonObject | undefined {
+  if (parent === undefined) return undefined;
+  const child: Json | undefined = own(parent, key);
+  if (child === undefined) return {};
+  return isObject(child) ? child : undefined;
+}
+
+/**
+ * `target` with the tracking that a live CustomResourceDefinition still carries from a controller that tracked them: it is no difference
+ * that anybody has to act on, and goes when the object is applied the next time. Anything else comes back as it is.
+ */
+export function withLeftoverTracking(target: KubeObject, live: KubeObject, settings: TrackingSettings): KubeObject {
+  if (isTrackable(target)) return target;
+  const { metadata } = target;
+  const id = annotationOf(live, annotations.trackingId);
+  const found: Record<string, string> = {};
+  for (const name of [annotations.trackingId, annotations.installationId]) {
+    const value = annotationOf(live, name);
+    if (value !== undefined) found[name] = value;
+  }
+  const label = labelOf(live, settings.labelKey);
+  const app = id === undefined ? undefined : parseTrackingId(id)?.app;
+  const ours = label !== undefined && (settings.method === 'label' || (app !== undefined && label === labelValue(app)));
+  const labelled = ours ? { labels: { [settings.labelKey]: label, ...metadata.labels } } : {};
+  const noted = Object.keys(found).length > 0 ? { annotations: { ...found, ...metadata.annotations } } : {};
+  return { ...target, metadata: { ...metadata, ...labelled, ...noted } };
+}
+
+/**
+ * The application instance that claims a live object, undefined when none of this installation does. An annotation on a
+ * CustomResourceDefinition claims nothing.
+ */
 export function trackedApp(object: KubeObject, settings: TrackingSettings): string | undefined {
   if (settings.method === 'label') return nonEmpty(labelOf(object, settings.labelKey));
+  if (!isTrackable(object)) return undefined;
   const text = annotationOf(object, annotations.trackingId);
   const id = text === undefined ? undefined : parseTrackingId(text);
   if (id === undefined) return undefined;

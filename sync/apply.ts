@@ -19,10 +19,11 @@ const establishMs = 3000;
 const establishPollMs = 100;
 
 /** Applies one target, the way the operation and the object's own options say. Cluster errors become the result; abort and loss of ownership reject. */
-export async function applyTask(task: SyncTask, request: SyncRequest, dryRun: boolean): Promise<TaskResult> {
+export async function applyTask(task: SyncTask, request: SyncRequest): Promise<TaskResult> {
+  const { dryRun } = request.options;
   const target = inNamespace(objectOf(task), request);
   try {
-    const result = await request.writer.apply(target, task.live, howToApply(task, request, dryRun), request.signal);
+    const result = await request.writer.apply(target, task.live, howToApply(task, request), request.signal);
     if (!dryRun && crdGroupKind(target) !== undefined) await untilEstablished(target, request);
     return { status: 'Synced', message: result.message, object: result.object };
   } catch (error) {
@@ -31,8 +32,15 @@ export async function applyTask(task: SyncTask, request: SyncRequest, dryRun: bo
   }
 }
 
+/** What a dry run says of an object whose kind is still to come: nobody can be asked about it. */
+export function notTried(task: SyncTask): TaskResult {
+  const { kind, metadata } = objectOf(task);
+  const name = metadata.name ?? metadata.generateName ?? '';
+  return { status: 'Synced', message: `${kind}/${name} not tried: its kind is not known yet (dry run)` };
+}
+
 /** Deletes one object that is no longer wanted, if it may. */
-export async function pruneTask(task: SyncTask, request: SyncRequest, dryRun: boolean): Promise<TaskResult> {
+export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<TaskResult> {
   const live = objectOf(task);
   const decision = decidePrune(task, request.options);
   if (!decision.delete) return { status: 'PruneSkipped', message: decision.message };
@@ -40,7 +48,7 @@ export async function pruneTask(task: SyncTask, request: SyncRequest, dryRun: bo
   if (!request.mayPrune(gk)) {
     return { status: 'PruneSkipped', message: `ignored (the live state of ${gk.kind} is not fresh)` };
   }
-  if (dryRun) return { status: 'Pruned', message: 'pruned (dry run)' };
+  if (request.options.dryRun) return { status: 'Pruned', message: 'pruned (dry run)' };
   if (isBeingDeleted(live)) return { status: 'Pruned', message: 'pruned' };
   try {
     await request.writer.delete(live, request.options.prunePropagationPolicy, request.signal);
@@ -52,13 +60,13 @@ export async function pruneTask(task: SyncTask, request: SyncRequest, dryRun: bo
   }
 }
 
-function howToApply(task: SyncTask, request: SyncRequest, dryRun: boolean): ApplyHow {
+function howToApply(task: SyncTask, request: SyncRequest): ApplyHow {
   const { options } = request;
   const { target, live } = task;
   const says = (option: string): boolean => hasResourceOption(target, option) || hasResourceOption(live, option);
   const ownServerSide = resourceOption(target, 'ServerSideApply');
   return {
-    dryRun,
+    dryRun: options.dryRun,
     serverSide: ownServerSide === undefined ? options.serverSideApply : ownServerSide === 'true',
     force: options.force || says('Force=true'),
     replace: options.replace || says('Replace=true'),
@@ -74,17 +82,28 @@ function inNamespace(target: KubeObject, request: SyncRequest): KubeObject {
   return { ...target, metadata: { ...target.metadata, namespace: request.destinationNamespace } };
 }
 
-/** Waits a little for the CRD's kinds to be served: what follows in the same sync needs them. Giving up is no failure. */
+/**
+ * Waits a little for the CRD's kinds to be served: what follows in the same sync needs them. Giving up is no failure, and neither is a read
+ * that fails: the CRD itself was applied, and what follows will find out (Argo CD: ensureCRDReady).
+ */
 async function untilEstablished(crd: KubeObject, request: SyncRequest): Promise<void> {
-  const end = request.clock.monotonic() + establishMs;
-  while (request.clock.monotonic() < end) {
-    const live = await request.writer.get(crd, request.signal);
-    const conditions = (
-      live?.['status'] as { readonly conditions?: readonly { type?: string; status?: string }[] } | undefined
-    )?.conditions;
-    if (conditions?.some((c) => c.type === 'Established' && c.status === 'True') === true) return;
-    await request.clock.sleep(establishPollMs, request.signal);
+  const { clock, writer, signal } = request;
+  const end = clock.monotonic() + establishMs;
+  try {
+    while (clock.monotonic() < end) {
+      if (isEstablished(await writer.get(crd, signal))) return;
+      await clock.sleep(establishPollMs, signal);
+    }
+    request.warn(`failed to ensure that CRD ${crd.metadata.name ?? ''} is ready`, 'it is not established yet');
+  } catch (error) {
+    rethrowAbort(error, request);
+    request.warn(`failed to ensure that CRD ${crd.metadata.name ?? ''} is ready`, error);
   }
+}
+
+function isEstablished(crd: KubeObject | null): boolean {
+  const status = crd?.['status'] as { readonly conditions?: readonly { type?: string; status?: string }[] } | undefined;
+  return status?.conditions?.some((c) => c.type === 'Established' && c.status === 'True') === true;
 }
 
 function rethrowAbort(error: unknown, request: SyncRequest): void {

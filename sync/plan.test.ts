@@ -174,6 +174,7 @@ function requestFor(
     health: () => null,
     mayPrune: () => true,
     namespaceModifier: () => null,
+    warn: () => undefined,
     writer: {} as ClusterWriter,
     clock: {} as SyncRequest['clock'],
     signal: new AbortController().signal,

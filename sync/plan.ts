@@ -1,4 +1,4 @@
-import { annotationOf, finalizers, groupOf, isCompleted, resourceKey, versionOf } from '#model';
+import { annotationOf, finalizers, groupOf, isCompleted, isTrackable, resourceKey, versionOf } from '#model';
 import type { GroupKind, KubeObject, OperationPhase, ResourceResult, ResultCode, SyncPhase } from '#model';
 import { deletePolicies, isHook, phasesOf, waveOf } from './hooks.ts';
 import { hasResourceOption } from './options.ts';
@@ -125,6 +125,8 @@ function resourceTasks(request: SyncRequest): SyncTask[] {
   for (const { target, live, modified } of request.resources) {
     const object = target ?? live;
     if (object === null || isHook(object) || !request.selected(object)) continue;
+    // The instances would go with it, those of others too.
+    if (target === null && !isTrackable(object)) continue;
     for (const phase of phasesOf(object)) {
       tasks.push({ phase, wave: waveOf(object), target, live, hook: false, modified, skipDryRun: false });
     }

@@ -1,4 +1,4 @@
-import { groupOf, resourceKey } from '#model';
+import { groupOf, isTrackable, resourceKey } from '#model';
 import type { GroupKind, KubeObject, ResourceKey } from '#model';
 import { isHook, isIgnored } from './hooks.ts';
 
@@ -13,7 +13,8 @@ export interface PairedResources {
 
 /**
  * Pairs what should be with what is (gitops-engine/pkg/sync/reconcile.go). Targets come in rendering order and keep it; live objects that
- * no target claims follow, by key. An object that the server stores under two API groups (same UID) is kept once.
+ * no target claims follow, by key. An object that the server stores under two API groups (same UID) is kept once. A
+ * CustomResourceDefinition that no target claims is nobody's, whatever tracking it carries: it is never a candidate for pruning.
  *
  * @param isNamespaced undefined when the cluster does not know the kind: then both keys are tried.
  */
@@ -35,6 +36,7 @@ export function pairResources(
     return { target, live: found ?? null };
   });
   const unclaimed = [...left]
+    .filter(([, object]) => isTrackable(object) || isHook(object))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, object]) => ({ target: null, live: object }));
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DriftlessError } from '#base';
+import { DriftlessError, messageOf } from '#base';
 import { FakeClock } from '#support';
 import { keyOf } from '#model';
 import type { ApiResource, HealthStatus, KubeObject } from '#model';
@@ -30,6 +30,13 @@ const hook = (type: string, policy?: string): Record<string, string> => ({
   ...(policy === undefined ? {} : { 'argocd.argoproj.io/hook-delete-policy': policy }),
 });
 
+class Changed extends DriftlessError {
+  readonly status = 409;
+  constructor() {
+    super('KUBE_CONFLICT', 'the object has been modified');
+  }
+}
+
 class NotThere extends DriftlessError {
   readonly status = 404;
   constructor() {
@@ -45,6 +52,11 @@ class World {
   readonly refuse = new Map<string, string>();
   readonly health = new Map<string, HealthStatus | null>();
   readonly unknown = new Set<string>();
+  /** Finalizers that were left on an object. */
+  readonly patches: string[] = [];
+  readonly warnings: string[] = [];
+  /** Thrown by the next writes of metadata, one each; also run before them. */
+  readonly meddle: (() => Error | undefined)[] = [];
   results: SyncOutcome['results'] = [];
 
   put(object: KubeObject): KubeObject {
@@ -86,8 +98,11 @@ class World {
       if (!this.live.delete(keyOf(live))) throw new NotThere();
     },
     patchMetadata: async (live, patch) => {
+      const error = this.meddle.shift()?.();
+      if (error !== undefined) throw error;
       const current = this.live.get(keyOf(live));
       if (current === undefined) throw new NotThere();
+      this.patches.push(`${live.kind}/${live.metadata.name ?? ''} ${(patch.finalizers ?? []).join()}`);
       const next = { ...current, metadata: { ...current.metadata, finalizers: patch.finalizers ?? [] } };
       this.live.set(keyOf(next), next);
       return next;
@@ -121,6 +136,7 @@ class World {
       mayPrune: (gk) => gk.kind !== 'Service',
       namespaceModifier: (live) => (live === null ? object('Namespace', 'prod') : null),
       writer: this.writer,
+      warn: (message, error) => this.warnings.push(`${message}: ${messageOf(error)}`),
       clock: this.clock,
       signal: new AbortController().signal,
     };
@@ -282,6 +298,18 @@ describe('pruning', () => {
     expect(world.log).toEqual(['delete ConfigMap/late', 'delete ConfigMap/early']);
   });
 
+  it('8.1.1: never deletes a CRD, also not one that carries tracking, and prunes around it as ever', async () => {
+    const world = new World();
+    const tracking = { 'argocd.argoproj.io/tracking-id': 'demo:apiextensions.k8s.io/CustomResourceDefinition:prod/x' };
+    const crd = world.put(object('CustomResourceDefinition', 'widgets.example.com', tracking));
+    world.put(object('ConfigMap', 'old'));
+    await world.step([]);
+    const request = world.request([]);
+    const forced = { ...request, results: [], resources: [{ target: null, live: crd, modified: true }] };
+    expect(await syncStep(forced)).toMatchObject({ phase: 'Succeeded', results: [] });
+    expect(world.log).toEqual(['delete ConfigMap/old']);
+  });
+
   it.each([
     ['the operation does not prune', {}, { prune: false }, 'ignored (requires pruning)'],
     ['the resource says no', { 'argocd.argoproj.io/sync-options': 'Prune=false' }, {}, 'ignored (no prune)'],
@@ -384,6 +412,141 @@ describe('hooks', () => {
     expect(outcome).toMatchObject({ phase: 'Failed', message: 'Operation terminated' });
     expect(outcome.results).toMatchObject([{ name: 'long', hookPhase: 'Failed', message: 'Terminated' }]);
     expect(world.live.size).toBe(0);
+  });
+});
+
+describe('8.1.8: the finalizer of a finished hook', () => {
+  const ours = 'argocd.argoproj.io/hook-finalizer';
+  const targets = [object('Job', 'once', hook('PreSync'))];
+
+  /** A hook that has run to its end, which is recorded; its finalizer is still on. */
+  async function finished(): Promise<World> {
+    const world = new World();
+    world.health.set('Job/once', { status: 'Healthy' });
+    await world.step(targets);
+    await world.step(targets);
+    world.log.length = 0;
+    world.patches.length = 0;
+    return world;
+  }
+  const stored = (world: World): KubeObject => [...world.live.values()][0]!;
+  const edit = (world: World, metadata: object): void => {
+    const now = stored(world);
+    world.live.set(keyOf(now), { ...now, metadata: { ...now.metadata, ...metadata } });
+  };
+
+  it('8.1.8: goes after a fresh read, so that what others have put there meanwhile stays', async () => {
+    const world = await finished();
+    const request = world.request(targets);
+    edit(world, { finalizers: [ours, 'example.com/keep'], resourceVersion: '9' });
+    expect(await syncStep(request)).toMatchObject({ phase: 'Succeeded' });
+    expect(world.patches).toEqual(['Job/once example.com/keep']);
+  });
+
+  it('8.1.8: is tried again when somebody was faster, and the fault is told when that never ends', async () => {
+    const world = await finished();
+    for (let i = 0; i < 4; i += 1) world.meddle.push(() => new Changed());
+    expect(await world.step(targets)).toMatchObject({ phase: 'Succeeded' });
+    expect(world.patches).toEqual(['Job/once ']);
+    const other = await finished();
+    for (let i = 0; i < 5; i += 1) other.meddle.push(() => new Changed());
+    expect(await other.step(targets)).toMatchObject({
+      phase: 'Failed',
+      results: [{ hookPhase: 'Error', message: 'failed to remove hook finalizer: the object has been modified' }],
+    });
+  });
+
+  it('8.1.8: of a hook that is gone, before or during the write, is no matter', async () => {
+    for (const meddle of [undefined, (): Error => new NotThere()]) {
+      const world = await finished();
+      const request = world.request(targets);
+      if (meddle === undefined) world.live.clear();
+      else world.meddle.push(meddle);
+      expect(await syncStep(request)).toMatchObject({ phase: 'Succeeded' });
+      expect([...world.log, ...world.patches]).toEqual([]);
+    }
+  });
+
+  it('8.1.8: of another object that has taken the name stays', async () => {
+    const world = await finished();
+    const request = world.request(targets);
+    edit(world, { uid: 'other' });
+    expect(await syncStep(request)).toMatchObject({ phase: 'Succeeded' });
+    expect([...world.log, ...world.patches]).toEqual([]);
+  });
+});
+
+describe('8.1.3: a dry run', () => {
+  const crd: KubeObject = {
+    ...object('CustomResourceDefinition', 'widgets.example.com', wave(1)),
+    spec: { group: 'example.com', names: { kind: 'Widget' } },
+  };
+  const confirm = { 'argocd.argoproj.io/sync-options': 'Prune=confirm' };
+
+  it('8.1.3: tries what comes with a CRD of the same sync in no wave, and ends', async () => {
+    const world = new World();
+    world.unknown.add('Widget');
+    const outcome = await world.step([crd, object('Widget', 'w', wave(2)), object('ConfigMap', 'c')], { dryRun: true });
+    expect(outcome).toMatchObject({ phase: 'Succeeded', message: 'successfully synced (no more tasks)' });
+    expect(outcome.results.map(({ name, status, message }) => [name, status, message])).toContainEqual([
+      'w',
+      'Synced',
+      'Widget/w not tried: its kind is not known yet (dry run)',
+    ]);
+    expect(world.log).toEqual(['dry apply ConfigMap/c', 'dry apply CustomResourceDefinition/widgets.example.com']);
+  });
+
+  it('8.1.3: waits for a confirmation as the sync would, and then only tries', async () => {
+    const world = new World();
+    world.put(object('ConfigMap', 'precious', confirm));
+    const targets = [object('ConfigMap', 'c', wave(-1)), object('ConfigMap', 'd', wave(1))];
+    expect(await world.step(targets, { dryRun: true })).toMatchObject({ phase: 'Running' });
+    expect(await world.step(targets, { dryRun: true })).toMatchObject({
+      phase: 'Running',
+      message: 'waiting for pruning confirmation of /ConfigMap/precious',
+    });
+    const confirmed = { dryRun: true, pruneConfirmed: true };
+    await world.step(targets, confirmed);
+    const end = await world.step(targets, confirmed);
+    expect(end).toMatchObject({ phase: 'Succeeded' });
+    expect(end.results).toContainEqual(expect.objectContaining({ name: 'precious', message: 'pruned (dry run)' }));
+    expect(world.log).toEqual(['dry apply ConfigMap/c', 'dry apply ConfigMap/d']);
+  });
+
+  it('8.1.3: leaves hooks and their finalizers alone, also when it is terminated', async () => {
+    const world = new World();
+    const made = object('Job', 'old', hook('PreSync', 'HookSucceeded'));
+    const finalizers = ['argocd.argoproj.io/hook-finalizer'];
+    const attempt = { ...made.metadata.annotations, 'driftless.io/operation': '2023-11-14T22:13:20Z/0' };
+    const live = world.put({ ...made, metadata: { ...made.metadata, annotations: attempt, finalizers } });
+    world.health.set('Job/old', { status: 'Progressing' });
+    await world.step([made], { dryRun: true });
+    expect(await terminateSync(world.request([made], { dryRun: true }))).toMatchObject({ phase: 'Failed' });
+    world.health.set('Job/old', { status: 'Healthy' });
+    for (let i = 0; i < 3; i += 1) await world.step([made], { dryRun: true });
+    expect(await terminateSync(world.request([made], { dryRun: true }))).toMatchObject({ phase: 'Failed' });
+    expect(world.log.filter((call) => !call.startsWith('dry '))).toEqual([]);
+    expect(world.patches).toEqual([]);
+    expect([...world.live.values()]).toEqual([live]);
+  });
+});
+
+describe('8.1.14: after a CRD was applied', () => {
+  it('8.1.14: a read that fails is told, and the sync goes on', async () => {
+    const world = new World();
+    const crd = { ...object('CustomResourceDefinition', 'w.example.com'), spec: { group: 'example.com' } };
+    const request = world.request([crd, object('ConfigMap', 'c')]);
+    const get = (): Promise<never> => Promise.reject(new DriftlessError('KUBE_FORBIDDEN', 'may not read'));
+    const outcome = await syncStep({ ...request, writer: { ...world.writer, get } });
+    expect(outcome).toMatchObject({ phase: 'Succeeded' });
+    expect(world.warnings).toEqual(['failed to ensure that CRD w.example.com is ready: may not read']);
+  });
+
+  it('8.1.14: one that is never established is told too', async () => {
+    const world = new World();
+    const crd = { ...object('CustomResourceDefinition', 'w.example.com'), spec: { group: 'example.com' } };
+    expect(await world.step([crd])).toMatchObject({ phase: 'Succeeded' });
+    expect(world.warnings).toEqual(['failed to ensure that CRD w.example.com is ready: it is not established yet']);
   });
 });
 

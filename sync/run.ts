@@ -1,7 +1,7 @@
 import { mapLimit, messageOf } from '#base';
-import { finalizers, groupOf, isCompleted } from '#model';
-import type { KubeObject, OperationPhase, ResourceResult, ResultCode } from '#model';
-import { applyTask, pruneTask } from './apply.ts';
+import { groupOf, isCompleted } from '#model';
+import type { OperationPhase, ResourceResult, ResultCode } from '#model';
+import { applyTask, notTried, pruneTask } from './apply.ts';
 import { hookPhase } from './hooks.ts';
 import {
   hasPolicy,
@@ -17,6 +17,7 @@ import {
 } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { checkTasks, namespaceTask } from './prepare.ts';
+import { isMissing, releaseHook } from './release.ts';
 import {
   awaited,
   failureMessage,
@@ -77,8 +78,7 @@ class Step {
     if (waiting !== undefined) return waiting;
     const leaving = this.#tasks.filter(isLeaving);
     if (leaving.length > 0) return this.#outcome('Running', waitingFor('deletion of', leaving));
-    if (!this.#request.options.dryRun)
-      await this.#releaseHooks(this.#tasks.filter((task) => task.hook && isDone(task)));
+    await this.#releaseHooks(this.#tasks.filter((task) => task.hook && isDone(task)));
     const proper = this.#tasks.filter((task) => task.phase !== 'SyncFail');
     if (proper.some(hasFailed)) return this.#fail('one or more synchronization tasks completed unsuccessfully');
     return this.#nextWave(proper);
@@ -86,6 +86,8 @@ class Step {
 
   async terminate(): Promise<SyncOutcome> {
     this.#tasks = planTasks(this.#request, undefined);
+    // Nothing that is there was made by a dry run.
+    if (this.#request.options.dryRun) return this.#outcome('Failed', 'Operation terminated');
     let ok = true;
     for (const task of this.#tasks) {
       if (task.hook && isRunning(task)) ok = (await this.#terminateHook(task)) && ok;
@@ -118,7 +120,7 @@ class Step {
   async #tryAll(): Promise<SyncOutcome | undefined> {
     if (!this.#request.options.dryRun) return undefined;
     const tasks = withoutSynced(this.#tasks, this.#request.options);
-    const state = await this.#runTasks(tasks, true);
+    const state = await this.#runTasks(tasks);
     return state === 'failed' ? this.#outcome('Failed', 'one or more objects failed to apply (dry run)') : undefined;
   }
 
@@ -172,9 +174,9 @@ class Step {
       return this.#outcome('Succeeded', 'successfully synced (no more tasks)');
     }
     const { current, remaining } = nextWave(pending);
-    const state = await this.#runTasks(current, false);
+    const state = await this.#runTasks(current);
     if (state === 'failed') return this.#waveFailed(current);
-    if (remaining.length > 0) await clock.sleep(options.waveDelayMs, signal);
+    if (remaining.length > 0 && !options.dryRun) await clock.sleep(options.waveDelayMs, signal);
     if (state === 'pending')
       return this.#outcome(
         'Running',
@@ -195,7 +197,7 @@ class Step {
     const running = current.filter(isRunning);
     if (running.length === 0) return this.#fail('one or more objects failed to apply');
     const handlers = this.#tasks.filter((task) => task.phase === 'SyncFail' && isPending(task));
-    await this.#runTasks(handlers, false);
+    await this.#runTasks(handlers);
     return this.#outcome('Running', waitingMessage([...running, ...handlers.filter(isRunning)], this.#request.options));
   }
 
@@ -208,7 +210,7 @@ class Step {
     const handlers = this.#tasks.filter((task) => task.phase === 'SyncFail');
     const open = handlers.filter(isPending);
     if (open.length > 0) {
-      await this.#runTasks(open, false);
+      await this.#runTasks(open);
       return this.#outcome('Running', waitingMessage(handlers.filter(isRunning), this.#request.options));
     }
     await this.#deleteHooks('HookFailed');
@@ -217,46 +219,45 @@ class Step {
     return this.#outcome('Failed', `${text}\n${failureMessage('one or more SyncFail hooks failed', failed)}`);
   }
 
-  /** Prunes, then old hooks, then creates, kind after kind; each part only if the one before was successful. */
-  async #runTasks(tasks: readonly SyncTask[], dryRun: boolean): Promise<WaveState> {
+  /**
+   * Prunes, then old hooks, then creates, kind after kind; each part only if the one before was successful. An operation that is a dry run
+   * only tries, in every wave: also what its first try left open, because a person has to confirm it or its kind is still to come.
+   */
+  async #runTasks(tasks: readonly SyncTask[]): Promise<WaveState> {
     const { options } = this.#request;
-    if (!dryRun) await this.#releaseHooks(tasks.filter((task) => task.hook && isPending(task)));
+    await this.#releaseHooks(tasks.filter((task) => task.hook && isPending(task)));
     if (tasks.some((task) => lacksConfirmation(task, options))) return 'pending';
-    let state = worst(await mapLimit(tasks.filter(isPrune), width, (task) => this.#prune(task, dryRun)));
+    let state = worst(await mapLimit(tasks.filter(isPrune), width, (task) => this.#prune(task)));
     if (state !== 'successful') return state;
     const creates = tasks.filter((task) => !isPrune(task));
-    if (!dryRun)
+    if (!options.dryRun)
       state = worst(await mapLimit(creates.filter(isStaleHook), width, (task) => this.#deleteBeforeCreation(task)));
     if (state !== 'successful') return state;
     const states: WaveState[] = [];
     for (const group of byKind(creates)) {
-      states.push(...(await mapLimit(group, width, (task) => this.#apply(task, dryRun))));
+      states.push(...(await mapLimit(group, width, (task) => this.#apply(task))));
     }
     return worst(states);
   }
 
-  async #prune(task: SyncTask, dryRun: boolean): Promise<WaveState> {
-    const result = await pruneTask(task, this.#request, dryRun);
+  async #prune(task: SyncTask): Promise<WaveState> {
+    const result = await pruneTask(task, this.#request);
     const failed = result.status === 'SyncFailed';
-    if (!dryRun || this.#request.options.dryRun || failed) {
-      this.#record(task, { ...result, operationPhase: failed ? 'Failed' : 'Succeeded' });
-    }
+    this.#record(task, { ...result, operationPhase: failed ? 'Failed' : 'Succeeded' });
     return failed ? 'failed' : 'successful';
   }
 
-  async #apply(task: SyncTask, dryRun: boolean): Promise<WaveState> {
-    if (dryRun && task.skipDryRun) return 'successful';
-    const result = await applyTask(task, this.#request, dryRun);
+  async #apply(task: SyncTask): Promise<WaveState> {
+    const { dryRun } = this.#request.options;
+    const result = dryRun && task.skipDryRun ? notTried(task) : await applyTask(task, this.#request);
     const failed = result.status === 'SyncFailed';
     if (result.object !== undefined && !dryRun) task.live = result.object;
-    if (!dryRun || this.#request.options.dryRun || failed) {
-      const running: OperationPhase = dryRun ? 'Succeeded' : 'Running';
-      this.#record(task, {
-        status: result.status,
-        message: result.message,
-        operationPhase: failed ? 'Failed' : running,
-      });
-    }
+    const applied: OperationPhase = dryRun ? 'Succeeded' : 'Running';
+    this.#record(task, {
+      status: result.status,
+      message: result.message,
+      operationPhase: failed ? 'Failed' : applied,
+    });
     return failed ? 'failed' : 'successful';
   }
 
@@ -278,7 +279,7 @@ class Step {
   async #deleteHook(task: SyncTask): Promise<'deleted' | 'missing' | 'failed'> {
     if (task.live === null) return 'missing';
     try {
-      const released = await this.#release(task.live);
+      const released = await releaseHook(task.live, this.#request);
       if (released === null) return 'missing';
       await this.#request.writer.delete(released, this.#request.options.prunePropagationPolicy, this.#request.signal);
       return 'deleted';
@@ -291,10 +292,11 @@ class Step {
   }
 
   async #releaseHooks(tasks: readonly SyncTask[]): Promise<void> {
+    if (this.#request.options.dryRun) return;
     await mapLimit(tasks, width, async (task) => {
       if (task.live === null || !hasHookFinalizer(task.live)) return;
       try {
-        task.live = await this.#release(task.live);
+        task.live = await releaseHook(task.live, this.#request);
       } catch (error) {
         this.#request.signal.throwIfAborted();
         this.#record(task, {
@@ -303,22 +305,6 @@ class Step {
         });
       }
     });
-  }
-
-  /** Takes our finalizer off; null when the object is gone. */
-  async #release(live: KubeObject): Promise<KubeObject | null> {
-    if (!hasHookFinalizer(live)) return live;
-    const kept = (live.metadata.finalizers ?? []).filter((name) => name !== finalizers.hook);
-    try {
-      return await this.#request.writer.patchMetadata(
-        live,
-        { finalizers: kept.length > 0 ? kept : null },
-        this.#request.signal,
-      );
-    } catch (error) {
-      if (isMissing(error)) return null;
-      throw error;
-    }
   }
 
   async #terminateHook(task: SyncTask): Promise<boolean> {
@@ -360,10 +346,6 @@ class Step {
 
 function isStaleHook(task: SyncTask): boolean {
   return task.hook && task.live !== null && isPending(task) && hasPolicy(task, 'BeforeHookCreation');
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as { readonly status?: unknown }).status === 404;
 }
 
 /** Neighbours of the same kind go together; the order of the groups is the order of the tasks. */

@@ -90,7 +90,10 @@ export interface SyncRequest {
   readonly mayPrune: (gk: GroupKind) => boolean;
   /** Metadata for the destination namespace with CreateNamespace; null: leave it alone. */
   readonly namespaceModifier: (live: KubeObject | null) => KubeObject | null;
+  /** Must not be able to write when the operation is a dry run. */
   readonly writer: ClusterWriter;
+  /** Something that people should know and that changes nothing in the outcome. */
+  readonly warn: (message: string, error: unknown) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

@@ -25,6 +25,8 @@ export class FakeApi {
   readonly objects = new Map<ResourceKey, KubeObject>();
   /** `verb kind name` of every call that reached the server, in order. */
   readonly calls: string[] = [];
+  /** Whom clients were made to act as. */
+  readonly impersonated: string[] = [];
   readonly #kinds: readonly ApiResource[];
   readonly #listeners = new Set<(event: WatchEvent & { readonly object: KubeObject }) => void>();
   #version = 0;
@@ -116,18 +118,24 @@ export class FakeApi {
           this.#create(r, object, o.dryRun === true),
         ),
       replace: (r, object, o) =>
-        call(`replace ${r.kind} ${object.metadata.name ?? ''}${dry(o)}`, () => this.#replace(r, object)),
+        call(`replace ${r.kind} ${object.metadata.name ?? ''}${dry(o)}`, () =>
+          this.#replace(r, object, o.dryRun === true),
+        ),
       patch: (r, o, patch, w) =>
         call(`patch ${r.kind} ${o.name}${dry(w)}`, () => this.#patch(r, o, patch, w.dryRun === true)),
-      delete: (r, o) =>
-        call(`delete ${r.kind} ${o.name}`, () => {
-          this.#read(r, o);
-          this.delete(r.kind, o.name);
+      delete: (r, o, w) =>
+        call(`delete ${r.kind} ${o.name}${dry(w)}`, () => {
+          const { uid } = this.#read(r, o).metadata;
+          if ((w.preconditions?.uid ?? uid) !== uid) refuse(409, 'Conflict', 'Precondition failed: UID');
+          if (w.dryRun !== true) this.delete(r.kind, o.name);
         }),
       watch: (r, options) => this.#watch(r, options),
       discover: () => call('discover', () => this.surface),
       version: () => call('version', () => 'v1.30.0'),
-      impersonate: () => client,
+      impersonate: (user) => {
+        this.impersonated.push(user);
+        return client;
+      },
       updateCredentials: () => undefined,
       close: () => Promise.resolve(),
     };
@@ -149,13 +157,13 @@ export class FakeApi {
     return dryRun ? object : this.put({ ...object, apiVersion: apiVersionOf(resource.group, resource.version) });
   }
 
-  #replace(resource: ApiResource, object: KubeObject): KubeObject {
+  #replace(resource: ApiResource, object: KubeObject, dryRun: boolean): KubeObject {
     const { namespace = '', name = '' } = object.metadata;
     const old = this.#read(resource, { namespace, name });
     const version = object.metadata.resourceVersion;
     if (version !== undefined && version !== old.metadata.resourceVersion)
       refuse(409, 'Conflict', 'object was modified');
-    return this.put(withoutNulls(object));
+    return dryRun ? object : this.put(withoutNulls(object));
   }
 
   #patch(resource: ApiResource, name: NamedObject, patch: Patch, dryRun: boolean): KubeObject {

@@ -14,7 +14,7 @@ import {
   trackedApp,
   versionOf,
 } from '#model';
-import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey } from '#model';
+import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey, Settings } from '#model';
 import { createMemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
@@ -32,6 +32,7 @@ const kinds = [
   apiResource('', 'v1', 'Secret', 'secrets', true),
   apiResource('', 'v1', 'Namespace', 'namespaces', false),
   apiResource('batch', 'v1', 'Job', 'jobs', true),
+  apiResource('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
 ];
 
 export const config: ControllerConfig = {
@@ -90,6 +91,7 @@ export class FakeWorld {
   readonly git = new FakeGit();
   /** Kinds whose live picture is not fresh. */
   degraded: KindState[] = [];
+  settings: Settings = defaultSettings;
   /** False: the cluster has no picture yet. */
   ready = true;
   /** Which replica owns the cluster. */
@@ -103,7 +105,7 @@ export class FakeWorld {
   }
 
   /** A project that allows everything. */
-  project(name: string): void {
+  project(name: string, spec: object = {}): void {
     this.hub.put({
       apiVersion: 'argoproj.io/v1alpha1',
       kind: 'AppProject',
@@ -112,6 +114,7 @@ export class FakeWorld {
         sourceRepos: ['*'],
         destinations: [{ server: '*', namespace: '*' }],
         clusterResourceWhitelist: [{ group: '*', kind: '*' }],
+        ...spec,
       },
     });
   }
@@ -208,7 +211,7 @@ export class FakeWorld {
     return {
       name: 'settings',
       run: (signal) => aborted(signal),
-      settings: () => defaultSettings,
+      settings: () => this.settings,
       clusters: () => [this.#cluster()],
       resolve: (destination) =>
         destination.server === server

@@ -39,6 +39,12 @@ const policy = make('networking.k8s.io/v1/networkpolicies', 'networking.k8s.io/v
 const lease = make('coordination.k8s.io/v1/leases', 'coordination.k8s.io/v1', 'Lease');
 const set = (name: string, spec: object = {}): object => ({ ...deployment(name, spec) });
 
+const others = { app: 'other' };
+const otherSelector = {
+  selector: { matchLabels: others },
+  template: { metadata: { labels: others }, spec: { containers: [{ name: 'c', image: 'nginx:1' }] } },
+};
+
 /** What the server fills in, and what it says of objects that it does not take. */
 export const validation: readonly Scenario[] = [
   scenario('secrets', [
@@ -54,6 +60,13 @@ export const validation: readonly Scenario[] = [
     post(secrets, secret('bad', { type: 'kubernetes.io/service-account-token' })),
     patch('apply', `${secrets}/applied?fieldManager=m`, secret('applied', { stringData: { a: 'text' } })),
     patch('apply', `${secrets}/applied?fieldManager=m`, secret('applied', { data: { a: 'dGV4dA==' } })),
+  ]),
+  // What a forced apply asks before it deletes anything (controller/recreate.ts).
+  scenario('8.1.2: a creation that is tried under a name that is taken', [
+    quietly(post(deployments, deployment('web'))),
+    post(`${deployments}?dryRun=All`, deployment('web', otherSelector)),
+    post(`${deployments}?dryRun=All`, deployment('web', { selector: otherSelector.selector })),
+    get(`${deployments}/web`, { show: ({ spec }) => (spec as { selector: unknown }).selector }),
   ]),
   scenario('a deployment is filled in', [
     post(deployments, deployment('web')),

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '#model';
+import { FakeClock } from '#support';
+import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { withLastApplied } from './writer.ts';
+
+/** Issue 8, 1.1: a definition that is deleted takes every object of its kind along, so none ever is, and none is ever claimed. */
+const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
+const crd: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.example.com' },
+  spec: { group: 'example.com', names: { kind: 'Widget', plural: 'widgets' }, scope: 'Namespaced' },
+};
+const trackingId = 'argocd.argoproj.io/tracking-id';
+const tracked = (app: string): KubeObject => ({
+  ...crd,
+  metadata: {
+    ...crd.metadata,
+    annotations: { [trackingId]: `${app}:apiextensions.k8s.io/CustomResourceDefinition:apps/widgets.example.com` },
+  },
+});
+
+let clock: FakeClock;
+let world: FakeWorld;
+let stop: (() => Promise<void>) | undefined;
+beforeEach(() => {
+  clock = new FakeClock();
+  world = new FakeWorld(clock);
+  stop = undefined;
+});
+afterEach(async () => {
+  const ended = stop?.();
+  await clock.advance(2000);
+  await ended;
+});
+
+async function start(): Promise<void> {
+  const replica = world.replica();
+  stop = () => replica.stop();
+  await clock.advance(5000);
+}
+
+function writesOf(kind: string): readonly string[] {
+  return world.dest.calls.filter((call) => new RegExp(`^(?:create|replace|patch|delete) ${kind}`).test(call));
+}
+
+describe('8.1.1: a CRD', () => {
+  it('8.1.1: is applied without tracking, found by its name, and stays when it leaves Git', async () => {
+    world.git.push('a'.repeat(40), [crd, configMap('one'), configMap('two')]);
+    world.application(automated);
+    await start();
+    expect(world.dest.get(crd.kind, 'widgets.example.com')?.metadata.annotations).not.toHaveProperty([trackingId]);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' } });
+    expect(world.app.status?.resources?.map(({ kind, status }) => [kind, status])).toEqual([
+      ['ConfigMap', 'Synced'],
+      ['ConfigMap', 'Synced'],
+      [crd.kind, 'Synced'],
+    ]);
+    world.git.push('b'.repeat(40), [configMap('two')]);
+    await clock.advance(300_000);
+    expect(world.dest.get('ConfigMap', 'one')).toBeUndefined();
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced', revision: 'b'.repeat(40) } });
+    expect(world.app.status?.resources?.map(({ name }) => name)).toEqual(['two']);
+    expect(writesOf(crd.kind)).toEqual(['create CustomResourceDefinition widgets.example.com']);
+  });
+
+  it.each([
+    ['as Argo CD leaves it', withLastApplied(crd)],
+    ['with the tracking of a controller that tracked it', withLastApplied(tracked('demo'))],
+    ['with tracking that came without the record of it', { ...tracked('demo') }],
+    ['with the tracking of another application', withLastApplied(tracked('other'))],
+  ])('8.1.1: is Synced on the day of the switch without a write, %s', async (_name, live) => {
+    world.git.push('a'.repeat(40), [crd]);
+    world.dest.put(live);
+    world.application(automated);
+    await start();
+    await clock.advance(300_000);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' } });
+    expect(world.app.status?.conditions).toBeUndefined();
+    expect(writesOf(crd.kind)).toEqual([]);
+  });
+
+  it('8.1.1: is not pruned when an earlier controller tracked it and Git has it no more', async () => {
+    world.git.push('a'.repeat(40), [configMap('one')]);
+    world.dest.put(withLastApplied(tracked('demo')));
+    world.application(automated);
+    await start();
+    await clock.advance(300_000);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' } });
+    expect(writesOf(crd.kind)).toEqual([]);
+    world.application({}, { metadata: { name: 'demo', namespace: 'argocd' }, operation: { sync: { prune: true } } });
+    await clock.advance(10_000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+    expect(writesOf(crd.kind)).toEqual([]);
+  });
+
+  it('8.1.1: loses what is left of tracking when a change of its own is applied', async () => {
+    world.git.push('a'.repeat(40), [crd]);
+    world.dest.put(withLastApplied(tracked('demo')));
+    world.application(automated);
+    await start();
+    world.git.push('b'.repeat(40), [{ ...crd, spec: { ...(crd['spec'] as object), scope: 'Cluster' } }]);
+    await clock.advance(300_000);
+    const live = world.dest.get(crd.kind, 'widgets.example.com');
+    expect(live?.['spec']).toMatchObject({ scope: 'Cluster' });
+    expect(live?.metadata.annotations).not.toHaveProperty([trackingId]);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' } });
+  });
+});
