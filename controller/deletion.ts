@@ -72,6 +72,7 @@ interface Leaving {
   readonly app: Application;
   readonly cluster: LiveCluster;
   readonly config: Cluster;
+  readonly project: AppProject;
   readonly gate: ResourceGate;
   readonly writer: GuardedWriter;
 }
@@ -142,7 +143,7 @@ export class Deleter {
     const cluster = await firstPicture(this.#deps, config.server, signal);
     cluster.surface();
     const user = this.#deps.actAs(app, project, config);
-    return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, subject.key, gate) };
+    return { ...subject, project, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, subject.key, gate) };
   }
 
   /** Nobody can say where its resources are (Argo CD: the finalizers go, the resources stay). Said aloud, not only done. */
@@ -237,6 +238,7 @@ export class Deleter {
     return this.#deps.comparer.targets(
       {
         app: leaving.app,
+        project: leaving.project,
         key: leaving.key,
         cluster: leaving.config,
         settings: this.#deps.settings(),
