@@ -43,7 +43,7 @@ RUN groupadd --gid 999 argocd \
     && chown -R 999:0 /home/argocd \
     && chmod -R g=u /home/argocd
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates git openssh-client tini \
+    && apt-get install --yes --no-install-recommends ca-certificates git gnupg openssh-client tini \
     && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn*
 COPY --from=tools /out/helm /out/kustomize /usr/local/bin/
 COPY --from=dependencies /src/node_modules /opt/driftless/node_modules

@@ -752,6 +752,13 @@ export const runOptions = {
     env: 'ARGOCD_TLS_DATA_PATH',
     help: 'Folder with one CA bundle per repository host.',
   },
+  gpgEnabled: {
+    flag: 'gpg-enabled',
+    kind: 'string',
+    default: 'true',
+    env: 'ARGOCD_GPG_ENABLED',
+    help: 'With false or no, no signature is verified, whatever projects demand.',
+  },
   metricsHost: {
     flag: 'metrics-host',
     kind: 'string',

@@ -50,7 +50,10 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
     commands,
     limits: limits(config),
     trust: trust(config),
+    keys: (signal) => settings.gpgKeys(signal),
   });
+  if (!verifiesSignatures(config))
+    logger.warn('Signatures of commits are not verified, whatever projects demand: ARGOCD_GPG_ENABLED is off');
   const publisher = createMemoryPublisher();
   const queueMetrics = new QueueMetrics(metrics);
   const controller = createController(
@@ -160,6 +163,11 @@ function trust(config: RunConfig): { readonly sshKnownHosts?: string; readonly t
   };
 }
 
+/** As Argo CD reads ARGOCD_GPG_ENABLED: any other word than these two leaves it on. */
+function verifiesSignatures({ gpgEnabled }: RunConfig): boolean {
+  return !/^(?:false|no)$/i.test(gpgEnabled);
+}
+
 /** Credential plugins run in the helper process, as git does. */
 function pluginRunner(commands: CommandHelper): RunCommand {
   return async ({ command, args, env }, signal) => {
@@ -202,6 +210,7 @@ function controllerConfig(config: RunConfig, namespace: string): ControllerConfi
       backoffFactor: config.wqBackoffFactor,
     },
     graceMs: passGraceMs,
+    gpgEnabled: verifiesSignatures(config),
   };
 }
 

@@ -125,6 +125,7 @@ export class Syncer {
     return this.#deps.comparer.compare(
       {
         app: subject.app,
+        project: subject.project,
         key: subject.key,
         cluster: subject.cluster,
         settings: context.snapshot,

@@ -1,13 +1,26 @@
-import { DeadlineExceeded, DriftlessError, isAbort, isObject, messageOf, parseJson, withDeadline } from '#base';
+import { at, DeadlineExceeded, DriftlessError, isAbort, isObject, messageOf, parseJson, withDeadline } from '#base';
 import type { Clock } from '#base';
-import type { DesiredSource } from '#desired';
+import { KeyringUnavailable } from '#desired';
+import type { DesiredSource, Verified } from '#desired';
 import { ClusterIgnored, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
-import { instanceName, sourcesOf } from '#model';
-import type { AppKey, Application, ApplicationSource, Cluster, KubeObject, Repository, Settings } from '#model';
+import { hydratorOf, instanceName, projectOf, sourcesOf } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationCondition,
+  ApplicationSource,
+  AppProject,
+  Cluster,
+  KubeObject,
+  Repository,
+  Settings,
+} from '#model';
+import { gitIntegrity, isReferenceOnly, sourceDenied } from '#policy';
+import type { GitIntegrity } from '#policy';
 import { compareState } from './comparison.ts';
 import type { Comparison, LivePicture, RenderedTargets } from './comparison.ts';
-import { ClusterNotReady, SourceUnavailable } from './errors.ts';
+import { ClusterNotReady, IntegrityRulesUnusable, SourceRefused, SourceUnavailable } from './errors.ts';
 import { normalizeTargets } from './targets.ts';
 import type { NormalTargets } from './targets.ts';
 
@@ -21,10 +34,14 @@ export interface ComparerDeps {
 export interface ComparerConfig {
   readonly namespace: string;
   readonly persistResourceHealth: boolean;
+  /** False: no signature is verified, whatever projects demand (ARGOCD_GPG_ENABLED=false). */
+  readonly gpgEnabled?: boolean;
 }
 
 export interface CompareRequest {
   readonly app: Application;
+  /** The effective project: where sources may come from, and who must have signed them. */
+  readonly project: AppProject;
   readonly key: AppKey;
   readonly cluster: Cluster;
   readonly settings: Settings;
@@ -121,6 +138,8 @@ export class Comparer {
   /** The normalised manifests alone, for hooks that run while the application is deleted. Throws what keeps them from being rendered. */
   async targets(request: CompareRequest, cluster: LiveCluster, signal: AbortSignal): Promise<readonly KubeObject[]> {
     const rendered = await this.#renderSources(request, sourcesOf(request.app.spec), signal);
+    const [refusal] = rendered.facts.conditions;
+    if (refusal !== undefined) throw new SourceRefused(refusal);
     return this.#normalize(request, cluster, rendered.objects).targets;
   }
 
@@ -134,14 +153,16 @@ export class Comparer {
     tolerate: (error: unknown) => boolean,
     signal: AbortSignal,
   ): Promise<Rendered> {
-    if (request.localManifests.length > 0) return localTargets(request);
+    if (request.localManifests.length > 0) return this.#localTargets(request, sources);
     try {
       return await this.#renderSources(request, sources, signal);
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
-      const message = `Failed to load target state: ${messageOf(error)}`;
-      if (tolerate(error)) throw new SourceUnavailable(error, message);
-      return failedTargets(message);
+      if (error instanceof SourceRefused) return failedTargets(error.condition);
+      const message = `Failed to load target state: ${messageOf(error)}${waitsForHydration(request.app, error)}`;
+      const isLasting = error instanceof Error && error.cause instanceof IntegrityRulesUnusable;
+      if (!isLasting && tolerate(error)) throw new SourceUnavailable(error, message);
+      return failedTargets({ type: 'ComparisonError', message });
     }
   }
 
@@ -150,18 +171,24 @@ export class Comparer {
     sources: readonly ApplicationSource[],
     signal: AbortSignal,
   ): Promise<Rendered> {
+    // Without a source everything would look as if it had been taken out of Git.
+    if (sources.every(isReferenceOnly)) throw new SourceRefused({ type: 'InvalidSpecError', message: nothingToRender });
     const objects: KubeObject[] = [];
     const revisions: string[] = [];
     const sourceTypes: string[] = [];
+    const problems: string[] = [];
     for (const [i, source] of sources.entries()) {
       const revision = request.revisions[i] ?? source.targetRevision ?? '';
       const rendered = await this.#renderOne(request, source, revision, signal).catch((error: unknown) => {
-        throw isAbort(error) ? error : asSourceError(error, i, sources.length);
+        throw isAbort(error) || error instanceof SourceRefused ? error : asSourceError(error, i, sources.length);
       });
       objects.push(...rendered.objects);
       revisions.push(rendered.revision);
       sourceTypes.push(rendered.sourceType);
+      problems.push(...rendered.problems.map((problem) => `${nameOf(sources, i)}${problem}`));
     }
+    // Of an Application that is not what it should be, nothing is compared, and so nothing can be applied or pruned.
+    if (problems.length > 0) return failedTargets({ type: 'ComparisonError', message: problems.join('\n') }, revisions);
     return {
       objects,
       facts: {
@@ -175,25 +202,30 @@ export class Comparer {
     };
   }
 
+  /** Checks before it renders: whether the project lets the repository in, and who signed the revision. */
   async #renderOne(
     request: CompareRequest,
     source: ApplicationSource,
     revision: string,
     signal: AbortSignal,
-  ): Promise<{ readonly objects: readonly KubeObject[]; readonly revision: string; readonly sourceType: string }> {
+  ): Promise<RenderedSource> {
     const { desired, repository } = this.#deps;
-    const project = request.app.spec.project ?? 'default';
-    const repo = repository(source.repoURL, project === '' ? 'default' : project);
+    const project = projectOf(request.app);
+    const denied = sourceDenied(request.project, source.repoURL, project);
+    if (denied !== undefined) throw new SourceRefused({ type: 'InvalidSpecError', message: denied });
+    const repo = repository(source.repoURL, project);
+    const verified = await this.#verify(request, { source, repo, revision }, signal);
+    if (verified.problems.length > 0) return { objects: [], sourceType: '', ...verified };
     // A source that is only referred to by others renders nothing, but its revision is part of the comparison.
-    if (source.ref !== undefined && source.path === undefined && source.chart === undefined) {
-      const resolved = await desired.resolve(repo, revision, request.noRevisionCache, signal);
-      return { objects: [], revision: resolved, sourceType: '' };
+    if (isReferenceOnly(source)) {
+      const resolved = await desired.resolve(repo, verified.revision, request.noRevisionCache, signal);
+      return { objects: [], revision: resolved, sourceType: '', problems: [] };
     }
     const manifests = await desired.manifests(
       {
         source,
         repository: repo,
-        revision,
+        revision: verified.revision,
         noRevisionCache: request.noRevisionCache,
         noCache: request.noCache,
         appName: this.#instance(request.key),
@@ -202,12 +234,50 @@ export class Comparer {
       signal,
     );
     // T-REV-1: manifests of another commit than the one asked for are never compared, let alone applied.
-    if (isCommit(revision) && isCommit(manifests.revision) && manifests.revision !== revision)
+    if (isCommit(verified.revision) && isCommit(manifests.revision) && manifests.revision !== verified.revision)
       throw new DriftlessError(
         'REVISION_MISMATCH',
-        `asked for manifests of ${revision}, got those of ${manifests.revision}`,
+        `asked for manifests of ${verified.revision}, got those of ${manifests.revision}`,
       );
-    return manifests;
+    return { ...manifests, problems: [] };
+  }
+
+  /** The commit that was verified, which alone may be rendered; without a demand the revision as it is. */
+  async #verify(
+    request: CompareRequest,
+    at: { readonly source: ApplicationSource; readonly repo: Repository; readonly revision: string },
+    signal: AbortSignal,
+  ): Promise<Verified> {
+    const { source, repo, revision } = at;
+    const demand = this.#demandOf(request, source);
+    if (demand === undefined) return { revision, problems: [] };
+    const { noRevisionCache, noCache } = request;
+    const order = {
+      ...{ repository: repo, revision, noRevisionCache, noCache, ...demand },
+      ...(source.targetRevision === undefined ? {} : { targetRevision: source.targetRevision }),
+    };
+    const verified = await this.#deps.desired.verify(order, signal).catch((error: unknown): Verified => {
+      if (!(error instanceof KeyringUnavailable)) throw error;
+      return { revision, problems: [error.message] };
+    });
+    return { ...verified, problems: verified.problems.map((problem) => `GIT/GPG: ${problem}`) };
+  }
+
+  /** @throws IntegrityRulesUnusable */
+  #demandOf(request: CompareRequest, source: ApplicationSource): GitIntegrity | undefined {
+    const demand = gitIntegrity(request.project, source);
+    if (demand !== undefined && 'error' in demand) throw new IntegrityRulesUnusable(demand.error);
+    return this.#config.gpgEnabled === false ? undefined : demand;
+  }
+
+  #localTargets(request: CompareRequest, sources: readonly ApplicationSource[]): Rendered {
+    try {
+      if (!sources.some((source) => this.#demandOf(request, source) !== undefined)) return localTargets(request);
+      return failedTargets({ type: 'ComparisonError', message: noLocalManifests });
+    } catch (error) {
+      if (!(error instanceof IntegrityRulesUnusable)) throw error;
+      return failedTargets({ type: 'ComparisonError', message: `Failed to load local manifests: ${error.message}` });
+    }
   }
 
   #normalize(request: CompareRequest, cluster: LiveCluster, objects: readonly KubeObject[]): NormalTargets {
@@ -243,14 +313,40 @@ interface Rendered {
   readonly facts: RenderedTargets;
 }
 
-function failedTargets(message: string): Rendered {
+interface RenderedSource extends Verified {
+  readonly objects: readonly KubeObject[];
+  readonly sourceType: string;
+}
+
+const noLocalManifests = 'Cannot use local manifests when source integrity is enforced';
+const nothingToRender =
+  'the application has no source that could be rendered: spec.source, or one of spec.sources with a path or a chart, is required';
+
+/** How Argo CD tells several sources apart. */
+function nameOf(sources: readonly ApplicationSource[], index: number): string {
+  if (sources.length === 1) return '';
+  const name = sources[index]?.name ?? '';
+  return name === '' ? `source ${index + 1} of ${sources.length}: ` : `source ${name}: `;
+}
+
+/** The manifests of a hydrator that writes to another branch first come when somebody has merged it. */
+function waitsForHydration(app: Application, error: unknown): string {
+  const hydrator = hydratorOf(app.spec) ?? {};
+  const from = at(hydrator, 'hydrateTo', 'targetBranch');
+  const to = at(hydrator, 'syncSource', 'targetBranch');
+  if (typeof from !== 'string' || typeof to !== 'string' || !messageOf(error).includes('app path does not exist'))
+    return '';
+  return ` - waiting for an external process to update ${to} from ${from}`;
+}
+
+function failedTargets(condition: ApplicationCondition, revisions: readonly string[] = []): Rendered {
   return {
     objects: [],
     facts: {
       targets: [],
-      revisions: [],
+      revisions,
       sourceTypes: [],
-      conditions: [{ type: 'ComparisonError', message }],
+      conditions: [condition],
       failed: true,
       mayHaveChanges: true,
     },
@@ -264,7 +360,7 @@ function localTargets(request: CompareRequest): Rendered {
       const value = parseJson(text);
       if (isObject(value)) objects.push(value as unknown as KubeObject);
     } catch (error) {
-      return failedTargets(`Failed to load local manifests: ${messageOf(error)}`);
+      return failedTargets({ type: 'ComparisonError', message: `Failed to load local manifests: ${messageOf(error)}` });
     }
   }
   return {

@@ -2,7 +2,7 @@ import type { ApplicationCondition, ConditionType } from '#model';
 
 /** Which step of a pass owns which condition types: it replaces all of them and none of the others. */
 export const ownedConditions = {
-  spec: ['InvalidSpecError', 'UnknownError'],
+  spec: ['InvalidSpecError', 'UnknownError', 'HydrationWarning'],
   comparison: [
     'ComparisonError',
     'SharedResourceWarning',

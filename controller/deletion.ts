@@ -74,6 +74,7 @@ interface Leaving {
   readonly app: Application;
   readonly cluster: LiveCluster;
   readonly config: Cluster;
+  readonly project: AppProject;
   readonly gate: ResourceGate;
   readonly writer: GuardedWriter;
 }
@@ -144,7 +145,8 @@ export class Deleter {
     const cluster = await firstPicture(this.#deps, config.server, signal);
     cluster.surface();
     const user = this.#deps.deletesAs(app, project, config);
-    return { ...subject, cluster, gate, writer: this.#deps.syncer.writer(cluster, user, { key: subject.key, gate }) };
+    const writer = this.#deps.syncer.writer(cluster, user, { key: subject.key, gate });
+    return { ...subject, project, cluster, gate, writer };
   }
 
   /** Nobody can say where its resources are (Argo CD: the finalizers go, the resources stay). Said aloud, not only done. */
@@ -239,6 +241,7 @@ export class Deleter {
     return this.#deps.comparer.targets(
       {
         app: leaving.app,
+        project: leaving.project,
         key: leaving.key,
         cluster: leaving.config,
         settings: this.#deps.settings(),

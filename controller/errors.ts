@@ -1,4 +1,5 @@
 import { DriftlessError } from '#base';
+import type { ApplicationCondition } from '#model';
 
 /** The project of an Application does not allow a write to a managed cluster. The message is Argo CD's; the project must change. */
 export class PolicyDenied extends DriftlessError {
@@ -25,6 +26,23 @@ export class ApplicationChanged extends DriftlessError {
 export class SourceUnavailable extends DriftlessError {
   constructor(cause: unknown, message: string) {
     super('SOURCE_UNAVAILABLE', message, { cause, retry: { afterMs: 15_000 } });
+  }
+}
+
+/** A source that must not be rendered: its project forbids it, or nobody has vouched for it. Waiting does not help. */
+export class SourceRefused extends DriftlessError {
+  readonly condition: ApplicationCondition;
+
+  constructor(condition: ApplicationCondition) {
+    super('SOURCE_REFUSED', condition.message, { retry: 'never' });
+    this.condition = condition;
+  }
+}
+
+/** The rules of a project about signatures contradict each other or cannot be understood: the project must change. */
+export class IntegrityRulesUnusable extends DriftlessError {
+  constructor(message: string) {
+    super('INTEGRITY_RULES', message, { retry: 'never' });
   }
 }
 

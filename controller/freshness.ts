@@ -1,5 +1,6 @@
 import { hasMultipleSources, sourceOf, annotationOf, annotations, asObject } from '#model';
 import type { Application } from '#model';
+import { hydrationUntold } from './hydration.ts';
 import { equalLoosely, equalSourceLists, equalSources } from './sources.ts';
 import { parseTime } from './times.ts';
 
@@ -71,7 +72,9 @@ function ruleFor(app: Application, facts: FreshnessFacts): Refresh | undefined {
   if (hard || isExpired(app, facts, facts.softMs) || lastCompared(app, facts) === undefined)
     return { level: compareLevel.latest, hard, reason: expiredReason(app, facts, hard) };
   const change = specChange(app);
-  return change === undefined ? undefined : { level: compareLevel.latest, hard: false, reason: change };
+  if (change !== undefined) return { level: compareLevel.latest, hard: false, reason: change };
+  if (!hydrationUntold(app)) return undefined;
+  return { level: compareLevel.recent, hard: false, reason: 'hydration was asked for, or is not any more' };
 }
 
 function sourceChange(app: Application): string | undefined {

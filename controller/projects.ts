@@ -2,7 +2,7 @@ import { DriftlessError } from '#base';
 import type { Clock } from '#base';
 import { apiResource, isNotFound } from '#kube';
 import type { Informer, KubeClient } from '#kube';
-import { appKeyOf, asApplication, asProject, finalizers, jsonOf, projectOf, refOf, sourcesOf } from '#model';
+import { appKeyOf, asApplication, asProject, finalizers, jsonOf, projectOf, refOf, repositoryUrlsOf } from '#model';
 import type { Application, AppProject, Cluster, KubeObject, OperationState, ResourceRef } from '#model';
 import {
   appNamespaceDenied,
@@ -77,7 +77,7 @@ export class Projects {
       globalProjects: settings.settings().globalProjects,
       lookup: (other) => this.#lookup(other),
       // Only repositories that this application names can matter to it.
-      repositories: sourcesOf(app.spec).map((source) => settings.repository(source.repoURL, name)),
+      repositories: repositoryUrlsOf(app).map((url) => settings.repository(url, name)),
       clusters: settings.clusters(),
     });
   }

@@ -24,6 +24,7 @@ import { hookFinalizers } from './deletion.ts';
 import { ClusterNotReady, SourceUnavailable } from './errors.ts';
 import { compareLevel, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
 import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
+import { hydrationConditions } from './hydration.ts';
 import { managedResources, treeRoots } from './managed.ts';
 import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
@@ -165,7 +166,7 @@ export class RefreshProcessor {
       const done = await this.#treeOnly(pass, verdict, signal);
       if (done !== undefined) return done;
     }
-    const conditions = verdict.ok ? [] : verdict.conditions;
+    const conditions = [...(verdict.ok ? [] : verdict.conditions), ...hydrationConditions(pass.before)];
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);
     if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, signal);
     return this.#compare(pass, status, verdict, signal);
@@ -206,6 +207,7 @@ export class RefreshProcessor {
     const { comparison, cluster } = await this.#deps.comparer.compare(
       {
         app,
+        project: verdict.project,
         key: pass.key,
         cluster: verdict.cluster,
         settings: pass.settings,

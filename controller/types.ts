@@ -55,6 +55,8 @@ export interface ControllerConfig {
   readonly syncWaveDelayMs: number;
   /** --persist-resource-health. */
   readonly persistResourceHealth: boolean;
+  /** ARGOCD_GPG_ENABLED. False: no signature is verified, whatever projects demand. */
+  readonly gpgEnabled?: boolean;
   /** --wq-*. */
   readonly rateLimiter: RateLimiterConfig;
   /** How long running passes may take to finish after a stop. */

@@ -72,3 +72,14 @@ export class UnsupportedSource extends DesiredError {
     super('DESIRED_UNSUPPORTED', `${what}: not supported by the embedded manifest generator yet`, { retry: 'never' });
   }
 }
+
+/** Signatures are demanded, and gpg is not on this machine: nothing can be verified, so nothing is good. */
+export class KeyringUnavailable extends DesiredError {
+  constructor(cause: unknown) {
+    super(
+      'DESIRED_GPG',
+      'the project demands signed commits, and they cannot be verified: gpg is not installed on the machine of this controller, or not on PATH',
+      { cause, retry: 'never' },
+    );
+  }
+}

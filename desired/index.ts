@@ -9,6 +9,7 @@ export type { CommandOptions, CommandResult, CommandRunner } from './command/typ
 export {
   CommandError,
   DesiredError,
+  KeyringUnavailable,
   ManifestError,
   MirrorLost,
   RepositoryError,
@@ -21,7 +22,8 @@ export {
 export type { CommandErrorCode } from './errors.ts';
 export { defaultLimits } from './local/limits.ts';
 export type { DesiredLimits } from './local/limits.ts';
+export type { PublicKeys } from './local/keyring.ts';
 export type { GitTrust } from './local/git.ts';
 export { createDesiredSource } from './local/source.ts';
 export type { DesiredSourceDeps } from './local/source.ts';
-export type { DesiredSource, Manifests, ManifestsRequest } from './types.ts';
+export type { DesiredSource, Manifests, ManifestsRequest, Verified, VerifyRequest } from './types.ts';

@@ -2,6 +2,7 @@
 export const annotations = {
   refresh: 'argocd.argoproj.io/refresh',
   refreshTimestamp: 'argocd.argoproj.io/refresh-timestamp',
+  hydrate: 'argocd.argoproj.io/hydrate',
   skipReconcile: 'argocd.argoproj.io/skip-reconcile',
   manifestGeneratePaths: 'argocd.argoproj.io/manifest-generate-paths',
   compareOptions: 'argocd.argoproj.io/compare-options',

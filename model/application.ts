@@ -1,3 +1,4 @@
+import { at, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject, ObjectMeta } from './object.ts';
 import type {
@@ -256,13 +257,51 @@ export function projectOf(app: Application): string {
 
 /** True when `spec.sources` is in force (it wins over `spec.source`; a source hydrator wins over both). */
 export function hasMultipleSources(spec: ApplicationSpec): boolean {
-  return spec.sourceHydrator === undefined && (spec.sources?.length ?? 0) > 0;
+  return hydratorOf(spec) === undefined && (spec.sources?.length ?? 0) > 0;
 }
 
-/** The sources in force: `sources`, else the single one; empty when the Application has none. */
+/** `spec.sourceHydrator`, when the Application has one. */
+export function hydratorOf(spec: ApplicationSpec): JsonObject | undefined {
+  return isObject(spec.sourceHydrator) ? spec.sourceHydrator : undefined;
+}
+
+/**
+ * The sources in force, those that are rendered: the hydrated branch where there is a source hydrator, else `sources`, else the single one;
+ * empty when the Application has none (Argo CD: types.go GetSources).
+ */
 export function sourcesOf(spec: ApplicationSpec): readonly ApplicationSource[] {
+  const hydrator = hydratorOf(spec);
+  if (hydrator !== undefined) return [syncSourceOf(hydrator)];
   if (hasMultipleSources(spec)) return spec.sources ?? [];
   return spec.source === undefined ? [] : [spec.source];
+}
+
+/** What a hydrator leaves behind: path and branch of `syncSource`, in its repository or else in that of the dry source (GetSyncSource). */
+function syncSourceOf(hydrator: JsonObject): ApplicationSource {
+  const text = (...path: readonly string[]): string => {
+    const value = at(hydrator, ...path);
+    return typeof value === 'string' ? value : '';
+  };
+  const own = text('syncSource', 'repoURL');
+  return {
+    repoURL: own === '' ? text('drySource', 'repoURL') : own,
+    path: text('syncSource', 'path'),
+    targetRevision: text('syncSource', 'targetBranch'),
+  };
+}
+
+/**
+ * Every repository that this Application names, whatever for: what it renders, what a hydrator reads, and what an operation was told to
+ * sync instead. Without repetition, without empty ones.
+ */
+export function repositoryUrlsOf(app: Application): readonly string[] {
+  const { spec, operation, status } = app;
+  const dry = at(hydratorOf(spec) ?? {}, 'drySource', 'repoURL');
+  const last = status?.operationState;
+  const asked = [operation?.sync, last?.operation.sync, last?.syncResult];
+  const named = asked.flatMap((sync) => [sync?.source, ...(sync?.sources ?? [])]);
+  const urls = [...sourcesOf(spec), ...named].map((source) => source?.repoURL);
+  return [...new Set([...urls, dry])].filter((url): url is string => typeof url === 'string' && url !== '');
 }
 
 /** The single source of the accessors in Argo CD (GetSource): the first, or an empty one. */

@@ -25,6 +25,18 @@ export interface SyncWindow {
   readonly syncOverrun?: boolean;
 }
 
+/** One entry of `spec.sourceIntegrity.git.policies`. */
+export interface GitIntegrityPolicy {
+  /** Globs over repository URLs; `!glob` takes a repository out of this policy. */
+  readonly repos?: readonly { readonly url?: string }[];
+  readonly gpg?: {
+    /** `none`, `head` or `strict`. */
+    readonly mode?: string;
+    /** Key IDs (16 hexadecimal digits) or fingerprints (40). */
+    readonly keys?: readonly string[];
+  };
+}
+
 export interface AppProjectSpec {
   readonly sourceRepos?: readonly string[];
   readonly destinations?: readonly ProjectDestination[];
@@ -38,6 +50,9 @@ export interface AppProjectSpec {
   };
   readonly syncWindows?: readonly SyncWindow[];
   readonly sourceNamespaces?: readonly string[];
+  /** Deprecated upstream: the newest commit, or tag, of every repository must be signed by one of these. */
+  readonly signatureKeys?: readonly { readonly keyID?: string }[];
+  readonly sourceIntegrity?: { readonly git?: { readonly policies?: readonly GitIntegrityPolicy[] } };
   readonly permitOnlyProjectScopedClusters?: boolean;
   readonly destinationServiceAccounts?: readonly {
     readonly server: string;

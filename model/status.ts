@@ -46,7 +46,9 @@ export type ConditionType =
   /** Ours: a kind whose live picture is not up to date (Argo CD has no word for it). */
   | 'StaleResourceWarning'
   /** Ours: no replica looks after the cluster, so the status stands still. */
-  | 'UnownedClusterWarning';
+  | 'UnownedClusterWarning'
+  /** Ours: hydration was asked for, and nobody here does it. */
+  | 'HydrationWarning';
 
 export interface ApplicationCondition {
   readonly type: ConditionType;

@@ -6,7 +6,8 @@
  *   isGroupKindPermitted(project, gk & name, namespaced) · isResourcePermitted(project, gk, name, namespace, cluster, scopedClusters) ·
  *   isAppNamespacePermitted(appNamespace, project, controllerNamespace) · matchesNamespacePattern(pattern, namespace) ·
  *   isOrphanIgnored(project, ref) · canSync(windows, facts, trigger, now) · validateSpec(app, project, cluster, scopedClusters) ·
- *   effectiveProject(project, sources) · impersonationTarget(project, server, destinationNamespace, appNamespace)
+ *   sourceDenied(project, url, name) · gitIntegrity(project, source) · effectiveProject(project, sources) ·
+ *   impersonationTarget(project, server, destinationNamespace, appNamespace)
  *
  * Three matchers are in play, and they are Argo CD's: gobwas globs (with separator `/` for repositories, without for the rest), Go's
  * filepath.Match for kinds, regular expressions between slashes for namespaces. Nothing here trusts an AppProject: a bad pattern matches
@@ -25,7 +26,9 @@ export {
   matchesNamespacePattern,
 } from './project.ts';
 export type { PermittedDestination } from './project.ts';
-export { validateSpec } from './spec.ts';
+export { gitIntegrity } from './integrity.ts';
+export type { GitIntegrity } from './integrity.ts';
+export { isReferenceOnly, sourceDenied, validateSpec } from './spec.ts';
 export type { ResolvedCluster } from './spec.ts';
 export { canSync } from './windows.ts';
 export type { SyncTrigger, SyncVerdict, WindowFacts } from './windows.ts';

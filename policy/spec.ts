@@ -1,6 +1,6 @@
 import { at, isObject, own, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
-import { hasMultipleSources, jsonOf, projectOf, sourcesOf } from '#model';
+import { hasMultipleSources, hydratorOf, jsonOf, projectOf, sourcesOf } from '#model';
 import type { Application, ApplicationCondition, ApplicationSource, AppProject, Cluster } from '#model';
 import { isDestinationPermitted, isSourcePermitted } from './project.ts';
 
@@ -9,13 +9,16 @@ export type ResolvedCluster = Pick<Cluster, 'server' | 'name'> | { readonly erro
 
 const singleRequired = 'spec.source.repoURL and either spec.source.path or spec.source.chart are required';
 const multiRequired = 'spec.source.repoURL and either source.path, source.chart, or source.ref are required for source';
+const nothingToRender =
+  'spec.sources has only sources with a ref, which render nothing: at least one source needs a path or a chart';
 const chartRevision = 'spec.source.targetRevision is required if the manifest source is a helm chart';
 
 /**
  * What is wrong with the spec of an Application: its InvalidSpecError conditions, none when it may be compared (Argo CD: util/argo
  * ValidatePermissions, with its order and its early ends). `project` undefined: it does not exist.
  *
- * Difference: an incomplete entry of `spec.sources` is shown as JSON, where upstream prints a Go struct.
+ * Differences: an incomplete entry of `spec.sources` is shown as JSON, where upstream prints a Go struct; sources that together render
+ * nothing (only `ref`), and a hydrator without `syncSource.path`, are faults.
  *
  * @param scopedClusters the clusters whose Secrets name the project.
  */
@@ -45,18 +48,24 @@ export function validateSpec(
 /** Faults after which nothing else is looked at. */
 function structureFaults(app: Application): readonly string[] {
   const { spec } = app;
-  if (spec.sourceHydrator !== undefined) return hydratorFaults(spec.sourceHydrator);
+  const hydrator = hydratorOf(spec);
+  if (hydrator !== undefined) return hydratorFaults(hydrator);
   if (hasMultipleSources(spec)) {
     for (const source of sourcesOf(spec)) {
       const fault = sourceFault(source);
       if (fault !== undefined) return [fault];
     }
-    return [];
+    return sourcesOf(spec).every(isReferenceOnly) ? [nothingToRender] : [];
   }
   const source = spec.source;
   if (source === undefined || empty(source.repoURL) || (empty(source.path) && empty(source.chart)))
     return [singleRequired];
   return empty(source.chart) || !empty(source.targetRevision) ? [] : [chartRevision];
+}
+
+/** A source that only lends its files to others (`ref`), and renders nothing itself. */
+export function isReferenceOnly(source: ApplicationSource): boolean {
+  return !empty(source.ref) && empty(source.path) && empty(source.chart);
 }
 
 function sourceFault(source: ApplicationSource): string | undefined {
@@ -70,26 +79,34 @@ function hydratorFaults(hydrator: JsonObject): readonly string[] {
   if (empty(at(hydrator, 'drySource', 'repoURL'))) faults.push('spec.sourceHydrator.drySource.repoURL is required');
   if (empty(at(hydrator, 'syncSource', 'targetBranch')))
     faults.push('spec.sourceHydrator.syncSource.targetBranch is required');
+  // The schema demands it; without it the whole branch would be rendered.
+  if (empty(at(hydrator, 'syncSource', 'path'))) faults.push('spec.sourceHydrator.syncSource.path is required');
   const hydrateTo = own(hydrator, 'hydrateTo');
   if (isObject(hydrateTo) && empty(own(hydrateTo, 'targetBranch')))
     faults.push('when spec.sourceHydrator.hydrateTo is set, spec.sourceHydrator.hydrateTo.targetBranch is required');
   return faults;
 }
 
+/** Why a project does not let this repository in, undefined when it does. */
+export function sourceDenied(project: AppProject, url: string, projectName: string): string | undefined {
+  if (isSourcePermitted(project, url)) return undefined;
+  return `application repo ${url} is not permitted in project '${projectName}'`;
+}
+
+/** What is checked is what is rendered; of a hydrator also what it reads. */
 function sourceFaults(app: Application, project: AppProject): readonly string[] {
   const name = nameOf(project, app);
-  const refused = (url: string): string => `application repo ${url} is not permitted in project '${name}'`;
-  const hydrator = app.spec.sourceHydrator;
+  const hydrator = hydratorOf(app.spec);
+  const rendered = sourcesOf(app.spec).map((source) => source.repoURL);
   if (hydrator === undefined)
-    return sourcesOf(app.spec)
-      .filter((source) => !isSourcePermitted(project, source.repoURL))
-      .map((source) => refused(source.repoURL));
+    return rendered.map((url) => sourceDenied(project, url, name)).filter((fault) => fault !== undefined);
   const dry = text(at(hydrator, 'drySource', 'repoURL'));
-  const synced = text(at(hydrator, 'syncSource', 'repoURL'));
-  const faults = isSourcePermitted(project, dry) ? [] : [refused(dry)];
-  if (synced !== '' && synced !== dry && !isSourcePermitted(project, synced))
-    faults.push(`sync source repo ${synced} is not permitted in project '${name}'`);
-  return faults;
+  const refused = sourceDenied(project, dry, name);
+  const elsewhere = rendered.filter((url) => url !== dry && !isSourcePermitted(project, url));
+  return [
+    ...(refused === undefined ? [] : [refused]),
+    ...elsewhere.map((url) => `sync source repo ${url} is not permitted in project '${name}'`),
+  ];
 }
 
 function invalid(messages: readonly string[]): readonly ApplicationCondition[] {

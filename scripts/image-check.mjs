@@ -124,6 +124,9 @@ function checkLast() {
       !run.some((text) => /apt-get install.*useradd/.test(text)),
     'make the user before packages take its number',
   );
+  const packages = run.flatMap((text) => /apt-get install ([^&]*)/.exec(text)?.[1]?.split(/\s+/) ?? []);
+  for (const name of ['ca-certificates', 'git', 'gnupg', 'openssh-client', 'tini'])
+    check(packages.includes(name), `apt-get install ${name} is missing: the controller runs it`);
   const wanted = /runAsUser: (\d+)/.exec(read('charts/driftless/values.yaml'))?.[1];
   check(user === wanted, `USER ${user}, but the chart runs it as ${wanted}`);
 }

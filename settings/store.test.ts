@@ -10,11 +10,20 @@ import type { SettingsStore } from './types.ts';
 
 type Change = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
 
-/** A hub in memory with one watch per kind. */
+interface WatchedWith {
+  readonly signal: AbortSignal;
+  readonly fieldSelector?: string;
+  onOpen?: () => void;
+}
+
+/** A hub in memory with one watch per kind and field selector. */
 class FakeHub {
   readonly asked: (string | undefined)[] = [];
   readonly #objects = new Map<string, KubeObject>();
+  /** By kind and field selector. */
   readonly #push = new Map<string, (event: WatchEvent) => void>();
+  /** Lists of the ConfigMap of this name never end. */
+  forbidden = '';
   #version = 1;
 
   put(kind: 'ConfigMap' | 'Secret', name: string, data: Record<string, string>, secretType?: string): void {
@@ -32,7 +41,7 @@ class FakeHub {
     const object: KubeObject = { apiVersion: 'v1', kind, metadata, data: encoded };
     const known = this.#objects.has(`${kind}/${name}`);
     this.#objects.set(`${kind}/${name}`, object);
-    this.#push.get(kind)?.({ type: known ? 'MODIFIED' : 'ADDED', object });
+    this.#send({ type: known ? 'MODIFIED' : 'ADDED', object });
   }
 
   remove(kind: 'ConfigMap' | 'Secret', name: string): void {
@@ -41,7 +50,12 @@ class FakeHub {
     this.#version += 1;
     if (object === undefined) throw new Error(`no ${name}`);
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
-    this.#push.get(kind)?.({ type: 'DELETED', object: { ...object, metadata } });
+    this.#send({ type: 'DELETED', object: { ...object, metadata } });
+  }
+
+  #send(event: WatchEvent & { readonly object: KubeObject }): void {
+    const { kind, metadata } = event.object;
+    for (const selector of ['', `metadata.name=${metadata.name ?? ''}`]) this.#push.get(`${kind} ${selector}`)?.(event);
   }
 
   client(): KubeClient {
@@ -49,23 +63,23 @@ class FakeHub {
       server: 'https://hub',
       list: async (resource: ApiResource, options: ListOptions) => {
         this.asked.push(`${options.namespace ?? ''} ${options.fieldSelector ?? options.labelSelector ?? ''}`);
-        const items = [...this.#objects.values()].filter((object) => object.kind === resource.kind);
+        const name = options.fieldSelector?.replace('metadata.name=', '');
+        if (this.forbidden !== '' && name === this.forbidden) throw new Error('forbidden');
+        const items = [...this.#objects.values()].filter(
+          (object) => object.kind === resource.kind && (name === undefined || object.metadata.name === name),
+        );
         return { items, resourceVersion: String(this.#version) };
       },
-      watch: (resource: ApiResource, options: { signal: AbortSignal; onOpen?: () => void }) =>
-        this.#watch(resource, options),
+      watch: (resource: ApiResource, options: WatchedWith) => this.#watch(resource, options),
     };
     return partial as unknown as KubeClient;
   }
 
-  async *#watch(
-    resource: ApiResource,
-    options: { signal: AbortSignal; onOpen?: () => void },
-  ): AsyncGenerator<WatchEvent> {
+  async *#watch(resource: ApiResource, options: WatchedWith): AsyncGenerator<WatchEvent> {
     options.onOpen?.();
     const queue: WatchEvent[] = [];
     let wake = (): void => undefined;
-    this.#push.set(resource.kind, (event) => {
+    this.#push.set(`${resource.kind} ${options.fieldSelector ?? ''}`, (event) => {
       queue.push(event);
       wake();
     });
@@ -117,6 +131,7 @@ describe('createSettingsStore', () => {
     expect(hub.asked.sort()).toEqual([
       'argocd argocd.argoproj.io/secret-type in (cluster,repo-creds,repository)',
       'argocd metadata.name=argocd-cm',
+      'argocd metadata.name=argocd-gpg-keys-cm',
     ]);
     await stop();
   });
@@ -198,6 +213,42 @@ describe('createSettingsStore', () => {
     hub.put('Secret', 'd', cluster('d'), 'cluster');
     await clock.settle();
     expect(heard).toBe(1);
+    await stop();
+  });
+
+  it('8.1.5: knows the keys of argocd-gpg-keys-cm, and tells when they change', async () => {
+    const { hub, store, clock, changes, stop } = await world((h) =>
+      h.put('ConfigMap', 'argocd-gpg-keys-cm', { A: 'a' }),
+    );
+    const signal = new AbortController().signal;
+    expect(await store.gpgKeys(signal)).toEqual({ A: 'a' });
+    expect(store.settings().version).toBe('default');
+    changes.length = 0;
+    hub.put('ConfigMap', 'argocd-gpg-keys-cm', { A: 'a', B: 'b' });
+    await clock.settle();
+    expect(await store.gpgKeys(signal)).toEqual({ A: 'a', B: 'b' });
+    hub.put('ConfigMap', 'argocd-gpg-keys-cm', { A: 'a', B: 'b' });
+    await clock.settle();
+    hub.remove('ConfigMap', 'argocd-gpg-keys-cm');
+    await clock.settle();
+    expect(await store.gpgKeys(signal)).toEqual({});
+    expect(changes).toEqual(Array(2).fill({ settings: false, clusters: false, repositories: true }));
+    await stop();
+  });
+
+  it('8.1.5: keys that may not be read stop those who need them, and nobody else', async () => {
+    const { hub, store, clock, stop } = await world((h) => {
+      h.forbidden = 'argocd-gpg-keys-cm';
+      h.put('ConfigMap', 'argocd-gpg-keys-cm', { A: 'a' });
+    });
+    const gone = new AbortController();
+    const waiting = store.gpgKeys(gone.signal).catch((error: unknown) => (error as Error).message);
+    gone.abort(new Error('gave up'));
+    expect(await waiting).toBe('gave up');
+    hub.forbidden = '';
+    const keys = store.gpgKeys(new AbortController().signal);
+    await clock.advance(60_000);
+    expect(await keys).toEqual({ A: 'a' });
     await stop();
   });
 });

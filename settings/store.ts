@@ -29,8 +29,9 @@ export interface SettingsStoreDeps {
 type Changed = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
 
 /**
- * The store over two watches of the controller namespace: the ConfigMap argocd-cm (with or without the part-of label, which Argo CD
- * demands) and the Secrets of clusters, repositories and credentials. Starts with `run`; `ready` when both have been read once.
+ * The store over three watches of the controller namespace: the ConfigMap argocd-cm (with or without the part-of label, which Argo CD
+ * demands), the Secrets of clusters, repositories and credentials, and the ConfigMap argocd-gpg-keys-cm. Starts with `run`; `ready` when
+ * the first two have been read once. The keys are waited for by those who need them: a Role that does not let them be read stops nobody else.
  */
 export function createSettingsStore(deps: SettingsStoreDeps): SettingsStore {
   return new WatchedSettings(watchSettings(deps), deps);
@@ -43,7 +44,7 @@ type Entry =
 
 class WatchedSettings implements SettingsStore {
   readonly name = 'settings';
-  readonly #informers: { readonly configMap: Informer; readonly secrets: Informer };
+  readonly #informers: Informers;
   readonly #deps: SettingsStoreDeps;
   readonly #listeners = new Set<(change: Changed) => void>();
   readonly #entries = new Map<string, Entry>();
@@ -52,20 +53,22 @@ class WatchedSettings implements SettingsStore {
   /** Made when it is asked for: a start with a thousand Secrets makes it once. */
   #clusters: ClusterIndex | undefined;
   #pending: Changed | undefined;
+  #gpgKeys: Readonly<Record<string, string>> = {};
 
-  constructor(informers: { configMap: Informer; secrets: Informer }, deps: SettingsStoreDeps) {
+  constructor(informers: Informers, deps: SettingsStoreDeps) {
     this.#informers = informers;
     this.#deps = deps;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { configMap, secrets } = this.#informers;
+    const { configMap, secrets, gpgKeys } = this.#informers;
     const stop = [
       configMap.onEvent((event) => this.#onConfigMap(event.type === 'deleted' ? undefined : event.object)),
       secrets.onEvent((event) => this.#onSecret(event.type, event.object)),
+      gpgKeys.onEvent((event) => this.#onGpgKeys(event.type === 'deleted' ? undefined : event.object)),
     ];
     try {
-      await Promise.all([configMap.run(signal), secrets.run(signal)]);
+      await Promise.all([configMap.run(signal), secrets.run(signal), gpgKeys.run(signal)]);
     } finally {
       for (const unsubscribe of stop) unsubscribe();
     }
@@ -90,6 +93,11 @@ class WatchedSettings implements SettingsStore {
 
   repository(url: string, project: string): Repository {
     return findRepository(url, project, this.#repositories('repository'), this.#repositories('credentials'));
+  }
+
+  async gpgKeys(signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    await abortable(Promise.resolve(this.#informers.gpgKeys.ready?.(signal)), signal);
+    return this.#gpgKeys;
   }
 
   onChange(listener: (change: Changed) => void): () => void {
@@ -128,6 +136,14 @@ class WatchedSettings implements SettingsStore {
     const kinds = new Set([before?.kind, entry?.kind]);
     const repositories = kinds.has('repository') || kinds.has('credentials');
     this.#changed({ settings: false, clusters: kinds.has('cluster'), repositories });
+  }
+
+  /** What was refused for want of a key is compared again, as with the credentials of repositories. */
+  #onGpgKeys(object: KubeObject | undefined): void {
+    const keys = textData(object);
+    if (sameValue(keys, this.#gpgKeys)) return;
+    this.#gpgKeys = keys;
+    this.#changed({ settings: false, clusters: false, repositories: true });
   }
 
   #read(secret: KubeObject): Entry | undefined {
@@ -210,11 +226,18 @@ function sameValue(a: unknown, b: unknown): boolean {
 const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
 const secretResource = apiResource('', 'v1', 'Secret', 'secrets', true);
 
-function watchSettings(deps: SettingsStoreDeps): { readonly configMap: Informer; readonly secrets: Informer } {
+interface Informers {
+  readonly configMap: Informer;
+  readonly secrets: Informer;
+  readonly gpgKeys: Informer;
+}
+
+function watchSettings(deps: SettingsStoreDeps): Informers {
   const { client, namespace, clock, random, logger } = deps;
   const common = { client, namespace, clock, random, logger };
   return {
     configMap: createInformer({ ...common, resource: configMaps, fieldSelector: 'metadata.name=argocd-cm' }),
+    gpgKeys: createInformer({ ...common, resource: configMaps, fieldSelector: 'metadata.name=argocd-gpg-keys-cm' }),
     secrets: createInformer({
       ...common,
       resource: secretResource,

@@ -16,6 +16,8 @@ export interface SettingsStore extends Runnable {
   resolve(destination: ApplicationDestination): Cluster | UnresolvedDestination;
   /** The repository of a URL for a project, with inherited credentials; a bare one when no Secret knows it. */
   repository(url: string, project: string): Repository;
+  /** The armored public keys of ConfigMap argocd-gpg-keys-cm, by key ID, once that has been read; none where there is no such ConfigMap. */
+  gpgKeys(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Called after each change, with what changed. Returns the way to stop listening. */
   onChange(
     listener: (change: {

@@ -1,6 +1,6 @@
 import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
 import type { Clock } from '#base';
-import type { DesiredSource, Manifests } from '#desired';
+import type { DesiredSource, Manifests, VerifyRequest } from '#desired';
 import { apiResource } from '#kube';
 import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode } from '#live';
 import {
@@ -14,7 +14,16 @@ import {
   trackedApp,
   versionOf,
 } from '#model';
-import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey, Settings } from '#model';
+import type {
+  Application,
+  ApplicationSource,
+  ApplicationSpec,
+  AppProjectSpec,
+  Cluster,
+  KubeObject,
+  ResourceKey,
+  Settings,
+} from '#model';
 import { createMemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
@@ -57,8 +66,13 @@ export const config: ControllerConfig = {
 export class FakeGit {
   readonly commits = new Map<string, readonly KubeObject[]>();
   readonly asked: string[] = [];
+  readonly rendered: ApplicationSource[] = [];
   head = '';
   failure: Error | undefined;
+  /** What verifying finds, by commit; and all that was to be verified. */
+  readonly problems = new Map<string, readonly string[]>();
+  readonly verified: VerifyRequest[] = [];
+  gpgFailure: Error | undefined;
 
   push(sha: string, objects: readonly KubeObject[]): void {
     this.commits.set(sha, objects);
@@ -71,8 +85,15 @@ export class FakeGit {
       name: 'desired',
       run: (signal) => aborted(signal),
       resolve: (_repository, revision) => Promise.resolve(resolve(revision)),
+      verify: (request) => {
+        this.verified.push(request);
+        if (this.gpgFailure !== undefined) return Promise.reject(this.gpgFailure);
+        const revision = resolve(request.revision);
+        return Promise.resolve({ revision, problems: this.problems.get(revision) ?? [] });
+      },
       manifests: (request): Promise<Manifests> => {
         this.asked.push(request.revision);
+        this.rendered.push(request.source);
         if (this.failure !== undefined) return Promise.reject(this.failure);
         const revision = resolve(request.revision);
         return Promise.resolve({ objects: this.commits.get(revision) ?? [], revision, sourceType: 'Directory' });
@@ -104,8 +125,8 @@ export class FakeWorld {
     this.project('default');
   }
 
-  /** A project that allows everything. */
-  project(name: string, spec: object = {}): void {
+  /** A project that allows everything, but for what `more` says. */
+  project(name: string, more: Partial<AppProjectSpec> = {}): void {
     this.hub.put({
       apiVersion: 'argoproj.io/v1alpha1',
       kind: 'AppProject',
@@ -114,7 +135,7 @@ export class FakeWorld {
         sourceRepos: ['*'],
         destinations: [{ server: '*', namespace: '*' }],
         clusterResourceWhitelist: [{ group: '*', kind: '*' }],
-        ...spec,
+        ...(more as object),
       },
     });
   }
@@ -218,6 +239,7 @@ export class FakeWorld {
           ? this.#cluster()
           : { error: `error getting cluster by server "${destination.server ?? ''}"` },
       repository: (url) => bareRepository(url),
+      gpgKeys: () => Promise.resolve({}),
       onChange: () => () => undefined,
       problems: () => [],
     };

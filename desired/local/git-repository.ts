@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hashJson, KeyedMutex, scrub } from '#base';
 import type { Clock } from '#base';
@@ -11,7 +11,7 @@ import { SharedJobs } from './jobs.ts';
 import type { DesiredLimits } from './limits.ts';
 import { Lru } from './lru.ts';
 import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
-import type { Refs } from './refs.ts';
+import type { Found, Refs } from './refs.ts';
 import { Tree } from './tree.ts';
 import type { SafeUrl } from './untrusted.ts';
 
@@ -47,6 +47,8 @@ export class GitRepository {
   #prepared = false;
   #generation = 0;
   #fetches = 0;
+  /** Somebody needs whole histories. */
+  #deep = false;
   #reads: PendingRead[] = [];
   #reading = false;
 
@@ -83,10 +85,15 @@ export class GitRepository {
    * @throws RevisionNotFound, RepositoryError
    */
   async resolve(revision: string, noCache: boolean, signal: AbortSignal): Promise<string> {
-    if (isFullSha(revision)) return revision.toLowerCase();
-    const sha = resolveInRefs(revision, await this.#listRefs(noCache, signal));
-    if (sha !== undefined) return sha;
-    if (mayBeShortSha(revision)) return this.#expand(revision.toLowerCase(), signal);
+    return (await this.lookup(revision, noCache, signal)).commit;
+  }
+
+  /** Like {@link resolve}, and the tag object where `revision` is the name of an annotated tag. */
+  async lookup(revision: string, noCache: boolean, signal: AbortSignal): Promise<Found> {
+    if (isFullSha(revision)) return { commit: revision.toLowerCase() };
+    const found = resolveInRefs(revision, await this.#listRefs(noCache, signal));
+    if (found !== undefined) return found;
+    if (mayBeShortSha(revision)) return { commit: await this.#expand(revision.toLowerCase(), signal) };
     throw new RevisionNotFound(revision === '' ? 'HEAD' : revision, { fields: { repository: this.#url.url } });
   }
 
@@ -139,8 +146,72 @@ export class GitRepository {
     );
   }
 
+  /**
+   * Makes sure that a commit that is here has all its ancestors here too. A mirror is shallow, as a rule, and where it is cut off, git takes a
+   * commit for a first one. From now on nothing is cut off any more in this mirror.
+   * @throws DesiredError DESIRED_HISTORY when the remote itself does not have them
+   */
+  async ensureHistory(commit: string, signal: AbortSignal): Promise<void> {
+    this.#deep = true;
+    const generation = this.#generation;
+    const fault = await this.#commits.run(`history ${commit}`, `fetching the history of ${commit}`, signal, (work) =>
+      this.#locks.run('write', work, () => this.#completed(commit, work)),
+    );
+    if (fault !== '') throw await this.#broken(`the history of ${commit}`, generation, fault);
+  }
+
+  /** Empty, or why the history cannot be read. */
+  async #completed(commit: string, signal: AbortSignal): Promise<string> {
+    const before = await this.#cutOff(commit, signal);
+    if (before !== true) return before === false ? '' : before;
+    const result = await this.#fetch(['--unshallow', 'source', `+${commit}:${refPrefix}${commit}`], signal);
+    if (result.exitCode !== 0)
+      throw remoteFailure(`failed to fetch the history of ${commit}`, this.#url.url, result.stderr);
+    const after = await this.#cutOff(commit, signal);
+    if (after !== true) return after === false ? '' : after;
+    throw new DesiredError('DESIRED_HISTORY', `the repository does not have the whole history of ${commit}`, {
+      fields: { repository: this.#url.url },
+    });
+  }
+
+  /** Whether ancestors of a commit are missing; a text: why that cannot be told. */
+  async #cutOff(commit: string, signal: AbortSignal): Promise<boolean | string> {
+    const list = await readFile(join(this.#directory, 'shallow'), 'utf8').catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw error;
+    });
+    const ends = new Set(list.split('\n').filter(isFullSha));
+    if (ends.size === 0) return false;
+    const ancestors = await this.inspect(['rev-list', commit], { signal });
+    if (ancestors.exitCode !== 0) return ancestors.stderr.trim() || 'git rev-list failed';
+    return textOf(ancestors)
+      .split('\n')
+      .some((sha) => ends.has(sha));
+  }
+
+  /** What a git command prints that only reads what is here, and cannot fail on a sound mirror. `what` is what it reads. */
+  async examine(
+    args: readonly string[],
+    what: string,
+    more: { readonly signal: AbortSignal; readonly keyring?: string },
+  ): Promise<string> {
+    const generation = this.#generation;
+    const result = await this.inspect(args, more);
+    if (result.exitCode !== 0) throw await this.#broken(what, generation, result.stderr);
+    return textOf(result);
+  }
+
+  /** Runs a git command that only reads what is here. The result, also of a failed run. */
+  inspect(
+    args: readonly string[],
+    more: { readonly signal: AbortSignal; readonly keyring?: string },
+  ): Promise<CommandResult> {
+    const { signal, ...rest } = more;
+    return this.#git(args, signal, { ...rest, timeoutMs: this.#deps.limits.deadlineMs });
+  }
+
   async #fetchCommit(sha: string, signal: AbortSignal): Promise<string> {
-    const depth = this.#deps.limits.fetchDepth;
+    const depth = this.#deep ? 0 : this.#deps.limits.fetchDepth;
     const shallow = depth > 0 ? [`--depth=${depth}`] : [];
     const one = await this.#fetch([...shallow, 'source', `+${sha}:${refPrefix}${sha}`], signal);
     let commit = await this.#commitOf(sha, signal);
@@ -319,7 +390,13 @@ export class GitRepository {
   #git(
     args: readonly string[],
     signal: AbortSignal,
-    more: { readonly remote?: true; readonly stdin?: string; readonly maxBytes?: number; readonly timeoutMs?: number },
+    more: {
+      readonly remote?: true;
+      readonly stdin?: string;
+      readonly maxBytes?: number;
+      readonly timeoutMs?: number;
+      readonly keyring?: string;
+    },
   ): Promise<CommandResult> {
     const run: GitRun = {
       directory: this.#directory,
@@ -327,6 +404,7 @@ export class GitRepository {
       timeoutMs: more.timeoutMs ?? this.#deps.limits.fetchTimeoutMs,
       maxBytes: more.maxBytes ?? this.#deps.limits.maxListingBytes,
       ...(more.stdin === undefined ? {} : { stdin: more.stdin }),
+      ...(more.keyring === undefined ? {} : { keyring: more.keyring }),
       ...(more.remote === undefined ? {} : { remote: { url: this.#url, repository: this.#repository } }),
     };
     return this.#deps.git.run(args, run);

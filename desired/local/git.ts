@@ -34,6 +34,8 @@ export interface GitRun {
   readonly timeoutMs: number;
   readonly maxBytes?: number;
   readonly stdin?: string;
+  /** The folder of the keys that signatures are verified with (GNUPGHOME); without it, no signature is good. */
+  readonly keyring?: string;
   /** Talk to this remote, which git then knows as `source`. */
   readonly remote?: { readonly url: SafeUrl; readonly repository: Repository };
 }
@@ -59,7 +61,12 @@ export class Git {
     try {
       const result = await this.#deps.commands.runCommand(['git', `--git-dir=${run.directory}`, ...args], {
         cwd: home,
-        env: { ...baseEnv(home), ...remote?.env, ...configEnv(config) },
+        env: {
+          ...baseEnv(home),
+          GNUPGHOME: run.keyring ?? join(home, 'no-keys'),
+          ...remote?.env,
+          ...configEnv(config),
+        },
         timeoutMs: run.timeoutMs,
         maxBytes: run.maxBytes ?? 1024 * 1024,
         signal: run.signal,
@@ -165,6 +172,10 @@ const baseConfig: Readonly<Record<string, string>> = {
   'http.lowSpeedLimit': '1',
   'http.lowSpeedTime': '30',
   'transfer.credentialsInUrl': 'die',
+  // Signatures of other kinds than OpenPGP must not pass by keys of the machine.
+  'gpg.program': 'gpg',
+  'gpg.x509.program': 'false',
+  'gpg.ssh.program': 'false',
 };
 
 function baseEnv(home: string): Record<string, string> {

@@ -23,6 +23,8 @@ export interface DesiredLimits {
   readonly parallelism: number;
   /** History that a fetch brings: 1 is the commit alone, 0 is everything. */
   readonly fetchDepth: number;
+  /** How long the outcome of verifying signatures is trusted: keys and signatures expire without anything else changing. */
+  readonly verifiedTtlMs: number;
   /** A mirror is cleaned up after so many fetches; the last half of the commits asked for stay. */
   readonly fetchesPerCleanup: number;
 }
@@ -38,5 +40,6 @@ export const defaultLimits: DesiredLimits = {
   cachedTrees: 64,
   parallelism: 64,
   fetchDepth: 1,
+  verifiedTtlMs: 600_000,
   fetchesPerCleanup: 64,
 };

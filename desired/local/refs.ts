@@ -1,19 +1,36 @@
 import { highestMatch, parseVersion } from './semver.ts';
 
-/** What `git ls-remote` told: full ref name to commit. Annotated tags are peeled. */
-export type Refs = ReadonlyMap<string, string>;
+/** What `git ls-remote` told. */
+export interface Refs {
+  /** Full ref name to commit. Annotated tags are peeled. */
+  readonly commits: ReadonlyMap<string, string>;
+  /** Full name of an annotated tag to its tag object, which is what carries the tag's signature. */
+  readonly tags: ReadonlyMap<string, string>;
+}
+
+/** Where a revision leads. */
+export interface Found {
+  readonly commit: string;
+  /** The tag object, where the name is that of an annotated tag. */
+  readonly tag?: string;
+}
 
 /** Reads the output of `git ls-remote`. Lines of another form are ignored. */
 export function parseRefs(output: string): Refs {
-  const refs = new Map<string, string>();
+  const commits = new Map<string, string>();
+  const tags = new Map<string, string>();
   for (const line of output.split('\n')) {
     const match = /^([0-9a-f]{40,64})\t(.+)$/.exec(line);
     if (match === null) continue;
     const [, sha = '', name = ''] = match;
+    const isPeeled = name.endsWith('^{}');
+    const ref = isPeeled ? name.slice(0, -3) : name;
     // The peeled line follows that of the tag object, and wins.
-    refs.set(name.endsWith('^{}') ? name.slice(0, -3) : name, sha);
+    const object = commits.get(ref);
+    if (isPeeled && object !== undefined) tags.set(ref, object);
+    commits.set(ref, sha);
   }
-  return refs;
+  return { commits, tags };
 }
 
 export function isFullSha(revision: string): boolean {
@@ -30,19 +47,25 @@ export function mayBeShortSha(revision: string): boolean {
  * A version constraint is tried first, over the tags; a version is a pin. Deliberate difference: where a tag and a branch have the same
  * short name Argo CD takes either by chance, here the tag wins, as with git itself.
  */
-export function resolveInRefs(revision: string, refs: Refs): string | undefined {
+export function resolveInRefs(revision: string, refs: Refs): Found | undefined {
   const name = revision === '' ? 'HEAD' : revision;
   if (parseVersion(name) === undefined) {
     const tag = highestMatch(name, tagNames(refs));
-    if (tag !== undefined) return refs.get(`refs/tags/${tag}`);
+    if (tag !== undefined) return found(`refs/tags/${tag}`, refs);
   }
   for (const prefix of ['', 'refs/', 'refs/tags/', 'refs/heads/', 'refs/remotes/']) {
-    const sha = refs.get(`${prefix}${name}`);
-    if (sha !== undefined) return sha;
+    const at = found(`${prefix}${name}`, refs);
+    if (at !== undefined) return at;
   }
   return undefined;
 }
 
-function* tagNames(refs: Refs): Generator<string> {
-  for (const name of refs.keys()) if (name.startsWith('refs/tags/')) yield name.slice('refs/tags/'.length);
+function found(ref: string, { commits, tags }: Refs): Found | undefined {
+  const commit = commits.get(ref);
+  const tag = tags.get(ref);
+  return commit === undefined ? undefined : { commit, ...(tag === undefined ? {} : { tag }) };
+}
+
+function* tagNames({ commits }: Refs): Generator<string> {
+  for (const name of commits.keys()) if (name.startsWith('refs/tags/')) yield name.slice('refs/tags/'.length);
 }

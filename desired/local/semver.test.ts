@@ -178,7 +178,7 @@ describe('refs', () => {
     ['2.x', '6'],
     ['>=1', '6'],
   ])('%j', (revision, digit) => {
-    expect(resolveInRefs(revision, refs)).toBe(sha(digit));
+    expect(resolveInRefs(revision, refs)?.commit).toBe(sha(digit));
   });
   it.each(['nope', 'refs/heads/nope', '3', 'ain', 'HEA'])('%j is not there', (revision) => {
     expect(resolveInRefs(revision, refs)).toBeUndefined();

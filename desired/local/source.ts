@@ -4,7 +4,7 @@ import type { ApplicationSource, KubeObject, Repository } from '#model';
 import type { Logger } from '#telemetry';
 import type { CommandRunner } from '../command/types.ts';
 import { DesiredError, MirrorLost, SourcePathError, UnsupportedSource } from '../errors.ts';
-import type { DesiredSource, Manifests, ManifestsRequest } from '../types.ts';
+import type { DesiredSource, Manifests, ManifestsRequest, Verified, VerifyRequest } from '../types.ts';
 import { candidatesOf, checkSize, render } from './directory.ts';
 import type { DirectoryScope } from './directory.ts';
 import type { ManifestFile } from './documents.ts';
@@ -12,12 +12,15 @@ import { defaultTrust, Git } from './git.ts';
 import type { GitTrust } from './git.ts';
 import { GitRepository, repositoryKey } from './git-repository.ts';
 import { SharedJobs } from './jobs.ts';
+import { Keyring } from './keyring.ts';
+import type { PublicKeys } from './keyring.ts';
 import { defaultLimits } from './limits.ts';
 import type { DesiredLimits } from './limits.ts';
 import { Lru } from './lru.ts';
 import { optionsHash, overrideFiles, refuseRemoteTypes, requireDirectory, withOverride } from './source-type.ts';
 import type { DirectoryNode, Tree } from './tree.ts';
 import { checkAppPath, checkRevision, checkUrl } from './untrusted.ts';
+import { Verifier } from './verifier.ts';
 
 export interface DesiredSourceDeps {
   readonly clock: Clock;
@@ -28,6 +31,8 @@ export interface DesiredSourceDeps {
   readonly commands: CommandRunner;
   readonly limits?: Partial<DesiredLimits>;
   readonly trust?: Partial<GitTrust>;
+  /** The keys that signatures are verified with, as soon as they are known; without it there are none, and no signature is good. */
+  readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
 }
 
 /**
@@ -57,6 +62,8 @@ class LocalSource implements DesiredSource {
   readonly #jobs: SharedJobs<Manifests>;
   readonly #rendered: Lru<readonly KubeObject[]>;
   readonly #renders: Limiter;
+  readonly #verifier: Verifier;
+  readonly #verifications: SharedJobs<Verified>;
 
   constructor(deps: DesiredSourceDeps) {
     this.#deps = deps;
@@ -66,6 +73,10 @@ class LocalSource implements DesiredSource {
     this.#jobs = new SharedJobs({ clock: deps.clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new Lru(this.#limits.cacheBytes);
     this.#renders = new Limiter(this.#limits.parallelism);
+    const keys = deps.keys ?? (() => Promise.resolve({}));
+    const keyring = new Keyring({ commands, cacheDir, logger: deps.logger, keys });
+    this.#verifier = new Verifier({ clock: deps.clock, keyring, ttlMs: this.#limits.verifiedTtlMs });
+    this.#verifications = new SharedJobs({ clock: deps.clock, limitMs: this.#limits.deadlineMs });
   }
 
   /** Ends all work when the signal aborts. Requests are served before and without it. */
@@ -73,6 +84,7 @@ class LocalSource implements DesiredSource {
     await aborted(signal);
     const reason = new Shutdown();
     this.#jobs.stop(reason);
+    this.#verifications.stop(reason);
     for (const repository of this.#repositories.values()) repository.stop(reason);
   }
 
@@ -80,6 +92,18 @@ class LocalSource implements DesiredSource {
     signal.throwIfAborted();
     checkRevision(revision);
     return this.#repository(repository).resolve(revision, noCache, signal);
+  }
+
+  async verify(request: VerifyRequest, signal: AbortSignal): Promise<Verified> {
+    signal.throwIfAborted();
+    checkRevision(request.revision);
+    checkRevision(request.targetRevision ?? '');
+    const repository = this.#repository(request.repository);
+    const key = JSON.stringify([repository.key, { ...request, repository: undefined }]);
+    const what = `verifying the signatures of ${request.revision === '' ? 'HEAD' : request.revision}`;
+    return this.#verifications.run(key, what, signal, (work) =>
+      this.#renders.run(work, () => this.#againIfLost(() => this.#verifier.verify(repository, request, work))),
+    );
   }
 
   async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {
@@ -94,17 +118,17 @@ class LocalSource implements DesiredSource {
       JSON.stringify([...key, request.noCache]),
       `rendering ${source.path ?? '.'} at ${sha}`,
       signal,
-      (work) => this.#renderAgainIfLost(request, { sha, segments }, work),
+      (work) => this.#againIfLost(() => this.#render(request, { sha, segments }, work)),
     );
   }
 
-  async #renderAgainIfLost(request: ManifestsRequest, at: RenderAt, signal: AbortSignal): Promise<Manifests> {
+  async #againIfLost<T>(body: () => Promise<T>): Promise<T> {
     try {
-      return await this.#render(request, at, signal);
+      return await body();
     } catch (error) {
       if (!(error instanceof MirrorLost)) throw error;
       this.#deps.logger.warn('The mirror of a repository was damaged; fetching it again', { error });
-      return this.#render(request, at, signal);
+      return body();
     }
   }
 

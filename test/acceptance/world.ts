@@ -185,6 +185,7 @@ export class World {
       ...common,
       cacheDir: mkdtempSync(join(this.root, 'cache-')),
       commands: createInProcessRunner({ clock: systemClock, env }),
+      keys: (signal) => settings.gpgKeys(signal),
     });
     const publisher = createMemoryPublisher();
     const controller = createController(

@@ -4,7 +4,7 @@
 {{- define "driftless.ownRules" -}}
 - apiGroups: ['']
   resources: [configmaps]
-  resourceNames: [argocd-cm]
+  resourceNames: [argocd-cm, argocd-gpg-keys-cm]
   verbs: [list, watch]
 - apiGroups: ['']
   resources: [configmaps]

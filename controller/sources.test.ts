@@ -1,0 +1,311 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KeyringUnavailable } from '#desired';
+import type { ApplicationSpec } from '#model';
+import { FakeClock } from '#support';
+import { configMap, FakeWorld } from './testing/fake-world.ts';
+
+const first = 'a'.repeat(40);
+const second = 'b'.repeat(40);
+const automated = { syncPolicy: { automated: { prune: true, selfHeal: true, allowEmpty: true } } };
+const hydrator = {
+  drySource: { repoURL: 'https://git/dry', path: 'charts/x', targetRevision: 'main' },
+  syncSource: { targetBranch: 'env/prod', path: 'x' },
+};
+
+let clock: FakeClock;
+let world: FakeWorld;
+let stops: (() => Promise<void>)[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  world = new FakeWorld(clock);
+  world.git.push(first, [configMap('one'), configMap('two')]);
+  stops = [];
+});
+afterEach(async () => {
+  for (const stop of stops) {
+    const ended = stop();
+    await clock.advance(2000);
+    await ended;
+  }
+  expect(clock.pending).toBe(0);
+});
+
+async function start(): Promise<void> {
+  const replica = world.replica();
+  stops.push(() => replica.stop());
+  await clock.advance(2000);
+}
+
+/** An Application with these members of the spec and no others about sources. */
+function application(spec: Partial<ApplicationSpec>): void {
+  world.application({ ...automated });
+  world.edit((object) => {
+    const { source, ...rest } = object['spec'] as Record<string, unknown>;
+    expect(source).toBeDefined();
+    return { spec: { ...rest, ...spec } };
+  });
+}
+
+async function sync(operation: object): Promise<void> {
+  world.edit(() => ({ operation }));
+  await clock.advance(3000);
+}
+
+const conditions = (): (readonly [string, string])[] =>
+  (world.app.status?.conditions ?? []).map(({ type, message }) => [type, message]);
+const applied = (): (string | undefined)[] => [...world.dest.objects.values()].map((object) => object.metadata.name);
+
+describe('a source hydrator', () => {
+  it('8.1.4: without spec.source the hydrated branch is compared and synced, in the repository of the dry source', async () => {
+    application({ sourceHydrator: hydrator });
+    await start();
+    const synced = { repoURL: 'https://git/dry', path: 'x', targetRevision: 'env/prod' };
+    expect(world.git.rendered[0]).toEqual(synced);
+    expect(world.git.asked[0]).toBe('env/prod');
+    expect(world.app.status).toMatchObject({
+      sync: { status: 'Synced', revision: first, comparedTo: { source: synced } },
+      sourceType: 'Directory',
+      history: [{ source: synced, revision: first }],
+      operationState: { phase: 'Succeeded', syncResult: { source: synced, revision: first } },
+    });
+    expect(applied()).toEqual(['one', 'two']);
+    // Equal sources: at rest nothing is due, and automated sync does not start again.
+    const before = world.hub.calls.filter((call) => call.startsWith('patch Application')).length;
+    await clock.advance(600_000);
+    expect(world.hub.calls.filter((call) => call.startsWith('patch Application'))).toHaveLength(before);
+  });
+
+  it('8.1.4: wins over spec.source and spec.sources, which are not rendered', async () => {
+    const other = { repoURL: 'https://git/other', path: 'p', targetRevision: 'main' };
+    application({ source: other, sources: [other, other], sourceHydrator: hydrator });
+    await start();
+    expect(new Set(world.git.rendered.map(({ repoURL }) => repoURL))).toEqual(new Set(['https://git/dry']));
+    expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: first });
+  });
+
+  it('8.1.4: the project must permit what is read and what is rendered', async () => {
+    world.project('strict', { sourceRepos: ['https://git/other', 'https://git/x'] });
+    const elsewhere = { ...hydrator, syncSource: { ...hydrator.syncSource, repoURL: 'https://git/hydrated' } };
+    application({ project: 'strict', sourceHydrator: elsewhere });
+    await start();
+    expect(conditions()).toEqual([
+      ['InvalidSpecError', "application repo https://git/dry is not permitted in project 'strict'"],
+      ['InvalidSpecError', "sync source repo https://git/hydrated is not permitted in project 'strict'"],
+    ]);
+    expect([world.git.asked, applied()]).toEqual([[], []]);
+  });
+
+  it('8.1.4: says that it waits where the hydrated manifests go to another branch first', async () => {
+    application({ sourceHydrator: { ...hydrator, hydrateTo: { targetBranch: 'env/prod-next' } } });
+    world.git.failure = new Error('x: app path does not exist');
+    await start();
+    await clock.advance(600_000);
+    expect(conditions()[0]?.[1]).toMatch(
+      /app path does not exist - waiting for an external process to update env\/prod from env\/prod-next$/,
+    );
+    world.git.failure = undefined;
+    await clock.advance(600_000);
+  });
+
+  it('8.1.4: hydration that is asked for is answered by a condition, and the request stays', async () => {
+    application({ sourceHydrator: hydrator });
+    await start();
+    expect(conditions()).toEqual([]);
+    world.annotate({ 'argocd.argoproj.io/hydrate': 'normal' });
+    await clock.advance(1000);
+    const told = 'compares and syncs branch "env/prod", path "x", as it is';
+    expect(conditions()).toEqual([['HydrationWarning', expect.stringContaining(told)]]);
+    expect(conditions()[0]?.[1]).toContain('annotation argocd.argoproj.io/hydrate');
+    expect(world.app.metadata.annotations).toEqual({ 'argocd.argoproj.io/hydrate': 'normal' });
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    world.edit((object) => ({ metadata: { ...object.metadata, annotations: {} } }));
+    await clock.advance(1000);
+    expect(conditions()).toEqual([]);
+    const pending = { currentOperation: { phase: 'Hydrating', message: '', startedAt: '2026-01-01T00:00:00Z' } };
+    world.edit((object) => ({ status: { ...(object['status'] as object), sourceHydrator: pending } }));
+    await clock.advance(1000);
+    expect(conditions()).toEqual([['HydrationWarning', expect.stringContaining('currentOperation is Hydrating')]]);
+    expect(world.app.status?.sourceHydrator).toEqual(pending);
+  });
+});
+
+describe('an Application without a source', () => {
+  it.each<[string, Partial<ApplicationSpec>, string]>([
+    ['none at all', {}, 'spec.source.repoURL and either spec.source.path or spec.source.chart are required'],
+    [
+      'only references',
+      { sources: [{ repoURL: 'https://git/x', ref: 'values' }] },
+      'spec.sources has only sources with a ref, which render nothing: at least one source needs a path or a chart',
+    ],
+    ['a hydrator that says nothing', { sourceHydrator: {} }, 'spec.sourceHydrator.drySource.repoURL is required'],
+  ])('8.1.4: %s: InvalidSpecError, and nothing is pruned', async (_name, spec, message) => {
+    world.application(automated);
+    await start();
+    expect(applied()).toEqual(['one', 'two']);
+    application(spec);
+    await clock.advance(200_000);
+    expect(conditions()).toContainEqual(['InvalidSpecError', message]);
+    expect(world.app.status?.sync?.status).toBe('Unknown');
+    await sync({ sync: { prune: true, sources: [{ repoURL: 'https://git/x', ref: 'values' }] } });
+    expect(world.app.status?.operationState).toMatchObject({ phase: 'Error' });
+    expect(world.app.status?.operationState?.message).toContain('InvalidSpecError');
+    expect(applied()).toEqual(['one', 'two']);
+  });
+});
+
+describe('an operation', () => {
+  it('8.1.4: that names a repository which the project forbids renders nothing of it', async () => {
+    world.project('strict', { sourceRepos: ['https://git/x'] });
+    world.application({ project: 'strict' });
+    await start();
+    await sync({ sync: { source: { repoURL: 'https://git/evil', path: 'p', targetRevision: 'main' } } });
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: "InvalidSpecError: application repo https://git/evil is not permitted in project 'strict'",
+    });
+    expect(world.git.rendered.map(({ repoURL }) => repoURL)).not.toContain('https://git/evil');
+    expect(applied()).toEqual([]);
+  });
+});
+
+describe('an operation of which nothing would be rendered', () => {
+  it.each([[{ sources: [{ repoURL: 'https://git/x', ref: 'values' }] }], [{ source: { repoURL: '', ref: 'values' } }]])(
+    '8.1.4: %j ends in Error, and prunes nothing',
+    async (sources) => {
+      world.application();
+      await start();
+      await sync({ sync: {} });
+      expect(applied()).toEqual(['one', 'two']);
+      await sync({ sync: { prune: true, ...sources } });
+      expect(world.app.status?.operationState).toMatchObject({
+        phase: 'Error',
+        message: expect.stringMatching(/^InvalidSpecError: the application has no source that could be rendered/),
+      });
+      expect(applied()).toEqual(['one', 'two']);
+    },
+  );
+});
+
+describe('signatures', () => {
+  const policy = {
+    sourceIntegrity: { git: { policies: [{ repos: [{ url: '*' }], gpg: { mode: 'strict', keys: ['K'] } }] } },
+  };
+  const legacy = { signatureKeys: [{ keyID: 'K' }] };
+  const unsigned = "Failed verifying revision bbb by 'Ann': unsigned (key_id=)";
+
+  it('8.1.5: a commit that fails is a ComparisonError: nothing of it is applied, nothing is pruned', async () => {
+    world.project('default', policy);
+    world.application(automated);
+    await start();
+    expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: first });
+    expect(world.git.verified[0]).toMatchObject({
+      mode: 'strict',
+      keys: ['K'],
+      revision: 'main',
+      targetRevision: 'main',
+    });
+    world.git.problems.set(second, [unsigned, 'another']);
+    world.git.push(second, [configMap('evil')]);
+    await clock.advance(125_000);
+    expect(world.app.status?.sync).toMatchObject({ status: 'Unknown', revision: second });
+    expect(conditions()).toEqual([['ComparisonError', `GIT/GPG: ${unsigned}\nGIT/GPG: another`]]);
+    expect(applied()).toEqual(['one', 'two']);
+    await sync({ sync: { revision: second, prune: true } });
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: `ComparisonError: GIT/GPG: ${unsigned}\nGIT/GPG: another`,
+    });
+    expect(applied()).toEqual(['one', 'two']);
+    expect(world.git.asked).not.toContain(second);
+    world.git.problems.clear();
+    await sync({ sync: { revision: second, prune: true } });
+    expect(applied()).toEqual(['evil']);
+  });
+
+  it('8.1.5: signatureKeys are one policy for every repository, and each source is named', async () => {
+    world.project('default', legacy);
+    world.git.problems.set(first, ['p']);
+    const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
+    application({ sources: [source, { ...source, name: 'app' }, { repoURL: 'https://git/x', ref: 'v' }] });
+    await start();
+    const lines = ['source 1 of 3: GIT/GPG: p', 'source app: GIT/GPG: p', 'source 3 of 3: GIT/GPG: p'];
+    expect(conditions()).toEqual([['ComparisonError', lines.join('\n')]]);
+    expect(world.git.verified[0]).toMatchObject({ mode: 'head', keys: ['K'] });
+    expect(applied()).toEqual([]);
+  });
+
+  it('8.1.5: the commit that was verified is the one that is rendered', async () => {
+    world.project('default', policy);
+    world.application();
+    await start();
+    expect(new Set(world.git.asked)).toEqual(new Set([first]));
+  });
+
+  it('8.1.5: without gpg the source is refused at once, with a condition', async () => {
+    world.project('default', policy);
+    world.application(automated);
+    world.git.gpgFailure = new KeyringUnavailable(undefined);
+    await start();
+    expect(conditions()).toEqual([
+      [
+        'ComparisonError',
+        expect.stringMatching(/^GIT\/GPG: .* gpg is not installed on the machine of this controller/),
+      ],
+    ]);
+    expect(applied()).toEqual([]);
+  });
+
+  it('8.1.5: rules that contradict each other refuse the source at once', async () => {
+    const twice = policy.sourceIntegrity.git.policies;
+    world.project('default', { sourceIntegrity: { git: { policies: [...twice, ...twice] } } });
+    world.application(automated);
+    await start();
+    expect(conditions()).toEqual([
+      [
+        'ComparisonError',
+        expect.stringContaining('multiple (2) git source integrity policies found for repo URL: https://git/x'),
+      ],
+    ]);
+    expect([applied(), world.git.verified]).toEqual([[], []]);
+  });
+
+  it('8.1.5: local manifests are refused where signatures are demanded', async () => {
+    world.project('default', policy);
+    world.application();
+    await start();
+    await sync({ sync: { manifests: [JSON.stringify(configMap('local'))] } });
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: 'ComparisonError: Cannot use local manifests when source integrity is enforced',
+    });
+    expect(applied()).toEqual([]);
+  });
+
+  it('8.1.5: ARGOCD_GPG_ENABLED=false turns all of it off', async () => {
+    world.project('default', policy);
+    world.application();
+    const replica = world.replica({ config: { gpgEnabled: false } });
+    stops.push(() => replica.stop());
+    await clock.advance(2000);
+    await sync({ sync: {} });
+    expect(applied()).toEqual(['one', 'two']);
+    await sync({ sync: { manifests: [JSON.stringify(configMap('local'))] } });
+    expect(applied()).toContain('local');
+    expect(world.git.verified).toEqual([]);
+  });
+
+  it('8.1.5: delete hooks of an unverified commit do not run', async () => {
+    world.project('default', policy);
+    world.git.push(first, [configMap('hook', '1', { 'argocd.argoproj.io/hook': 'PreDelete' })]);
+    world.git.problems.set(first, [unsigned]);
+    world.application({}, { metadata: { finalizers: ['pre-delete-finalizer.argocd.argoproj.io'] } });
+    world.edit((object) => ({ metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }));
+    await start();
+    expect(conditions()).toContainEqual(['DeletionError', expect.stringContaining(unsigned)]);
+    expect(applied()).toEqual([]);
+    world.git.problems.clear();
+    await clock.advance(20_000);
+    expect(applied()).toContain('hook');
+  });
+});
