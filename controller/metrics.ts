@@ -3,13 +3,19 @@ import type { Application, OperationState } from '#model';
 import type { CounterMetric, HistogramMetric, Labels, Metrics } from '#telemetry';
 import { parseTime } from './times.ts';
 
+/** The server of the cluster that an application goes to, also where its destination is a name; undefined when that cannot be told. */
+export type ServerOf = (app: Application) => string | undefined;
+
 /** Names, labels and buckets of Argo CD (controller/metrics/metrics.go). */
 export class AppMetrics {
   readonly #syncs: CounterMetric;
   readonly #syncSeconds: CounterMetric;
   readonly #reconcile: HistogramMetric;
 
-  constructor(metrics: Metrics) {
+  readonly #serverOf: ServerOf;
+
+  constructor(metrics: Metrics, serverOf: ServerOf) {
+    this.#serverOf = serverOf;
     const app = ['namespace', 'name', 'project', 'dest_server'];
     this.#syncs = metrics.counter('argocd_app_sync_total', 'Number of application syncs.', [
       ...app,
@@ -31,7 +37,7 @@ export class AppMetrics {
   }
 
   synced(app: Application, state: OperationState): void {
-    const labels = appLabels(app);
+    const labels = appLabels(app, this.#serverOf);
     const dryRun = state.operation.sync?.dryRun === true;
     this.#syncs.inc({ ...labels, phase: state.phase, dry_run: String(dryRun) });
     const [from, to] = [parseTime(state.startedAt), parseTime(state.finishedAt)];
@@ -39,35 +45,35 @@ export class AppMetrics {
   }
 
   reconciled(app: Application, durationMs: number): void {
-    const labels = { namespace: app.metadata.namespace ?? '', dest_server: app.spec.destination.server ?? '' };
+    const labels = { namespace: app.metadata.namespace ?? '', dest_server: this.#serverOf(app) ?? '' };
     this.#reconcile.observe(durationMs / 1000, labels);
   }
 }
 
 /** `argocd_app_info` over the applications of this replica, made at each scrape: one series per application, no state between. */
-export function exposeApplications(metrics: Metrics, mine: () => Iterable<Application>): void {
+export function exposeApplications(metrics: Metrics, mine: () => Iterable<Application>, serverOf: ServerOf): void {
   metrics.family({
     name: 'argocd_app_info',
     help: 'Information about application.',
     type: 'gauge',
-    collect: () => [...mine()].map((app) => ({ labels: infoLabels(app), value: 1 })),
+    collect: () => [...mine()].map((app) => ({ labels: infoLabels(app, serverOf), value: 1 })),
   });
 }
 
-function appLabels(app: Application): Labels {
+function appLabels(app: Application, serverOf: ServerOf): Labels {
   return {
     namespace: app.metadata.namespace ?? '',
     name: app.metadata.name ?? '',
     project: projectOf(app),
-    dest_server: app.spec.destination.server ?? '',
+    dest_server: serverOf(app) ?? '',
   };
 }
 
-function infoLabels(app: Application): Labels {
+function infoLabels(app: Application, serverOf: ServerOf): Labels {
   const deleting = app.metadata.deletionTimestamp !== undefined;
   const syncing = (app.operation ?? undefined) !== undefined;
   return {
-    ...appLabels(app),
+    ...appLabels(app, serverOf),
     autosync_enabled: String(isAutomated(app.spec)),
     repo: normalizeGitUrl(sourceOf(app.spec).repoURL),
     dest_namespace: app.spec.destination.namespace ?? '',

@@ -1,4 +1,4 @@
-import { DriftlessError } from '#base';
+import { DriftlessError, isObject } from '#base';
 import type { Clock } from '#base';
 import { apiResource, isNotFound } from '#kube';
 import type { Informer, KubeClient } from '#kube';
@@ -71,7 +71,7 @@ export class Projects {
       throw new ProjectUnusable(`Application referencing project ${name} which does not exist`, true);
     const { name: appName = '', namespace = '' } = app.metadata;
     if (!isAppNamespacePermitted(namespace, stored, this.#namespace))
-      throw new ProjectUnusable(appNamespaceDenied(appName, namespace, name), false);
+      throw new ProjectUnusable(appNamespaceDenied(appName, namespace, stored), false);
     const { settings } = this.#deps;
     return effectiveProject(stored, {
       globalProjects: settings.settings().globalProjects,
@@ -184,7 +184,7 @@ export class Projects {
   }
 
   watchesOrphans(app: Application): boolean {
-    return this.#lookup(projectOf(app))?.spec.orphanedResources !== undefined;
+    return isObject(this.#lookup(projectOf(app))?.spec.orphanedResources);
   }
 
   /** A project on its way out goes when no application uses it any more. */

@@ -3,7 +3,7 @@ import { createInformer } from '#kube';
 import type { Informer } from '#kube';
 import { asApplication, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
-import { matchesNamespacePattern } from '#policy';
+import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
 import { Syncer } from './apply.ts';
@@ -52,6 +52,7 @@ export interface Parts {
  * @param persist the signal under which status is written; it ends after the work.
  */
 export function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSignal): Parts {
+  warnOfPatterns(deps, config);
   const queues = makeQueues(deps, config);
   const { apps, projects: projectInformer } = makeInformers(deps, config);
   const memories = new Memories();
@@ -83,7 +84,7 @@ export function wire(deps: ControllerDeps, config: ControllerConfig, persist: Ab
       if (object !== undefined) yield asApplication(object);
     }
   };
-  exposeApplications(deps.metrics, mine);
+  exposeApplications(deps.metrics, mine, (app) => territory.clusterOf(app)?.server);
   return {
     apps,
     projects: projectInformer,
@@ -154,6 +155,14 @@ function makeInformers(
   };
 }
 
+/** A pattern that matches nothing leaves the Applications of a namespace to themselves: that must be said. */
+function warnOfPatterns({ logger }: ControllerDeps, config: ControllerConfig): void {
+  for (const pattern of config.applicationNamespaces) {
+    const fault = namespacePatternFault(pattern);
+    if (fault !== undefined) logger.warn('A pattern of application.namespaces matches nothing', { pattern, fault });
+  }
+}
+
 function isWatched(config: ControllerConfig, namespace: string): boolean {
   return (
     namespace === config.namespace ||
@@ -218,7 +227,7 @@ function makeHandlers(
 ): { readonly refresh: Handler<AppKey, RefreshRequest>; readonly operation: Handler<AppKey, undefined> } {
   const { queues, store, memories, territory, projects } = shared;
   const { clock, random, logger, settings, live, publisher } = deps;
-  const metrics = new AppMetrics(deps.metrics);
+  const metrics = new AppMetrics(deps.metrics, (app) => territory.clusterOf(app)?.server);
   const comparer = new Comparer(
     { desired: deps.desired, live, repository: (url, project) => settings.repository(url, project), clock },
     config,

@@ -1,7 +1,14 @@
+import { fieldsOf, trimSpace } from './go-text.ts';
+import { isTimeZone } from './time-zones.ts';
+
 /** A schedule that cannot be read; the text follows robfig/cron. */
 export interface CronError {
   readonly error: string;
 }
+
+/** A schedule is a line; what is longer would only cost time. */
+const maxLength = 2000;
+const longest = 2n ** 63n - 1n;
 
 /** Bits of the allowed values, and whether the field was a star (it then does not take part in "day of month or day of week"). */
 interface Field {
@@ -41,13 +48,12 @@ const bounds: readonly Bounds[] = [
  */
 export function parseCron(text: string): CronSchedule | CronError {
   if (text === '') return { error: 'empty spec string' };
-  const prefix = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/s.exec(text);
-  if (prefix === null && /^(?:CRON_)?TZ=/.test(text)) return { error: `provided bad location ${text}` };
-  const zone = prefix?.[1];
-  if (zone !== undefined && offsetOf(zone, 0) === undefined) return { error: `provided bad location ${zone}` };
-  const spec = (prefix?.[2] ?? text).trim();
+  if (text.length > maxLength) return { error: `${text.length} characters are too many (at most ${maxLength})` };
+  const { zone, spec } = splitZone(text);
+  if (zone !== undefined && zone !== 'Local' && offsetOf(zone, 0) === undefined)
+    return { error: `provided bad location ${zone}` };
   if (spec.startsWith('@')) return { error: `parser does not accept descriptors: ${spec}` };
-  const words = spec.split(/\s+/).filter((word) => word !== '');
+  const words = fieldsOf(spec);
   if (words.length !== 5) return { error: `expected exactly 5 fields, found ${words.length}: [${words.join(' ')}]` };
   const fields: Field[] = [];
   for (const [i, word] of words.entries()) {
@@ -57,6 +63,13 @@ export function parseCron(text: string): CronSchedule | CronError {
   }
   const [minute, hour, dayOfMonth, month, dayOfWeek] = fields as [Field, Field, Field, Field, Field];
   return { minute, hour, dayOfMonth, month, dayOfWeek, ...(zone === undefined || zone === 'Local' ? {} : { zone }) };
+}
+
+/** The zone before the fields, ended by a blank (and nothing else, as upstream). Without one the whole text is an unknown zone. */
+function splitZone(text: string): { readonly zone?: string; readonly spec: string } {
+  if (!/^(?:CRON_)?TZ=/.test(text)) return { spec: trimSpace(text) };
+  const [, zone = text, fields = ''] = /^(?:CRON_)?TZ=([^ ]*) (.*)$/s.exec(text) ?? [];
+  return { zone, spec: trimSpace(fields) };
 }
 
 function parseField(word: string, range: Bounds): Field | CronError {
@@ -115,6 +128,7 @@ function valueOf(text: string, names: readonly string[]): number | CronError {
 function integer(text: string): number | CronError {
   if (!/^[+-]?[0-9]+$/.test(text)) return { error: `failed to parse int from ${text}` };
   const value = Number(text);
+  if (BigInt(text.replace('+', '')) > longest) return { error: `failed to parse int from ${text}: value out of range` };
   return value < 0 ? { error: `negative number (${value}) not allowed: ${text}` } : value;
 }
 
@@ -217,12 +231,16 @@ class ZonedTime {
   }
 }
 
+const maxFormatters = 1000;
 const formatters = new Map<string, Intl.DateTimeFormat | undefined>();
 
 /** Milliseconds by which local time in an IANA zone is ahead of UTC at that instant; undefined for an unknown zone. "" is UTC. */
 export function offsetOf(zone: string, ms: number): number | undefined {
   if (zone === '' || zone === 'UTC') return 0;
-  if (!formatters.has(zone)) formatters.set(zone, formatterFor(zone));
+  if (!formatters.has(zone)) {
+    if (formatters.size >= maxFormatters) formatters.clear();
+    formatters.set(zone, formatterFor(zone));
+  }
   const parts = formatters.get(zone)?.formatToParts(ms);
   if (parts === undefined) return undefined;
   const part = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((p) => p.type === type)?.value ?? 0);
@@ -231,8 +249,7 @@ export function offsetOf(zone: string, ms: number): number | undefined {
 }
 
 function formatterFor(zone: string): Intl.DateTimeFormat | undefined {
-  // Go knows IANA names only; Intl also takes offsets such as +01:00.
-  if (!/^[A-Za-z]/.test(zone)) return undefined;
+  if (!isTimeZone(zone)) return undefined;
   try {
     return new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
@@ -245,6 +262,7 @@ function formatterFor(zone: string): Intl.DateTimeFormat | undefined {
       second: 'numeric',
     });
   } catch {
+    // A zone of the table that this engine does not know yet.
     return undefined;
   }
 }

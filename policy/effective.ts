@@ -1,6 +1,7 @@
-import { globMatch, isObject } from '#base';
+import { compileGlob, isObject } from '#base';
 import type { JsonObject } from '#base';
 import type { AppProject, AppProjectSpec, Cluster, ProjectDestination, Repository, Settings } from '#model';
+import { listOf, textOf } from './readable.ts';
 
 /** What an effective project is made of besides the AppProject. */
 export interface ProjectSources {
@@ -55,36 +56,53 @@ const inherited = [
 
 function inherit(spec: AppProjectSpec, global: AppProjectSpec): AppProjectSpec {
   let result = spec;
-  for (const field of inherited) result = { ...result, ...appended(field, result, global[field] ?? []) };
+  for (const field of inherited) result = { ...result, ...appended(field, result, listOf(global[field])) };
   return result;
 }
 
 /** Nothing appended leaves an absent list absent: absent and empty differ for `namespaceResourceWhitelist`. */
-function appended<K extends (typeof inherited)[number]>(
-  field: K,
+function appended(
+  field: (typeof inherited)[number],
   spec: AppProjectSpec,
-  more: NonNullable<AppProjectSpec[K]>,
+  more: readonly unknown[],
 ): Partial<AppProjectSpec> {
-  return more.length === 0 ? {} : { [field]: [...(spec[field] ?? []), ...more] };
+  return more.length === 0 ? {} : { [field]: [...listOf(spec[field]), ...more] };
 }
 
-/** Kubernetes label selector; undefined when it is not one. An empty selector matches everything. */
+/**
+ * Kubernetes label selector (apimachinery LabelSelectorAsSelector); undefined when it is not one, as with keys and values that no label can
+ * have. An empty selector matches everything.
+ */
 function matchesSelector(selector: JsonObject, labels: Readonly<Record<string, string>>): boolean | undefined {
-  const has = (key: string): boolean => Object.hasOwn(labels, key);
+  const labelOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
   const matchLabels = selector['matchLabels'] ?? {};
-  if (!isObject(matchLabels)) return undefined;
-  let matches = Object.entries(matchLabels).every(([key, value]) => has(key) && labels[key] === value);
   const expressions = selector['matchExpressions'] ?? [];
-  if (!Array.isArray(expressions)) return undefined;
-  for (const expression of expressions as readonly unknown[]) {
-    if (!isObject(expression) || typeof expression['key'] !== 'string') return undefined;
-    const key = expression['key'];
-    const values = Array.isArray(expression['values']) ? (expression['values'] as readonly unknown[]) : [];
-    const verdict = requirement(expression['operator'], values, has(key) ? labels[key] : undefined);
+  if (!isObject(matchLabels) || !Array.isArray(expressions)) return undefined;
+  const required = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value ?? ''] }));
+  let matches = true;
+  for (const expression of [...required, ...(expressions as readonly unknown[])]) {
+    if (!isObject(expression) || typeof expression['key'] !== 'string' || !isLabelKey(expression['key']))
+      return undefined;
+    const values = listOf(expression['values']);
+    if (!values.every(isLabelValue)) return undefined;
+    const verdict = requirement(expression['operator'], values, labelOf(expression['key']));
     if (verdict === undefined) return undefined;
     matches &&= verdict;
   }
   return matches;
+}
+
+const labelName = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$/;
+
+function isLabelKey(key: string): boolean {
+  const [name = '', prefix, ...more] = key.split('/').reverse();
+  if (more.length > 0 || !labelName.test(name)) return false;
+  if (prefix === undefined) return true;
+  return prefix.length <= 253 && prefix.split('.').every((word) => /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(word));
+}
+
+function isLabelValue(value: unknown): boolean {
+  return value === '' || (typeof value === 'string' && labelName.test(value));
 }
 
 function requirement(operator: unknown, values: readonly unknown[], value: string | undefined): boolean | undefined {
@@ -107,7 +125,8 @@ export type ImpersonationTarget = { readonly user: string } | { readonly error: 
 
 /**
  * Whom to be on the destination cluster (Argo CD: util/settings/impersonation.go): the first entry of `destinationServiceAccounts` whose
- * server and namespace patterns match. An empty namespace pattern matches only an empty destination namespace.
+ * server and namespace patterns match. An empty namespace pattern matches only an empty destination namespace. An entry that cannot be
+ * read is an error, wherever it stands before the one that matches: passed over, it could leave the controller its own rights.
  */
 export function impersonationTarget(
   project: AppProject,
@@ -115,14 +134,24 @@ export function impersonationTarget(
   destinationNamespace: string,
   appNamespace: string,
 ): ImpersonationTarget {
-  const entry = (project.spec.destinationServiceAccounts ?? []).find(
-    (item) => globMatch(item.server, server) && globMatch(item.namespace ?? '', destinationNamespace),
-  );
-  if (entry === undefined) return { user: '' };
-  const account = entry.defaultServiceAccount;
+  for (const item of listOf(project.spec.destinationServiceAccounts)) {
+    const texts = isObject(item) ? [item['server'], item['namespace'], item['defaultServiceAccount']].map(textOf) : [];
+    const [serverPattern, namespacePattern, account] = texts;
+    if (serverPattern === undefined || namespacePattern === undefined || account === undefined)
+      return { error: 'an entry of destinationServiceAccounts is not made of texts' };
+    const isServer = compileGlob(serverPattern)?.(server);
+    if (isServer === undefined) return { error: `invalid glob pattern for destination server: ${serverPattern}` };
+    const isNamespace = compileGlob(namespacePattern)?.(destinationNamespace);
+    if (isNamespace === undefined)
+      return { error: `invalid glob pattern for destination namespace: ${namespacePattern}` };
+    if (isServer && isNamespace)
+      return userFor(account, destinationNamespace === '' ? appNamespace : destinationNamespace);
+  }
+  return { user: '' };
+}
+
+function userFor(account: string, namespace: string): ImpersonationTarget {
   if (account.trim() === '' || /[!*[\]{}\\/]/.test(account))
     return { error: `default service account contains invalid chars '${account}'` };
-  if (account.includes(':')) return { user: `system:serviceaccount:${account}` };
-  const namespace = destinationNamespace === '' ? appNamespace : destinationNamespace;
-  return { user: `system:serviceaccount:${namespace}:${account}` };
+  return { user: `system:serviceaccount:${account.includes(':') ? account : `${namespace}:${account}`}` };
 }

@@ -1,7 +1,9 @@
-import { compileGlob, globMatch } from '#base';
-import type { AppProject, Cluster, GroupKind, ProjectDestination, ProjectGroupKind } from '#model';
+import { compileGlob, globMatch, isObject } from '#base';
+import type { AppProject, Cluster, GroupKind } from '#model';
 import { fileMatch } from './file-match.ts';
 import { comparableUrl } from './git-url.ts';
+import { matchesNamespacePattern, namespacePatternFault } from './namespace-pattern.ts';
+import { listOf, textOf, textsOf } from './readable.ts';
 
 /** Where an application goes: the resolved cluster and the namespace. An empty string is "unknown". */
 export interface PermittedDestination {
@@ -13,16 +15,17 @@ export interface PermittedDestination {
 /**
  * May applications of `project` read from this repository? (Argo CD: AppProject.IsSourcePermitted.) Entries are globs with separator `/`
  * over normalised URLs; `!entry` denies what it matches, and allows all that it does not match, so a lone deny entry allows the rest.
+ *
+ * Difference: a deny entry that is no glob allows nothing; upstream it allows everything.
  */
 export function isSourcePermitted(project: AppProject, url: string): boolean {
   const wanted = comparableUrl(url);
   let permitted = false;
-  for (const entry of project.spec.sourceRepos ?? []) {
-    const denies = entry.startsWith('!');
-    const pattern = comparableUrl(denies ? entry.slice(1) : entry);
-    const matches = matchesPattern(denies ? `!${pattern}` : pattern, wanted, '/');
-    if (denies && !matches) return false;
-    permitted ||= matches;
+  for (const entry of textsOf(project.spec.sourceRepos)) {
+    const pattern = denies(entry) ? `!${comparableUrl(entry.slice(1))}` : comparableUrl(entry);
+    const matches = matchesPattern(pattern, wanted, '/');
+    if (matches === false && denies(pattern)) return false;
+    permitted ||= matches === true;
   }
   return permitted;
 }
@@ -30,6 +33,8 @@ export function isSourcePermitted(project: AppProject, url: string): boolean {
 /**
  * May applications of `project` deploy there? (Argo CD: AppProject.IsDestinationPermitted.) The order and the asymmetry of the deny rules
  * are upstream's: a name deny fires whatever the namespace, a server deny only with the namespace, a namespace deny only with the server.
+ *
+ * Difference: a deny pattern that is no glob allows nothing; upstream it allows everything.
  *
  * @param scopedClusters the clusters whose Secret names this project; needed when the project permits only those.
  */
@@ -39,31 +44,40 @@ export function isDestinationPermitted(
   scopedClusters: readonly Pick<Cluster, 'server' | 'name'>[] = [],
 ): boolean {
   let permitted = false;
-  for (const item of project.spec.destinations ?? []) {
+  for (const item of listOf(project.spec.destinations)) {
     const verdict = judgeDestination(item, destination);
     if (verdict === 'denied') return false;
     permitted ||= verdict === 'permitted';
   }
-  if (!permitted || project.spec.permitOnlyProjectScopedClusters !== true) return permitted;
+  // Only "no" opens this: what cannot be read must not.
+  if (!permitted || [undefined, null, false].includes(project.spec.permitOnlyProjectScopedClusters)) return permitted;
   return scopedClusters.some(({ server, name }) => name === destination.name || server === destination.server);
 }
 
-function judgeDestination(
-  item: ProjectDestination,
+type Verdict = 'permitted' | 'denied' | 'silent';
+
+function judgeDestination(item: unknown, destination: PermittedDestination): Verdict {
+  if (!isObject(item)) return 'silent';
+  const texts = [item['name'], item['server'], item['namespace']].map(textOf);
+  if (texts.includes(undefined)) return texts.some((text) => text !== undefined && denies(text)) ? 'denied' : 'silent';
+  const [itemName, itemServer, itemNamespace] = texts as [string, string, string];
+  return judgePatterns(itemName, itemServer, itemNamespace, destination);
+}
+
+function judgePatterns(
+  itemName: string,
+  itemServer: string,
+  itemNamespace: string,
   destination: PermittedDestination,
-): 'permitted' | 'denied' | 'silent' {
-  const [itemName, itemServer, itemNamespace] = [item.name, item.server, item.namespace].map((text) => text ?? '') as [
-    string,
-    string,
-    string,
-  ];
-  const name = destination.name !== '' && matchesPattern(itemName, destination.name);
-  const server = destination.server !== '' && matchesPattern(itemServer, destination.server);
+): Verdict {
+  // An unknown name or server matches no pattern, not even a deny pattern.
+  const name = destination.name === '' ? false : matchesPattern(itemName, destination.name);
+  const server = destination.server === '' ? false : matchesPattern(itemServer, destination.server);
   const namespace = matchesPattern(itemNamespace, destination.namespace);
-  if ((server || name) && namespace) return 'permitted';
-  if (!name && denies(itemName)) return 'denied';
-  const byServer = !server && namespace && denies(itemServer);
-  const byNamespace = !namespace && server && denies(itemNamespace);
+  if ((server === true || name === true) && namespace === true) return 'permitted';
+  if (name === false && denies(itemName)) return 'denied';
+  const byServer = server === false && namespace === true && denies(itemServer);
+  const byNamespace = namespace === false && server === true && denies(itemNamespace);
   return byServer || byNamespace ? 'denied' : 'silent';
 }
 
@@ -78,11 +92,11 @@ export function isGroupKindPermitted(
 ): boolean {
   const spec = project.spec;
   if (namespaced) {
-    const allowed = spec.namespaceResourceWhitelist ?? undefined;
-    if (allowed !== undefined && !listed(allowed, gk)) return false;
-    return !listed(spec.namespaceResourceBlacklist ?? [], gk);
+    const open = [undefined, null].includes(spec.namespaceResourceWhitelist as undefined);
+    if (!open && !isListed(spec.namespaceResourceWhitelist, gk, false)) return false;
+    return !isListed(spec.namespaceResourceBlacklist, gk, true);
   }
-  return listed(spec.clusterResourceWhitelist ?? [], gk) && !listed(spec.clusterResourceBlacklist ?? [], gk);
+  return isListed(spec.clusterResourceWhitelist, gk, false) && !isListed(spec.clusterResourceBlacklist, gk, true);
 }
 
 /** May applications of `project` hold this object? An object with a namespace must also be in a permitted destination. */
@@ -107,12 +121,21 @@ export function isAppNamespacePermitted(
   controllerNamespace: string,
 ): boolean {
   if (appNamespace === '' || appNamespace === controllerNamespace) return true;
-  return (project.spec.sourceNamespaces ?? []).some((pattern) => matchesNamespacePattern(pattern, appNamespace));
+  return textsOf(project.spec.sourceNamespaces).some((pattern) => matchesNamespacePattern(pattern, appNamespace));
 }
 
-/** What to tell when {@link isAppNamespacePermitted} says no. */
-export function appNamespaceDenied(appName: string, appNamespace: string, project: string): string {
-  return `application '${appName}' in namespace '${appNamespace}' is not permitted to use project '${project}'`;
+/**
+ * What to tell when {@link isAppNamespacePermitted} says no: Argo CD's words, and after them which entries of the project are not used
+ * because they cannot be.
+ */
+export function appNamespaceDenied(appName: string, appNamespace: string, project: AppProject): string {
+  const name = project.metadata.name ?? '';
+  const faults = textsOf(project.spec.sourceNamespaces).flatMap((pattern) => {
+    const fault = namespacePatternFault(pattern);
+    return fault === undefined ? [] : [`its sourceNamespaces entry ${pattern} matches nothing: ${fault}`];
+  });
+  const also = faults.length === 0 ? '' : ` (${faults.join('; ')})`;
+  return `application '${appName}' in namespace '${appNamespace}' is not permitted to use project '${name}'${also}`;
 }
 
 /** Is this orphan one that the project does not want to hear of? Always excluded: what every namespace has. */
@@ -121,73 +144,34 @@ export function isOrphanIgnored(project: AppProject, ref: GroupKind & { namespac
     return true;
   if (ref.group === '' && ref.kind === 'ServiceAccount' && ref.name === 'default') return true;
   if (ref.group === '' && ref.kind === 'ConfigMap' && ref.name === 'kube-root-ca.crt') return true;
-  return (project.spec.orphanedResources?.ignore ?? []).some(
-    (item) =>
-      ((item.kind ?? '') === '' || globMatch(item.kind ?? '', ref.kind)) &&
-      globMatch(item.group ?? '', ref.group) &&
-      ((item.name ?? '') === '' || globMatch(item.name ?? '', ref.name)),
-  );
+  const ignore = isObject(project.spec.orphanedResources) ? project.spec.orphanedResources.ignore : undefined;
+  return listOf(ignore).some((item) => {
+    const [kind, group, name] = isObject(item) ? [item['kind'], item['group'], item['name']].map(textOf) : [];
+    if (kind === undefined || group === undefined || name === undefined) return false;
+    return isAnyOr(kind, ref.kind) && globMatch(group, ref.group) && isAnyOr(name, ref.name);
+  });
 }
 
-const maxRegexLength = 256;
-
-/**
- * A namespace pattern of `sourceNamespaces` and of the list of application namespaces: a glob, or a regular expression between slashes
- * that may match anywhere (Argo CD: util/security, util/glob MatchStringInList with regexps).
- *
- * A regular expression that could take exponential time (a repeated group that repeats or branches inside), or longer than 256
- * characters, matches nothing: a project must not be able to stop the controller. Namespaces have at most 63 characters, which bounds
- * the rest. Upstream allows a second per match instead.
- */
-export function matchesNamespacePattern(pattern: string, namespace: string): boolean {
-  if (pattern.length > 2 && pattern.startsWith('/') && pattern.endsWith('/')) {
-    const regex = namespaceRegex(pattern.slice(1, -1));
-    if (regex?.test(namespace) === true) return true;
-  }
-  return globMatch(pattern, namespace);
+function isAnyOr(pattern: string, text: string): boolean {
+  return pattern === '' || globMatch(pattern, text);
 }
 
-function namespaceRegex(source: string): RegExp | undefined {
-  const flags = source.startsWith('(?i)') ? 'i' : '';
-  const body = flags === '' ? source : source.slice(4);
-  if (body.length > maxRegexLength || repeatsBadly(body)) return undefined;
-  try {
-    return new RegExp(body, flags);
-  } catch {
-    return undefined;
-  }
-}
-
-/** A group with an open-ended quantifier after it must hold neither a quantifier nor an alternative; stars outside groups are few. */
-function repeatsBadly(source: string): boolean {
-  const bare = source.replace(/\\./gs, 'x').replace(/\[\^?\]?[^\]]*\]/g, 'x');
-  let text = bare;
-  for (;;) {
-    const inner = /\((?:\?(?:[:=!]|<[=!]|<[A-Za-z]\w*>))?([^()]*)\)([*+]|\{[0-9]+,[0-9]*\}|\{[0-9]{2,}\})?/.exec(text);
-    if (inner === null) break;
-    const [whole, body = '', quantifier] = inner;
-    if (quantifier !== undefined && /[*+?|{]/.test(body)) return true;
-    const rest = /[*+{|]/.test(body) || quantifier !== undefined ? 'x*' : 'x';
-    text = text.slice(0, inner.index) + rest + text.slice(inner.index + whole.length);
-  }
-  return (bare.match(/[*+]|\{[0-9]+,/g) ?? []).length > 4;
-}
-
-/** `*` is anything; `!pattern` is everything but the pattern; else a glob. */
-function matchesPattern(pattern: string, value: string, separators = ''): boolean {
-  if (denies(pattern)) return compileGlob(pattern.slice(1), separators)?.(value) !== true;
-  return pattern === '*' || globMatch(pattern, value, separators);
+/** `*` is anything; `!pattern` is everything but the pattern; else a glob. Undefined: a deny pattern that is no glob. */
+function matchesPattern(pattern: string, value: string, separators = ''): boolean | undefined {
+  if (!denies(pattern)) return pattern === '*' || globMatch(pattern, value, separators);
+  const glob = compileGlob(pattern.slice(1), separators);
+  return glob === undefined ? undefined : !glob(value);
 }
 
 function denies(pattern: string): boolean {
   return pattern.startsWith('!');
 }
 
-function listed(items: readonly ProjectGroupKind[], gk: GroupKind & { readonly name?: string }): boolean {
-  return items.some(
-    (item) =>
-      fileMatch(item.kind, gk.kind) &&
-      fileMatch(item.group, gk.group) &&
-      ((item.name ?? '') === '' || fileMatch(item.name ?? '', gk.name ?? '')),
-  );
+/** @param unreadable what an entry counts for that cannot be read: it must match where it denies, and must not where it allows. */
+function isListed(items: unknown, gk: GroupKind & { readonly name?: string }, unreadable: boolean): boolean {
+  return listOf(items).some((item) => {
+    const [group, kind, name] = isObject(item) ? [item['group'], item['kind'], item['name']].map(textOf) : [];
+    if (group === undefined || kind === undefined || name === undefined) return unreadable;
+    return fileMatch(kind, gk.kind) && fileMatch(group, gk.group) && (name === '' || fileMatch(name, gk.name ?? ''));
+  });
 }

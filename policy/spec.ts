@@ -57,7 +57,7 @@ function structureFaults(app: Application): readonly string[] {
     }
     return sourcesOf(spec).every(isReferenceOnly) ? [nothingToRender] : [];
   }
-  const source = spec.source;
+  const source = isObject(spec.source) ? spec.source : undefined;
   if (source === undefined || empty(source.repoURL) || (empty(source.path) && empty(source.chart)))
     return [singleRequired];
   return empty(source.chart) || !empty(source.targetRevision) ? [] : [chartRevision];
@@ -69,7 +69,8 @@ export function isReferenceOnly(source: ApplicationSource): boolean {
 }
 
 function sourceFault(source: ApplicationSource): string | undefined {
-  if (empty(source.repoURL) || (empty(source.path) && empty(source.chart) && empty(source.ref)))
+  const fields = isObject(source) ? source : { repoURL: '' };
+  if (empty(fields.repoURL) || (empty(fields.path) && empty(fields.chart) && empty(fields.ref)))
     return `${multiRequired} ${stringifyJson(jsonOf(source))}`;
   return !empty(source.chart) && empty(source.targetRevision) ? chartRevision : undefined;
 }

@@ -10,7 +10,7 @@ import {
 import type { KubeClient, LoadedConnection } from '#kube';
 import { asApplication, labels } from '#model';
 import type { ApiResource, Application, Cluster, KubeObject } from '#model';
-import { matchesNamespacePattern } from '#policy';
+import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { clusterList, parseClusterSecret, parseSettings } from '#settings';
 import {
   clusterKey,
@@ -159,6 +159,10 @@ class HubReader {
     const patterns =
       this.#query.applicationNamespaces ?? (configured ?? '').split(',').map((pattern) => pattern.trim());
     const named = patterns.filter((pattern) => pattern !== '');
+    for (const pattern of named) {
+      const fault = namespacePatternFault(pattern);
+      if (fault !== undefined) this.#notes.push(`the namespace pattern ${pattern} matches nothing: ${fault}`);
+    }
     const own = this.#namespace;
     try {
       const found = await this.#list(applicationResource, named.length === 0 ? { namespace: own } : {});

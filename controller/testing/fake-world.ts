@@ -29,6 +29,7 @@ import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership, OwnershipChange } from '#sharding';
 import { PromMetrics, silentLogger } from '#telemetry';
+import type { Logger } from '#telemetry';
 import { createController } from '../controller.ts';
 import type { Controller, ControllerConfig } from '../types.ts';
 import { FakeApi } from './fake-api.ts';
@@ -185,6 +186,8 @@ export class FakeWorld {
       readonly dest?: Interference;
       readonly config?: Partial<ControllerConfig>;
       readonly index?: number;
+      readonly metrics?: PromMetrics;
+      readonly logger?: Logger;
     } = {},
   ): { readonly controller: Controller; stop(): Promise<void> } {
     const life = new AbortController();
@@ -198,8 +201,8 @@ export class FakeWorld {
         publisher: createMemoryPublisher(),
         clock: this.clock,
         random: seededRandom(1),
-        logger: silentLogger,
-        metrics: new PromMetrics(),
+        logger: options.logger ?? silentLogger,
+        metrics: options.metrics ?? new PromMetrics(),
       },
       { ...config, ...options.config },
     );
@@ -235,7 +238,7 @@ export class FakeWorld {
       settings: () => this.settings,
       clusters: () => [this.#cluster()],
       resolve: (destination) =>
-        destination.server === server
+        destination.server === server || destination.name === 'dest'
           ? this.#cluster()
           : { error: `error getting cluster by server "${destination.server ?? ''}"` },
       repository: (url) => bareRepository(url),
