@@ -3,8 +3,19 @@ import { DriftlessError, messageOf } from './errors.ts';
 
 /** A compiled regular expression, or why there is none. */
 export type LinearPattern =
-  | { readonly ok: true; readonly test: (text: string) => boolean; readonly matchesWhole: (text: string) => boolean }
-  | { readonly ok: false; readonly message: string };
+  | {
+      readonly ok: true;
+      readonly test: (text: string) => boolean;
+      readonly matchesWhole: (text: string) => boolean;
+      /** Instructions of its program: a match takes at most about this many steps per character. */
+      readonly size: number;
+    }
+  | {
+      readonly ok: false;
+      readonly message: string;
+      /** Go would refuse it too, or only we do, because it is too large. */
+      readonly reason: 'malformed' | 'limit';
+    };
 
 /** Longer sources, and those whose counted repeats unfold to more, would take long to compile. */
 const maxSource = 4096;
@@ -44,10 +55,15 @@ export function compileLinearPattern(source: string, flags = ''): LinearPattern 
 function compile(source: string, flags: string): LinearPattern {
   const unknown = [...flags].find((flag) => !Object.hasOwn(flagBits, flag));
   if (unknown !== undefined)
-    return { ok: false, message: `the flag "${unknown}" of a regular expression is not supported` };
+    return {
+      ok: false,
+      reason: 'malformed',
+      message: `the flag "${unknown}" of a regular expression is not supported`,
+    };
   if (source.length > maxSource)
     return {
       ok: false,
+      reason: 'limit',
       message: `a regular expression of ${source.length} characters is too long (at most ${maxSource})`,
     };
   if (source.length * unfolding(source) > maxUnfolded) return tooLarge(source);
@@ -58,11 +74,16 @@ function compile(source: string, flags: string): LinearPattern {
     if (size > maxProgram) return tooLarge(source);
     return {
       ok: true,
+      size,
       test: (text) => engine.test(affordable(size, text)),
       matchesWhole: (text) => engine.testExact(affordable(size, text)),
     };
   } catch (error) {
-    return { ok: false, message: `"${shortened(source)}" is not a regular expression: ${shortened(messageOf(error))}` };
+    return {
+      ok: false,
+      reason: 'malformed',
+      message: `"${shortened(source)}" is not a regular expression: ${shortened(messageOf(error))}`,
+    };
   }
 }
 
@@ -77,6 +98,7 @@ function unfolding(source: string): number {
 function tooLarge(source: string): LinearPattern {
   return {
     ok: false,
+    reason: 'limit',
     message: `the regular expression "${shortened(source)}" is too large: use smaller counts in its repeats`,
   };
 }

@@ -113,9 +113,10 @@ export class FakeWorld {
   readonly git = new FakeGit();
   /** Kinds whose live picture is not fresh. */
   degraded: KindState[] = [];
-  settings: Settings = defaultSettings;
   /** False: the cluster has no picture yet. */
   ready = true;
+  /** What argocd-cm says. */
+  settings: Settings = defaultSettings;
   /** Which replica owns the cluster. */
   owner = 0;
   readonly clock: Clock;
