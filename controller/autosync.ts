@@ -1,6 +1,7 @@
 import { deepEqual } from '#base';
-import { hasMultipleSources, isAutomated, isCompleted, jsonOf, sourceOf } from '#model';
+import { hasMultipleSources, isAutomated, isCompleted, sourceOf } from '#model';
 import type { Application, Operation, OperationState, ResourceStatus, SyncOperation, SyncStatus } from '#model';
+import { equalSourceLists, equalSources } from './source-equality.ts';
 import { parseTime } from './times.ts';
 
 /** How long to wait between self-heal attempts. */
@@ -36,7 +37,8 @@ export type AutosyncDecision =
  * The decision list of automated sync, in Argo CD's order (controller: autoSync, alreadyAttemptedSync, selfHealRemainingBackoff).
  *
  * Differences: the self-heal counter starts again for another drift than the one repaired last, and after a quiet time longer than the cap;
- * Argo CD never resets it, so that a drift years later would wait for the cap.
+ * Argo CD never resets it, so that a drift years later would wait for the cap. Sources are compared by what they mean, see
+ * {@link equalSources}.
  */
 export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   const refusal = notNow(facts);
@@ -82,7 +84,7 @@ function revisionsOf(status: SyncStatus): readonly string[] {
   return (status.revisions?.length ?? 0) > 0 ? (status.revisions ?? []) : [status.revision ?? ''];
 }
 
-/** Whether the last operation already tried exactly this: same revisions (where they matter) and same sources, compared strictly. */
+/** Whether the last operation already tried exactly this: same revisions (where they matter) and same sources. */
 function alreadyAttempted(facts: AutosyncFacts, last: OperationState, revisions: readonly string[]): boolean {
   const result = last.syncResult;
   if (result === undefined) return isCompleted(last.phase);
@@ -92,9 +94,7 @@ function alreadyAttempted(facts: AutosyncFacts, last: OperationState, revisions:
     const tried = multiple ? (result.revisions ?? []) : [result.revision];
     if (!deepEqual([...tried], [...revisions])) return false;
   }
-  return multiple
-    ? deepEqual(jsonOf(spec.sources), jsonOf(result.sources ?? []))
-    : deepEqual(jsonOf(sourceOf(spec)), jsonOf(result.source));
+  return multiple ? equalSourceLists(spec.sources, result.sources) : equalSources(sourceOf(spec), result.source);
 }
 
 function selfHeal(facts: AutosyncFacts, last: OperationState): { readonly attempt: number; readonly waitMs: number } {

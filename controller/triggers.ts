@@ -21,7 +21,7 @@ import { partIndex } from '#sharding';
 import type { Ownership } from '#sharding';
 import { compareLevel } from './freshness.ts';
 import type { CompareLevel, RefreshRequest } from './freshness.ts';
-import { equalLoosely } from './sources.ts';
+import { equalLoosely } from './source-equality.ts';
 
 export interface TriggerDeps {
   readonly apps: Informer;
