@@ -10,7 +10,7 @@ export interface SelfHealBackoff {
   readonly backoffMs: number;
   readonly factor: number;
   readonly capMs: number;
-  /** Linear mode: the delay of every attempt but the first. */
+  /** Linear mode: the delay of every attempt, the first one too. */
   readonly timeoutMs: number;
 }
 
@@ -21,8 +21,8 @@ export interface AutosyncFacts {
   /** False when it is known that the manifests of the new revision equal those of the last one. */
   readonly revisionsMayHaveChanges: boolean;
   readonly backoff: SelfHealBackoff;
-  /** True: the drift is another one than the last self-heal repaired (other objects or other fields), so its budget is new. */
-  readonly newDrift: boolean;
+  /** When an earlier comparison of this process last found it OutOfSync. */
+  readonly driftSeenAt: number | undefined;
   readonly now: number;
 }
 
@@ -36,9 +36,8 @@ export type AutosyncDecision =
 /**
  * The decision list of automated sync, in Argo CD's order (controller: autoSync, alreadyAttemptedSync, selfHealRemainingBackoff).
  *
- * Differences: the self-heal counter starts again for another drift than the one repaired last, and after a quiet time longer than the cap;
- * Argo CD never resets it, so that a drift years later would wait for the cap. Sources are compared by what they mean, see
- * {@link equalSources}.
+ * Differences: the self-heal counter starts again after a quiet time, longer than the cap and without any drift; Argo CD never resets it, so
+ * that a drift years later would wait for the cap. Sources are compared by what they mean, see {@link equalSources}.
  */
 export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   const refusal = notNow(facts);
@@ -99,17 +98,29 @@ function alreadyAttempted(facts: AutosyncFacts, last: OperationState, revisions:
 
 function selfHeal(facts: AutosyncFacts, last: OperationState): { readonly attempt: number; readonly waitMs: number } {
   const finished = parseTime(last.finishedAt);
-  const quietMs = finished === undefined ? 0 : facts.now - finished;
-  const calm = quietMs > Math.max(facts.backoff.capMs, facts.backoff.timeoutMs);
-  const attempts = facts.newDrift || calm ? 0 : (last.operation.sync?.autoHealAttemptsCount ?? 0);
-  const delayMs = selfHealDelayMs(attempts, facts.backoff);
-  return { attempt: attempts + 1, waitMs: Math.max(0, delayMs - quietMs) };
+  const sinceMs = finished === undefined ? 0 : facts.now - finished;
+  const counted = last.operation.sync?.autoHealAttemptsCount ?? 0;
+  const attempts = finished !== undefined && wasQuiet(facts, finished, counted) ? 0 : counted;
+  return { attempt: attempts + 1, waitMs: Math.max(0, selfHealDelayMs(attempts, facts.backoff) - sinceMs) };
 }
 
-/** The delay before attempt `attempts + 1`: none for the first, then d·f^(n-1) up to the cap; in linear mode always the timeout. */
+/**
+ * Nothing drifted for longer than any delay. The counter belongs to the application and its revision: a wait is no quiet time, or two who
+ * write against us would get a new budget whenever they have waited for the longest delay.
+ */
+function wasQuiet({ app, backoff, driftSeenAt = 0, now }: AutosyncFacts, finished: number, attempts: number): boolean {
+  if (app.status?.sync?.status !== 'Synced') return false;
+  const longest = Math.max(backoff.capMs, backoff.timeoutMs, selfHealDelayMs(attempts, backoff));
+  return now - Math.max(finished, driftSeenAt) > longest;
+}
+
+/**
+ * The delay before attempt `attempts + 1`, since the end of the last operation. Exponential mode: none for the first, then d·f^(n-1) up to
+ * the cap. Linear mode: always the timeout.
+ */
 export function selfHealDelayMs(attempts: number, backoff: SelfHealBackoff): number {
-  if (attempts === 0) return 0;
   if (backoff.backoffMs <= 0) return backoff.timeoutMs;
+  if (attempts === 0) return 0;
   if (backoff.factor <= 0) return backoff.backoffMs;
   const delay = backoff.backoffMs * backoff.factor ** (attempts - 1);
   return backoff.capMs > 0 ? Math.min(backoff.capMs, delay) : delay;

@@ -136,7 +136,7 @@ function decision(app: Application, several: boolean): string {
     resources: [{ kind: 'ConfigMap', name: 'c', status: 'OutOfSync' }],
     revisionsMayHaveChanges: true,
     backoff: { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 },
-    newDrift: false,
+    driftSeenAt: undefined,
     now: 0,
   }).do;
 }
