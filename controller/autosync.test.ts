@@ -64,7 +64,7 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
     resources: [drifted, fine],
     revisionsMayHaveChanges: true,
     backoff,
-    newDrift: false,
+    driftSeenAt: undefined,
     now,
     ...over,
   };
@@ -152,15 +152,42 @@ describe('decideAutosync', () => {
     expect(decideAutosync(facts(application(on, third)))).toMatchObject({ do: 'wait', ms: 17_000 });
   });
 
-  it('has a new budget for another drift, and after a quiet time', () => {
-    expect(decideAutosync(facts(application(on, third), { newDrift: true }))).toMatchObject({
-      do: 'start',
-      reason: 'self-heal attempt 1',
-    });
-    expect(decideAutosync(facts(application(on, third), { now: now + 300_000 }))).toMatchObject({
-      do: 'start',
-      reason: 'self-heal attempt 1',
-    });
+  const quiet = { now: now + 300_000 };
+  const healed = { ...third.status, sync: { status: 'Synced' as const } };
+  it('8.1.9: has a new budget after a time without drift that is longer than the longest delay', () => {
+    const first = { do: 'start', reason: 'self-heal attempt 1' };
+    expect(decideAutosync(facts(application(on, { status: healed }), quiet))).toMatchObject(first);
+    const linear = { ...backoff, backoffMs: 0, capMs: 0, timeoutMs: 5000 };
+    expect(decideAutosync(facts(application(on, { status: healed }), { ...quiet, backoff: linear }))).toMatchObject(
+      first,
+    );
+  });
+
+  it.each<[string, Partial<Application>, Partial<AutosyncFacts>]>([
+    ['it waited all the time', { status: { ...third.status, sync: { status: 'OutOfSync' } } }, quiet],
+    ['nobody knows what was meanwhile', third, quiet],
+    ['it drifted meanwhile, and drifted back', { status: healed }, { ...quiet, driftSeenAt: now + 200_000 }],
+    [
+      'without a cap the delays are longer than that',
+      {
+        status: {
+          ...healed,
+          operationState: { ...healed.operationState!, operation: { sync: { autoHealAttemptsCount: 9 } } },
+        },
+      },
+      { ...quiet, backoff: { ...backoff, capMs: 0 } },
+    ],
+  ])('8.1.9: has no new budget when %s', (_name, over, more) => {
+    const decision = decideAutosync(facts(application(on, over), more));
+    expect(decision.do === 'refuse' ? '' : decision.reason).toMatch(/self-heal attempt (?:4|10)/);
+  });
+
+  it('8.1.14: without backoff waits its first time too, from the end of the operation before', () => {
+    const linear = { ...backoff, backoffMs: 0, timeoutMs: 5000 };
+    const wait = decideAutosync(facts(application(on, ran()), { backoff: linear }));
+    expect(wait).toEqual({ do: 'wait', ms: 4000, reason: 'self-heal attempt 1 waits for its backoff' });
+    const later = decideAutosync(facts(application(on, ran()), { backoff: linear, now: now + 4000 }));
+    expect(later).toMatchObject({ do: 'start', operation: { sync: { autoHealAttemptsCount: 1 } } });
   });
 
   it('ignores the revision when it cannot have changed anything', () => {
@@ -208,7 +235,7 @@ describe('selfHealDelayMs', () => {
       0, 2, 6, 18, 54, 162, 300, 300,
     ]);
     expect(selfHealDelayMs(3, { ...backoff, factor: 0 })).toBe(2000);
-    expect(selfHealDelayMs(3, { ...backoff, backoffMs: 0, timeoutMs: 5000 })).toBe(5000);
+    expect([0, 3].map((n) => selfHealDelayMs(n, { ...backoff, backoffMs: 0, timeoutMs: 5000 }))).toEqual([5000, 5000]);
   });
 
   it('never shrinks and never passes the cap', () => {

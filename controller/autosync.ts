@@ -1,6 +1,7 @@
 import { deepEqual } from '#base';
-import { hasMultipleSources, isAutomated, isCompleted, jsonOf, sourceOf } from '#model';
+import { hasMultipleSources, isAutomated, isCompleted, sourceOf } from '#model';
 import type { Application, Operation, OperationState, ResourceStatus, SyncOperation, SyncStatus } from '#model';
+import { equalSourceLists, equalSources } from './source-equality.ts';
 import { parseTime } from './times.ts';
 
 /** How long to wait between self-heal attempts. */
@@ -9,7 +10,7 @@ export interface SelfHealBackoff {
   readonly backoffMs: number;
   readonly factor: number;
   readonly capMs: number;
-  /** Linear mode: the delay of every attempt but the first. */
+  /** Linear mode: the delay of every attempt, the first one too. */
   readonly timeoutMs: number;
 }
 
@@ -20,8 +21,8 @@ export interface AutosyncFacts {
   /** False when it is known that the manifests of the new revision equal those of the last one. */
   readonly revisionsMayHaveChanges: boolean;
   readonly backoff: SelfHealBackoff;
-  /** True: the drift is another one than the last self-heal repaired (other objects or other fields), so its budget is new. */
-  readonly newDrift: boolean;
+  /** When an earlier comparison of this process last found it OutOfSync. */
+  readonly driftSeenAt: number | undefined;
   readonly now: number;
 }
 
@@ -35,8 +36,8 @@ export type AutosyncDecision =
 /**
  * The decision list of automated sync, in Argo CD's order (controller: autoSync, alreadyAttemptedSync, selfHealRemainingBackoff).
  *
- * Differences: the self-heal counter starts again for another drift than the one repaired last, and after a quiet time longer than the cap;
- * Argo CD never resets it, so that a drift years later would wait for the cap.
+ * Differences: the self-heal counter starts again after a quiet time, longer than the cap and without any drift; Argo CD never resets it, so
+ * that a drift years later would wait for the cap. Sources are compared by what they mean, see {@link equalSources}.
  */
 export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   const refusal = notNow(facts);
@@ -82,7 +83,7 @@ function revisionsOf(status: SyncStatus): readonly string[] {
   return (status.revisions?.length ?? 0) > 0 ? (status.revisions ?? []) : [status.revision ?? ''];
 }
 
-/** Whether the last operation already tried exactly this: same revisions (where they matter) and same sources, compared strictly. */
+/** Whether the last operation already tried exactly this: same revisions (where they matter) and same sources. */
 function alreadyAttempted(facts: AutosyncFacts, last: OperationState, revisions: readonly string[]): boolean {
   const result = last.syncResult;
   if (result === undefined) return isCompleted(last.phase);
@@ -92,24 +93,34 @@ function alreadyAttempted(facts: AutosyncFacts, last: OperationState, revisions:
     const tried = multiple ? (result.revisions ?? []) : [result.revision];
     if (!deepEqual([...tried], [...revisions])) return false;
   }
-  return multiple
-    ? deepEqual(jsonOf(spec.sources), jsonOf(result.sources ?? []))
-    : deepEqual(jsonOf(sourceOf(spec)), jsonOf(result.source));
+  return multiple ? equalSourceLists(spec.sources, result.sources) : equalSources(sourceOf(spec), result.source);
 }
 
 function selfHeal(facts: AutosyncFacts, last: OperationState): { readonly attempt: number; readonly waitMs: number } {
   const finished = parseTime(last.finishedAt);
-  const quietMs = finished === undefined ? 0 : facts.now - finished;
-  const calm = quietMs > Math.max(facts.backoff.capMs, facts.backoff.timeoutMs);
-  const attempts = facts.newDrift || calm ? 0 : (last.operation.sync?.autoHealAttemptsCount ?? 0);
-  const delayMs = selfHealDelayMs(attempts, facts.backoff);
-  return { attempt: attempts + 1, waitMs: Math.max(0, delayMs - quietMs) };
+  const sinceMs = finished === undefined ? 0 : facts.now - finished;
+  const counted = last.operation.sync?.autoHealAttemptsCount ?? 0;
+  const attempts = finished !== undefined && wasQuiet(facts, finished, counted) ? 0 : counted;
+  return { attempt: attempts + 1, waitMs: Math.max(0, selfHealDelayMs(attempts, facts.backoff) - sinceMs) };
 }
 
-/** The delay before attempt `attempts + 1`: none for the first, then d·f^(n-1) up to the cap; in linear mode always the timeout. */
+/**
+ * Nothing drifted for longer than any delay. The counter belongs to the application and its revision: a wait is no quiet time, or two who
+ * write against us would get a new budget whenever they have waited for the longest delay.
+ */
+function wasQuiet({ app, backoff, driftSeenAt = 0, now }: AutosyncFacts, finished: number, attempts: number): boolean {
+  if (app.status?.sync?.status !== 'Synced') return false;
+  const longest = Math.max(backoff.capMs, backoff.timeoutMs, selfHealDelayMs(attempts, backoff));
+  return now - Math.max(finished, driftSeenAt) > longest;
+}
+
+/**
+ * The delay before attempt `attempts + 1`, since the end of the last operation. Exponential mode: none for the first, then d·f^(n-1) up to
+ * the cap. Linear mode: always the timeout.
+ */
 export function selfHealDelayMs(attempts: number, backoff: SelfHealBackoff): number {
-  if (attempts === 0) return 0;
   if (backoff.backoffMs <= 0) return backoff.timeoutMs;
+  if (attempts === 0) return 0;
   if (backoff.factor <= 0) return backoff.backoffMs;
   const delay = backoff.backoffMs * backoff.factor ** (attempts - 1);
   return backoff.capMs > 0 ? Math.min(backoff.capMs, delay) : delay;

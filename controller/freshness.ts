@@ -1,7 +1,7 @@
 import { hasMultipleSources, sourceOf, annotationOf, annotations, asObject } from '#model';
 import type { Application } from '#model';
 import { hydrationUntold } from './hydration.ts';
-import { equalLoosely, equalSourceLists, equalSources } from './sources.ts';
+import { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 import { parseTime } from './times.ts';
 
 /**
@@ -83,7 +83,7 @@ function sourceChange(app: Application): string | undefined {
     return equalSourceLists(app.spec.sources, compared?.sources)
       ? undefined
       : 'at least one of the spec.sources differs';
-  return equalSources(sourceOf(app.spec), compared?.source ?? { repoURL: '' }) ? undefined : 'spec.source differs';
+  return equalSources(sourceOf(app.spec), compared?.source) ? undefined : 'spec.source differs';
 }
 
 function specChange(app: Application): string | undefined {
@@ -98,7 +98,9 @@ function specChange(app: Application): string | undefined {
 export function managedNamespaceMetadataChanged(app: Application): boolean {
   const wanted = app.spec.syncPolicy?.managedNamespaceMetadata;
   const result = app.status?.operationState?.syncResult;
-  return wanted !== undefined && result !== undefined && !equalLoosely(wanted, result.managedNamespaceMetadata);
+  return (
+    wanted !== undefined && result !== undefined && !equalNamespaceMetadata(wanted, result.managedNamespaceMetadata)
+  );
 }
 
 /** When the application was last compared, by its status or by this process's memory. */

@@ -10,8 +10,8 @@ export interface AppMemory {
   sourceFailedAt?: number;
   /** The last comparison could not read one of its sides. */
   unreadable?: boolean;
-  /** The drift that the last self-heal repaired. */
-  healedDrift?: string;
+  /** When a comparison last found it OutOfSync. */
+  driftSeenAt?: number;
   /** Managed resources of the last comparison, for the tree. */
   roots?: readonly TreeRoot[];
   lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };

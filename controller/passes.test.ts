@@ -35,6 +35,29 @@ function writes(): string[] {
   return world.hub.calls.filter((call) => /^(?:patch|replace|create) Application/.test(call));
 }
 
+/** How often an Application is synced while somebody writes to a field of its ConfigMap every few seconds, to one after the other. */
+async function syncsOfAnHour(fields: readonly string[]): Promise<number> {
+  clock = new FakeClock();
+  world = new FakeWorld(clock);
+  world.git.push('a'.repeat(40), [{ ...configMap('one'), data: { a: 'git', b: 'git' } }]);
+  world.application(automated);
+  const replica = world.replica();
+  await clock.advance(2000);
+  const starts = new Set<string>();
+  for (let turn = 0; turn < 720; turn += 1) {
+    const live = world.dest.get('ConfigMap', 'one');
+    const field = fields[turn % fields.length] ?? '';
+    if (live !== undefined) world.dest.put({ ...live, data: { ...(live['data'] as object), [field]: `${turn}` } });
+    await clock.advance(5000);
+    const state = world.app.status?.operationState;
+    if (state?.operation.sync?.autoHealAttemptsCount !== undefined) starts.add(state.startedAt);
+  }
+  const ended = replica.stop();
+  await clock.advance(2000);
+  await ended;
+  return starts.size;
+}
+
 describe('a refresh', () => {
   it('brings an automated application to Synced and then rests (T-STAT-2)', async () => {
     world.application(automated);
@@ -59,6 +82,14 @@ describe('a refresh', () => {
     await clock.advance(125_000);
     expect(world.dest.get('ConfigMap', 'two')).toBeUndefined();
     expect(world.app.status?.history?.map((entry) => entry.revision)).toEqual(['a'.repeat(40), 'b'.repeat(40)]);
+  });
+
+  it('8.1.9: two who write to two fields in turn for an hour make no more syncs than one', async () => {
+    const one = await syncsOfAnHour(['a']);
+    // At once, after 2, 6, 18, 54 and 162 seconds, then every five minutes.
+    expect(one).toBeGreaterThan(12);
+    expect(one).toBeLessThan(20);
+    expect(Math.abs((await syncsOfAnHour(['a', 'b'])) - one)).toBeLessThanOrEqual(1);
   });
 
   it('prunes nothing of a kind whose live state is not fresh, and says so', async () => {

@@ -1,4 +1,4 @@
-import { hashText, isAbort, messageOf } from '#base';
+import { isAbort, messageOf } from '#base';
 import type { Clock, Random } from '#base';
 import type { LiveCluster } from '#live';
 import { hasMultipleSources, instanceName, isErrorCondition, sourcesOf } from '#model';
@@ -74,6 +74,7 @@ export interface RefreshConfig {
 /** A cluster or a source that cannot be read is tried again soon, not at the next resync. */
 const soonMs = 1000;
 const unreadableMs = 30_000;
+const shownDifferences = 20;
 
 /** One pass over one application. */
 interface Pass {
@@ -238,37 +239,37 @@ export class RefreshProcessor {
     const fresh = [...comparison.conditions, ...built.conditions];
     const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
     const compared = withConditions(status, fresh, evaluated, pass.time);
-    const drift = driftOf(comparison);
-    const decision = this.#decide(pass, found, drift);
+    const decision = this.#decide(pass, found);
     const decided = decision === undefined ? compared : withSyncError(compared, decision, pass.time);
     const next = this.#nextStatus(pass, decided, comparison, built);
     await this.#setHookFinalizers(pass, comparison);
     // By difference to what this pass read: what others wrote since (history, the operation) is not in the patch, and so not undone.
     const stored = await this.#deps.store.persistStatus(pass.before, next);
     if (pass.refresh.level >= compareLevel.latest && !comparison.failed) pass.memory.comparedAt = pass.now;
-    if (decision !== undefined) await this.#act(pass, stored, decision, drift);
+    if (decision !== undefined) await this.#act(pass, stored, decision);
     return stored;
   }
 
   #decide(
     pass: Pass,
     found: { readonly comparison: Comparison; readonly project: AppProject },
-    drift: string,
   ): AutosyncDecision | undefined {
-    if (!this.#deps.autosyncAllowed(pass.before, found.project)) return undefined;
     const { comparison } = found;
+    const { driftSeenAt } = pass.memory;
+    if (comparison.syncStatus.status === 'OutOfSync') pass.memory.driftSeenAt = pass.now;
+    if (!this.#deps.autosyncAllowed(pass.before, found.project)) return undefined;
     return decideAutosync({
       app: pass.before,
       syncStatus: comparison.syncStatus,
       resources: comparison.resources,
       revisionsMayHaveChanges: comparison.mayHaveChanges,
       backoff: this.#config.selfHeal,
-      newDrift: pass.memory.healedDrift !== undefined && pass.memory.healedDrift !== drift,
+      driftSeenAt,
       now: pass.now,
     });
   }
 
-  async #act(pass: Pass, app: Application, decision: AutosyncDecision, drift: string): Promise<void> {
+  async #act(pass: Pass, app: Application, decision: AutosyncDecision): Promise<void> {
     delete pass.memory.waiting;
     if (decision.do === 'wait') {
       pass.memory.waiting = { what: decision.reason, since: pass.now, until: pass.now + decision.ms };
@@ -281,7 +282,6 @@ export class RefreshProcessor {
       if (result === 'changed')
         this.#deps.requeue(pass.key, { payload: { level: compareLevel.latest, reason: 'the last operation changed' } });
       if (result !== 'started') return;
-      pass.memory.healedDrift = drift;
       this.#announceStart(pass, app, decision);
     } catch (error) {
       if (isAbort(error)) throw error;
@@ -426,17 +426,13 @@ function withSyncError(status: ApplicationStatus, decision: AutosyncDecision, ti
   return withConditions(status, fresh, ownedConditions.autosync, time);
 }
 
-/** What differs, without values: the same objects at the same fields are the same drift, whatever someone keeps writing there. */
-function driftOf(comparison: Comparison): string {
-  return hashText(differences(comparison, Number.POSITIVE_INFINITY).join('\n'));
-}
-
-function differences(comparison: Comparison, limit = 20): readonly string[] {
+/** What differs, without values. */
+function differences(comparison: Comparison): readonly string[] {
   const lines = comparison.pairs
     .filter((pair) => !pair.hook && pair.own && (pair.diff.modified || pair.live === null || pair.target === null))
     .map(({ key, live, target, diff }) => {
       const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
       return `${key}: ${what}`;
     });
-  return lines.sort().slice(0, limit);
+  return lines.sort().slice(0, shownDifferences);
 }

@@ -233,7 +233,12 @@ it('a project that changes reaches its applications and no others', async () => 
   projectEvent({ type: 'updated', old: project(true), object: project(true) });
   expect(await due(refreshQueue)).toEqual([]);
   projectEvent({ type: 'updated', old: project(true), object: project(false) });
-  expect(await due(refreshQueue)).toEqual([['argocd/second', { level: 1, reason: 'project other changed' }, 'resync']]);
+  const changed = [['argocd/second', { level: 1, reason: 'project other changed' }, 'resync']];
+  expect(await due(refreshQueue)).toEqual(changed);
+  // All kinds are allowed, then none.
+  const none = { ...project(true), spec: { ...(project(true)['spec'] as object), namespaceResourceWhitelist: [] } };
+  projectEvent({ type: 'updated', old: project(true), object: none });
+  expect(await due(refreshQueue)).toEqual(changed);
 });
 
 describe('a status that the owner before wrote', () => {

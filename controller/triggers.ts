@@ -1,4 +1,4 @@
-import { aborted } from '#base';
+import { aborted, deepEqual } from '#base';
 import type { Clock, Runnable, Timer } from '#base';
 import type { Informer, InformerEvent } from '#kube';
 import type { BodyFilter, LiveChange, LiveClusters } from '#live';
@@ -11,6 +11,7 @@ import {
   asObject,
   isAutomated,
   isErrorCondition,
+  jsonOf,
   parseResourceKey,
   projectOf,
 } from '#model';
@@ -21,7 +22,7 @@ import { partIndex } from '#sharding';
 import type { Ownership } from '#sharding';
 import { compareLevel } from './freshness.ts';
 import type { CompareLevel, RefreshRequest } from './freshness.ts';
-import { equalLoosely } from './sources.ts';
+import { equalLoosely } from './source-equality.ts';
 
 export interface TriggerDeps {
   readonly apps: Informer;
@@ -206,7 +207,8 @@ export class Triggers implements Runnable {
     this.#orphanWatchers = undefined;
     const { name = '', namespace = '' } = event.object.metadata;
     this.#deps.projectQueue.add(`${namespace}/${name}`);
-    if (event.type === 'updated' && equalLoosely(event.old['spec'], event.object['spec'])) return;
+    // A list of kinds that is empty allows none, one that is absent all.
+    if (event.type === 'updated' && deepEqual(jsonOf(event.old['spec']), jsonOf(event.object['spec']))) return;
     this.#all(compareLevel.recent, `project ${name} changed`, (app) => projectOf(app) === name);
   }
 

@@ -72,12 +72,19 @@ export function statusOfObject(status: JsonObject): KubeStatus {
   const reason = textAt(status, 'reason');
   const message = scrub(textAt(status, 'message') ?? '');
   const seconds = at(status, 'details', 'retryAfterSeconds');
+  const causes = causesOf(at(status, 'details', 'causes'));
   return {
     code,
     reason: reason ?? reasons[code] ?? 'Unknown',
     message: message === '' ? (reason ?? `the server answered ${code}`) : message,
     ...(typeof seconds === 'number' && seconds > 0 ? { retryAfterMs: seconds * 1000 } : {}),
+    ...(causes.length === 0 ? {} : { causes }),
   };
+}
+
+function causesOf(causes: Json | undefined): readonly string[] {
+  if (!Array.isArray(causes)) return [];
+  return (causes as readonly Json[]).flatMap((cause) => textAt(cause, 'reason') ?? []);
 }
 
 function plainMessage(code: number, text: string): string {

@@ -1,16 +1,16 @@
 import { messageOf, scrub } from '#base';
 import { KubeConnectionError } from './errors.ts';
 
-/** The request cannot have left: nothing was connected. */
-const neverSent = new Set([
+/** Nothing was connected. With {@link neverSent}: the request cannot have left. */
+const unreachable = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'ERR_HTTP2_GOAWAY_SESSION',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+const neverSent = new Set([...unreachable, 'ERR_HTTP2_GOAWAY_SESSION']);
 const certificateCodes =
   /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_OSSL_|ERR_SSL_|HOSTNAME_MISMATCH|INVALID_CA)/;
 const words: Readonly<Record<string, string>> = {
@@ -35,6 +35,7 @@ export function connectionError(server: string, error: unknown): KubeConnectionE
   return new KubeConnectionError(server, words[code] ?? (said === '' ? code : said), error, {
     neverSent: neverSent.has(code) || certificate,
     permanent: certificate,
+    unreachable: unreachable.has(code),
   });
 }
 

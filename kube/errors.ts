@@ -7,6 +7,8 @@ export interface KubeStatus {
   readonly reason: string;
   readonly message: string;
   readonly retryAfterMs?: number;
+  /** Reasons of `details.causes`. */
+  readonly causes?: readonly string[];
 }
 
 const codes: Readonly<Record<number, string>> = {
@@ -28,6 +30,8 @@ export class KubeApiError extends DriftlessError {
   readonly status: number;
   /** Status reason: NotFound, AlreadyExists, Conflict, Invalid ... */
   readonly reason: string;
+  /** Reasons of the single causes, where the server names them. */
+  readonly causes: readonly string[];
 
   constructor(status: KubeStatus, request: string) {
     const retry: Retry = status.retryAfterMs === undefined ? 'backoff' : { afterMs: status.retryAfterMs };
@@ -37,6 +41,7 @@ export class KubeApiError extends DriftlessError {
     });
     this.status = status.code;
     this.reason = status.reason;
+    this.causes = status.causes ?? [];
   }
 }
 
@@ -46,16 +51,19 @@ export class KubeConnectionError extends DriftlessError {
   readonly neverSent: boolean;
   /** Trying again will not help (certificates, proxy settings). */
   readonly permanent: boolean;
+  /** Nobody was there. What answers next may be another server, or one that was set back to an earlier state. */
+  readonly unreachable: boolean;
 
   constructor(
     server: string,
     message: string,
     cause: unknown,
-    what: { readonly neverSent?: boolean; readonly permanent?: boolean } = {},
+    what: { readonly neverSent?: boolean; readonly permanent?: boolean; readonly unreachable?: boolean } = {},
   ) {
     super('KUBE_CONNECTION', `cannot reach ${server}: ${message}`, { cause, fields: { server } });
     this.neverSent = what.neverSent === true;
     this.permanent = what.permanent === true;
+    this.unreachable = what.unreachable === true;
   }
 }
 
@@ -97,6 +105,11 @@ export function isAlreadyExists(error: unknown): boolean {
 
 export function isExpired(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 410;
+}
+
+/** The server does not know this resourceVersion yet: it is from another server, or from before this one was set back. */
+export function isTooLargeVersion(error: unknown): boolean {
+  return error instanceof KubeApiError && error.causes.includes('ResourceVersionTooLarge');
 }
 
 export function isForbidden(error: unknown): boolean {

@@ -45,6 +45,7 @@ export type {
 export type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
 export { createInformer } from './informer.ts';
 export { Reflector } from './reflector.ts';
+export { isOlderVersion } from './version.ts';
 export type {
   InformerOptions,
   ReflectorOptions,

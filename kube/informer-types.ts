@@ -8,7 +8,8 @@ export type ReflectorState =
 
 /** Receives a new full list page by page, beside the old one; the old one stays in force until `commit`. */
 export interface ListCollector {
-  add(items: readonly KubeObject[]): void;
+  /** One page. `resourceVersion`: of the whole list, every page says it. */
+  add(items: readonly KubeObject[], resourceVersion: string): void;
   commit(resourceVersion: string): void;
   abandon(): void;
 }

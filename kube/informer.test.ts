@@ -201,8 +201,10 @@ describe('own writes', () => {
 
   it('do not go back to an older list, nor vanish from it', async () => {
     const running = await start([object('a', '9')]);
-    running.informer.writeBack(object('a', '40'));
-    running.informer.writeBack(object('mine', '41', { uid: 'mine' }));
+    running.source.onList = () => {
+      running.informer.writeBack(object('a', '40'));
+      running.informer.writeBack(object('mine', '41', { uid: 'mine' }));
+    };
     await relist(running, '30', [object('a', '9')]);
     expect(running.informer.get('default/a')?.metadata.resourceVersion).toBe('40');
     expect(running.informer.get('default/mine')?.metadata.resourceVersion).toBe('41');
@@ -271,3 +273,122 @@ describe('own writes', () => {
     );
   });
 });
+
+describe('8.1.11: a server that is set back to an earlier state', () => {
+  it('8.1.11: is in the store and with the listeners after the next list, whatever its numbers, and whatever we wrote before', async () => {
+    const running = await start([object('a', '9'), object('b', '900'), object('same', '5')]);
+    running.informer.writeBack(object('a', '940'));
+    running.informer.writeBack(object('mine', '941', { uid: 'mine' }));
+    running.heard.length = 0;
+    await relist(running, '30', [object('a', '12'), object('b', '7', { uid: 'second' }), object('same', '5')]);
+    expect(running.informer.list().map(whole).sort()).toEqual(['a@12 uid-a', 'b@7 second', 'same@5 uid-same']);
+    expect(running.heard).toEqual(['updated a@9->12', 'deleted b@900', 'added b@7', 'deleted mine@941']);
+  });
+
+  it('8.1.11: an object with the number of another state of it is told as a new one, not as an echo', async () => {
+    const running = await start([object('a', '9', { labels: { is: 'then' } })]);
+    running.heard.length = 0;
+    await relist(running, '30', [object('a', '9', { labels: { is: 'now' } })]);
+    expect(running.heard).toEqual(['deleted a@9', 'added a@9']);
+    expect(running.informer.get('default/a')?.metadata.labels).toEqual({ is: 'now' });
+    running.informer.writeBack(object('a', '31'));
+    expect(running.informer.get('default/a')?.metadata.resourceVersion).toBe('31');
+  });
+
+  it('8.1.11: an object that was gone and is there again takes our writes', async () => {
+    const running = await start([object('a', '9')]);
+    running.source.last.send(event('DELETED', object('a', '20')));
+    await running.clock.settle();
+    await relist(running, '12', [object('a', '9')]);
+    running.informer.writeBack(object('a', '13'));
+    expect(running.informer.get('default/a')?.metadata.resourceVersion).toBe('13');
+  });
+
+  it('8.1.11: an older event of the object that ours has replaced changes nothing', async () => {
+    const { informer, source, heard, clock } = await start([object('a', '9')]);
+    informer.writeBack(object('a', '12', { uid: 'ours' }));
+    heard.length = 0;
+    source.last.send(event('MODIFIED', object('a', '10')), event('DELETED', object('a', '11')));
+    source.last.send(event('ADDED', object('a', '12', { uid: 'ours' })));
+    await clock.settle();
+    expect(heard).toEqual(['updated a@12->12']);
+  });
+
+  it('8.1.11: store and listeners are the server after the next list, with writes of ours at any time', async () => {
+    const deed = fc.record({
+      act: fc.constantFrom('put', 'own', 'own', 'delete', 'save', 'restore', 'list', 'events'),
+      name: fc.constantFrom('a', 'b'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(deed, { maxLength: 15 }), async (deeds) => {
+        const running = await start([]);
+        const { informer, source, clock, stop } = running;
+        const heard = new Map<string, string>();
+        informer.onEvent((e) => {
+          const key = e.object.metadata.name ?? '';
+          if (e.type === 'deleted') heard.delete(key);
+          else heard.set(key, whole(e.object));
+        });
+        let [version, serial, position] = [10, 0, 10];
+        let objects = new Map<string, KubeObject>();
+        let saved = { version, objects };
+        let events: WatchEvent[] = [];
+        const put = (name: string): KubeObject => {
+          version += 1;
+          serial += 1;
+          const old = objects.get(name);
+          // The label tells states apart that share a number.
+          const extra = { uid: old?.metadata.uid ?? `uid-${serial}`, labels: { serial: String(serial) } };
+          const next = object(name, String(version), extra);
+          objects.set(name, next);
+          events.push(event(old === undefined ? 'ADDED' : 'MODIFIED', next));
+          return next;
+        };
+        const list = async (): Promise<void> => {
+          events = [];
+          position = version;
+          await relist(running, String(version), [...objects.values()]);
+          // Servers that send away many times in a row are asked less and less often.
+          await clock.advance(60_000);
+        };
+        for (const { act, name } of deeds) {
+          if (act === 'put') put(name);
+          else if (act === 'own') informer.writeBack(put(name));
+          else if (act === 'delete' && objects.has(name)) {
+            version += 1;
+            const last = objects.get(name) ?? object(name, '0');
+            events.push(
+              event('DELETED', { ...last, metadata: { ...last.metadata, resourceVersion: String(version) } }),
+            );
+            objects.delete(name);
+          } else if (act === 'save') saved = { version, objects: new Map(objects) };
+          else if (act === 'restore') {
+            version = saved.version;
+            objects = new Map(saved.objects);
+            events = [];
+          } else if (act === 'list') await list();
+          else if (act === 'events') {
+            const due = events.filter(
+              (e) => e.type === 'BOOKMARK' || Number(tag((e as { object: KubeObject }).object)) > position,
+            );
+            events = [];
+            position = Math.max(position, version);
+            source.last.send(...due);
+            await clock.settle();
+          }
+        }
+        await list();
+        const truth = [...objects.values()].map(whole).sort();
+        expect(informer.list().map(whole).sort()).toEqual(truth);
+        expect([...heard.values()].sort()).toEqual(truth);
+        await stop();
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+function whole({ metadata }: KubeObject): string {
+  const serial = metadata.labels?.['serial'];
+  return `${metadata.name ?? ''}@${metadata.resourceVersion ?? ''} ${metadata.uid ?? ''}${serial === undefined ? '' : ` ${serial}`}`;
+}

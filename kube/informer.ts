@@ -1,9 +1,10 @@
-import { messageOf, Shutdown, withChild, yieldToLoop } from '#base';
-import { groupKindName } from '#model';
+import { deepEqual, messageOf, Shutdown, withChild, yieldToLoop } from '#base';
+import { groupKindName, jsonOf } from '#model';
 import type { KubeObject } from '#model';
 import type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
 import { Reflector } from './reflector.ts';
 import type { InformerOptions } from './reflector-types.ts';
+import { isOlderVersion } from './version.ts';
 
 const resyncSlice = 100;
 const maxTombstones = 1_000;
@@ -14,7 +15,8 @@ const maxTombstones = 1_000;
  *
  * Own writes: `writeBack` changes the store and tells nobody, except that a new object is announced as `added`. What others wrote just
  * before our write is still announced, against the object that listeners saw last, even though the store is ahead of it: no change of
- * somebody else hides behind ours.
+ * somebody else hides behind ours. What a write returned stays until a list that began after it, or an event that is not older. Nothing else is
+ * ordered by versions: a server may be set back to an earlier state, and then a complete list is the truth whatever its numbers.
  */
 export function createInformer(options: InformerOptions): Informer {
   return new StoreInformer(options);
@@ -30,6 +32,9 @@ class StoreInformer implements Informer {
   readonly #announced = new Map<string, KubeObject>();
   /** UIDs of recent deletions: an answer to our own write that comes late must not bring the object back. */
   readonly #tombstones = new Set<string>();
+  /** Keys of own writes that no server has confirmed since, with the number of lists that had begun when they were answered. */
+  readonly #own = new Map<string, number>();
+  #lists = 0;
   #synced = false;
   #troubled = false;
 
@@ -78,6 +83,7 @@ class StoreInformer implements Informer {
       if (isOlder(object, old) || object.metadata.resourceVersion === old.metadata.resourceVersion) return;
       if (!this.#announced.has(key)) this.#announced.set(key, old);
       this.#objects.set(key, object);
+      this.#own.set(key, this.#lists);
       return;
     }
     if (old !== undefined) {
@@ -85,6 +91,7 @@ class StoreInformer implements Informer {
       this.#remove(key, old);
     }
     this.#objects.set(key, object);
+    this.#own.set(key, this.#lists);
     this.#emit({ type: 'added', object });
   }
 
@@ -119,17 +126,21 @@ class StoreInformer implements Informer {
 
   #startList(): ListCollector {
     const next = new Map<string, KubeObject>();
+    this.#lists += 1;
+    const list = this.#lists;
     return {
       add: (items) => {
         for (const item of items) {
           const object = this.#transformed(item);
-          next.set(keyOf(object), object);
+          const key = keyOf(object);
+          const seen = this.#announced.get(key) ?? this.#objects.get(key);
+          next.set(key, seen !== undefined && isSame(seen, object) ? seen : object);
         }
       },
       commit: (resourceVersion) => {
         // Before the listeners run: what they see is a complete picture.
         this.#synced = true;
-        this.#replace(next, resourceVersion);
+        this.#replace(next, list, resourceVersion);
       },
       abandon: () => next.clear(),
     };
@@ -144,7 +155,10 @@ class StoreInformer implements Informer {
       else this.#bury(object);
     } else if (old !== undefined && sameUid(old, object)) this.#update(key, old, object);
     else {
+      // Of an object that one of ours has replaced since.
+      if (old !== undefined && this.#own.has(key) && isOlder(object, old)) return;
       if (old !== undefined) this.#remove(key, old);
+      this.#raise(object);
       this.#objects.set(key, object);
       this.#emit({ type: 'added', object });
     }
@@ -160,52 +174,59 @@ class StoreInformer implements Informer {
       return;
     }
     this.#announced.delete(key);
+    this.#own.delete(key);
     this.#objects.set(key, object);
     this.#emit({ type: 'updated', object, old });
   }
 
-  #replace(next: Map<string, KubeObject>, resourceVersion: string): void {
+  #replace(next: Map<string, KubeObject>, list: number, resourceVersion: string): void {
     const before = this.#objects;
-    const events = [...next].flatMap(([key, object]) => this.#listed(key, object, next));
+    const events = [...next].flatMap(([key, object]) => this.#listed(key, object, list, next));
     for (const [key, old] of before) {
       if (next.has(key)) continue;
       // Created by ourselves after the list was made.
-      if (writtenAfter(old, resourceVersion)) next.set(key, old);
+      if (this.#wroteSince(list, key) && isOlderVersion(resourceVersion, versionOf(old))) next.set(key, old);
       else {
         this.#announced.delete(key);
         this.#bury(old);
         events.push({ type: 'deleted', object: old });
       }
     }
+    for (const key of [...this.#own.keys()]) if (!this.#wroteSince(list, key) || !next.has(key)) this.#own.delete(key);
     this.#objects = next;
     for (const event of events) this.#emit(event);
   }
 
-  /** What a listed object means to the listeners; the answer to a write of ours may be newer than the list, then it stays. */
-  #listed(key: string, object: KubeObject, next: Map<string, KubeObject>): InformerEvent[] {
+  /** What a listed object means to the listeners; the answer to a write since the list began may be newer than it, then it stays. */
+  #listed(key: string, object: KubeObject, list: number, next: Map<string, KubeObject>): InformerEvent[] {
     const old = this.#objects.get(key);
+    const ahead = old !== undefined && this.#wroteSince(list, key) && isOlder(object, old);
+    if (!ahead) this.#raise(object);
     if (old === undefined) return [{ type: 'added', object }];
     const seen = this.#announced.get(key) ?? old;
-    const ahead = isOlder(object, old);
     if (ahead) next.set(key, old);
     else this.#announced.delete(key);
     if (!sameUid(old, object)) return ahead ? [] : this.#recreated(seen, object);
-    if (isOlder(object, seen) || object.metadata.resourceVersion === seen.metadata.resourceVersion) return [];
+    if (object === seen || (ahead && isOlder(object, seen))) return [];
+    // The number of another state, from before the server went back: no echo, although it looks like one.
+    if (!ahead && versionOf(object) !== '' && versionOf(object) === versionOf(seen)) return againOf(seen, object);
     if (ahead) this.#announced.set(key, object);
     return [{ type: 'updated', object, old: seen }];
   }
 
+  #wroteSince(list: number, key: string): boolean {
+    return (this.#own.get(key) ?? -1) >= list;
+  }
+
   #recreated(old: KubeObject, object: KubeObject): InformerEvent[] {
     this.#bury(old);
-    return [
-      { type: 'deleted', object: old },
-      { type: 'added', object },
-    ];
+    return againOf(old, object);
   }
 
   #remove(key: string, object: KubeObject): void {
     this.#objects.delete(key);
     this.#announced.delete(key);
+    this.#own.delete(key);
     this.#bury(object);
     this.#emit({ type: 'deleted', object });
   }
@@ -218,6 +239,11 @@ class StoreInformer implements Informer {
       this.#tombstones.delete(oldest);
       return;
     }
+  }
+
+  /** It is there, also if it was gone before: a server that went back has it again, under the same uid. */
+  #raise(object: KubeObject): void {
+    this.#tombstones.delete(object.metadata.uid ?? '');
   }
 
   async #resyncForever(signal: AbortSignal): Promise<void> {
@@ -267,22 +293,23 @@ function sameUid(a: KubeObject, b: KubeObject): boolean {
   return a.metadata.uid === undefined || b.metadata.uid === undefined || a.metadata.uid === b.metadata.uid;
 }
 
-const digits = /^\d+$/;
-
-/**
- * True when `a` is known to be older than `b`. Versions of one kind can be ordered where they are numbers (KEP-5504), and they may exceed
- * 2^53; where they are not, nothing is known, and the later word counts.
- */
-function isOlder(a: KubeObject, b: KubeObject): boolean {
-  const left = a.metadata.resourceVersion ?? '';
-  const right = b.metadata.resourceVersion ?? '';
-  return digits.test(left) && digits.test(right) && BigInt(left) < BigInt(right);
+function isSame(a: KubeObject, b: KubeObject): boolean {
+  return versionOf(a) === versionOf(b) && deepEqual(jsonOf(a), jsonOf(b));
 }
 
-/** For an object that a list does not have: false when it cannot be known, so that what is gone goes. */
-function writtenAfter(object: KubeObject, listVersion: string): boolean {
-  const version = object.metadata.resourceVersion ?? '';
-  return digits.test(version) && digits.test(listVersion) && BigInt(version) > BigInt(listVersion);
+function isOlder(a: KubeObject, b: KubeObject): boolean {
+  return isOlderVersion(versionOf(a), versionOf(b));
+}
+
+function versionOf(object: KubeObject): string {
+  return object.metadata.resourceVersion ?? '';
+}
+
+function againOf(old: KubeObject, object: KubeObject): InformerEvent[] {
+  return [
+    { type: 'deleted', object: old },
+    { type: 'added', object },
+  ];
 }
 
 function isAborted(signal: AbortSignal): boolean {

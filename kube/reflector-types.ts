@@ -31,6 +31,11 @@ export interface ReflectorTuning {
   readonly forbiddenRetryMs: number;
   /** Watches that end at once without an event, in a row, before the list is made anew. Default 3. */
   readonly emptyWatches: number;
+  /**
+   * A watch that says nothing for so long, not even a bookmark, may wait for a version that the server reaches in weeks: the next one is
+   * opened only after a look at where the server is. Default 60 s.
+   */
+  readonly silentWatchMs: number;
 }
 
 export interface ReflectorOptions extends ReflectorTarget {

@@ -362,6 +362,68 @@ describe('watching', () => {
     }
   });
 
+  it('8.1.11: lists anew when the server does not know our version yet, by its answer and by an event', async () => {
+    const { source, clock } = await start({ prepare: (s) => (s.answers = [page('900')]) });
+    source.answers = [page('50')];
+    const status = { code: 504, reason: 'Timeout', message: 'Timeout: Too large resource version: 900, current: 50' };
+    source.refusals = [
+      new KubeApiError({ ...status, causes: ['ResourceVersionTooLarge'], retryAfterMs: 1000 }, 'GET x'),
+    ];
+    source.last.send('end');
+    await clock.advance(10_000);
+    expect(source.lists.map((list) => list.resourceVersion)).toEqual([undefined, undefined]);
+    expect(source.last.options.resourceVersion).toBe('50');
+    source.last.send(new KubeApiError({ ...status, causes: ['ResourceVersionTooLarge'] }, 'GET x'));
+    await clock.advance(10_000);
+    expect(source.lists).toHaveLength(3);
+    // A timeout of another cause is no reason to list.
+    source.last.send(new KubeApiError(status, 'GET x'));
+    await clock.advance(10_000);
+    expect(source.lists).toHaveLength(3);
+  });
+
+  it('8.1.11: lists anew when a bookmark is older than what was seen before', async () => {
+    const { source, clock } = await start({ prepare: (s) => (s.answers = [page('900'), page('50')]) });
+    source.last.send(bookmark('901'), bookmark('45'));
+    await clock.advance(3_000);
+    expect(source.lists).toHaveLength(2);
+    expect(source.last.options.resourceVersion).toBe('50');
+  });
+
+  it('8.1.11: lists anew after nobody was there: it may be another server, or another state of it, with numbers beyond ours', async () => {
+    const { source, sink, clock } = await start({ prepare: (s) => (s.answers = [page('10', object('then', '9'))]) });
+    const refused = new KubeConnectionError('https://x', 'connection refused', undefined, { unreachable: true });
+    source.refusals = [refused];
+    source.last.send(cut());
+    source.answers = [refused, refused, page('500', object('now', '400'))];
+    await clock.advance(1_800);
+    expect([...sink.objects.keys()]).toEqual(['then']);
+    await clock.advance(60_000);
+    expect([...sink.objects.keys()]).toEqual(['now']);
+    expect(source.last.options.resourceVersion).toBe('500');
+  });
+
+  it.each([
+    ['is behind it: lists anew', page('50'), '50', 3],
+    ['is not: resumes', page('1000'), '900', 2],
+    ['numbers in no order that we know: resumes', page('x50'), '900', 2],
+    ['does not say: resumes', answer(403, 'Forbidden'), '900', 2],
+  ])('8.1.11: after a watch without a word, a server that %s', async (_name, told, version, lists) => {
+    const { source, clock } = await start({ prepare: (s) => (s.answers = [page('900')]) });
+    source.answers = [told];
+    await clock.advance(100_000);
+    source.last.send(new DeadlineExceeded('silence', 100_000));
+    await clock.advance(10_000);
+    expect(source.lists[1]).toMatchObject({ limit: 1 });
+    expect(source.lists).toHaveLength(lists);
+    expect(source.last.options.resourceVersion).toBe(version);
+    // A bookmark is a word.
+    await clock.advance(100_000);
+    source.last.send(bookmark('1100'), 'end');
+    await clock.advance(10_000);
+    expect(source.lists).toHaveLength(lists);
+  });
+
   it('whatever happens, ends up equal to the server', async () => {
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.record({ do: fc.constant('write' as const), name: fc.constantFrom('a', 'b', 'c') }) },

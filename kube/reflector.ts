@@ -1,10 +1,18 @@
 import { abortable, DriftlessError, messageOf, scrub } from '#base';
 import type { Runnable } from '#base';
 import { groupKindName } from '#model';
-import { isExpired, isForbidden, KubeApiError, KubeProtocolError } from './errors.ts';
+import {
+  isExpired,
+  isForbidden,
+  isTooLargeVersion,
+  KubeApiError,
+  KubeConnectionError,
+  KubeProtocolError,
+} from './errors.ts';
 import type { ReflectorState } from './informer-types.ts';
 import type { ReflectorOptions, ReflectorStats, ReflectorTuning } from './reflector-types.ts';
 import type { ListOptions, ListPage, WatchEvent } from './types.ts';
+import { isOlderVersion } from './version.ts';
 
 const defaults: ReflectorTuning = {
   pageSize: 500,
@@ -14,6 +22,7 @@ const defaults: ReflectorTuning = {
   backoffCapMs: 30_000,
   forbiddenRetryMs: 30_000,
   emptyWatches: 3,
+  silentWatchMs: 60_000,
 };
 /** A watch that ends sooner is suspicious; watches are never opened more often than this. */
 const shortWatchMs = 1_000;
@@ -30,7 +39,7 @@ type Ending = 'resume' | 'relist';
 /**
  * Keeps a sink equal to what a server has of one kind, for as long as it runs.
  *
- *             ┌────────────────────────── 410, bad line, k empty watches ─────────────────────────┐
+ *             ┌────────── 410, a version from the future, bad line, k empty watches ──────────────┐
  *             v                                                                                   │
  *   ──> list, page by page ── commit ──> watch from the last resourceVersion ── closed, cut ──> same again
  *             │                                  │
@@ -39,6 +48,10 @@ type Ending = 'resume' | 'relist';
  * A list is made only when the server cannot continue from where we are. Waits double up to a cap and carry jitter; what the sink throws
  * is counted and logged, and never ends anything. As client-go's tools/cache/reflector.go, except: a line that cannot be read leads to
  * a new list instead of being skipped, and lists after the first are consistent reads.
+ *
+ * A server may be set back to an earlier state, or replaced by another one at the same address. API servers take a watch from a version that
+ * they have not reached yet, and say nothing until they have: so after nobody was there, and after a watch without a word, a version is
+ * never just resumed.
  */
 export class Reflector implements Runnable {
   readonly name: string;
@@ -55,12 +68,14 @@ export class Reflector implements Runnable {
   readonly #listed: Promise<void>;
   #markListed: () => void = () => undefined;
   #state: ReflectorState = { state: 'listing' };
-  /** Where the next watch starts; undefined: a list is needed. Never compared other than for equality. */
+  /** Where the next watch starts; undefined: a list is needed. */
   #resourceVersion: string | undefined;
   #everListed = false;
   /** Failures in a row, for the backoff. */
   #failures = 0;
   #emptyWatches = 0;
+  /** The last watch was open for long and said nothing. */
+  #silent = false;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
@@ -79,6 +94,7 @@ export class Reflector implements Runnable {
       const startedAt = this.#options.clock.monotonic();
       try {
         if (this.#resourceVersion === undefined) this.#resourceVersion = await this.#list(signal);
+        else if (await this.#wentBack(this.#resourceVersion, signal)) this.#resourceVersion = undefined;
         else await this.#watch(this.#resourceVersion, signal);
       } catch (error) {
         if (isAborted(signal)) return;
@@ -105,6 +121,7 @@ export class Reflector implements Runnable {
     const body = (): Promise<string> => this.#listInto(signal);
     const resourceVersion = await (lists === undefined ? body() : lists.run(signal, body));
     this.#everListed = true;
+    this.#silent = false;
     this.#markListed();
     this.#enter({ state: 'synced' });
     return resourceVersion;
@@ -129,7 +146,8 @@ export class Reflector implements Runnable {
       let page = await firstPage();
       for (;;) {
         const { items } = page;
-        this.#isolated(() => collector.add(items));
+        const { resourceVersion } = page;
+        this.#isolated(() => collector.add(items, resourceVersion));
         if (page.continue === undefined) break;
         page = await this.#page(signal, { limit: this.#tuning.pageSize, continue: page.continue });
       }
@@ -164,14 +182,18 @@ export class Reflector implements Runnable {
     const openedAt = clock.monotonic();
     const seenBefore = this.#stats.events + this.#stats.bookmarks;
     this.#stats.watches += 1;
+    const saidNothing = (): boolean => this.#stats.events + this.#stats.bookmarks === seenBefore;
     const onOpen = (): void => this.#enter({ state: 'synced' });
-    for await (const event of client.watch(resource, { ...this.#scope(), resourceVersion, signal, onOpen })) {
-      this.#take(event);
+    try {
+      for await (const event of client.watch(resource, { ...this.#scope(), resourceVersion, signal, onOpen })) {
+        this.#take(event);
+      }
+    } finally {
+      this.#silent = saidNothing() && clock.monotonic() - openedAt >= this.#tuning.silentWatchMs;
     }
     signal.throwIfAborted();
     const livedMs = clock.monotonic() - openedAt;
-    const empty = this.#stats.events + this.#stats.bookmarks === seenBefore && livedMs < shortWatchMs;
-    this.#emptyWatches = empty ? this.#emptyWatches + 1 : 0;
+    this.#emptyWatches = saidNothing() && livedMs < shortWatchMs ? this.#emptyWatches + 1 : 0;
     if (livedMs >= healthyWatchMs) this.#failures = 0;
     // Servers answer a too old version with an empty success for some kinds (kubernetes/kubernetes#104171).
     if (this.#emptyWatches >= this.#tuning.emptyWatches) {
@@ -181,9 +203,34 @@ export class Reflector implements Runnable {
     if (livedMs < shortWatchMs) await clock.sleep((shortWatchMs - livedMs) * (1 + random.next()), signal);
   }
 
+  /** After a silence: whether the server is behind the version that the next watch would start from. */
+  async #wentBack(position: string, signal: AbortSignal): Promise<boolean> {
+    if (!this.#silent) return false;
+    const { logger, resource } = this.#options;
+    try {
+      const { resourceVersion } = await this.#page(signal, { limit: 1 });
+      this.#silent = false;
+      if (!isOlderVersion(resourceVersion, position)) return false;
+      logger.warn('The resource versions of the API server went back; reading everything again', {
+        kind: groupKindName(resource),
+        version: resourceVersion,
+        before: position,
+      });
+      return true;
+    } catch (error) {
+      // Who may watch and not list has nothing to compare with.
+      if (!isForbidden(error)) throw error;
+      this.#silent = false;
+      return false;
+    }
+  }
+
   #take(event: WatchEvent): void {
     if (event.type === 'BOOKMARK') {
       this.#stats.bookmarks += 1;
+      // Bookmarks only ever move on: this server is not where it was.
+      if (isOlderVersion(event.resourceVersion, this.#resourceVersion ?? ''))
+        throw new KubeProtocolError(this.name, 'the resource versions of the server went back');
       this.#resourceVersion = event.resourceVersion;
       return;
     }
@@ -222,7 +269,7 @@ export class Reflector implements Runnable {
       return Math.min(10 * forbiddenRetryMs, forbiddenRetryMs * 2 ** (this.#failures - 1)) * jitter;
     const told = error instanceof DriftlessError && typeof error.retry === 'object' ? error.retry.afterMs : 0;
     // An expired version is an invitation to list: the first time there is nothing to wait for.
-    if (listing && this.#failures === 1 && isExpired(error)) return told;
+    if (listing && this.#failures === 1 && (isExpired(error) || isTooLargeVersion(error))) return told;
     return Math.max(told, Math.min(backoffCapMs, backoffMs * 2 ** Math.min(20, this.#failures - 1)) * jitter);
   }
 
@@ -268,7 +315,9 @@ const refusalsOfAStart = 5;
 
 /** Only a server that cannot continue costs a new list; everything else resumes where we are. */
 function endingOf(error: unknown): Ending {
-  if (error instanceof KubeProtocolError || isExpired(error)) return 'relist';
+  if (error instanceof KubeProtocolError || isExpired(error) || isTooLargeVersion(error)) return 'relist';
+  // A data store is set back while its API server is down; the versions may have passed ours by the time that it answers.
+  if (error instanceof KubeConnectionError && error.unreachable) return 'relist';
   if (!(error instanceof KubeApiError)) return 'resume';
   // 404: the kind is gone, and if it comes back its versions start anew. 400, 422: this version means nothing to the server.
   return [400, 404, 405, 422].includes(error.status) ? 'relist' : 'resume';

@@ -1,11 +1,12 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
-import { isAbort, messageOf, Superseded, withChild } from '#base';
+import { deepEqual, isAbort, messageOf, Superseded, withChild } from '#base';
+import { isOlderVersion } from '#kube';
 import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, ReflectorState } from '#kube';
+import { jsonOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import type { StoredNode } from './node.ts';
 import type { Picture } from './picture.ts';
-import { compareVersions } from './version.ts';
 
 /** Keeps one kind (in one namespace, or in all) in the picture. */
 export interface KindWatchDeps {
@@ -39,6 +40,8 @@ export class KindWatch {
   #refreshing = false;
   #restart: ((reason: Error) => void) | undefined;
   #syncedAt: number | undefined;
+  /** The latest version that the server has named. */
+  #version = '';
 
   constructor(resource: ApiResource, namespace: string | undefined, deps: KindWatchDeps) {
     this.resource = resource;
@@ -116,6 +119,7 @@ export class KindWatch {
       startList: () => this.#startList(),
       event: (type, object) => {
         onEvent(this.resource, object);
+        this.#version = object.metadata.resourceVersion ?? this.#version;
         if (type === 'DELETED') picture.delete(object);
         else picture.put(picture.read(object));
       },
@@ -128,22 +132,24 @@ export class KindWatch {
     const list = picture.nextList();
     const isFirst = this.#syncedAt === undefined;
     const readAgain = this.#readAgain;
+    const before = this.#version;
     return {
       // What a list shows is true page by page; only what it does not show needs the whole of it. So the work is spread over the pages.
-      add: (items) => {
+      add: (items, version) => {
+        const wentBack = isOlderVersion(version, before);
         for (const item of items) {
-          const known = readAgain ? undefined : picture.known(item);
-          if (known !== undefined) known.seen = list;
+          const known = readAgain || wentBack ? undefined : picture.known(item);
+          const same = known !== undefined && holdsSame(known, item);
+          if (same) known.seen = list;
           else {
             if (!isFirst) this.#deps.onEvent(this.resource, item);
-            picture.put(picture.read(item), list);
+            picture.listed(picture.read(item), list, known === undefined && !wentBack);
           }
         }
       },
-      commit: (resourceVersion) => {
-        const { group, kind } = this.resource;
-        for (const node of [...picture.store.ofKind(group, kind)])
-          if (this.#isGone(node, list, resourceVersion)) picture.forget(node.key);
+      commit: (version) => {
+        picture.settle(this.#rows(), list, version);
+        this.#version = version;
         this.#syncedAt = this.#deps.clock.now();
         if (readAgain) this.#readAgain = false;
       },
@@ -151,12 +157,10 @@ export class KindWatch {
     };
   }
 
-  /** Not in the list, and not put there by a write of ours after the list was made. */
-  #isGone(node: StoredNode, list: number, listVersion: string): boolean {
-    if (this.namespace !== undefined && node.namespace !== this.namespace) return false;
-    if (node.seen === list) return false;
-    const order = compareVersions(node.resourceVersion, listVersion);
-    return order === undefined || order <= 0;
+  *#rows(): Iterable<StoredNode> {
+    const { group, kind } = this.resource;
+    for (const node of this.#deps.picture.store.ofKind(group, kind))
+      if (this.namespace === undefined || node.namespace === this.namespace) yield node;
   }
 
   #onState(next: ReflectorState): void {
@@ -171,6 +175,11 @@ export class KindWatch {
     if (recovered) this.#deps.picture.announce(this.resource);
     this.#deps.onState();
   }
+}
+
+/** A server that went back gives its numbers a second time: where the whole object is at hand, it is compared. */
+function holdsSame(known: StoredNode, item: KubeObject): boolean {
+  return known.body === undefined || known.body === item || deepEqual(jsonOf(known.body), jsonOf(item));
 }
 
 const restartDelayMs = 1000;

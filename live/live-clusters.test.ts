@@ -21,6 +21,8 @@ class FakeServer {
   readonly requests: string[] = [];
   readonly credentials: string[] = [];
   readonly silent = new Set<string>();
+  /** Lists are made at once and answered when this has come. */
+  listAnswers: Promise<void> = Promise.resolve();
   readonly clock = new FakeClock();
   closed = 0;
   #version = 100;
@@ -112,7 +114,9 @@ class FakeServer {
       (signal) => this.#act('list', resource.resource, signal),
     );
     const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
-    return { items, resourceVersion: String(this.#version) };
+    const page = { items, resourceVersion: String(this.#version) };
+    await this.listAnswers;
+    return page;
   }
 
   async *#watch(resource: ApiResource, options: WatchOptions): AsyncGenerator<WatchEvent> {
@@ -776,16 +780,17 @@ describe('observe', () => {
   it('keeps what we created while a list was on its way', async () => {
     const w = await world((server) => server.put(tracked('a')), { tuning: { relistMs: 60_000 } });
     w.server.silent.add('configmaps');
-    w.server.faults.set('list configmaps', 'hang');
+    let answer = (): void => undefined;
+    w.server.listAnswers = new Promise((resolve) => (answer = resolve));
     await w.clock.advance(70_000);
-    w.cluster().observe({
-      ...w.server.put(tracked('new')),
-      metadata: { ...tracked('new').metadata, uid: 'n', resourceVersion: '999' },
-    });
-    w.server.remove('ConfigMap', 'new');
-    w.server.faults.clear();
-    await w.clock.advance(70_000);
+    w.cluster().observe(w.server.put(tracked('new')));
+    answer();
+    await w.clock.advance(1000);
     expect(w.cluster().node(configMap('new'))).toBeDefined();
+    // The next list began after it.
+    w.server.remove('ConfigMap', 'new');
+    await w.clock.advance(70_000);
+    expect(w.cluster().node(configMap('new'))).toBeUndefined();
     await w.stop();
   });
 });

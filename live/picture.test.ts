@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Limiter, seededRandom, Shutdown } from '#base';
 import type { KubeClient, ReflectorSink } from '#kube';
 import { apiResource } from '#kube';
-import { defaultSettings, keyOf } from '#model';
+import { annotations, defaultSettings, keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
@@ -83,7 +83,7 @@ function expected(state: ReadonlyMap<ResourceKey, KubeObject>): Record<string, s
 function listed(sink: ReflectorSink, state: ReadonlyMap<ResourceKey, KubeObject>, version: number): void {
   const list = sink.startList();
   const items = [...state.values()];
-  for (let i = 0; i < items.length; i += 2) list.add(items.slice(i, i + 2));
+  for (let i = 0; i < items.length; i += 2) list.add(items.slice(i, i + 2), String(version));
   list.commit(String(version));
 }
 
@@ -106,7 +106,7 @@ describe('a kind, whatever way the news come', () => {
           }
           for (let i = 0; i < abandoned; i += 1) {
             const list = sink.startList();
-            list.add([...state.values()].slice(0, i));
+            list.add([...state.values()].slice(0, i), String(9 + all.length));
             list.abandon();
           }
           listed(sink, state, 9 + all.length);
@@ -141,7 +141,7 @@ describe('a kind, whatever way the news come', () => {
       await withSink((sink, picture) => {
         listed(sink, state, 9);
         const list = sink.startList();
-        list.add([...state.values()]);
+        list.add([...state.values()], '20');
         picture.observe({ ...object!, metadata: { ...object!.metadata, resourceVersion: version } });
         list.commit('20');
         expect(versions(picture)).toEqual(expected(state));
@@ -155,6 +155,244 @@ describe('a kind, whatever way the news come', () => {
       listed(sink, new Map(), 20);
       for (const object of state.values()) picture.observe(object);
       expect(versions(picture)).toEqual({});
+    });
+  });
+});
+
+/** A server whose data store can be set back: its numbers come again, and what is gone is there again under its old uid. */
+class Store {
+  version = 10;
+  uids = 0;
+  objects = new Map<string, KubeObject>();
+  events: Event[] = [];
+  saved: { readonly version: number; readonly objects: ReadonlyMap<string, KubeObject> } = {
+    version: 10,
+    objects: new Map(),
+  };
+
+  put(name: string, x: number): KubeObject {
+    this.version += 1;
+    const old = this.objects.get(name);
+    const uid = old?.metadata.uid ?? `uid-${(this.uids += 1)}`;
+    const tracking = { [annotations.trackingId]: `shop:/ConfigMap:ns/${name}` };
+    const metadata = { name, namespace: 'ns', uid, resourceVersion: String(this.version), annotations: tracking };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { x } };
+    this.objects.set(name, object);
+    this.events.push({ type: old === undefined ? 'ADDED' : 'MODIFIED', object });
+    return object;
+  }
+
+  delete(name: string): void {
+    const old = this.objects.get(name);
+    if (old === undefined) return;
+    this.version += 1;
+    this.objects.delete(name);
+    const object = { ...old, metadata: { ...old.metadata, resourceVersion: String(this.version) } };
+    this.events.push({ type: 'DELETED', object });
+  }
+
+  save(): void {
+    this.saved = { version: this.version, objects: new Map(this.objects) };
+  }
+
+  restore(): void {
+    this.version = this.saved.version;
+    this.objects = new Map(this.saved.objects);
+    this.events = [];
+  }
+
+  text(): Record<string, string> {
+    return texts(this.objects.values());
+  }
+}
+
+function texts(objects: Iterable<KubeObject | undefined>): Record<string, string> {
+  const found = [...objects].map((object) => {
+    const { name = '', uid = '', resourceVersion = '' } = object?.metadata ?? {};
+    return [name, `${uid} ${resourceVersion} ${JSON.stringify(object?.['data'])}`];
+  });
+  return Object.fromEntries(found.sort()) as Record<string, string>;
+}
+
+const weighted = (act: string, weight: number) => ({ arbitrary: fc.constant(act), weight });
+const deed = fc.record({
+  act: fc.oneof(
+    ...[weighted('put', 4), weighted('own', 4), weighted('answers', 2), weighted('delete', 2)],
+    ...[weighted('save', 2), weighted('restore', 2), weighted('list', 3), weighted('events', 2)],
+  ),
+  name: fc.constantFrom('a', 'b'),
+  x: fc.nat(2),
+});
+type Deed = typeof deed extends fc.Arbitrary<infer T> ? T : never;
+
+/** Plays deeds on a server, and tells the picture of them as an API server would. */
+class Play {
+  readonly server = new Store();
+  readonly #sink: ReflectorSink;
+  readonly #picture: Picture;
+  #answers: KubeObject[] = [];
+  /** Where the watch is; a server that went back sends nothing up to there. */
+  #position = 0;
+
+  constructor(sink: ReflectorSink, picture: Picture) {
+    this.#sink = sink;
+    this.#picture = picture;
+  }
+
+  do({ act, name, x }: Deed): void {
+    if (act === 'put') this.server.put(name, x);
+    else if (act === 'own') this.#answers.push(this.server.put(name, x));
+    else if (act === 'answers') this.answers();
+    else if (act === 'delete') this.server.delete(name);
+    else if (act === 'save') this.server.save();
+    else if (act === 'restore') this.server.restore();
+    else if (act === 'list') this.list(() => undefined);
+    else this.events();
+  }
+
+  answers(): void {
+    for (const object of this.#answers.splice(0)) this.#picture.observe(object);
+  }
+
+  events(): void {
+    for (const { type, object } of this.server.events.splice(0)) {
+      const version = Number(object.metadata.resourceVersion);
+      if (version <= this.#position) continue;
+      this.#sink.event(type, object);
+      this.#position = version;
+    }
+  }
+
+  list(meanwhile: () => void): void {
+    const { version } = this.server;
+    this.server.events = [];
+    this.#position = version;
+    const state = new Map([...this.server.objects.values()].map((object) => [keyOf(object), object]));
+    const list = this.#sink.startList();
+    const items = [...state.values()];
+    list.add(items.slice(0, 2), String(version));
+    meanwhile();
+    list.add(items.slice(2), String(version));
+    list.commit(String(version));
+  }
+}
+
+function bodies(picture: Picture): Record<string, string> {
+  return texts([...picture.store.ofKind('', 'ConfigMap')].map((node) => node.body));
+}
+
+describe('8.1.11: a server that is set back to an earlier state', () => {
+  it('8.1.11: is in the picture after the next complete list, whatever the numbers say and whatever we wrote', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(deed, { maxLength: 40 }), async (deeds) => {
+        await withSink((sink, picture) => {
+          const play = new Play(sink, picture);
+          play.list(() => undefined);
+          for (const one of deeds) play.do(one);
+          play.answers();
+          play.list(() => undefined);
+          expect(bodies(picture)).toEqual(play.server.text());
+        });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('8.1.11: and stays so, with writes of ours while the list is made and after it', async () => {
+    const write = fc.record({
+      ...{ act: fc.constantFrom('put', 'own', 'delete'), x: fc.nat(2) },
+      name: fc.constantFrom('a', 'b'),
+    });
+    const writes = fc.array(write, { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(deed, { maxLength: 25 }), writes, writes, async (deeds, during, after) => {
+        await withSink((sink, picture) => {
+          const play = new Play(sink, picture);
+          play.list(() => undefined);
+          for (const one of deeds) play.do(one);
+          play.answers();
+          play.list(() => {
+            for (const one of during) play.do(one);
+            play.answers();
+          });
+          // What we wrote last is there before any event tells of it; after a step back, when the list is complete.
+          const last = deeds.some(({ act }) => act === 'restore') ? [] : during;
+          for (const { name, act } of new Map(last.map((one) => [one.name, one])).values())
+            if (act === 'own') expect(bodies(picture)[name]).toBe(play.server.text()[name]);
+          for (const one of after) {
+            play.do(one);
+            play.answers();
+            if (one.act === 'own') expect(bodies(picture)[one.name]).toBe(play.server.text()[one.name]);
+          }
+          play.events();
+          expect(bodies(picture)).toEqual(play.server.text());
+        });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('8.1.11: takes another uid of the same name with an older version, from a list and from a watch', async () => {
+    const named = (uid: string, resourceVersion: string): KubeObject => ({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      metadata: { name: 'a', namespace: 'ns', uid, resourceVersion },
+    });
+    await withSink((sink, picture) => {
+      const shown = (object: KubeObject, version: string): void => {
+        const list = sink.startList();
+        list.add([object], version);
+        list.commit(version);
+      };
+      shown(named('first', '900'), '900');
+      shown(named('second', '50'), '60');
+      expect(versions(picture)).toEqual({ a: 'second 50' });
+      sink.event('ADDED', named('third', '41'));
+      expect(versions(picture)).toEqual({ a: 'third 41' });
+    });
+  });
+  it('8.1.11: reads an object again that has the version of another state of it', async () => {
+    const made = (creationTimestamp: string): KubeObject => ({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      metadata: { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '40', creationTimestamp },
+    });
+    await withSink((sink, picture) => {
+      for (const [at, version] of [
+        ['then', '50'],
+        ['now', '45'],
+      ] as const) {
+        const list = sink.startList();
+        list.add([made(at)], version);
+        list.commit(version);
+      }
+      expect([...picture.store.ofKind('', 'ConfigMap')].map((node) => node.createdAt)).toEqual(['now']);
+    });
+  });
+  it('8.1.11: compares whole objects, also where the numbers have passed ours by now', async () => {
+    const server = new Store();
+    const object = (x: number): KubeObject => ({ ...server.put('a', 0), data: { x } });
+    const [then, now] = [object(1), object(2)];
+    await withSink((sink, picture) => {
+      for (const [item, version] of [
+        [then, '50'],
+        [{ ...now, metadata: then.metadata }, '70'],
+      ] as const) {
+        const list = sink.startList();
+        list.add([item], version);
+        list.commit(version);
+      }
+      expect(Object.values(bodies(picture))).toEqual([expect.stringContaining('{"x":2}')]);
+    });
+  });
+
+  it('8.1.11: shows our write of an object that was gone and is there again', async () => {
+    const server = new Store();
+    const [then, now] = [server.put('a', 0), server.put('a', 1)];
+    await withSink((sink, picture) => {
+      listed(sink, new Map([[keyOf(then), then]]), 20);
+      sink.event('DELETED', then);
+      listed(sink, new Map([[keyOf(then), then]]), 11);
+      picture.observe(now);
+      expect(bodies(picture)).toEqual(texts([now]));
     });
   });
 });

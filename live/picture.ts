@@ -1,14 +1,17 @@
+import { isOlderVersion } from '#kube';
 import { keyOf } from '#model';
 import type { GroupKind, KubeObject, ResourceKey } from '#model';
 import type { ChangeBatch } from './changes.ts';
 import { isRepeated, isSameToApps, isSameVersion } from './node.ts';
 import type { Ingest, StoredNode } from './node.ts';
 import type { NodeStore } from './node-store.ts';
-import { compareVersions } from './version.ts';
 
 /**
- * The rules by which what servers say enters the store. Every path (list, watch, our own writes) ends here, because they may overtake each
- * other: an older version of an object never replaces a newer one, and a deletion removes only the object that it speaks of.
+ * The rules by which what servers say enters the store. Every path (list, watch, our own writes) ends here, because our own writes overtake
+ * the others: what a write of ours returned stays until a list that began after it, or a watch event that is not older.
+ *
+ * Nothing else is ordered by versions. A server may be set back to an earlier state, or be another one behind the same address: then a
+ * complete list is the truth whatever its numbers, and so is each event of the watch that follows it.
  */
 export class Picture {
   readonly store: NodeStore;
@@ -16,6 +19,8 @@ export class Picture {
   #ingest: Ingest;
   /** UIDs of the latest deletions, oldest first. */
   readonly #deleted = new Set<string>();
+  /** What writes of ours returned and no server has said since: the number of lists that had begun then. */
+  readonly #own = new Map<ResourceKey, number>();
   #silent = true;
   #lists = 0;
 
@@ -52,29 +57,51 @@ export class Picture {
     return this.#ingest(object);
   }
 
-  /** A new or changed object; what is older than the store has is dropped. `list`: the list that says so. */
-  put(node: StoredNode, list = 0): void {
+  /** A new or changed object, by a watch: in the order of the server, so that only a write of ours may be ahead of it. */
+  put(node: StoredNode): void {
     const before = this.store.get(node.key);
-    if (before !== undefined) {
-      const order = compareVersions(before.resourceVersion, node.resourceVersion);
-      if (order !== undefined && order > 0) {
-        if (list !== 0) before.seen = list;
-        return;
-      }
-    }
-    // What a list has shown stays shown when a write of ours answers before the list is complete.
-    node.seen = list === 0 ? (before?.seen ?? 0) : list;
-    const same = before !== undefined && (isRepeated(before, node) || isSameToApps(before, node));
-    const concerned = same ? undefined : this.#concerned(before);
-    if (before !== undefined && isSameVersion(before, node) && before.fetched !== undefined)
-      node.fetched = before.fetched;
-    this.store.put(node);
-    if (concerned !== undefined) this.#told(node, concerned);
+    if (before !== undefined && this.#own.has(node.key) && isOlder(node, before)) return;
+    this.#own.delete(node.key);
+    node.seen = before?.seen ?? 0;
+    this.#replace(before, node, true);
   }
 
-  /** An object that a write of ours returned. The watch may have told us of its deletion already: then it stays deleted. */
+  /**
+   * An object as a list shows it. A write that was answered after the list had begun stays when it is newer.
+   * @param trusted whether an object of the same version is known to be the same; after a server went back its numbers come again.
+   */
+  listed(node: StoredNode, list: number, trusted: boolean): void {
+    const before = this.store.get(node.key);
+    if (before !== undefined && this.#wroteSince(list, node.key) && isOlder(node, before)) {
+      before.seen = list;
+      return;
+    }
+    node.seen = list;
+    this.#replace(before, node, trusted);
+  }
+
+  /** The rows of a kind that a complete list did not show go; not those that we wrote after it had begun, if they are newer than it. */
+  settle(rows: Iterable<StoredNode>, list: number, listVersion: string): void {
+    for (const node of [...rows]) {
+      const wrote = this.#wroteSince(list, node.key);
+      if (node.seen !== list && !(wrote && isOlderVersion(listVersion, node.resourceVersion))) this.forget(node.key);
+      else if (!wrote) this.#own.delete(node.key);
+    }
+  }
+
+  /**
+   * An object that a write of ours returned. The watch may have told us of its deletion already: then it stays deleted; or of a later version:
+   * then the answer comes late.
+   */
   observe(object: KubeObject): void {
-    if (!this.#deleted.has(object.metadata.uid ?? '')) this.put(this.read(object));
+    if (this.#deleted.has(object.metadata.uid ?? '')) return;
+    const node = this.read(object);
+    const before = this.store.get(node.key);
+    if (before !== undefined && isOlder(node, before)) return;
+    // What a list has shown stays shown when a write of ours answers before the list is complete.
+    node.seen = before?.seen ?? 0;
+    if (before === undefined || !isSameVersion(before, node)) this.#own.set(node.key, this.#lists);
+    this.#replace(before, node, true);
   }
 
   /** An object is gone. */
@@ -84,8 +111,7 @@ export class Picture {
     const before = this.store.get(gone.key);
     if (before === undefined) return;
     // The name may belong to a newer object already (our own write told us first).
-    const order = compareVersions(before.resourceVersion, gone.resourceVersion);
-    if (before.uid !== gone.uid && order !== undefined && order > 0) return;
+    if (before.uid !== gone.uid && this.#own.has(gone.key) && isOlder(gone, before)) return;
     this.forget(before.key);
   }
 
@@ -94,6 +120,7 @@ export class Picture {
     if (before === undefined) return;
     const concerned = this.#concerned(before);
     this.#remember(before.uid);
+    this.#own.delete(key);
     this.store.remove(key);
     this.#told(before, concerned);
   }
@@ -110,6 +137,21 @@ export class Picture {
       if (this.store.get(key) === undefined && node.app !== undefined)
         this.#told(node, new Map([[node.app, { managed: true }]]));
     for (const node of this.store.tracked()) this.#told(node, this.#concerned(node));
+  }
+
+  #wroteSince(list: number, key: ResourceKey): boolean {
+    return (this.#own.get(key) ?? -1) >= list;
+  }
+
+  #replace(before: StoredNode | undefined, node: StoredNode, trusted: boolean): void {
+    const repeated = before !== undefined && trusted && isRepeated(before, node);
+    const same = before !== undefined && (repeated || isSameToApps(before, node));
+    const concerned = same ? undefined : this.#concerned(before);
+    if (trusted && before?.fetched !== undefined && isSameVersion(before, node)) node.fetched = before.fetched;
+    // It is there, also if it was gone before: a server that went back has it again, under the same uid.
+    this.#deleted.delete(node.uid);
+    this.store.put(node);
+    if (concerned !== undefined) this.#told(node, concerned);
   }
 
   #remember(uid: string): void {
@@ -129,3 +171,7 @@ export class Picture {
 }
 
 const rememberedDeletions = 1000;
+
+function isOlder(a: StoredNode, b: StoredNode): boolean {
+  return isOlderVersion(a.resourceVersion, b.resourceVersion);
+}

@@ -1,12 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { Secret } from '#base';
 import { defaultSettings } from '#model';
 import type { Cluster, FilteredResource, Settings } from '#model';
 import { adaptation } from './adapt.ts';
 import { isExcluded } from './filter.ts';
 import { plainVersion } from './surface.ts';
-import { compareVersions } from './version.ts';
 
 const url = 'https://prod.example.com:6443';
 const rule = (over: Partial<FilteredResource>): FilteredResource => ({
@@ -53,21 +51,6 @@ describe('isExcluded', () => {
     expect(verdict({ inclusions, exclusions: [rule({ kinds: ['Deployment'] })] }, 'apps', 'Deployment')).toBe(true);
     const elsewhere = [rule({ apiGroups: ['apps'], clusters: ['https://dev*'] })];
     expect(verdict({ inclusions: elsewhere }, 'batch', 'Job')).toBe(false);
-  });
-});
-
-describe('compareVersions', () => {
-  it('orders numbers of any length as numbers, and nothing else', () => {
-    fc.assert(
-      fc.property(fc.bigInt({ min: 0n, max: 2n ** 70n }), fc.bigInt({ min: 0n, max: 2n ** 70n }), (a, b) => {
-        const order = compareVersions(String(a), String(b));
-        expect(Math.sign(order ?? NaN)).toBe(a < b ? -1 : Number(a > b));
-      }),
-    );
-    expect(compareVersions('a', 'b')).toBeUndefined();
-    expect(compareVersions('', '5')).toBeUndefined();
-    expect(compareVersions('007', '7')).toBeUndefined();
-    expect(compareVersions('x', 'x')).toBe(0);
   });
 });
 

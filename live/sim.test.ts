@@ -98,4 +98,22 @@ describe('live over a real socket', () => {
       expect(cluster.isNamespaced({ group: 'example.com', kind: 'Widget' })).toBeUndefined();
     });
   });
+  it('8.1.11: heals when its cluster is built anew behind the same address, with older numbers', async () => {
+    for (let i = 0; i < 300; i += 1) sim.store.create(configMap(`old-${i}`));
+    await eventually(async () => expect(await names()).toHaveLength(301));
+    const { port } = new URL(sim.url);
+    const ports = { port: Number(port), workloads: { enabled: false, delayMs: 0 } };
+    await sim.close();
+    const cluster = await live.cluster(sim.url, controller.current.signal);
+    await eventually(() =>
+      expect(cluster.info().kinds.find(({ kind }) => kind === 'ConfigMap')?.state).toBe('degraded'),
+    );
+    sim = await startSimCluster({ name: 'sim', clock: systemClock, random, ...ports });
+    const again = sim.store.create(configMap('before', { is: 'another' }));
+    await eventually(async () => expect(await names()).toEqual(['before']));
+    const node = cluster.node(resourceKey('', 'ConfigMap', 'default', 'before'));
+    expect([node?.uid, node?.resourceVersion]).toEqual([again.metadata.uid, again.metadata.resourceVersion]);
+    sim.store.create(configMap('after'));
+    await eventually(async () => expect(await names()).toEqual(['after', 'before']));
+  });
 });

@@ -45,11 +45,14 @@ export class ScriptedSource implements Pick<KubeClient, 'list' | 'watch' | 'serv
   readonly watches: ScriptedWatch[] = [];
   /** What the next lists answer; the last one goes on answering. */
   answers: (ListPage | Error)[] = [{ items: [], resourceVersion: '1' }];
+  /** What happens between a list and its answer. */
+  onList: () => void = () => undefined;
   /** The next watches fail at once with these. */
   refusals: Error[] = [];
 
   list(_resource: ApiResource, options: ListOptions): Promise<ListPage> {
     this.lists.push(options);
+    this.onList();
     const answer = this.answers.length > 1 ? this.answers.shift() : this.answers[0];
     return answer instanceof Error || answer === undefined
       ? Promise.reject(answer ?? new Error('no answer'))

@@ -9,4 +9,10 @@ export function compareVersions(a: string, b: string): number | undefined {
   return a < b ? -1 : 1;
 }
 
+/** True when `a` is known to be older than `b`; where nothing is known the later word counts. */
+export function isOlderVersion(a: string, b: string): boolean {
+  const order = compareVersions(a, b);
+  return order !== undefined && order < 0;
+}
+
 const decimal = /^(?:0|[1-9][0-9]*)$/;

@@ -1,0 +1,242 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { at, isObject, parseYamlDocuments } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { Application, ApplicationSource } from '#model';
+import { decideAutosync } from './autosync.ts';
+import { refreshDue } from './freshness.ts';
+import { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
+import { comparedToOf } from './sources.ts';
+
+interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly additionalProperties?: Schema;
+  readonly required?: readonly string[];
+}
+
+/** The schema of a source as the API server enforces it: a field that is added there is tried here. */
+const schema = sourceSchema();
+/** Where Go has a pointer, or raw JSON, whose mere presence says something: null is absent, `{}` is not. */
+const pointers = new Set([
+  'plugin',
+  'helm.valuesObject',
+  'kustomize.patches.target',
+  'plugin.parameters.string',
+  'plugin.parameters.map',
+  'plugin.parameters.array',
+]);
+
+function sourceSchema(): Schema {
+  const file = new URL('../manifests/crds/application-crd.yaml', import.meta.url);
+  const [crd] = parseYamlDocuments(readFileSync(file, 'utf8'));
+  const path = ['spec', 'properties', 'source'];
+  const found = at(crd, 'spec', 'versions', 0, 'schema', 'openAPIV3Schema', 'properties', ...path);
+  if (!isObject(found)) throw new Error('the CRD has no spec.source');
+  return found;
+}
+
+const word = fc.stringMatching(/^[a-z]{1,4}$/);
+
+/** A value in which everything says something. */
+function real(part: Schema): fc.Arbitrary<Json> {
+  if (part.properties !== undefined) {
+    const members = Object.entries(part.properties).map(([key, member]) => [key, real(member)] as const);
+    const required = [...(part.required ?? [])];
+    return fc.record(Object.fromEntries(members), { requiredKeys: required });
+  }
+  if (part.items !== undefined) return fc.array(real(part.items), { minLength: 1, maxLength: 2 });
+  if (part.additionalProperties !== undefined)
+    return fc.dictionary(word, real(part.additionalProperties), { minKeys: 1, maxKeys: 2 });
+  if (part.type === 'boolean') return fc.constant(true);
+  if (part.type === 'object') return fc.constantFrom<Json>({}, { a: 1 }, { a: { b: '' } });
+  return part.type === undefined ? fc.constantFrom<Json>(0, 2, '2') : word;
+}
+
+type Coin = () => number;
+
+/** The same with members that say nothing, anywhere. */
+function padded(value: Json, part: Schema, coin: Coin, path = ''): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => padded(item, part.items ?? {}, coin, path));
+  if (!isObject(value) || part.properties === undefined) return value;
+  const result: Record<string, Json> = {};
+  for (const [key, member] of Object.entries(part.properties)) {
+    const here = path === '' ? key : `${path}.${key}`;
+    const own = value[key];
+    if (own !== undefined) result[key] = padded(own, member, coin, here);
+    else if (part.required?.includes(key) !== true && coin() > 0)
+      result[key] = pointers.has(here) || coin() === 1 ? null : nothing(member, coin, here);
+  }
+  return result;
+}
+
+function nothing(part: Schema, coin: Coin, path: string): Json {
+  if (part.properties !== undefined) return coin() === 0 ? {} : padded({}, part, coin, path);
+  if (part.items !== undefined) return [];
+  if (part.type === 'object') return {};
+  return part.type === 'boolean' ? false : '';
+}
+
+/** The value with one thing changed, at the n-th place where something can be. */
+function changed(value: Json, n: number): Json {
+  let left = n;
+  const walk = (here: Json): Json => {
+    if (Array.isArray(here)) {
+      if (left-- === 0) return [...(here as readonly Json[]), 'more'];
+      return (here as readonly Json[]).map(walk);
+    }
+    if (isObject(here)) return Object.fromEntries(Object.entries(here).map(([key, member]) => [key, walk(member!)]));
+    if (left-- !== 0) return here;
+    return typeof here === 'string' ? `${here}x` : typeof here === 'number' ? here + 1 : false;
+  };
+  const result = walk(value);
+  return left >= 0 ? { ...(value as JsonObject), repoURL: 'https://elsewhere' } : result;
+}
+
+const sources = real(schema) as unknown as fc.Arbitrary<ApplicationSource & JsonObject>;
+const coins = fc.infiniteStream(fc.nat(2)).map(
+  (stream): Coin =>
+    () =>
+      Number(stream.next().value),
+);
+
+function tried(source: ApplicationSource, before: ApplicationSource, several: boolean): Application {
+  const result = several ? { sources: [before], source: { repoURL: '' }, revisions: ['sha1'] } : { source: before };
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'a', namespace: 'argocd' },
+    spec: {
+      ...(several ? { sources: [source] } : { source }),
+      destination: { server: 'https://c' },
+      syncPolicy: { automated: {} },
+    },
+    status: {
+      reconciledAt: '2026-01-01T00:00:00Z',
+      sync: {
+        status: 'OutOfSync',
+        comparedTo: several ? { ...comparedTo, sources: [before] } : { ...comparedTo, source: before },
+      },
+      operationState: {
+        ...{ operation: { sync: {} }, phase: 'Failed', message: 'boom', startedAt: '2026-01-01T00:00:00Z' },
+        syncResult: { revision: several ? '' : 'sha1', ...result },
+      },
+    },
+  };
+}
+
+const comparedTo = { source: { repoURL: '' }, destination: { server: 'https://c' } };
+
+function decision(app: Application, several: boolean): string {
+  return decideAutosync({
+    app,
+    syncStatus: { status: 'OutOfSync', ...(several ? { revisions: ['sha1'] } : { revision: 'sha1' }) },
+    resources: [{ kind: 'ConfigMap', name: 'c', status: 'OutOfSync' }],
+    revisionsMayHaveChanges: true,
+    backoff: { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 },
+    driftSeenAt: undefined,
+    now: 0,
+  }).do;
+}
+
+const isFresh = (app: Application): boolean =>
+  refreshDue(app, undefined, { now: 0, comparedAt: undefined, softMs: 0, hardMs: 0 }) === undefined;
+
+describe('8.1.7: a source that was tried', () => {
+  it('8.1.7: is not synced again for members that say nothing, wherever they are, in Git or in the status', () => {
+    fc.assert(
+      fc.property(sources, coins, fc.boolean(), fc.boolean(), (source, coin, inSpec, several) => {
+        const same = padded(source, schema, coin) as unknown as ApplicationSource;
+        const app = inSpec ? tried(same, source, several) : tried(source, same, several);
+        expect(decision(app, several)).toBe('refuse');
+        expect(isFresh(app)).toBe(true);
+        expect(equalSources(source, same)).toBe(true);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('8.1.7: is synced again for whatever says something', () => {
+    fc.assert(
+      fc.property(sources, coins, fc.nat(30), fc.boolean(), (source, coin, place, several) => {
+        const other = changed(source, place) as unknown as ApplicationSource;
+        const before = padded(source, schema, coin) as unknown as ApplicationSource;
+        expect(decision(tried(other, before, several), several)).toBe('start');
+        expect(isFresh(tried(other, before, several))).toBe(false);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  const git = { repoURL: 'https://git/x' };
+  it.each<[string, JsonObject, JsonObject, boolean]>([
+    ['blocks without content are absent', { helm: {}, kustomize: {}, directory: { jsonnet: {} } }, {}, true],
+    ['the order of members does not count', { path: 'p', chart: 'c' }, { chart: 'c', path: 'p' }, true],
+    ['the order of elements does', { helm: { valueFiles: ['a', 'b'] } }, { helm: { valueFiles: ['b', 'a'] } }, false],
+    ['an element without text is an element', { helm: { valueFiles: [''] } }, { helm: { valueFiles: [] } }, false],
+    [
+      'elements decode too',
+      { helm: { parameters: [{ name: 'a', value: '', forceString: false }] } },
+      { helm: { parameters: [{ name: 'a' }] } },
+      true,
+    ],
+    ['empty values are values: they win', { helm: { valuesObject: {} } }, { helm: {} }, false],
+    ['inside of values all counts', { helm: { valuesObject: { a: false } } }, { helm: { valuesObject: {} } }, false],
+    ['values that are null are absent', { helm: { valuesObject: null } }, {}, true],
+    ['a plugin without name finds itself', { plugin: {} }, {}, false],
+    [
+      'an empty parameter of a plugin is one',
+      { plugin: { parameters: [{ name: 'a', array: [] }] } },
+      { plugin: { parameters: [{ name: 'a' }] } },
+      false,
+    ],
+    [
+      'an empty target is everything',
+      { kustomize: { patches: [{ patch: 'p', target: {} }] } },
+      { kustomize: { patches: [{ patch: 'p' }] } },
+      false,
+    ],
+    [
+      'no replicas are a number',
+      { kustomize: { replicas: [{ name: 'a', count: 0 }] } },
+      { kustomize: { replicas: [{ name: 'a' }] } },
+      false,
+    ],
+    [
+      'a label without text is a label',
+      { kustomize: { commonLabels: { a: '' } } },
+      { kustomize: { commonLabels: {} } },
+      false,
+    ],
+    ['no labels are none', { kustomize: { commonLabels: {} } }, {}, true],
+  ])('8.1.7: %s', (_name, a, b, same) => {
+    expect(equalSources({ ...git, ...a }, { ...git, ...b })).toBe(same);
+    expect(equalSourceLists([{ ...git, ...a }], [{ ...git, ...b }])).toBe(same);
+  });
+
+  it('8.1.7: a source that is missing is an empty one, a list that is missing has none', () => {
+    expect(equalSources(undefined, { repoURL: '' })).toBe(true);
+    expect(equalSourceLists(undefined, [])).toBe(true);
+    expect(equalSourceLists(undefined, [git])).toBe(false);
+  });
+});
+
+it('a label without text is wanted too in the metadata of the namespace', () => {
+  expect(equalNamespaceMetadata({ labels: { a: '' } }, { labels: {} })).toBe(false);
+  expect(equalNamespaceMetadata({ labels: {} }, undefined)).toBe(true);
+  expect(equalNamespaceMetadata({ labels: { a: 'b', c: '' } }, { labels: { c: '', a: 'b' }, annotations: {} })).toBe(
+    true,
+  );
+});
+
+it('a destination and ignore rules are equal when what they say is', () => {
+  expect(equalLoosely({ server: 's', name: '' }, { server: 's' })).toBe(true);
+  expect(equalLoosely([{ kind: 'A', jsonPointers: [] }], [{ kind: 'A' }])).toBe(true);
+  expect(equalLoosely([{ kind: 'A' }], [{ kind: 'B' }])).toBe(false);
+  expect(equalLoosely([], undefined)).toBe(true);
+  expect(comparedToOf({ destination: { server: 's' }, sources: [{ repoURL: 'a' }] }).sources).toEqual([
+    { repoURL: 'a' },
+  ]);
+});
