@@ -21,4 +21,7 @@ export type {
   ControllerSnapshot,
   WatchDeps,
 } from './types.ts';
+export type { Disagreement, PlannedWrite, Verdict } from './verdict.ts';
+export { createShadowController } from './wire-shadow.ts';
+export type { ShadowConfig, ShadowDeps } from './wire-shadow.ts';
 export { createController } from './wire.ts';
