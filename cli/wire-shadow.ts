@@ -7,7 +7,7 @@ import type { WireInputs } from './groundwork.ts';
 
 /**
  * The composition root of `run --shadow`: as {@link wire}, of parts that do not write. Ownership is arithmetic, the controller records what
- * it would do, and every client sends nothing but GET. Imports nothing that writes: test/architecture.test.ts walks the imports from here.
+ * it would do, and every client sends nothing but GET. Imports nothing that writes: test/shadow-writes-nothing.test.ts walks the imports from here.
  *
  * @throws UsageError when the clients that it is given can write.
  */
