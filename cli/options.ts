@@ -759,6 +759,21 @@ export const runOptions = {
     env: 'ARGOCD_GPG_ENABLED',
     help: 'With false or no, no signature is verified, whatever projects demand.',
   },
+  shadow: {
+    flag: 'shadow',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_SHADOW',
+    help: 'Compare beside the controller in charge and write nothing: disagreements as metrics and log lines.',
+  },
+  shadowGrace: {
+    flag: 'shadow-grace',
+    kind: 'duration',
+    default: 30_000,
+    env: 'DRIFTLESS_SHADOW_GRACE',
+    min: 0,
+    help: 'How long both may disagree before it counts.',
+  },
   metricsHost: {
     flag: 'metrics-host',
     kind: 'string',

@@ -26,6 +26,7 @@ export {
   KubeConnectionError,
   KubeCredentialError,
   KubeProtocolError,
+  KubeReadOnlyError,
   KubeRequestError,
 } from './errors.ts';
 export type { KubeStatus } from './errors.ts';
@@ -34,6 +35,7 @@ export type {
   CallOptions,
   DeleteOptions,
   KubeClient,
+  KubeReader,
   ListOptions,
   ListPage,
   NamedObject,
