@@ -13,7 +13,7 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path below the server's URL, with query. */
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string;
   /** Ends the exchange, also while the body is read. */
   readonly signal: AbortSignal;
@@ -229,9 +229,13 @@ function laneKey(connection: ClusterConnection, credential: Credential): string 
   ]);
 }
 
-function headersOf(request: HttpRequest, credential: Credential): Record<string, string> {
+function headersOf(request: HttpRequest, credential: Credential): Record<string, string | string[]> {
+  const headers = Object.entries(request.headers).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : [...value],
+  ]);
   return {
-    ...request.headers,
+    ...(Object.fromEntries(headers) as Record<string, string | string[]>),
     ...(credential.authorization === undefined ? {} : { authorization: credential.authorization.reveal() }),
   };
 }
