@@ -1,8 +1,11 @@
 import { parseArgs } from 'node:util';
 import { parseArgoDuration, UsageError } from '#base';
 
-/** Kinds of option values. `seconds` is a whole number of seconds on the command line and milliseconds in the program. */
-export type OptionKind = 'string' | 'int' | 'number' | 'bool' | 'seconds' | 'duration' | 'csv' | 'map' | 'ns';
+/**
+ * Kinds of option values. `seconds` is a whole number of seconds on the command line and milliseconds in the program. `csv` is split at
+ * commas; `list` is not, each repetition of the flag is one entry.
+ */
+export type OptionKind = 'string' | 'int' | 'number' | 'bool' | 'seconds' | 'duration' | 'csv' | 'list' | 'map' | 'ns';
 
 interface Common {
   /** Long flag without dashes. */
@@ -31,7 +34,7 @@ export type OptionSpec = Common &
     | { readonly kind: 'string'; readonly default: string }
     | { readonly kind: 'int' | 'number' | 'seconds' | 'duration' | 'ns'; readonly default: number }
     | { readonly kind: 'bool'; readonly default: boolean }
-    | { readonly kind: 'csv'; readonly default: readonly string[] }
+    | { readonly kind: 'csv' | 'list'; readonly default: readonly string[] }
     | { readonly kind: 'map'; readonly default: Readonly<Record<string, string>> }
   );
 
@@ -44,6 +47,7 @@ interface ValueOf {
   ns: number;
   bool: boolean;
   csv: readonly string[];
+  list: readonly string[];
   map: Readonly<Record<string, string>>;
 }
 
@@ -124,7 +128,7 @@ function rawFlags(
     options[spec.flag] = {
       type: spec.kind === 'bool' ? 'boolean' : 'string',
       ...(spec.short === undefined ? {} : { short: spec.short }),
-      ...(spec.kind === 'csv' || spec.kind === 'map' ? { multiple: true } : {}),
+      ...(['csv', 'list', 'map'].includes(spec.kind) ? { multiple: true } : {}),
     };
   }
   try {
@@ -213,6 +217,7 @@ function edits(a: string, b: string): number {
 
 function flagValue(spec: OptionSpec, raw: string | boolean | readonly (string | boolean)[]): Value {
   if (typeof raw === 'boolean') return raw;
+  if (spec.kind === 'list') return typeof raw === 'string' ? [raw] : raw.map(String);
   const text = typeof raw === 'string' ? raw : raw.map(String).join(',');
   const value = parse(spec, text, spec.kind);
   if (value === undefined) throw new UsageError(`--${spec.flag}: ${expectation(spec, spec.kind)}, not "${text}"`);
@@ -233,6 +238,8 @@ function parseKind(text: string, kind: OptionKind): Value | undefined {
   switch (kind) {
     case 'string':
       return text;
+    case 'list':
+      return [text];
     case 'bool':
       return parseBool(text);
     case 'int':
@@ -287,6 +294,7 @@ function expectation({ choices, min, max }: Rule, kind: OptionKind): string {
     ns: 'must be a whole number of nanoseconds',
     duration: 'must be a duration such as 90s, 5m or 1h30m',
     csv: 'must be a list separated by commas',
+    list: 'must be a text',
     map: 'must be key=value pairs separated by commas',
   };
   return words[kind] + rangeText(min, max);

@@ -1,12 +1,11 @@
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
-import { connectionFromKubeconfig, inClusterConnection } from '#kube';
-import type { LoadedConnection } from '#kube';
 import { startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
+import { hubConnection, withoutSecrets } from './hub-connection.ts';
 import { runOptions } from './options.ts';
 import type { RunConfig } from './options.ts';
 import { wireShadow } from './wire-shadow.ts';
@@ -31,7 +30,7 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   await withChild(signal, async (inner, stop) => {
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
-    const inputs = { config: { ...config, ...names(config) }, hub, commands, logger };
+    const inputs = { config: { ...withoutSecrets(config), ...names(config) }, hub, commands, logger };
     const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });
@@ -42,22 +41,6 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
 function names(config: RunConfig): { readonly hostname: string; readonly cacheDir: string } {
   const host = config.hostname === '' ? hostname() : config.hostname;
   return { hostname: host, cacheDir: config.cacheDir === '' ? join(tmpdir(), 'driftless', host) : config.cacheDir };
-}
-
-/** The hub: a kubeconfig if one is named, else the pod's own cluster. */
-async function hubConnection(
-  config: RunConfig,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<LoadedConnection> {
-  if (config.kubeconfig !== '') {
-    return connectionFromKubeconfig(config.kubeconfig, config.context === '' ? undefined : config.context);
-  }
-  if ((env['KUBERNETES_SERVICE_HOST'] ?? '') === '') {
-    throw new UsageError(
-      'no cluster to work for: name one with --kubeconfig FILE (and --context NAME), or run inside a pod',
-    );
-  }
-  return inClusterConnection();
 }
 
 /** A demo's replica must not outlive the demo, whatever ends that. Returns how to stop listening: open input keeps a process alive. */

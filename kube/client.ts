@@ -144,7 +144,7 @@ class RawClient implements KubeClient {
       labelSelector,
       fieldSelector,
       resourceVersion,
-      timeoutSeconds: options.timeoutSeconds ?? shortestWatchS + spread,
+      timeoutSeconds: Math.min(options.timeoutSeconds ?? shortestWatchS + spread, this.#exchange.watchLimitS),
     });
     const call = { signal: options.signal };
     const spec = this.#spec('watch', resource, call, { method: 'GET', path, repeatable: true });

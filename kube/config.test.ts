@@ -35,6 +35,7 @@ contexts:
 - {name: nobody, context: {cluster: c1, user: ghost}}
 - {name: legacy, context: {cluster: c1, user: gcp}}
 - {name: acting, context: {cluster: c1, user: as}}
+- {name: halfacting, context: {cluster: c1, user: half}}
 - {name: badca, context: {cluster: c3, user: token}}
 - {name: badurl, context: {cluster: c4, user: token}}
 clusters:
@@ -49,7 +50,8 @@ users:
 - {name: file, user: {tokenFile: sa-token}}
 - {name: basic, user: {username: u, password: p4ss}}
 - {name: gcp, user: {auth-provider: {name: gcp}}}
-- {name: as, user: {token: t, as: admin}}
+- {name: as, user: {token: t, as: admin, as-uid: u1, as-groups: [a, 'b,c'], as-user-extra: {Scope/x: [r, w]}}}
+- {name: half, user: {token: t, as-groups: [system:masters]}}
 `;
 
 describe('connectionFromKubeconfig', () => {
@@ -86,6 +88,17 @@ describe('connectionFromKubeconfig', () => {
     expect(await credentials('anonymous')).toEqual({});
     const { connection, namespace } = await connectionFromKubeconfig(path, 'certs');
     expect([connection.insecure, connection.caData, namespace]).toEqual([true, 'CA DATA', 'default']);
+  });
+
+  it('8.1.14: reads whom to act as, with groups and all', async () => {
+    const { connection } = await connectionFromKubeconfig(path, 'acting');
+    expect(connection.impersonate).toEqual({
+      user: 'admin',
+      uid: 'u1',
+      groups: ['a', 'b,c'],
+      extra: { 'Scope/x': ['r', 'w'] },
+    });
+    expect((await connectionFromKubeconfig(path)).connection.impersonate).toBeUndefined();
   });
 
   it('merges several files as kubectl does: who comes first wins', async () => {
@@ -127,7 +140,12 @@ clusters: [{name: c1, cluster: {server: "https://first"}}]
       'legacy',
       /auth provider "gcp", which Kubernetes has removed: use an exec plugin/,
     ],
-    ['impersonation', path, 'acting', /impersonates another user/],
+    [
+      'groups to act with, and no user',
+      path,
+      'halfacting',
+      /a user must be named to act as \(--as\) beside its groups/,
+    ],
     ['a missing certificate', path, 'badca', /certificate authority .*missing\.crt does not exist/],
     ['a server that is no URL', path, 'badurl', /has server "three:6443", which is not a URL/],
   ];

@@ -1,9 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { delimiter, dirname, resolve } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { at, isObject, messageOf, parseYamlDocuments, scrub, Secret, UsageError } from '#base';
+import { at, isObject, parseYamlDocuments, scrub, Secret, UsageError } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { ClusterConnection, ClusterCredentials } from '#model';
+import type { ClusterConnection, ClusterCredentials, Impersonation } from '#model';
+import { checkedImpersonation, overridden } from './overrides.ts';
+import type { ConnectionOverrides } from './overrides.ts';
+import { oneLine, readText } from './read-text.ts';
 
 /** A connection, and what its context says about where to work. */
 export interface LoadedConnection {
@@ -14,7 +16,8 @@ export interface LoadedConnection {
   readonly namespace: string;
 }
 
-type KubeConfigUser = NonNullable<ReturnType<KubeConfig['getUser']>>;
+/** The library's words, and what it overlooks. */
+type KubeConfigUser = NonNullable<ReturnType<KubeConfig['getUser']>> & { readonly acting?: Impersonation };
 type KubeConfigCluster = NonNullable<ReturnType<KubeConfig['getCluster']>>;
 
 /** Loading the library costs 0.4 s and 87 MB: only who reads a kubeconfig pays. */
@@ -24,31 +27,70 @@ async function emptyConfig(): Promise<KubeConfig> {
 }
 
 /**
- * Reads a kubeconfig file (or several, separated as in $KUBECONFIG; the first to name something wins) and resolves one context: files that
- * it names are read now, token files and exec plugins when they are needed.
+ * Reads a kubeconfig file (or several, separated as in $KUBECONFIG; the first to name something wins) and resolves one context, with what
+ * flags say in its place: files that it names are read now, token files and exec plugins when they are needed.
  * @throws UsageError in one line: no such file, not a kubeconfig, no such context, a kind of credentials that we do not speak.
  */
-export async function connectionFromKubeconfig(path: string, context?: string): Promise<LoadedConnection> {
+export async function connectionFromKubeconfig(
+  path: string,
+  context?: string,
+  overrides: ConnectionOverrides = {},
+): Promise<LoadedConnection> {
   const files = path.split(delimiter).filter((file) => file !== '');
   const config = await merged(files, path);
-  const name = context ?? config.currentContext;
+  const found = contextOf(config, path, context, overrides);
+  const what = found.name === '' ? 'the command line' : `context "${found.name}"`;
+  const clusterName = text(overrides.cluster) ?? found.cluster;
+  const cluster = config.getCluster(clusterName) ?? blank(clusterName, overrides);
+  if (cluster === undefined)
+    throw new UsageError(`kubeconfig ${path}: ${what} names cluster "${clusterName}", which does not exist`);
+  const userName = text(overrides.user) ?? text(found.user);
+  const user = userName === undefined ? null : config.getUser(userName);
+  if (user === null && userName !== undefined)
+    throw new UsageError(`kubeconfig ${path}: ${what} names user "${userName}", which does not exist`);
+  const connection = await toConnection(cluster, user, `kubeconfig ${path}`);
+  return {
+    connection: await overridden(connection, overrides),
+    context: found.name,
+    namespace: found.namespace ?? 'default',
+  };
+}
+
+/** The context that counts; an empty one when none is named and flags say themselves where to go. */
+function contextOf(
+  config: KubeConfig,
+  path: string,
+  context: string | undefined,
+  overrides: ConnectionOverrides,
+): { readonly name: string; readonly cluster: string; readonly user: string; readonly namespace?: string } {
+  const name: unknown = context ?? config.currentContext;
   const known = config.contexts.map((item) => item.name).join(', ');
-  if (typeof name !== 'string' || name === '')
+  if (typeof name !== 'string' || name === '') {
+    if (text(overrides.cluster) !== undefined || text(overrides.server) !== undefined)
+      return { name: '', cluster: '', user: '' };
     throw new UsageError(`kubeconfig ${path} has no current-context: name one with --context (it has: ${known})`);
+  }
   const found = config.contexts.find((item) => item.name === name);
   if (found === undefined)
     throw new UsageError(`kubeconfig ${path} has no context "${name}" (it has: ${known === '' ? 'none' : known})`);
-  const cluster = config.getCluster(found.cluster);
-  if (cluster === null)
-    throw new UsageError(
-      `kubeconfig ${path}: context "${name}" names cluster "${found.cluster}", which does not exist`,
-    );
-  const userName = text(found.user);
-  const user = userName === undefined ? null : config.getUser(userName);
-  if (user === null && userName !== undefined)
-    throw new UsageError(`kubeconfig ${path}: context "${name}" names user "${userName}", which does not exist`);
-  const connection = await toConnection(cluster, user, `kubeconfig ${path}`);
-  return { connection, context: name, namespace: found.namespace ?? 'default' };
+  return found;
+}
+
+/** No cluster is named: the flags alone say where. */
+function blank(name: string, { server }: ConnectionOverrides): KubeConfigCluster | undefined {
+  const named = text(server);
+  return name !== '' || named === undefined
+    ? undefined
+    : { name: '--server', server: 'http://unset', skipTLSVerify: false };
+}
+
+/**
+ * A connection of flags alone.
+ * @throws UsageError when they contradict each other, or a file cannot be read.
+ */
+export async function connectionFromFlags(overrides: ConnectionOverrides): Promise<LoadedConnection> {
+  const nowhere = { server: 'http://unset', insecure: false, credentials: {} };
+  return { connection: await overridden(nowhere, overrides), context: '--server', namespace: 'default' };
 }
 
 /**
@@ -56,7 +98,7 @@ export async function connectionFromKubeconfig(path: string, context?: string): 
  * @param root prefix of the service account's folder, for tests.
  * @throws UsageError when this is not a pod.
  */
-export async function inClusterConnection(root = ''): Promise<LoadedConnection> {
+export async function inClusterConnection(root = '', overrides: ConnectionOverrides = {}): Promise<LoadedConnection> {
   const config = await emptyConfig();
   config.loadFromCluster(root);
   const cluster = config.getCurrentCluster();
@@ -64,7 +106,11 @@ export async function inClusterConnection(root = ''): Promise<LoadedConnection> 
     throw new UsageError('not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig');
   const connection = await toConnection(cluster, config.getCurrentUser(), 'in-cluster configuration');
   const namespace = config.getContextObject(config.currentContext)?.namespace?.trim() ?? '';
-  return { connection, context: 'in-cluster', namespace: namespace === '' ? 'default' : namespace };
+  return {
+    connection: await overridden(connection, overrides),
+    context: 'in-cluster',
+    namespace: namespace === '' ? 'default' : namespace,
+  };
 }
 
 async function merged(files: readonly string[], path: string): Promise<KubeConfig> {
@@ -106,20 +152,31 @@ async function loadFile(file: string): Promise<KubeConfig> {
   }
 }
 
-/** The library overlooks `tokenFile` (it reads `token-file`, which kubectl does not know), and would go on without credentials. */
+/**
+ * The library overlooks `tokenFile` (it reads `token-file`, which kubectl does not know), and would go on without credentials; and of whom
+ * to act as it knows the user only.
+ */
 function keepTokenFiles(config: KubeConfig, root: JsonObject, file: string): void {
   const entries = (Array.isArray(root['users']) ? (root['users'] as readonly Json[]) : []).filter(isObject);
   config.users = config.users.map((user) => {
-    const tokenFile = text(
-      at(
-        entries.find((entry) => entry['name'] === user.name),
-        'user',
-        'tokenFile',
-      ),
-    );
-    if (tokenFile === undefined || text(user.token) !== undefined) return user;
-    return { ...user, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(dirname(file), tokenFile) } } };
+    const entry = entries.find((one) => one['name'] === user.name);
+    const tokenFile = text(at(entry, 'user', 'tokenFile'));
+    const acting = { ...user, acting: actingOf(entry) };
+    if (tokenFile === undefined || text(user.token) !== undefined) return acting;
+    return { ...acting, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(dirname(file), tokenFile) } } };
   });
+}
+
+function actingOf(entry: JsonObject | undefined): Impersonation {
+  const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+  const extra = at(entry, 'user', 'as-user-extra');
+  const uid = text(at(entry, 'user', 'as-uid'));
+  return {
+    user: text(at(entry, 'user', 'as')) ?? '',
+    groups: texts(at(entry, 'user', 'as-groups')),
+    extra: isObject(extra) ? Object.fromEntries(Object.entries(extra).map(([key, value]) => [key, texts(value)])) : {},
+    ...(uid === undefined ? {} : { uid }),
+  };
 }
 
 async function toConnection(
@@ -133,6 +190,7 @@ async function toConnection(
       `${source}: cluster "${cluster.name}" has server "${scrub(cluster.server)}", which is not a URL`,
     );
   const caData = await pem(cluster.caData, cluster.caFile, `${source}: certificate authority`);
+  const acting = user?.acting === undefined ? undefined : checkedImpersonation(user.acting);
   return {
     server: cluster.server.replace(/\/+$/, ''),
     insecure: cluster.skipTLSVerify,
@@ -140,14 +198,11 @@ async function toConnection(
     ...(cluster.tlsServerName === undefined ? {} : { tlsServerName: cluster.tlsServerName }),
     ...(cluster.proxyUrl === undefined ? {} : { proxyUrl: cluster.proxyUrl }),
     credentials: user === null ? {} : await toCredentials(user, source),
+    ...(acting === undefined ? {} : { impersonate: acting }),
   };
 }
 
 async function toCredentials(user: KubeConfigUser, source: string): Promise<ClusterCredentials> {
-  if (text(user.impersonateUser) !== undefined)
-    throw new UsageError(
-      `${source}: user "${user.name}" impersonates another user ("as"), which is not supported here`,
-    );
   const certData = await pem(user.certData, user.certFile, `${source}: client certificate`);
   const keyData = await pem(user.keyData, user.keyFile, `${source}: client key`);
   const tokenFile = tokenFileOf(user, source);
@@ -201,19 +256,4 @@ async function pem(data: unknown, file: unknown, what: string): Promise<string |
   if (base64 !== undefined) return Buffer.from(base64, 'base64').toString('utf8');
   const path = text(file);
   return path === undefined ? undefined : readText(path, `${what} ${path}`);
-}
-
-async function readText(file: string, what: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw new UsageError(`${what} ${code === 'ENOENT' ? 'does not exist' : `cannot be read: ${oneLine(error)}`}`, {
-      cause: error,
-    });
-  }
-}
-
-function oneLine(error: unknown): string {
-  return scrub(messageOf(error).split('\n', 1)[0] ?? '');
 }

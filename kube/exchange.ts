@@ -1,4 +1,4 @@
-import { withDeadline } from '#base';
+import { formatGoDuration, withDeadline } from '#base';
 import type { Clock, Random } from '#base';
 import type { ClusterConnection } from '#model';
 import type { Logger } from '#telemetry';
@@ -74,10 +74,16 @@ export class Exchange {
     return this.#connection.server;
   }
 
+  /** Longest life of one watch, where requests are limited. */
+  get watchLimitS(): number {
+    return Math.max(1, Math.ceil((this.#connection.requestTimeoutMs ?? Number.POSITIVE_INFINITY) / 1000));
+  }
+
   /** Sends, and again where that is safe, until `read` has made a result of a successful answer or the deadline has come. */
   send<T>(spec: Spec, read: (response: HttpResponse, request: string) => Promise<T>): Promise<T> {
     const what = this.describe(spec);
-    const limitMs = spec.deadlineMs ?? this.limits.deadlineMs;
+    const timeoutMs = this.#connection.requestTimeoutMs ?? Number.POSITIVE_INFINITY;
+    const limitMs = Math.min(spec.deadlineMs ?? this.limits.deadlineMs, timeoutMs);
     const endsAt = this.clock.monotonic() + limitMs;
     return withDeadline(spec.signal, { clock: this.clock, limitMs, what }, async (signal) => {
       for (let attempt = 1; ; attempt += 1) {
@@ -137,8 +143,13 @@ export class Exchange {
     await this.#bucket.take(spec.signal);
     const request: HttpRequest = {
       method: spec.method,
-      path: spec.path,
-      headers: { accept: 'application/json', 'user-agent': this.#deps.userAgent, ...spec.headers },
+      path: watch ? spec.path : this.#limited(spec.path),
+      headers: {
+        accept: 'application/json',
+        'user-agent': this.#deps.userAgent,
+        ...(spec.headers?.['impersonate-user'] === undefined ? this.#acting() : {}),
+        ...spec.headers,
+      },
       ...(spec.body === undefined ? {} : { body: spec.body }),
       signal: spec.signal,
     };
@@ -153,6 +164,28 @@ export class Exchange {
     } finally {
       this.#record(spec, code, started);
     }
+  }
+
+  /** Tells the server how long it may take, as client-go does. Watches have their own limit. */
+  #limited(path: string): string {
+    const ms = this.#connection.requestTimeoutMs;
+    if (ms === undefined) return path;
+    return `${path}${path.includes('?') ? '&' : '?'}timeout=${encodeURIComponent(formatGoDuration(ms))}`;
+  }
+
+  #acting(): Readonly<Record<string, string | readonly string[]>> {
+    const { impersonate } = this.#connection;
+    if (impersonate === undefined) return {};
+    const extra = Object.entries(impersonate.extra).map(([key, values]) => [
+      `impersonate-extra-${encodeURIComponent(key.toLowerCase())}`,
+      values,
+    ]);
+    return {
+      'impersonate-user': impersonate.user,
+      ...(impersonate.uid === undefined ? {} : { 'impersonate-uid': impersonate.uid }),
+      ...(impersonate.groups.length === 0 ? {} : { 'impersonate-group': impersonate.groups }),
+      ...(Object.fromEntries(extra) as Readonly<Record<string, readonly string[]>>),
+    };
   }
 
   #record(spec: Spec, code: number, started: number): void {

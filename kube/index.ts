@@ -14,8 +14,9 @@ export type {
   RequestRecord,
   RunCommand,
 } from './client-types.ts';
-export { connectionFromKubeconfig, inClusterConnection } from './config.ts';
+export { connectionFromFlags, connectionFromKubeconfig, inClusterConnection } from './config.ts';
 export type { LoadedConnection } from './config.ts';
+export type { ConnectionOverrides } from './overrides.ts';
 export {
   isAlreadyExists,
   isConflict,

@@ -205,9 +205,13 @@ function laneKey(connection: ClusterConnection, credential: Credential): string 
   ]);
 }
 
-function headersOf(request: HttpRequest, credential: Credential): Record<string, string> {
+function headersOf(request: HttpRequest, credential: Credential): Record<string, string | string[]> {
+  const headers = Object.entries(request.headers).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : [...value],
+  ]);
   return {
-    ...request.headers,
+    ...(Object.fromEntries(headers) as Record<string, string | string[]>),
     ...(credential.authorization === undefined ? {} : { authorization: credential.authorization.reveal() }),
   };
 }

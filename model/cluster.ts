@@ -18,6 +18,14 @@ export interface ClusterCredentials {
   };
 }
 
+/** Another user in whose name requests are made. */
+export interface Impersonation {
+  readonly user: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
 /** Where an API server is and how to talk to it. Plain values: two equal connections are interchangeable. */
 export interface ClusterConnection {
   /** API URL without a trailing slash. */
@@ -28,6 +36,10 @@ export interface ClusterConnection {
   readonly tlsServerName?: string;
   readonly proxyUrl?: string;
   readonly credentials: ClusterCredentials;
+  /** Every request acts as this user, but those of a client that acts as somebody else. */
+  readonly impersonate?: Impersonation;
+  /** No request may take longer; the server is told. */
+  readonly requestTimeoutMs?: number;
 }
 
 /** A cluster that Applications can be sent to, from its Secret or implicit. */

@@ -1,0 +1,22 @@
+import { readFile } from 'node:fs/promises';
+import { messageOf, scrub, UsageError } from '#base';
+
+/**
+ * A file that a person has named.
+ * @throws UsageError in one line that begins with `what`.
+ */
+export async function readText(file: string, what: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    throw new UsageError(`${what} ${code === 'ENOENT' ? 'does not exist' : `cannot be read: ${oneLine(error)}`}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The first line of an error's message, without credentials. */
+export function oneLine(error: unknown): string {
+  return scrub(messageOf(error).split('\n', 1)[0] ?? '');
+}
