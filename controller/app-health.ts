@@ -6,6 +6,8 @@ import { describeObject, gkOf } from './targets.ts';
 export interface HealthPair {
   readonly target: KubeObject | null;
   readonly live: KubeObject | null;
+  /** The live object could not be read. */
+  readonly unread?: true;
 }
 
 export interface AppHealth {
@@ -18,6 +20,8 @@ export interface AppHealth {
 /**
  * The health of an application: the worst of its resources, with the first three causes. A missing resource counts only when nothing is
  * live at all; a child Application counts unless it is Missing or Unknown. Source: Argo CD controller/health.go setApplicationHealth.
+ *
+ * What could not be read is Unknown, and makes the application Unknown that is Healthy otherwise; what is known to be bad shows.
  *
  * @param isSelf whether an object is the Application whose health is asked for (an application may manage itself).
  */
@@ -38,8 +42,15 @@ export function applicationHealth(
       causes = [describeObject(pair.live)];
     } else if (health.status === status && status !== 'Healthy') causes.push(describeObject(pair.live));
   });
+  const dark = counted.flatMap((pair) => (pair?.unread === true && pair.target !== null ? [pair.target] : []));
+  if (dark.length > 0 && !isWorseHealth('Healthy', status))
+    return { status: 'Unknown', message: causeText(dark.map(describeObject)), resources };
   const some = counted.filter((pair) => pair !== undefined);
-  if (some.length > 0 && some.every((pair) => pair.live === null) && isWorseHealth(status, 'Missing'))
+  if (
+    some.length > 0 &&
+    some.every((pair) => pair.live === null && pair.unread !== true) &&
+    isWorseHealth(status, 'Missing')
+  )
     return { status: 'Missing', message: '', resources };
   return { status, message: causeText(causes), resources };
 }
@@ -50,11 +61,11 @@ function counts({ target, live }: HealthPair): boolean {
 }
 
 function pairHealth(
-  { live }: HealthPair,
+  { live, unread }: HealthPair,
   healthOf: (object: KubeObject) => HealthStatus | null,
   isSelf: (object: KubeObject) => boolean,
 ): HealthStatus | null {
-  if (live === null) return { status: 'Missing' };
+  if (live === null) return { status: unread === true ? 'Unknown' : 'Missing' };
   if (annotationOf(live, annotations.ignoreHealthcheck) === 'true' || isSelf(live)) return null;
   return healthOf(live);
 }

@@ -2,7 +2,7 @@ import { Limiter, messageOf } from '#base';
 import type { Clock } from '#base';
 import { healthOf } from '#health';
 import type { LiveCluster } from '#live';
-import { annotationOf, annotations, asObject, gvkOf, hasMultipleSources, hasSyncOption, keyOf, sourceOf } from '#model';
+import { annotationOf, annotations, asObject, hasMultipleSources, hasSyncOption, keyOf, refOf, sourceOf } from '#model';
 import type {
   AppKey,
   Application,
@@ -10,6 +10,7 @@ import type {
   Cluster,
   KubeObject,
   OperationState,
+  ResourceRef,
   ResourceResult,
   Settings,
   SyncOperation,
@@ -26,6 +27,7 @@ import type { ResourceGate } from './projects.ts';
 import { respectingWriter } from './respect.ts';
 import type { Territory } from './territory.ts';
 import { parseTime } from './times.ts';
+import { isUnreadKind, unreadConditions } from './unread.ts';
 import { GuardedWriter } from './writer.ts';
 
 export interface SyncDeps {
@@ -173,7 +175,9 @@ export class Syncer {
       selected: selector(sync, comparison),
       health: (object) => healthOf(object, context.snapshot.overrides),
       mayPrune: (gk) =>
-        !comparison.failed && !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
+        !comparison.failed &&
+        !isUnreadKind(comparison.unread, gk) &&
+        !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
       namespaceModifier: (live) => managedNamespace(app, live),
       writer: respectingWriter(
         this.writer(cluster, context.user, {
@@ -255,8 +259,21 @@ function refusalOf(
     return { phase: 'Failed', message: `Shared resource found: ${shared.message}` };
   const invalid = (app.status?.conditions ?? []).filter((condition) => condition.type === 'InvalidSpecError');
   const fresh = comparison.conditions.filter(({ type }) => type === 'ComparisonError' || type === 'InvalidSpecError');
-  const errors = [...fresh, ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message))];
+  const untouched = untouchedConditions(sync, comparison);
+  const errors = [
+    ...fresh.filter(({ message }) => !untouched.has(message)),
+    ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message)),
+  ];
   return errors.length === 0 ? undefined : { phase: 'Error', message: formatConditions(errors) };
+}
+
+/**
+ * What is said of objects that could not be read and that this operation does not name: it goes on without them. One that would touch any of
+ * them is refused as a whole, as in Argo CD: its waves and its order would not hold.
+ */
+function untouchedConditions(sync: SyncOperation, comparison: Comparison): ReadonlySet<string> {
+  if (comparison.unread.some((ref) => isNamed(sync, ref))) return new Set();
+  return new Set(unreadConditions(comparison.unread).map(({ message }) => message));
 }
 
 /** A person has confirmed prunes of this operation: the annotation's time is not older than its start. */
@@ -265,24 +282,29 @@ function isApproved(app: Application, startedAt: number): boolean {
   return approved !== undefined && approved >= startedAt;
 }
 
-/** Which objects this operation touches: those it names (all when it names none), and never a copy that carries another object's tracking. */
+/** Which objects this operation touches: those it names, and never a copy that carries another object's tracking, nor what could not be read. */
 function selector(sync: SyncOperation, comparison: Comparison): (object: KubeObject) => boolean {
   const foreign = new Set(comparison.pairs.filter((pair) => !pair.own).map((pair) => pair.key));
-  const named = sync.resources ?? [];
+  const unread = new Set(comparison.unread.map(({ key }) => key));
   return (object) => {
-    if (foreign.has(keyOf(object))) return false;
-    const { group, kind } = gvkOf(object);
-    return (
-      named.length === 0 ||
-      named.some(
-        (r) =>
-          r.kind === kind &&
-          r.name === object.metadata.name &&
-          (r.group ?? '') === group &&
-          ((r.namespace ?? '') === '' || r.namespace === object.metadata.namespace),
-      )
-    );
+    const key = keyOf(object);
+    return !foreign.has(key) && !unread.has(key) && isNamed(sync, refOf(object));
   };
+}
+
+/** All are when it names none. */
+function isNamed(sync: SyncOperation, { group, kind, namespace, name }: ResourceRef): boolean {
+  const named = sync.resources ?? [];
+  return (
+    named.length === 0 ||
+    named.some(
+      (r) =>
+        r.kind === kind &&
+        r.name === name &&
+        (r.group ?? '') === group &&
+        ((r.namespace ?? '') === '' || r.namespace === namespace),
+    )
+  );
 }
 
 function afterStep(app: Application, state: OperationState, outcome: SyncOutcome, cluster: LiveCluster): StepState {

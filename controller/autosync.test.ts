@@ -65,6 +65,7 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
     revisionsMayHaveChanges: true,
     backoff,
     driftSeenAt: undefined,
+    unread: false,
     now,
     ...over,
   };

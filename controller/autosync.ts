@@ -23,6 +23,8 @@ export interface AutosyncFacts {
   readonly backoff: SelfHealBackoff;
   /** When an earlier comparison of this process last found it OutOfSync. */
   readonly driftSeenAt: number | undefined;
+  /** Some of its live objects could not be read: an operation would be refused, and a refused one is not tried again. */
+  readonly unread: boolean;
   readonly now: number;
 }
 
@@ -68,11 +70,12 @@ function begin(facts: AutosyncFacts, healAttempt: number | undefined): AutosyncD
   };
 }
 
-function notNow({ app, syncStatus, resources }: AutosyncFacts): string | undefined {
+function notNow({ app, syncStatus, resources, unread }: AutosyncFacts): string | undefined {
   if (!isAutomated(app.spec)) return 'automated sync is off';
   if (app.operation !== undefined && app.operation !== null) return 'another operation is in progress';
   if (app.metadata.deletionTimestamp !== undefined) return 'the application is being deleted';
   if (syncStatus.status !== 'OutOfSync') return `the application is ${syncStatus.status}`;
+  if (unread) return 'the live state of some of its resources is not known';
   const open = resources.filter((resource) => resource.status !== 'Synced');
   if (app.spec.syncPolicy?.automated?.prune !== true && open.every((resource) => resource.requiresPruning === true))
     return 'only pruning is left, and pruning is off';

@@ -303,7 +303,8 @@ export class Comparer {
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
       const message = `Failed to load live state: ${messageOf(error)}`;
-      return { objects: new Map(), degraded: [], conditions: [{ type: 'ComparisonError', message }], failed: true };
+      const conditions = [{ type: 'ComparisonError' as const, message }];
+      return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
   }
 }

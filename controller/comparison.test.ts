@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { appKey, defaultSettings, keyOf } from '#model';
+import type { UnreadObject } from '#live';
+import { appKey, defaultSettings, keyOf, resourceKey } from '#model';
 import type { Application, ApplicationSpec, KubeObject, ResourceStatus } from '#model';
 import { compareState } from './comparison.ts';
 import type { CompareFacts, Comparison } from './comparison.ts';
@@ -178,6 +179,52 @@ describe('compareState', () => {
     expect(comparison.conditions.map((c) => c.type)).toEqual(['StaleResourceWarning']);
     const other = facts([object('Secret', 's')], []);
     expect(compareState({ ...other, live: { ...other.live, degraded } }).conditions).toEqual([]);
+  });
+
+  describe('8.1.13: with a kind that cannot be read', () => {
+    const dark = (kind: string, name: string): UnreadObject => ({
+      ...{ group: '', version: 'v1', kind, namespace: 'apps', name, key: resourceKey('', kind, 'apps', name) },
+      message: 'failed to get managed objects: unexpected error getting managed object: no webhook',
+    });
+    const secrets = ['s1', 's2', 's3', 's4'].map((name) => object('Secret', name));
+    const compared = (rendered: KubeObject[], live: KubeObject[], unread: UnreadObject[]): Comparison => {
+      const base = facts(rendered, live, { persistResourceHealth: true });
+      return compareState({ ...base, live: { ...base.live, unread } });
+    };
+
+    it('8.1.13: its objects are Unknown, the others are compared, and one condition names the kind', () => {
+      const comparison = compared(
+        [a, ...secrets],
+        [applied(a)],
+        [...secrets, object('Secret', 'old')].map((o) => dark('Secret', o.metadata.name ?? '')),
+      );
+      expect(comparison.resources.map(({ name, status, health }) => [name, status, health?.status])).toEqual([
+        ['a', 'Synced', undefined],
+        ...['old', 's1', 's2', 's3', 's4'].map((name) => [name, 'Unknown', 'Unknown']),
+      ]);
+      expect(comparison.syncStatus.status).toBe('Unknown');
+      expect(comparison.failed).toBe(false);
+      expect(comparison.health).toEqual({ status: 'Unknown', message: expect.stringContaining('Caused by') });
+      expect(comparison.conditions).toEqual([
+        {
+          type: 'ComparisonError',
+          message:
+            'Failed to load live state: failed to get managed objects: unexpected error getting managed object: no webhook (Secret apps/s1, apps/s2, apps/s3 and 2 more)',
+        },
+      ]);
+    });
+
+    it('8.1.13: what differs elsewhere shows, and what is known to be bad', () => {
+      const changed = compared([a, ...secrets], [applied(a, { data: { key: '2' } })], [dark('Secret', 's1')]);
+      expect(changed.syncStatus.status).toBe('OutOfSync');
+      const only = compared([object('Secret', 's1')], [], [dark('Secret', 's1')]);
+      expect([only.syncStatus.status, only.health.status]).toEqual(['Unknown', 'Unknown']);
+      const missing = compared([a, object('Secret', 's1')], [], [dark('Secret', 's1')]);
+      expect(missing.resources.map(({ name, health }) => [name, health?.status])).toEqual([
+        ['a', 'Missing'],
+        ['s1', 'Unknown'],
+      ]);
+    });
   });
 
   it('warns of an object that another application tracks', () => {

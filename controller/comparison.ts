@@ -1,7 +1,7 @@
 import { diffObjects } from '#diff';
 import type { DiffResult } from '#diff';
 import { healthOf } from '#health';
-import type { KindState } from '#live';
+import type { KindState, UnreadObject } from '#live';
 import {
   annotationOf,
   annotations,
@@ -45,6 +45,7 @@ import { isManagedNamespace, managedNamespace } from './namespaces.ts';
 import { faultConditions } from './rule-faults.ts';
 import { comparedToOf } from './sources.ts';
 import { gkOf } from './targets.ts';
+import { unreadConditions, unreadRow } from './unread.ts';
 
 /** One managed resource of a comparison. Never neither target nor live. */
 export interface ManagedPair {
@@ -54,6 +55,8 @@ export interface ManagedPair {
   readonly hook: boolean;
   /** False: the live object carries the tracking of another one (a copy); it is none of our business. */
   readonly own: boolean;
+  /** The live object could not be read: that there is none says nothing. */
+  readonly unread?: true;
   readonly diff: DiffResult;
 }
 
@@ -73,6 +76,8 @@ export interface RenderedTargets {
 /** What the cluster said. */
 export interface LivePicture {
   readonly objects: ReadonlyMap<ResourceKey, KubeObject>;
+  /** What could not be read, although the cluster as a whole can be. */
+  readonly unread?: readonly UnreadObject[];
   /** Kinds whose picture is not fresh. */
   readonly degraded: readonly KindState[];
   readonly conditions: readonly ApplicationCondition[];
@@ -115,6 +120,8 @@ export interface Comparison {
   /** Manifests or live state could not be loaded: nothing here is good enough to act on. */
   readonly failed: boolean;
   readonly degraded: readonly KindState[];
+  /** Objects of which nothing is known: nothing may be done with them. The rest is as good as ever. */
+  readonly unread: readonly UnreadObject[];
 }
 
 /**
@@ -122,7 +129,7 @@ export interface Comparison {
  * steps 8 to 13.
  *
  * Differences: resources are in rendering order before they are sorted; a kind that could not be watched makes its own missing resources
- * Unknown, never the whole application.
+ * Unknown, and objects that could not be read are Unknown themselves, never the whole application.
  */
 export function compareState(facts: CompareFacts): Comparison {
   const deletion = partitionDeleteHooks(facts.rendered.targets);
@@ -131,17 +138,20 @@ export function compareState(facts: CompareFacts): Comparison {
   const destination = facts.app.spec.destination.namespace ?? '';
   const paired = pairResources(targets, live, destination, facts.isNamespaced);
   const diff = differ(facts);
+  const unread = new Set(facts.live.unread?.map(({ key }) => key));
   const pairs = paired.pairs.map(({ target, live: found }): ManagedPair => {
     const object = sideOf({ live: found, target });
     const hook = isAnyHook(object);
     const own = isSelfReferenced(facts.settings, target, found);
+    const dark = found === null && unread.has(keyOf(object));
     return {
       key: keyOf(object),
       target,
       live: found,
       hook,
       own,
-      diff: hook ? unchanged(found) : diff(target, found),
+      ...(dark ? { unread: true } : {}),
+      diff: hook || dark ? unchanged(found) : diff(target, found),
     };
   });
   return conclude(facts, {
@@ -185,10 +195,15 @@ function conclude(facts: CompareFacts, paired: Paired): Comparison {
     (object) => healthOf(object, facts.settings.overrides),
     (object) => isSelf(facts, object),
   );
-  const rows = paired.pairs.map((pair, i) => row(facts, paired, pair, health.resources[i] ?? null));
+  const rows = [
+    ...paired.pairs.map((pair, i) => row(facts, paired, pair, health.resources[i] ?? null)),
+    ...trackedUnread(facts, paired.pairs),
+  ];
+  const unread = facts.live.unread ?? [];
   const conditions = [
     ...facts.rendered.conditions,
     ...facts.live.conditions,
+    ...unreadConditions(unread),
     ...paired.conditions,
     ...sharedConditions(facts, paired.pairs),
     ...rows.flatMap((item) => item.conditions),
@@ -211,11 +226,22 @@ function conclude(facts: CompareFacts, paired: Paired): Comparison {
     mayHaveChanges: facts.rendered.mayHaveChanges,
     failed: paired.failed,
     degraded: facts.live.degraded,
+    unread,
   };
 }
 
 function healthEntry(key: ResourceKey, health: HealthStatus | null | undefined): [ResourceKey, HealthStatus][] {
   return health === null || health === undefined ? [] : [[key, health]];
+}
+
+/** Objects of this application that no manifest names, and nobody could read: they are still its own. */
+function trackedUnread(facts: CompareFacts, pairs: readonly ManagedPair[]): readonly Row[] {
+  const paired = new Set(pairs.map(({ key }) => key));
+  const rest = (facts.live.unread ?? []).filter(({ key }) => !paired.has(key));
+  return rest.map((object) => ({
+    status: unreadRow(object, facts.persistResourceHealth),
+    ...{ counts: false, stale: true, conditions: [] },
+  }));
 }
 
 function partitionDeleteHooks(targets: readonly KubeObject[]): {
@@ -314,7 +340,7 @@ function statusOf(
 }
 
 function codeOf(facts: CompareFacts, paired: Paired, pair: ManagedPair, object: KubeObject): SyncStatusCode {
-  if (paired.failed) return 'Unknown';
+  if (paired.failed || pair.unread === true) return 'Unknown';
   if (pair.live === null && isDegraded(facts, object)) return 'Unknown';
   if (pair.target !== null && pair.live === null && isManagedNamespace(facts.app, pair.target)) return 'Synced';
   if (pair.diff.undecided) return 'Unknown';

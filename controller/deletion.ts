@@ -192,7 +192,8 @@ export class Deleter {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
     const instance = instanceName(leaving.key, this.#namespace);
-    const { objects, degraded } = await leaving.cluster.managed(instance, targets, signal);
+    const { objects, degraded, unread } = await leaving.cluster.managed(instance, targets, signal);
+    if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
     const known = leaving.app.status?.resources ?? [];
     const blind = degraded.find((kind) => known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind));
     if (blind !== undefined)

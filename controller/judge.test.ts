@@ -76,6 +76,7 @@ function assessment({ status = {}, health, failed = false, live = object, target
     mayHaveChanges: true,
     failed,
     degraded: [],
+    unread: [],
   };
   return {
     status: full,

@@ -32,9 +32,10 @@ function identity(r: ManagedResource): string {
 
 /** The roots of the tree, kept until the next comparison. */
 export function treeRoots(comparison: Comparison): readonly TreeRoot[] {
-  return comparison.pairs.map(({ key, target, live }) => ({
+  return comparison.pairs.map(({ key, target, live, unread }) => ({
     key,
     version: versionOf(sideOf({ live, target }).apiVersion),
-    live: live !== null,
+    // The picture may know it, although it could not be read whole.
+    live: live !== null || unread === true,
   }));
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DriftlessError } from '#base';
+import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 
@@ -318,6 +319,69 @@ describe('a hand-over', () => {
       'create ConfigMap one',
       'create ConfigMap two',
     ]);
+  });
+});
+
+describe('8.1.13: a kind that cannot be read', () => {
+  const secret = (value: string): KubeObject => ({ ...configMap('safe', value), kind: 'Secret' });
+  const why = 'failed to get managed objects: unexpected error getting managed object: no webhook';
+  const condition = `Failed to load live state: ${why} (Secret apps/safe)`;
+
+  beforeEach(async () => {
+    world.git.push('a'.repeat(40), [configMap('one'), secret('1')]);
+    world.application(automated);
+    await start();
+    world.unread = (object) => (object.kind === 'Secret' ? why : undefined);
+    world.git.push('b'.repeat(40), [configMap('one', '2'), secret('2')]);
+    await clock.advance(125_000);
+  });
+
+  it('8.1.13: leaves the rest of the Application as it is, says so, and is over soon after', async () => {
+    const { status } = world.app;
+    expect(status?.sync?.status).toBe('OutOfSync');
+    expect(status?.resources?.map(({ name, status: code }) => [name, code])).toEqual([
+      ['one', 'OutOfSync'],
+      ['safe', 'Unknown'],
+    ]);
+    expect(status?.conditions).toEqual([expect.objectContaining({ type: 'ComparisonError', message: condition })]);
+    // Nothing was started: an operation that is refused would not be tried again for this revision.
+    expect(status?.operationState?.syncResult?.revision).toBe('a'.repeat(40));
+    world.unread = () => undefined;
+    await clock.advance(35_000);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced', revision: 'b'.repeat(40) } });
+    expect(world.app.status?.conditions ?? []).toEqual([]);
+    expect(world.dest.get('Secret', 'safe')).toMatchObject({ data: { key: '2' } });
+  });
+
+  it("8.1.13: an operation that would touch it is refused with Argo CD's words, one of other resources is done", async () => {
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(5000);
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: `ComparisonError: ${condition}`,
+    });
+    expect(world.dest.get('ConfigMap', 'one')).toMatchObject({ data: { key: '1' } });
+    world.edit(() => ({ operation: { sync: { prune: true, resources: [{ kind: 'ConfigMap', name: 'one' }] } } }));
+    await clock.advance(5000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+    expect(world.dest.get('ConfigMap', 'one')).toMatchObject({ data: { key: '2' } });
+    expect(world.dest.get('Secret', 'safe')).toMatchObject({ data: { key: '1' } });
+  });
+
+  it('8.1.13: a deletion waits for it, and deletes all when it can be read', async () => {
+    world.edit((object) => ({
+      metadata: { ...object.metadata, finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    }));
+    world.hub.delete('Application', 'demo');
+    await clock.advance(20_000);
+    expect(world.app.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'DeletionError', message: expect.stringContaining(why) }),
+    );
+    expect(world.dest.get('ConfigMap', 'one')).toBeDefined();
+    world.unread = () => undefined;
+    await clock.advance(60_000);
+    expect(world.hub.get('Application', 'demo')).toBeUndefined();
+    expect(world.dest.get('Secret', 'safe')).toBeUndefined();
   });
 });
 

@@ -268,7 +268,7 @@ export class RefreshProcessor {
       signal,
     );
     if (!comparison.failed) delete pass.memory.sourceFailedAt;
-    pass.memory.unreadable = comparison.failed;
+    pass.memory.unreadable = comparison.failed || comparison.unread.length > 0;
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = differences(comparison);
     const built = this.#tree(pass, verdict, cluster);
@@ -310,6 +310,7 @@ export class RefreshProcessor {
       revisionsMayHaveChanges: comparison.mayHaveChanges,
       backoff: this.#config.selfHeal,
       driftSeenAt,
+      unread: comparison.unread.length > 0,
       now: pass.now,
     });
   }
@@ -411,7 +412,8 @@ function finalizersOf(app: Application, comparison: Comparison): readonly string
 /** What differs, without values. */
 function differences(comparison: Comparison): readonly string[] {
   const lines = comparison.pairs
-    .filter((pair) => !pair.hook && pair.own && (pair.diff.modified || pair.live === null || pair.target === null))
+    .filter((pair) => !pair.hook && pair.own && pair.unread !== true)
+    .filter((pair) => pair.diff.modified || pair.live === null || pair.target === null)
     .map(({ key, live, target, diff }) => {
       const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
       return `${key}: ${what}`;

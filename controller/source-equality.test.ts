@@ -137,6 +137,7 @@ function decision(app: Application, several: boolean): string {
     revisionsMayHaveChanges: true,
     backoff: { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 },
     driftSeenAt: undefined,
+    unread: false,
     now: 0,
   }).do;
 }

@@ -17,7 +17,7 @@ export class ClusterIgnored extends DriftlessError {
   }
 }
 
-/** A target that lies outside of what a namespaced cluster lets us manage, or a live object that could not be read. */
+/** A target that lies outside of what a namespaced cluster lets us manage, or live objects that could not be read. */
 export class LiveStateError extends DriftlessError {
   constructor(message: string, cause?: unknown) {
     super('LIVE_STATE', message, cause === undefined ? {} : { cause });

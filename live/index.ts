@@ -16,4 +16,14 @@ export { ClusterIgnored, ClusterUnavailable, LiveStateError } from './errors.ts'
 export { isExcluded } from './filter.ts';
 export { createLiveClusters } from './live-clusters.ts';
 export type { LiveClustersDeps } from './live-clusters.ts';
-export type { BodyFilter, ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode } from './types.ts';
+export type {
+  BodyFilter,
+  ClusterInfo,
+  KindState,
+  LiveChange,
+  LiveCluster,
+  LiveClusters,
+  LiveNode,
+  ManagedObjects,
+  UnreadObject,
+} from './types.ts';

@@ -15,7 +15,7 @@ import { ingestWith } from './node.ts';
 import type { StoredNode } from './node.ts';
 import { Picture } from './picture.ts';
 import { kindText } from './surface.ts';
-import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveNode } from './types.ts';
+import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveNode, ManagedObjects } from './types.ts';
 
 export interface LiveClusterDeps {
   readonly client: KubeClient;
@@ -153,7 +153,7 @@ export class WatchedCluster implements LiveCluster {
     app: string,
     targets: readonly KubeObject[],
     signal: AbortSignal,
-  ): Promise<{ readonly objects: ReadonlyMap<ResourceKey, KubeObject>; readonly degraded: readonly KindState[] }> {
+  ): Promise<ManagedObjects & { readonly degraded: readonly KindState[] }> {
     const surface = this.surface();
     const watches = new Map<string, KindWatch[]>();
     for (const watch of this.#watch.watches())
@@ -166,8 +166,8 @@ export class WatchedCluster implements LiveCluster {
             watch.state().state === 'synced' && (watch.namespace === undefined || watch.namespace === target.namespace),
         ),
     };
-    const objects = await managedObjects(app, targets, sources, signal);
-    return { objects, degraded: this.#kinds().filter((kind) => kind.state !== 'synced') };
+    const found = await managedObjects(app, targets, sources, signal);
+    return { ...found, degraded: this.#kinds().filter((kind) => kind.state !== 'synced') };
   }
 
   node(key: ResourceKey): LiveNode | undefined {

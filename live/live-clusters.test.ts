@@ -703,10 +703,6 @@ describe('managed', () => {
       server.faults.set('list pods', 500);
     });
     expect(await managedNames(w, 'shop', [target('p', 'v1', 'Pod'), target('q', 'v1', 'Pod')])).toEqual(['p']);
-    w.server.faults.set('get pods', 500);
-    await expect(w.cluster().managed('shop', [target('p', 'v1', 'Pod')], w.signal)).rejects.toThrow(
-      'failed to get managed objects: unexpected error getting managed object: the server says 500',
-    );
     expect(await managedNames(w, 'shop', [target('x', 'nobody.example.com/v1', 'Unknown')])).toEqual([]);
     await w.stop();
   });
@@ -714,7 +710,73 @@ describe('managed', () => {
   it('does not take a kind that discovery could not read for one that does not exist', async () => {
     const w = await world((server) => server.failedGroups.set('down.example.com', 'the server is unavailable'));
     const unknown = target('x', 'down.example.com/v1', 'Unknown');
-    await expect(w.cluster().managed('shop', [unknown], w.signal)).rejects.toThrow(/the server is unavailable/);
+    const { objects, unread } = await w.cluster().managed('shop', [unknown], w.signal);
+    expect([...objects]).toEqual([]);
+    expect(unread).toEqual([
+      expect.objectContaining({ kind: 'Unknown', message: expect.stringMatching(/the server is unavailable$/) }),
+    ]);
+    await w.stop();
+  });
+
+  it('8.1.13: what cannot be read is named, and all else is there', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.serve('apps', 'v1beta1', 'Deployment');
+      const tracking = { [annotations.trackingId]: 'shop:apps/Deployment:ns/d' };
+      server.put({
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name: 'd', namespace: 'ns', annotations: tracking },
+      });
+      server.faults.set('list pods', 500);
+    });
+    w.server.faults.set('get pods', 500);
+    w.server.faults.set('get deployments', 403);
+    const targets = [target('q', 'v1', 'Pod'), target('p', 'v1', 'Pod'), target('d', 'apps/v1beta1', 'Deployment')];
+    const { objects, unread } = await w.cluster().managed('shop', [...targets, target('a')], w.signal);
+    expect([...objects.keys()]).toEqual([configMap('a')]);
+    const words = 'failed to get managed objects: unexpected error getting managed object: the server says';
+    expect(unread).toEqual([
+      {
+        ...{ group: '', version: 'v1', kind: 'Pod', namespace: 'ns', name: 'p' },
+        key: '/Pod/ns/p',
+        message: `${words} 500`,
+      },
+      {
+        ...{ group: '', version: 'v1', kind: 'Pod', namespace: 'ns', name: 'q' },
+        key: '/Pod/ns/q',
+        message: `${words} 500`,
+      },
+      {
+        ...{ group: 'apps', version: 'v1beta1', kind: 'Deployment', namespace: 'ns', name: 'd' },
+        ...{ key: 'apps/Deployment/ns/d', message: `${words} 403` },
+      },
+    ]);
+    await w.stop();
+  });
+
+  it.each<[string, Fault]>([
+    ['a server that refuses connections', 'refuse'],
+    ['credentials that are refused', 401],
+  ])('8.1.13: with %s nothing can be read, and nothing is', async (_name, fault) => {
+    const w = await world((server) => server.faults.set('list pods', 500));
+    w.server.faults.set('get pods', fault);
+    await expect(w.cluster().managed('shop', [target('p', 'v1', 'Pod')], w.signal)).rejects.toThrow(
+      /^failed to get managed objects: unexpected error getting managed object: /,
+    );
+    await w.stop();
+  });
+
+  it('8.1.13: a kind that hangs costs one wait, not one for each of its objects', async () => {
+    const w = await world((server) => server.faults.set('list pods', 500));
+    w.server.faults.set('get pods', 'hang');
+    const targets = Array.from({ length: 100 }, (_, i) => target(`p${i}`, 'v1', 'Pod'));
+    const reading = w.cluster().managed('shop', targets, w.signal);
+    await w.clock.advance(30_000);
+    const { unread } = await reading;
+    expect(unread).toHaveLength(100);
+    expect(new Set(unread.map(({ message }) => message)).size).toBe(1);
+    expect(w.server.count('get pods')).toBe(16);
     await w.stop();
   });
 

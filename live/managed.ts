@@ -1,11 +1,13 @@
-import { mapLimit, messageOf } from '#base';
-import { isNotFound } from '#kube';
+import { DeadlineExceeded, mapLimit, messageOf } from '#base';
+import { isNotFound, KubeApiError, KubeConnectionError, KubeCredentialError } from '#kube';
 import type { ApiSurface, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
 import type { Cluster, KubeObject, ResourceKey } from '#model';
 import { LiveStateError } from './errors.ts';
 import type { NodeStore } from './node-store.ts';
 import type { StoredNode } from './node.ts';
+import { kindText } from './surface.ts';
+import type { ManagedObjects, UnreadObject } from './types.ts';
 
 /** Where live objects come from. */
 export interface ManagedSources {
@@ -17,20 +19,29 @@ export interface ManagedSources {
   readonly isFresh: (target: { readonly group: string; readonly kind: string; readonly namespace: string }) => boolean;
 }
 
+/** While one application is read. */
+interface Reading extends ManagedSources {
+  /** How a read of this kind ended that took too long: the others are spared the wait. */
+  readonly hanging: DeadlineExceeded | undefined;
+}
+
 const parallelReads = 16;
 
 /**
  * Live objects of an application: its tracked roots, and for each target the object of the same key, tracked or not, in the target's API
  * version. Bodies that the picture does not keep are read from the server, once per version of the object (Argo CD:
  * gitops-engine/pkg/cache GetManagedLiveObjs).
- * @throws LiveStateError with Argo CD's texts for targets out of reach in namespaced mode and for reads that fail.
+ *
+ * What cannot be read is unread, and all else is there (Argo CD: one read that fails loses all live objects of the application).
+ * @throws LiveStateError with Argo CD's texts for targets out of reach in namespaced mode, and when no read can work: no connection, no
+ * credentials.
  */
 export async function managedObjects(
   app: string,
   targets: readonly KubeObject[],
   sources: ManagedSources,
   signal: AbortSignal,
-): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
+): Promise<ManagedObjects> {
   for (const target of targets) checkReach(target, sources.cluster);
   const objects = new Map<ResourceKey, KubeObject>();
   const unique = new Map(targets.map((target) => [keyOf(target), target]));
@@ -40,12 +51,32 @@ export async function managedObjects(
     // The application has just come to this replica, and its objects have not been read again yet.
     else if (!unique.has(node.key)) unique.set(node.key, standIn(node));
   }
+  const unread: UnreadObject[] = [];
+  const hanging = new Map<string, DeadlineExceeded>();
   await mapLimit([...unique], parallelReads, async ([key, target]) => {
-    const live = await liveOf(key, target, sources, signal);
-    if (live === undefined) objects.delete(key);
-    else objects.set(key, live);
+    const kind = kindText({ group: groupOf(target.apiVersion), kind: target.kind });
+    try {
+      const live = await liveOf(key, target, { ...sources, hanging: hanging.get(kind) }, signal);
+      if (live === undefined) objects.delete(key);
+      else objects.set(key, live);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isOfServer(error)) throw failed(error);
+      if (error instanceof DeadlineExceeded) hanging.set(kind, error);
+      objects.delete(key);
+      unread.push({ ...refOf(target), key, version: versionOf(target.apiVersion), message: failed(error).message });
+    }
   });
-  return objects;
+  return { objects, unread: unread.sort((a, b) => (a.key < b.key ? -1 : 1)) };
+}
+
+/** No read of any kind would fare better. */
+function isOfServer(error: unknown): boolean {
+  return (
+    error instanceof KubeConnectionError ||
+    error instanceof KubeCredentialError ||
+    (error instanceof KubeApiError && error.status === 401)
+  );
 }
 
 /** Names a node as a target would. */
@@ -66,7 +97,7 @@ function checkReach(target: KubeObject, cluster: Pick<Cluster, 'namespaces' | 'c
 async function liveOf(
   key: ResourceKey,
   target: KubeObject,
-  sources: ManagedSources,
+  sources: Reading,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   const node = sources.store.get(key);
@@ -90,7 +121,7 @@ function reachable(target: KubeObject, node: StoredNode, surface: ApiSurface): K
 async function read(
   target: KubeObject,
   node: StoredNode | undefined,
-  sources: ManagedSources,
+  sources: Reading,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   const { kind, metadata, apiVersion } = target;
@@ -100,19 +131,20 @@ async function read(
   if (resource === undefined) {
     // Not knowing a kind is not the same as knowing that there is none.
     const broken = sources.surface.failedGroups.get(group);
-    if (broken !== undefined) throw failed(broken);
+    if (broken !== undefined) throw new Error(broken);
     return undefined;
   }
+  if (sources.hanging !== undefined) throw sources.hanging;
   try {
     const object = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
     return await sources.client.get(resource, object, { signal });
   } catch (error) {
     if (isNotFound(error)) return undefined;
-    signal.throwIfAborted();
-    throw failed(messageOf(error), error);
+    throw error;
   }
 }
 
-function failed(why: string, cause?: unknown): LiveStateError {
+function failed(cause: unknown): LiveStateError {
+  const why = messageOf(cause);
   return new LiveStateError(`failed to get managed objects: unexpected error getting managed object: ${why}`, cause);
 }

@@ -50,6 +50,21 @@ export interface ClusterInfo {
   readonly kinds: readonly KindState[];
 }
 
+/** An object that an application wants, or has, and that could not be read just now: whether it exists, and how it is, nobody knows. */
+export interface UnreadObject extends ResourceRef {
+  readonly key: ResourceKey;
+  readonly version: string;
+  /** Argo CD's words, and why. */
+  readonly message: string;
+}
+
+/** The live objects of an application, as far as they could be read. */
+export interface ManagedObjects {
+  readonly objects: ReadonlyMap<ResourceKey, KubeObject>;
+  /** By key. None of them is in `objects`. */
+  readonly unread: readonly UnreadObject[];
+}
+
 export interface LiveCluster {
   readonly server: string;
   info(): ClusterInfo;
@@ -60,13 +75,13 @@ export interface LiveCluster {
   /**
    * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
    * same key even if untracked, converted to the target's API version where needed. `degraded` names kinds whose picture is not
-   * fresh: nothing of them may be pruned.
+   * fresh: nothing of them may be pruned. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
    */
   managed(
     app: string,
     targets: readonly KubeObject[],
     signal: AbortSignal,
-  ): Promise<{ readonly objects: ReadonlyMap<ResourceKey, KubeObject>; readonly degraded: readonly KindState[] }>;
+  ): Promise<ManagedObjects & { readonly degraded: readonly KindState[] }>;
   node(key: ResourceKey): LiveNode | undefined;
   /** Owner tree from `roots` downwards, each node once, parents before children; cycle-safe. `visit` returns false to leave out a subtree. */
   walk(roots: Iterable<ResourceKey>, visit: (node: LiveNode, parents: readonly ResourceKey[]) => boolean): void;

@@ -2,7 +2,7 @@ import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base
 import type { Clock } from '#base';
 import type { DesiredSource, Manifests, VerifyRequest } from '#desired';
 import { apiResource } from '#kube';
-import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode } from '#live';
+import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode, UnreadObject } from '#live';
 import {
   asApplication,
   bareRepository,
@@ -126,6 +126,8 @@ export class FakeWorld {
   readonly git = new FakeGit();
   /** Kinds whose live picture is not fresh. */
   degraded: KindState[] = [];
+  /** Objects that the destination does not show just now, and why. */
+  unread: (object: KubeObject) => string | undefined = () => undefined;
   /** False: the cluster has no picture yet. */
   ready = true;
   /** What argocd-cm says. */
@@ -340,7 +342,13 @@ export class FakeWorld {
       managed: (app, targets) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, defaultSettings.tracking) === app || wanted.has(keyOf(o)));
-        return Promise.resolve({ objects: new Map(found.map((o) => [keyOf(o), o])), degraded: this.degraded });
+        const dark = new Map([...targets, ...found].map((o) => [keyOf(o), o] as const));
+        const unread = [...dark].flatMap(([key, o]): UnreadObject[] => {
+          const message = this.unread(o);
+          return message === undefined ? [] : [{ ...refOf(o), key, version: versionOf(o.apiVersion), message }];
+        });
+        const shown = found.filter((o) => this.unread(o) === undefined).map((o) => [keyOf(o), o] as const);
+        return Promise.resolve({ objects: new Map(shown), unread, degraded: this.degraded });
       },
       node: () => undefined,
       walk: (roots, visit) => {
