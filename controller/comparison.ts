@@ -101,6 +101,8 @@ export interface Comparison {
   readonly health: { readonly status: HealthStatusCode; readonly message: string };
   readonly resourceHealthSource: '' | 'appTree';
   readonly resources: readonly ResourceStatus[];
+  /** Of the resources that have one, also where `resources` does not say it. */
+  readonly resourceHealth: ReadonlyMap<ResourceKey, HealthStatus>;
   /** Of the types that a comparison owns (and sometimes InvalidSpecError). */
   readonly conditions: readonly ApplicationCondition[];
   readonly pairs: readonly ManagedPair[];
@@ -214,6 +216,7 @@ function conclude(facts: CompareFacts, paired: Paired): Comparison {
     health: facts.live.failed ? { status: 'Unknown', message: '' } : { status: health.status, message: health.message },
     resourceHealthSource: facts.persistResourceHealth ? '' : 'appTree',
     resources: rows.map((item) => item.status).sort(byIdentity),
+    resourceHealth: new Map(paired.pairs.flatMap(({ key }, i) => healthEntry(key, health.resources[i]))),
     conditions,
     pairs: paired.pairs,
     hooks: paired.hooks,
@@ -225,6 +228,10 @@ function conclude(facts: CompareFacts, paired: Paired): Comparison {
     failed: paired.failed,
     degraded: facts.live.degraded,
   };
+}
+
+function healthEntry(key: ResourceKey, health: HealthStatus | null | undefined): [ResourceKey, HealthStatus][] {
+  return health === null || health === undefined ? [] : [[key, health]];
 }
 
 function partitionDeleteHooks(targets: readonly KubeObject[]): {

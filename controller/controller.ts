@@ -5,13 +5,15 @@ import { appKeyOf, groupKindName, projectOf } from '#model';
 import type { Application } from '#model';
 import type { ClusterInfo } from '#live';
 import { stallOf } from '#queues';
-import type { AppSnapshot, Controller, ControllerConfig, ControllerDeps, ControllerSnapshot } from './types.ts';
-import { wire } from './wire.ts';
-import type { Parts } from './wire.ts';
+import type { Parts } from './parts.ts';
+import type { AppSnapshot, Controller, ControllerSnapshot, WatchDeps } from './types.ts';
 
-/** Builds the controller; nothing starts before `run`. */
-export function createController(deps: ControllerDeps, config: ControllerConfig): Controller {
-  return new ArgoController(deps, config);
+export interface ArgoControllerDeps extends Pick<WatchDeps, 'clock' | 'live' | 'logger' | 'ownership' | 'settings'> {
+  readonly parts: Parts;
+  /** Ended when everything has ended: what finished passes write may still go out before. */
+  readonly persist: AbortController;
+  /** How long running passes may take to finish after a stop. */
+  readonly graceMs: number;
 }
 
 /** When nothing has moved for this long while work waits, something is wrong with this process. */
@@ -22,23 +24,20 @@ const stalledMs = 600_000;
  * and fill the queues; then the pools begin. A stop goes backwards: nothing new is taken, running passes end (within the grace period), and
  * what they have finished may still be written.
  */
-class ArgoController implements Controller {
+export class ArgoController implements Controller {
   readonly name = 'controller';
-  readonly #deps: ControllerDeps;
-  readonly #graceMs: number;
+  readonly #deps: ArgoControllerDeps;
   readonly #parts: Parts;
-  /** Outlives the work: status writes of finished passes end with it. */
-  readonly #persist = newAbortController();
   readonly #started = newAbortController();
 
-  constructor(deps: ControllerDeps, config: ControllerConfig) {
+  constructor(deps: ArgoControllerDeps) {
     this.#deps = deps;
-    this.#graceMs = config.graceMs;
-    this.#parts = wire(deps, config, this.#persist.signal);
+    this.#parts = deps.parts;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { apps, projects, triggers, unowned, pools, queues } = this.#parts;
+    const { clock, graceMs, persist } = this.#deps;
+    const { apps, projects, triggers, watchers, pools, queues } = this.#parts;
     const announce: Runnable = {
       name: 'controller started',
       run: (stop) => {
@@ -46,12 +45,12 @@ class ArgoController implements Controller {
         return aborted(stop);
       },
     };
-    const groups = [[apps, projects], [triggers], pools, [announce, unowned, this.#warnings()]];
+    const groups = [[apps, projects], [triggers], pools, [announce, ...watchers, this.#warnings()]];
     try {
-      await runGroups(groups, signal, { clock: this.#deps.clock, graceMs: this.#graceMs + 5000 });
+      await runGroups(groups, signal, { clock, graceMs: graceMs + 5000 });
     } finally {
       for (const queue of queues) queue.shutDown();
-      this.#persist.abort(signal.reason);
+      persist.abort(signal.reason);
     }
   }
 

@@ -31,6 +31,8 @@ import type { Syncer } from './apply.ts';
 import { firstPicture } from './compare.ts';
 import type { Comparer } from './compare.ts';
 import { ClusterNotReady, DeletionBlocked } from './errors.ts';
+import { cleanupOf, hookNames } from './finalizers.ts';
+import type { DeleteHook } from './finalizers.ts';
 import type { ResourceGate } from './projects.ts';
 import type { ApplicationStore } from './status.ts';
 import { gkOf } from './targets.ts';
@@ -60,7 +62,6 @@ const backstopMs = 5000;
 const soonMs = 500;
 const width = 20;
 
-type DeleteHook = 'PreDelete' | 'PostDelete';
 const isOfType: Readonly<Record<DeleteHook, (object: KubeObject) => boolean>> = {
   PreDelete: isPreDeleteHook,
   PostDelete: isPostDeleteHook,
@@ -256,22 +257,11 @@ export class Deleter {
   }
 }
 
-const cleanupOf: Readonly<Record<DeleteHook, string>> = {
-  PreDelete: `${finalizers.preDelete}/cleanup`,
-  PostDelete: `${finalizers.postDelete}/cleanup`,
-};
 const cascadeNames: readonly string[] = [
   finalizers.resources,
   finalizers.resourcesForeground,
   finalizers.resourcesBackground,
 ];
-const hookNames: readonly string[] = [
-  finalizers.preDelete,
-  finalizers.postDelete,
-  cleanupOf.PreDelete,
-  cleanupOf.PostDelete,
-];
-
 function has(app: Application, name: string): boolean {
   return app.metadata.finalizers?.includes(name) ?? false;
 }
@@ -283,27 +273,6 @@ function ownFinalizers(app: Application): readonly string[] {
 /** The first in the list decides how resources are deleted. */
 function cascadeFinalizer(app: Application): string | undefined {
   return app.metadata.finalizers?.find((name) => cascadeNames.includes(name));
-}
-
-/**
- * The finalizers that an application with these delete hooks should have; undefined when it has them. Both stages come and go together
- * (Argo CD: appcontroller.go processAppRefreshQueueItem).
- */
-export function hookFinalizers(app: Application, pre: boolean, post: boolean): readonly string[] | undefined {
-  const before = app.metadata.finalizers ?? [];
-  const wanted = (type: DeleteHook, plain: string, present: boolean): readonly string[] => {
-    const names = [plain, cleanupOf[type]];
-    const there = names.some((name) => before.includes(name));
-    if (present) return there ? names.filter((name) => before.includes(name)) : names;
-    return [];
-  };
-  const names = [
-    ...wanted('PreDelete', finalizers.preDelete, pre),
-    ...wanted('PostDelete', finalizers.postDelete, post),
-  ];
-  const kept = before.filter((name) => !hookNames.includes(name) || names.includes(name));
-  const next = [...kept, ...names.filter((name) => !kept.includes(name))];
-  return next.length === before.length && next.every((name, i) => name === before[i]) ? undefined : next;
 }
 
 /** CRDs stay (their instances of other applications would go with them), and what its owner wants to keep. */

@@ -9,9 +9,19 @@
  * Invariants: an Application is written only by its owner, checked just before the write; no difference, no write; the object is the only
  * memory of an operation, so a pass may end anywhere and go on elsewhere; nothing of a kind is pruned while its live state is not fresh.
  */
-export { createController } from './controller.ts';
 export { decideAutosync, selfHealDelayMs } from './autosync.ts';
 export type { AutosyncDecision, AutosyncFacts, SelfHealBackoff } from './autosync.ts';
 export { compareLevel } from './freshness.ts';
 export type { CompareLevel } from './freshness.ts';
-export type { AppSnapshot, Controller, ControllerConfig, ControllerDeps, ControllerSnapshot } from './types.ts';
+export type {
+  AppSnapshot,
+  Controller,
+  ControllerConfig,
+  ControllerDeps,
+  ControllerSnapshot,
+  WatchDeps,
+} from './types.ts';
+export type { Disagreement, PlannedWrite, Verdict } from './verdict.ts';
+export { createShadowController } from './wire-shadow.ts';
+export type { ShadowConfig, ShadowDeps } from './wire-shadow.ts';
+export { createController } from './wire.ts';

@@ -1,8 +1,7 @@
 import { DriftlessError } from '#base';
 import type { Clock } from '#base';
-import { apiResource, isNotFound } from '#kube';
-import type { Informer, KubeClient } from '#kube';
-import { appKeyOf, asApplication, asProject, finalizers, jsonOf, projectOf, refOf, sourcesOf } from '#model';
+import type { Informer } from '#kube';
+import { appKeyOf, asProject, projectOf, refOf, sourcesOf } from '#model';
 import type { Application, AppProject, Cluster, KubeObject, OperationState, ResourceRef } from '#model';
 import {
   appNamespaceDenied,
@@ -14,16 +13,12 @@ import {
   isGroupKindPermitted,
   validateSpec,
 } from '#policy';
-import type { Outcome, Taken } from '#queues';
 import type { SettingsStore } from '#settings';
-import type { Logger } from '#telemetry';
 import type { SyncSubject } from './apply.ts';
 import { ProjectUnusable } from './errors.ts';
 import type { SpecVerdict } from './refresh.ts';
 import type { Territory } from './territory.ts';
 import { parseTime } from './times.ts';
-
-export const projectResource = apiResource('argoproj.io', 'v1alpha1', 'AppProject', 'appprojects', true);
 
 /** What one application may have on its cluster, by its project. */
 export interface ResourceGate {
@@ -34,22 +29,16 @@ export interface ResourceGate {
 }
 
 export interface ProjectsDeps {
-  readonly hub: KubeClient;
   /** AppProjects of the controller's namespace. */
   readonly informer: Informer;
-  readonly apps: Informer;
   readonly settings: SettingsStore;
   readonly territory: Territory;
   readonly clock: Clock;
-  readonly logger: Logger;
 }
-
-/** How long a deleted project waits before it looks again whether applications still use it. */
-const projectRetryMs = 10_000;
 
 /**
  * AppProjects as they are enforced, and every question that is answered by one. Source: Argo CD util/argo/argo.go and
- * appcontroller.go (refreshAppConditions, processProjectQueueItem). Nothing is cached: a changed project holds from the next question on.
+ * appcontroller.go (refreshAppConditions). Nothing is cached: a changed project holds from the next question on.
  */
 export class Projects {
   readonly #deps: ProjectsDeps;
@@ -175,26 +164,6 @@ export class Projects {
 
   watchesOrphans(app: Application): boolean {
     return this.#lookup(projectOf(app))?.spec.orphanedResources !== undefined;
-  }
-
-  /** A project on its way out goes when no application uses it any more. */
-  async handle({ key }: Taken<string, undefined>, signal: AbortSignal): Promise<Outcome<undefined>> {
-    const object = this.#deps.informer.get(key);
-    const ours = object?.metadata.finalizers?.includes(finalizers.resources) ?? false;
-    if (object?.metadata.deletionTimestamp === undefined || !ours) return 'done';
-    const { name = '', namespace = '' } = object.metadata;
-    const users = this.#deps.apps.list().filter((app) => projectOf(asApplication(app)) === name);
-    if (users.length > 0) {
-      this.#deps.logger.info('Project is deleted but still used', { project: name, applications: users.length });
-      return { requeueAfterMs: projectRetryMs };
-    }
-    const left = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== finalizers.resources);
-    const metadata = { finalizers: left, resourceVersion: object.metadata.resourceVersion ?? null };
-    const patch = { type: 'merge', body: jsonOf({ metadata }) } as const;
-    await this.#deps.hub.patch(projectResource, { namespace, name }, patch, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
-    return 'done';
   }
 
   #lookup(name: string): AppProject | undefined {

@@ -1,7 +1,7 @@
-import { hashText, isAbort, messageOf } from '#base';
+import { hashText } from '#base';
 import type { Clock, Random } from '#base';
 import type { LiveCluster } from '#live';
-import { hasMultipleSources, instanceName, isErrorCondition, sourcesOf } from '#model';
+import { hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
 import type {
   AppKey,
   Application,
@@ -12,24 +12,23 @@ import type {
   KubeObject,
   Settings,
 } from '#model';
-import type { Publisher } from '#publish';
-import type { AddOptions, Outcome, Taken } from '#queues';
+import type { ManagedResource } from '#publish';
+import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
 import { decideAutosync } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
 import type { Comparer } from './compare.ts';
 import type { Comparison } from './comparison.ts';
 import { ownedConditions } from './conditions.ts';
-import { hookFinalizers } from './deletion.ts';
 import { ClusterNotReady, SourceUnavailable } from './errors.ts';
-import { compareLevel, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
+import { hookFinalizers } from './finalizers.ts';
+import { compareLevel, msUntilExpiry, refreshDue } from './freshness.ts';
 import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
 import { managedResources, treeRoots } from './managed.ts';
 import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import type { ResourceGate } from './projects.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
-import type { ApplicationStore } from './status.ts';
 import { kubeTime } from './times.ts';
 import { buildTree } from './tree.ts';
 import type { BuiltTree } from './tree.ts';
@@ -41,9 +40,10 @@ export type SpecVerdict =
   | { readonly ok: false; readonly conditions: readonly ApplicationCondition[] };
 
 export interface RefreshDeps {
-  readonly store: ApplicationStore;
+  /** The last known version of an application, from memory; its status says what this controller compared last. */
+  readonly lookup: (key: AppKey) => Application | undefined;
+  readonly hands: RefreshHands;
   readonly comparer: Comparer;
-  readonly publisher: Publisher;
   readonly memories: Memories;
   readonly metrics: AppMetrics;
   readonly settings: () => Settings;
@@ -53,8 +53,6 @@ export interface RefreshDeps {
   readonly peek: (server: string) => LiveCluster | undefined;
   /** May automated syncs start now? */
   readonly autosyncAllowed: (app: Application, project: AppProject) => boolean;
-  readonly requeue: (key: AppKey, options: AddOptions<RefreshRequest>) => void;
-  readonly startOperation: (key: AppKey) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -75,7 +73,7 @@ const soonMs = 1000;
 const unreadableMs = 30_000;
 
 /** One pass over one application. */
-interface Pass {
+export interface Pass {
   readonly key: AppKey;
   readonly refresh: Refresh;
   readonly asked: AskedRefresh | undefined;
@@ -88,9 +86,50 @@ interface Pass {
   readonly now: number;
 }
 
+/** Both sides compared, and what follows from it. */
+export interface Found {
+  readonly comparison: Comparison;
+  /** The finalizers that the application should have; undefined when it has them. */
+  readonly finalizers: readonly string[] | undefined;
+  /** What automated sync is to do; undefined: it may not act now. */
+  readonly decision: AutosyncDecision | undefined;
+  /** What differs, as a hash: see {@link AppMemory.healedDrift}. */
+  readonly drift: string;
+}
+
+/** What a pass found out. Nothing of it has been told or written yet. */
+export interface Assessment {
+  /** The status that the application should have. */
+  readonly status: ApplicationStatus;
+  readonly tree: BuiltTree['tree'];
+  /** Undefined: what was published before stands. */
+  readonly managed: readonly ManagedResource[] | undefined;
+  /** Of this pass alone: the status has those of other steps, too. */
+  readonly conditions: readonly ApplicationCondition[];
+  /** Undefined: nothing was compared, because the spec is invalid or only the tree moved. */
+  readonly found: Found | undefined;
+}
+
 /**
- * Refreshes one Application: is it stale, how deeply, why; compare; publish; decide about automated sync; write what differs. Source: Argo
- * CD processAppRefreshQueueItem.
+ * What is done about what a pass finds out: everything that leaves this process. The seam between looking and acting; the pass itself is the
+ * same for the controller in charge (`refresh-writes`) and for one that must not write (`shadow`). Called in this order.
+ */
+export interface RefreshHands {
+  /** What is asked of a pass: what the queue says, or more. */
+  request(key: AppKey, queued: RefreshRequest | undefined): RefreshRequest | undefined;
+  /** The application as the pass shall see it, and the request in its annotations. */
+  begin(app: Application): Promise<{ readonly before: Application; readonly asked: AskedRefresh | undefined }>;
+  publish(pass: Pass, assessment: Assessment, signal: AbortSignal): Promise<void>;
+  /** Returns the application as it is stored then. */
+  store(pass: Pass, assessment: Assessment): Promise<Application>;
+  act(pass: Pass, stored: Application, found: Found): Promise<void>;
+  /** False when a new request was made meanwhile. */
+  answer(stored: Application, asked: AskedRefresh): Promise<boolean>;
+}
+
+/**
+ * Refreshes one Application: is it stale, how deeply, why; compare; decide about automated sync; hand over what is to be published and
+ * written. Source: Argo CD processAppRefreshQueueItem.
  *
  * Errors: whatever keeps a pass from its end is thrown, and the queue tries the key again with its request (Argo CD forgets it until the
  * next event). Nothing is half done: the status is written last, and by difference.
@@ -106,13 +145,13 @@ export class RefreshProcessor {
 
   async handle(taken: Taken<AppKey, RefreshRequest>, signal: AbortSignal): Promise<Outcome<RefreshRequest>> {
     const { key } = taken;
-    const app = this.#deps.store.get(key);
+    const app = this.#deps.lookup(key);
     if (app === undefined || !this.#deps.isMine(app)) {
       this.#deps.memories.forget(key);
       return 'done';
     }
     const memory = this.#deps.memories.of(key);
-    const due = refreshDue(app, taken.payload, this.#facts(memory));
+    const due = refreshDue(app, this.#deps.hands.request(key, taken.payload), this.#facts(memory));
     if (due === undefined) return this.#untilExpiry(app, memory);
     memory.lastRefresh = { at: this.#now(), reason: due.reason, level: due.level };
     let answered: boolean;
@@ -125,15 +164,13 @@ export class RefreshProcessor {
       return { requeueAfterMs: ms, payload: { level: due.level, reason: due.reason } };
     }
     if (!answered) return { requeueAfterMs: 0, priority: 'asked' };
-    return this.#untilExpiry(this.#deps.store.get(key) ?? app, memory);
+    return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
   }
 
   /** True unless a new request was made meanwhile. */
   async #run(key: AppKey, app: Application, due: Refresh, signal: AbortSignal): Promise<boolean> {
     const started = this.#deps.clock.monotonic();
-    const request = refreshAnnotation(app);
-    const asked = request === undefined ? undefined : await this.#deps.store.markRefresh(app, request);
-    const before = await this.#deps.store.normalize(this.#deps.store.get(key) ?? app);
+    const { before, asked } = await this.#deps.hands.begin(app);
     const pass: Pass = {
       key,
       refresh: due,
@@ -145,7 +182,7 @@ export class RefreshProcessor {
       now: this.#now(),
     };
     const stored = await this.#pass(pass, signal);
-    const answered = pass.asked === undefined || (await this.#deps.store.consumeRefresh(stored, pass.asked));
+    const answered = pass.asked === undefined || (await this.#deps.hands.answer(stored, pass.asked));
     const durationMs = this.#deps.clock.monotonic() - started;
     this.#deps.metrics.reconciled(stored, durationMs);
     this.#deps.logger.info('Reconciliation completed', {
@@ -160,39 +197,51 @@ export class RefreshProcessor {
   }
 
   async #pass(pass: Pass, signal: AbortSignal): Promise<Application> {
+    const { hands } = this.#deps;
+    const assessment = await this.#assess(pass, signal);
+    const { found } = assessment;
+    await hands.publish(pass, assessment, signal);
+    const stored = await hands.store(pass, assessment);
+    if (found === undefined) return stored;
+    if (pass.refresh.level >= compareLevel.latest && !found.comparison.failed) pass.memory.comparedAt = pass.now;
+    await hands.act(pass, stored, found);
+    return stored;
+  }
+
+  async #assess(pass: Pass, signal: AbortSignal): Promise<Assessment> {
     const verdict = this.#deps.validate(pass.before);
     if (pass.refresh.level === compareLevel.nothing && verdict.ok) {
-      const done = await this.#treeOnly(pass, verdict, signal);
+      const done = this.#treeOnly(pass, verdict);
       if (done !== undefined) return done;
     }
     const conditions = verdict.ok ? [] : verdict.conditions;
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);
-    if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, signal);
+    if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, conditions);
     return this.#compare(pass, status, verdict, signal);
   }
 
   /** The spec cannot be worked with: Unknown, and nothing is touched. */
-  async #invalid(pass: Pass, status: ApplicationStatus, signal: AbortSignal): Promise<Application> {
-    await this.#publish(pass, { nodes: [], orphanedNodes: [] }, [], signal);
-    return this.#deps.store.persistStatus(pass.before, {
-      ...status,
-      sync: { ...status.sync, status: 'Unknown' },
-      health: nextHealth(status.health, { status: 'Unknown', message: '' }, { inline: true, time: pass.time }),
-    });
+  #invalid(pass: Pass, status: ApplicationStatus, conditions: readonly ApplicationCondition[]): Assessment {
+    return {
+      status: {
+        ...status,
+        sync: { ...status.sync, status: 'Unknown' },
+        health: nextHealth(status.health, { status: 'Unknown', message: '' }, { inline: true, time: pass.time }),
+      },
+      tree: { nodes: [], orphanedNodes: [] },
+      managed: [],
+      conditions,
+      found: undefined,
+    };
   }
 
   /** A child moved: the tree changes, the comparison does not. Undefined when there is nothing to build it from. */
-  async #treeOnly(
-    pass: Pass,
-    verdict: SpecVerdict & { readonly ok: true },
-    signal: AbortSignal,
-  ): Promise<Application | undefined> {
+  #treeOnly(pass: Pass, verdict: SpecVerdict & { readonly ok: true }): Assessment | undefined {
     const cluster = this.#deps.peek(verdict.cluster.server);
     if (cluster === undefined || pass.memory.roots === undefined) return undefined;
-    const built = this.#tree(pass, verdict, cluster);
-    await this.#publish(pass, built.tree, undefined, signal);
-    const status = withConditions(pass.before.status ?? {}, built.conditions, ownedConditions.tree, pass.time);
-    return this.#deps.store.persistStatus(pass.before, { ...status, summary: built.summary });
+    const { tree, conditions, summary } = this.#tree(pass, verdict, cluster);
+    const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.tree, pass.time);
+    return { status: { ...status, summary }, tree, managed: undefined, conditions, found: undefined };
   }
 
   async #compare(
@@ -200,7 +249,7 @@ export class RefreshProcessor {
     status: ApplicationStatus,
     verdict: SpecVerdict & { readonly ok: true },
     signal: AbortSignal,
-  ): Promise<Application> {
+  ): Promise<Assessment> {
     const app = pass.before;
     const gate = this.#deps.gate(app, verdict.project, verdict.cluster);
     const { comparison, cluster } = await this.#deps.comparer.compare(
@@ -223,15 +272,14 @@ export class RefreshProcessor {
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = differences(comparison);
     const built = this.#tree(pass, verdict, cluster);
-    await this.#publish(pass, built.tree, managedResources(comparison, pass.settings), signal);
     return this.#conclude(pass, status, { comparison, built, project: verdict.project });
   }
 
-  async #conclude(
+  #conclude(
     pass: Pass,
     status: ApplicationStatus,
     found: { readonly comparison: Comparison; readonly built: BuiltTree; readonly project: AppProject },
-  ): Promise<Application> {
+  ): Assessment {
     const { comparison, built } = found;
     const fresh = [...comparison.conditions, ...built.conditions];
     const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
@@ -239,13 +287,13 @@ export class RefreshProcessor {
     const drift = driftOf(comparison);
     const decision = this.#decide(pass, found, drift);
     const decided = decision === undefined ? compared : withSyncError(compared, decision, pass.time);
-    const next = this.#nextStatus(pass, decided, comparison, built);
-    await this.#setHookFinalizers(pass, comparison);
-    // By difference to what this pass read: what others wrote since (history, the operation) is not in the patch, and so not undone.
-    const stored = await this.#deps.store.persistStatus(pass.before, next);
-    if (pass.refresh.level >= compareLevel.latest && !comparison.failed) pass.memory.comparedAt = pass.now;
-    if (decision !== undefined) await this.#act(pass, stored, decision, drift);
-    return stored;
+    return {
+      status: this.#nextStatus(pass, decided, comparison, built),
+      tree: built.tree,
+      managed: managedResources(comparison, pass.settings),
+      conditions: fresh,
+      found: { comparison, decision, drift, finalizers: finalizersOf(pass.before, comparison) },
+    };
   }
 
   #decide(
@@ -264,41 +312,6 @@ export class RefreshProcessor {
       newDrift: pass.memory.healedDrift !== undefined && pass.memory.healedDrift !== drift,
       now: pass.now,
     });
-  }
-
-  async #act(pass: Pass, app: Application, decision: AutosyncDecision, drift: string): Promise<void> {
-    delete pass.memory.waiting;
-    if (decision.do === 'wait') {
-      pass.memory.waiting = { what: decision.reason, since: pass.now, until: pass.now + decision.ms };
-      const payload = { level: compareLevel.latest, reason: decision.reason };
-      this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
-    }
-    if (decision.do !== 'start') return;
-    try {
-      const result = await this.#deps.store.startOperation(app, decision.operation);
-      if (result === 'changed')
-        this.#deps.requeue(pass.key, { payload: { level: compareLevel.latest, reason: 'the last operation changed' } });
-      if (result !== 'started') return;
-      pass.memory.healedDrift = drift;
-      this.#announceStart(pass, app, decision);
-    } catch (error) {
-      if (isAbort(error)) throw error;
-      const failed = withSyncError(app.status ?? {}, { do: 'refuse', message: messageOf(error) }, pass.time);
-      await this.#deps.store.persistStatus(app, failed);
-      throw error;
-    }
-  }
-
-  #announceStart(pass: Pass, app: Application, decision: AutosyncDecision & { readonly do: 'start' }): void {
-    const sync = decision.operation.sync;
-    const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
-    this.#deps.logger.info('Initiated automated sync', { application: pass.key, reason: decision.reason });
-    this.#deps.store.announce(app, {
-      type: 'Normal',
-      reason: 'OperationStarted',
-      message: `Initiated automated sync to '${revisions}'`,
-    });
-    this.#deps.startOperation(pass.key);
   }
 
   #nextStatus(pass: Pass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): ApplicationStatus {
@@ -324,20 +337,6 @@ export class RefreshProcessor {
     return stamp ? { ...next, reconciledAt: pass.time } : next;
   }
 
-  /** Before the status, as Argo CD: an application with delete hooks must not be deleted without them. A failure is only logged. */
-  async #setHookFinalizers(pass: Pass, comparison: Comparison): Promise<void> {
-    const app = pass.before;
-    if (app.metadata.deletionTimestamp !== undefined || comparison.failed) return;
-    const names = hookFinalizers(app, comparison.hasPreDeleteHooks, comparison.hasPostDeleteHooks);
-    if (names === undefined) return;
-    try {
-      await this.#deps.store.setFinalizers(app, names);
-    } catch (error) {
-      if (isAbort(error)) throw error;
-      this.#deps.logger.warn('Unable to update finalizers of delete hooks', { application: pass.key, error });
-    }
-  }
-
   #tree(pass: Pass, verdict: SpecVerdict & { readonly ok: true }, cluster: LiveCluster): BuiltTree {
     const gate = this.#deps.gate(pass.before, verdict.project, verdict.cluster);
     return buildTree({
@@ -347,23 +346,6 @@ export class RefreshProcessor {
       cluster,
       permitted: (ref) => gate.permitsRef(ref),
     });
-  }
-
-  /** Redis down: the UI is blind, reconciling goes on. */
-  async #publish(
-    pass: Pass,
-    tree: BuiltTree['tree'],
-    resources: ReturnType<typeof managedResources> | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const instance = this.#instance(pass.key);
-    try {
-      await this.#deps.publisher.setTree(instance, tree, signal);
-      if (resources !== undefined) await this.#deps.publisher.setManagedResources(instance, resources, signal);
-    } catch (error) {
-      if (signal.aborted || isAbort(error)) throw error;
-      this.#deps.logger.warn('Unable to publish the state of an application', { application: pass.key, error });
-    }
   }
 
   /** Level 1 stays at the revisions of the last comparison. */
@@ -409,19 +391,21 @@ export class RefreshProcessor {
     };
   }
 
-  #instance(key: AppKey): string {
-    return instanceName(key, this.#config.namespace);
-  }
-
   #now(): number {
     return this.#deps.clock.now();
   }
 }
 
-function withSyncError(status: ApplicationStatus, decision: AutosyncDecision, time: string): ApplicationStatus {
+export function withSyncError(status: ApplicationStatus, decision: AutosyncDecision, time: string): ApplicationStatus {
   const fresh: readonly ApplicationCondition[] =
     decision.do === 'refuse' ? [{ type: 'SyncError', message: decision.message }] : [];
   return withConditions(status, fresh, ownedConditions.autosync, time);
+}
+
+/** None while the application is on its way out, or while nobody knows its hooks. */
+function finalizersOf(app: Application, comparison: Comparison): readonly string[] | undefined {
+  if (app.metadata.deletionTimestamp !== undefined || comparison.failed) return undefined;
+  return hookFinalizers(app, comparison.hasPreDeleteHooks, comparison.hasPostDeleteHooks);
 }
 
 /** What differs, without values: the same objects at the same fields are the same drift, whatever someone keeps writing there. */

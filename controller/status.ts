@@ -1,6 +1,6 @@
 import { deepEqual, KeyedMutex } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { apiResource, isConflict, isNotFound, KubeApiError } from '#kube';
+import { isConflict, isNotFound, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
 import { annotationOf, annotations, appKeyOf, asApplication, asObject, isCompleted, jsonOf, splitAppKey } from '#model';
 import type {
@@ -19,6 +19,7 @@ import { ApplicationChanged } from './errors.ts';
 import type { AppEvent, EventRecorder } from './events.ts';
 import { inProgressMark, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh } from './freshness.ts';
+import { applicationResource } from './resources.ts';
 import {
   normalizationPatch,
   operationStateMerge,
@@ -31,8 +32,6 @@ import {
 import type { Send } from './territory.ts';
 import { kubeTime } from './times.ts';
 import { without } from './without.ts';
-
-export const applicationResource = apiResource('argoproj.io', 'v1alpha1', 'Application', 'applications', true);
 
 export interface ApplicationStoreDeps {
   readonly hub: KubeClient;

@@ -30,8 +30,8 @@ export interface TriggerDeps {
   readonly ownership: Ownership;
   readonly live: LiveClusters;
   readonly refreshQueue: WorkQueue<AppKey, RefreshRequest>;
-  readonly operationQueue: WorkQueue<AppKey, undefined>;
-  readonly projectQueue: WorkQueue<string, undefined>;
+  readonly operationQueue: Pick<WorkQueue<AppKey, undefined>, 'add' | 'addRateLimited' | 'drop'>;
+  readonly projectQueue: Pick<WorkQueue<string, undefined>, 'add'>;
   readonly isMine: (app: Application) => boolean;
   /** Namespaces that Applications may live in. */
   readonly isWatched: (namespace: string) => boolean;

@@ -1,6 +1,6 @@
 import type { Clock, Random, Runnable } from '#base';
 import type { DesiredSource } from '#desired';
-import type { KubeClient } from '#kube';
+import type { KubeClient, KubeReader } from '#kube';
 import type { ClusterInfo, LiveClusters } from '#live';
 import type { AppKey, HealthStatusCode, OperationPhase, SyncStatusCode } from '#model';
 import type { Publisher } from '#publish';
@@ -11,21 +11,29 @@ import type { Logger, Metrics } from '#telemetry';
 import type { SelfHealBackoff } from './autosync.ts';
 import type { CompareLevel } from './freshness.ts';
 
-/** The neighbours, constructed and started by others; `controller` starts and stops only what it makes itself. */
-export interface ControllerDeps {
+/**
+ * The neighbours that a controller needs to look; constructed and started by others. `controller` starts and stops only what it makes
+ * itself.
+ */
+export interface WatchDeps {
   /** The cluster that holds Applications and AppProjects. */
-  readonly hub: KubeClient;
+  readonly hub: KubeReader;
   readonly settings: SettingsStore;
   readonly ownership: Ownership;
   readonly live: LiveClusters;
   readonly desired: DesiredSource;
-  readonly publisher: Publisher;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** `workqueue_*`, if they are exposed. */
   readonly queueMetrics?: QueueMetrics;
+}
+
+/** What it needs to act as well. */
+export interface ControllerDeps extends WatchDeps {
+  readonly hub: KubeClient;
+  readonly publisher: Publisher;
 }
 
 /** Argo CD's flags, as values; durations in milliseconds. */

@@ -7,7 +7,7 @@ import { clusterKey } from '#sharding';
 import type { Ownership } from '#sharding';
 import type { Logger } from '#telemetry';
 import { setConditions } from './conditions.ts';
-import { applicationResource } from './status.ts';
+import { applicationResource } from './resources.ts';
 import { kubeTime } from './times.ts';
 
 export interface UnownedWarningsDeps {

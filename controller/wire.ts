@@ -1,27 +1,35 @@
-import type { Runnable } from '#base';
-import { createInformer } from '#kube';
-import type { Informer } from '#kube';
-import { asApplication, instanceName } from '#model';
+import { newAbortController } from '#base';
+import { instanceName } from '#model';
 import type { AppKey, Application } from '#model';
-import { matchesNamespacePattern } from '#policy';
-import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
-import type { Handler, RateLimiter, WorkQueue } from '#queues';
+import { createWorkQueue } from '#queues';
+import type { Handler, WorkQueue } from '#queues';
 import { Syncer } from './apply.ts';
 import { Comparer } from './compare.ts';
+import { ArgoController } from './controller.ts';
 import { Deleter } from './deletion.ts';
 import { EventRecorder } from './events.ts';
-import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics, exposeApplications } from './metrics.ts';
 import { OperationProcessor } from './operation.ts';
-import { projectResource, Projects } from './projects.ts';
+import {
+  isWatched,
+  limiters,
+  makeInformers,
+  makePool,
+  makeRefreshQueue,
+  makeTriggers,
+  ownApplications,
+} from './parts.ts';
+import type { Parts } from './parts.ts';
+import { ProjectFinalizers } from './project-finalizers.ts';
+import { Projects } from './projects.ts';
+import { RefreshWrites } from './refresh-writes.ts';
 import { RefreshProcessor } from './refresh.ts';
-import { applicationResource, ApplicationStore } from './status.ts';
+import { ApplicationStore } from './status.ts';
 import { isSkipped, Territory } from './territory.ts';
-import { Triggers } from './triggers.ts';
+import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
 import { UnownedWarnings } from './unowned.ts';
-import type { ControllerConfig, ControllerDeps } from './types.ts';
 
 interface Queues {
   readonly refresh: WorkQueue<AppKey, RefreshRequest>;
@@ -29,42 +37,33 @@ interface Queues {
   readonly project: WorkQueue<string, undefined>;
 }
 
-/** A pool and the queue that it empties, without their types. */
-type Pool = Runnable & Pick<Processors<string, unknown>, 'progress'>;
-
-/** Everything that the controller is made of. */
-export interface Parts {
-  readonly apps: Informer;
-  readonly projects: Informer;
-  readonly triggers: Triggers;
-  readonly unowned: Runnable;
-  readonly pools: readonly Pool[];
-  /** In the order of `pools`. */
-  readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
-  readonly memories: Memories;
-  readonly territory: Territory;
-  /** The applications of this replica. */
-  readonly mine: () => Iterable<Application>;
+/** Builds the controller; nothing starts before `run`. */
+export function createController(deps: ControllerDeps, config: ControllerConfig): Controller {
+  // Outlives the work: status writes of finished passes end with it.
+  const persist = newAbortController();
+  return new ArgoController({ ...deps, parts: wire(deps, config, persist.signal), persist, graceMs: config.graceMs });
 }
 
 /**
  * Constructs every part once and hands each what it needs.
  * @param persist the signal under which status is written; it ends after the work.
  */
-export function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSignal): Parts {
+function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSignal): Parts {
   const queues = makeQueues(deps, config);
   const { apps, projects: projectInformer } = makeInformers(deps, config);
   const memories = new Memories();
   const territory = new Territory(deps, (namespace) => isWatched(config, namespace));
-  const projects = new Projects({ ...deps, informer: projectInformer, apps, territory }, config);
+  const projects = new Projects({ ...deps, informer: projectInformer, territory }, config);
   const triggers = makeTriggers(deps, config, {
-    queues,
+    queues: { refreshQueue: queues.refresh, operationQueue: queues.operation, projectQueue: queues.project },
     apps,
     projectInformer,
     territory,
     projects,
-    memories,
-    persist,
+    forget: (key, deleted) => {
+      memories.forget(key);
+      if (deleted) forgetPublished(deps, config, key, persist);
+    },
   });
   const store = new ApplicationStore({
     hub: deps.hub,
@@ -77,27 +76,25 @@ export function wire(deps: ControllerDeps, config: ControllerConfig, persist: Ab
     signal: persist,
   });
   const handlers = makeHandlers(deps, config, { queues, store, memories, territory, projects });
-  const mine = function* (): Iterable<Application> {
-    for (const key of triggers.mine()) {
-      const object = apps.get(key);
-      if (object !== undefined) yield asApplication(object);
-    }
-  };
+  const mine = ownApplications(triggers, apps);
+  const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   exposeApplications(deps.metrics, mine);
   return {
     apps,
     projects: projectInformer,
     triggers,
-    unowned: new UnownedWarnings({
-      ...deps,
-      apps,
-      clusterOf: (app) => territory.clusterOf(app),
-      isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isSkipped(app),
-    }),
+    watchers: [
+      new UnownedWarnings({
+        ...deps,
+        apps,
+        clusterOf: (app) => territory.clusterOf(app),
+        isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isSkipped(app),
+      }),
+    ],
     pools: [
       makePool(deps, config, queues.refresh, handlers.refresh, config.statusProcessors),
       makePool(deps, config, queues.operation, handlers.operation, config.operationProcessors),
-      makePool(deps, config, queues.project, (taken, signal) => projects.handle(taken, signal), 1),
+      makePool(deps, config, queues.project, (taken, signal) => leaving.handle(taken, signal), 1),
     ],
     queues: [queues.refresh, queues.operation, queues.project],
     memories,
@@ -109,12 +106,7 @@ export function wire(deps: ControllerDeps, config: ControllerConfig, persist: Ab
 function makeQueues(deps: ControllerDeps, config: ControllerConfig): Queues {
   const common = { clock: deps.clock, ...(deps.queueMetrics === undefined ? {} : { metrics: deps.queueMetrics }) };
   return {
-    refresh: createWorkQueue<AppKey, RefreshRequest>({
-      ...common,
-      name: 'app_reconciliation_queue',
-      merge: mergeRequests,
-      ...limiters(config),
-    }),
+    refresh: makeRefreshQueue(deps, config),
     operation: createWorkQueue<AppKey>({
       ...common,
       name: 'app_operation_processing_queue',
@@ -126,74 +118,6 @@ function makeQueues(deps: ControllerDeps, config: ControllerConfig): Queues {
       ...limiters(config),
     }),
   };
-}
-
-/** Failed passes come back after half a second, later after half a minute: the cause is mostly outside, and mostly goes away. */
-function limiters<K>(config: ControllerConfig): {
-  readonly rateLimiter: RateLimiter<K>;
-  readonly failureBackoff: RateLimiter<K>;
-} {
-  const failure = { baseDelayMs: 500, maxDelayMs: 30_000, backoffFactor: 2, coolDownMs: Number.POSITIVE_INFINITY };
-  return { rateLimiter: createRateLimiter(config.rateLimiter), failureBackoff: new ItemBackoff<K>(failure) };
-}
-
-function makeInformers(
-  deps: ControllerDeps,
-  config: ControllerConfig,
-): { readonly apps: Informer; readonly projects: Informer } {
-  const { hub, clock, random, logger } = deps;
-  const common = { client: hub, clock, random, logger };
-  const everywhere = config.applicationNamespaces.length > 0;
-  return {
-    apps: createInformer({
-      ...common,
-      resource: applicationResource,
-      ...(everywhere ? {} : { namespace: config.namespace }),
-    }),
-    projects: createInformer({ ...common, resource: projectResource, namespace: config.namespace }),
-  };
-}
-
-function isWatched(config: ControllerConfig, namespace: string): boolean {
-  return (
-    namespace === config.namespace ||
-    config.applicationNamespaces.some((pattern) => matchesNamespacePattern(pattern, namespace))
-  );
-}
-
-function makeTriggers(
-  deps: ControllerDeps,
-  config: ControllerConfig,
-  parts: {
-    readonly queues: Queues;
-    readonly apps: Informer;
-    readonly projectInformer: Informer;
-    readonly territory: Territory;
-    readonly projects: Projects;
-    readonly memories: Memories;
-    readonly persist: AbortSignal;
-  },
-): Triggers {
-  const { queues, territory, projects, memories } = parts;
-  return new Triggers({
-    apps: parts.apps,
-    projects: parts.projectInformer,
-    settings: deps.settings,
-    ownership: deps.ownership,
-    live: deps.live,
-    refreshQueue: queues.refresh,
-    operationQueue: queues.operation,
-    projectQueue: queues.project,
-    isMine: (app) => territory.isMine(app),
-    isWatched: (namespace) => isWatched(config, namespace),
-    watchesOrphans: (app) => projects.watchesOrphans(app),
-    forget: (key, deleted) => {
-      memories.forget(key);
-      if (deleted) forgetPublished(deps, config, key, parts.persist);
-    },
-    namespace: config.namespace,
-    clock: deps.clock,
-  });
 }
 
 function forgetPublished(deps: ControllerDeps, config: ControllerConfig, key: AppKey, signal: AbortSignal): void {
@@ -217,7 +141,7 @@ function makeHandlers(
   shared: Shared,
 ): { readonly refresh: Handler<AppKey, RefreshRequest>; readonly operation: Handler<AppKey, undefined> } {
   const { queues, store, memories, territory, projects } = shared;
-  const { clock, random, logger, settings, live, publisher } = deps;
+  const { clock, random, logger, settings, live } = deps;
   const metrics = new AppMetrics(deps.metrics);
   const comparer = new Comparer(
     { desired: deps.desired, live, repository: (url, project) => settings.repository(url, project), clock },
@@ -246,13 +170,12 @@ function makeHandlers(
   const refresher = new RefreshProcessor(
     {
       ...common,
-      publisher,
+      lookup: (key) => store.get(key),
+      hands: makeHands(deps, config, shared),
       random,
       validate: (app) => projects.validate(app),
       peek: (server) => live.peek(server),
       autosyncAllowed: (app, project) => projects.autosyncAllowed(app, project),
-      requeue: (key, options) => queues.refresh.add(key, options),
-      startOperation: (key) => queues.operation.add(key),
     },
     config,
   );
@@ -270,6 +193,17 @@ function makeHandlers(
     refresh: (taken, signal) => refresher.handle(taken, signal),
     operation: (taken, signal) => operator.handle(taken, signal),
   };
+}
+
+function makeHands(deps: ControllerDeps, config: ControllerConfig, { store, queues }: Shared): RefreshWrites {
+  return new RefreshWrites({
+    store,
+    publisher: deps.publisher,
+    requeue: (key, options) => queues.refresh.add(key, options),
+    startOperation: (key) => queues.operation.add(key),
+    namespace: config.namespace,
+    logger: deps.logger,
+  });
 }
 
 function makeDeleter(
@@ -291,15 +225,5 @@ function makeDeleter(
       },
     },
     config,
-  );
-}
-
-function makePool<K extends string, P>(
-  ...[deps, config, queue, handler, workers]: [ControllerDeps, ControllerConfig, WorkQueue<K, P>, Handler<K, P>, number]
-): Pool {
-  const { clock, logger, queueMetrics } = deps;
-  return new Processors<K, P>(
-    { queue, handler, clock, logger, ...(queueMetrics === undefined ? {} : { metrics: queueMetrics }) },
-    { workers, graceMs: config.graceMs },
   );
 }

@@ -34,6 +34,7 @@ export type {
   CallOptions,
   DeleteOptions,
   KubeClient,
+  KubeReader,
   ListOptions,
   ListPage,
   NamedObject,

@@ -117,3 +117,6 @@ export interface KubeClient {
   /** Ends all connections. Idempotent. */
   close(): Promise<void>;
 }
+
+/** The half of a client that cannot change anything. */
+export type KubeReader = Pick<KubeClient, 'server' | 'get' | 'list' | 'watch' | 'discover' | 'version'>;

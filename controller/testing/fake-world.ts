@@ -20,8 +20,8 @@ import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership, OwnershipChange } from '#sharding';
 import { PromMetrics, silentLogger } from '#telemetry';
-import { createController } from '../controller.ts';
 import type { Controller, ControllerConfig } from '../types.ts';
+import { createController } from '../wire.ts';
 import { FakeApi } from './fake-api.ts';
 import type { Interference } from './fake-api.ts';
 

@@ -1,0 +1,134 @@
+import type { Runnable } from '#base';
+import { createInformer } from '#kube';
+import type { Informer } from '#kube';
+import { asApplication } from '#model';
+import type { AppKey, Application } from '#model';
+import { matchesNamespacePattern } from '#policy';
+import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
+import type { Handler, RateLimiter, WorkQueue } from '#queues';
+import { mergeRequests } from './freshness.ts';
+import type { RefreshRequest } from './freshness.ts';
+import type { Memories } from './memory.ts';
+import type { Projects } from './projects.ts';
+import { applicationResource, projectResource } from './resources.ts';
+import type { Territory } from './territory.ts';
+import { Triggers } from './triggers.ts';
+import type { TriggerDeps } from './triggers.ts';
+import type { ControllerConfig, WatchDeps } from './types.ts';
+
+/** The queues that triggers fill. */
+export type TriggerQueues = Pick<TriggerDeps, 'refreshQueue' | 'operationQueue' | 'projectQueue'>;
+
+/** A pool and the queue that it empties, without their types. */
+type Pool = Runnable & Pick<Processors<string, unknown>, 'progress'>;
+
+/** Everything that the controller is made of. */
+export interface Parts {
+  readonly apps: Informer;
+  readonly projects: Informer;
+  readonly triggers: Triggers;
+  /** Runs beside the pools. */
+  readonly watchers: readonly Runnable[];
+  readonly pools: readonly Pool[];
+  /** In the order of `pools`. */
+  readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
+  readonly memories: Memories;
+  readonly territory: Territory;
+  /** The applications of this replica. */
+  readonly mine: () => Iterable<Application>;
+}
+
+export function makeRefreshQueue(deps: WatchDeps, config: ControllerConfig): WorkQueue<AppKey, RefreshRequest> {
+  return createWorkQueue<AppKey, RefreshRequest>({
+    clock: deps.clock,
+    ...(deps.queueMetrics === undefined ? {} : { metrics: deps.queueMetrics }),
+    name: 'app_reconciliation_queue',
+    merge: mergeRequests,
+    ...limiters(config),
+  });
+}
+
+/** Failed passes come back after half a second, later after half a minute: the cause is mostly outside, and mostly goes away. */
+export function limiters<K>(config: Pick<ControllerConfig, 'rateLimiter'>): {
+  readonly rateLimiter: RateLimiter<K>;
+  readonly failureBackoff: RateLimiter<K>;
+} {
+  const failure = { baseDelayMs: 500, maxDelayMs: 30_000, backoffFactor: 2, coolDownMs: Number.POSITIVE_INFINITY };
+  return { rateLimiter: createRateLimiter(config.rateLimiter), failureBackoff: new ItemBackoff<K>(failure) };
+}
+
+export function makeInformers(
+  deps: WatchDeps,
+  config: ControllerConfig,
+): { readonly apps: Informer; readonly projects: Informer } {
+  const { hub, clock, random, logger } = deps;
+  const common = { client: hub, clock, random, logger };
+  const everywhere = config.applicationNamespaces.length > 0;
+  return {
+    apps: createInformer({
+      ...common,
+      resource: applicationResource,
+      ...(everywhere ? {} : { namespace: config.namespace }),
+    }),
+    projects: createInformer({ ...common, resource: projectResource, namespace: config.namespace }),
+  };
+}
+
+export function isWatched(config: ControllerConfig, namespace: string): boolean {
+  return (
+    namespace === config.namespace ||
+    config.applicationNamespaces.some((pattern) => matchesNamespacePattern(pattern, namespace))
+  );
+}
+
+export function makeTriggers(
+  deps: WatchDeps,
+  config: ControllerConfig,
+  parts: Pick<TriggerDeps, 'apps' | 'forget'> & {
+    readonly queues: TriggerQueues;
+    readonly projectInformer: Informer;
+    readonly territory: Territory;
+    readonly projects: Projects;
+  },
+): Triggers {
+  const { queues, territory, projects } = parts;
+  return new Triggers({
+    apps: parts.apps,
+    projects: parts.projectInformer,
+    settings: deps.settings,
+    ownership: deps.ownership,
+    live: deps.live,
+    ...queues,
+    isMine: (app) => territory.isMine(app),
+    isWatched: (namespace) => isWatched(config, namespace),
+    watchesOrphans: (app) => projects.watchesOrphans(app),
+    forget: parts.forget,
+    namespace: config.namespace,
+    clock: deps.clock,
+  });
+}
+
+/** The last known versions of the applications that this replica looks after. */
+export function ownApplications(triggers: Triggers, apps: Informer): () => Iterable<Application> {
+  return function* () {
+    for (const key of triggers.mine()) {
+      const app = applicationIn(apps, key);
+      if (app !== undefined) yield app;
+    }
+  };
+}
+
+export function applicationIn(apps: Informer, key: AppKey): Application | undefined {
+  const object = apps.get(key);
+  return object === undefined ? undefined : asApplication(object);
+}
+
+export function makePool<K extends string, P>(
+  ...[deps, config, queue, handler, workers]: [WatchDeps, ControllerConfig, WorkQueue<K, P>, Handler<K, P>, number]
+): Pool {
+  const { clock, logger, queueMetrics } = deps;
+  return new Processors<K, P>(
+    { queue, handler, clock, logger, ...(queueMetrics === undefined ? {} : { metrics: queueMetrics }) },
+    { workers, graceMs: config.graceMs },
+  );
+}

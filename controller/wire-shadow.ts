@@ -1,0 +1,141 @@
+import { newAbortController } from '#base';
+import type { AppKey, Application } from '#model';
+import type { WorkQueue } from '#queues';
+import { Comparer } from './compare.ts';
+import { ArgoController } from './controller.ts';
+import type { RefreshRequest } from './freshness.ts';
+import { Ledger } from './ledger.ts';
+import { Memories } from './memory.ts';
+import { AppMetrics } from './metrics.ts';
+import {
+  applicationIn,
+  isWatched,
+  makeInformers,
+  makePool,
+  makeRefreshQueue,
+  makeTriggers,
+  ownApplications,
+} from './parts.ts';
+import type { Parts } from './parts.ts';
+import { Projects } from './projects.ts';
+import { RefreshProcessor } from './refresh.ts';
+import { ShadowHands } from './shadow.ts';
+import { Territory } from './territory.ts';
+import type { Controller, ControllerConfig, WatchDeps } from './types.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface ShadowDeps extends WatchDeps {
+  /** Told after each comparison, in the turn in which it ended. Must not throw. */
+  readonly onVerdict?: (verdict: Verdict) => void;
+}
+
+export interface ShadowConfig extends ControllerConfig {
+  /** How long both may disagree before it counts in metrics and log: either sees a change some seconds before the other. */
+  readonly disagreementMs: number;
+}
+
+/**
+ * Builds a controller that runs beside the one in charge and writes nothing, anywhere: the same passes from the same triggers, with hands
+ * that record what they would have done ({@link ShadowHands}). Nothing starts before `run`.
+ *
+ * What it is made of imports no module that writes; test/architecture.test.ts walks the imports from here. Operations, deletions, projects
+ * on their way out, Events, published trees and `argocd_app_info` (it would count each Application twice) are the other's.
+ */
+export function createShadowController(deps: ShadowDeps, config: ShadowConfig): Controller {
+  return new ArgoController({
+    ...deps,
+    parts: wire(deps, config),
+    persist: newAbortController(),
+    graceMs: config.graceMs,
+  });
+}
+
+/** What triggers put into the queues of work that is not done here. */
+const nobody = { add: () => undefined, addRateLimited: () => undefined, drop: () => undefined };
+
+function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
+  const queue = makeRefreshQueue(deps, config);
+  const { apps, projects: informer } = makeInformers(deps, config);
+  const memories = new Memories();
+  const territory = new Territory(deps, (namespace) => isWatched(config, namespace));
+  const projects = new Projects({ ...deps, informer, territory }, config);
+  const hands = makeHands(deps, config, { queue, lookup: (key) => applicationIn(apps, key) });
+  const triggers = makeTriggers(deps, config, {
+    queues: { refreshQueue: queue, operationQueue: nobody, projectQueue: nobody },
+    apps,
+    projectInformer: informer,
+    territory,
+    projects,
+    forget: (key) => {
+      memories.forget(key);
+      hands.forget(key);
+    },
+  });
+  const refresher = makeRefresher(deps, config, { hands, memories, territory, projects });
+  return {
+    apps,
+    projects: informer,
+    triggers,
+    watchers: [],
+    pools: [makePool(deps, config, queue, (taken, signal) => refresher.handle(taken, signal), config.statusProcessors)],
+    queues: [queue],
+    memories,
+    territory,
+    mine: ownApplications(triggers, apps),
+  };
+}
+
+function makeHands(
+  deps: ShadowDeps,
+  config: ShadowConfig,
+  parts: {
+    readonly queue: WorkQueue<AppKey, RefreshRequest>;
+    readonly lookup: (key: AppKey) => Application | undefined;
+  },
+): ShadowHands {
+  const { disagreementMs, appResyncMs, jitterMs } = config;
+  // The other looks for new commits at its own time, with the same interval.
+  const revisionMs = disagreementMs + appResyncMs + jitterMs;
+  return new ShadowHands({
+    lookup: parts.lookup,
+    ledger: new Ledger(deps, { disagreementMs, revisionMs }),
+    requeue: (key, options) => parts.queue.add(key, options),
+    onVerdict: (verdict) => deps.onVerdict?.(verdict),
+  });
+}
+
+function makeRefresher(
+  deps: ShadowDeps,
+  config: ShadowConfig,
+  parts: {
+    readonly hands: ShadowHands;
+    readonly memories: Memories;
+    readonly territory: Territory;
+    readonly projects: Projects;
+  },
+): RefreshProcessor {
+  const { hands, memories, territory, projects } = parts;
+  const { clock, random, logger, settings, live, desired } = deps;
+  return new RefreshProcessor(
+    {
+      hands,
+      memories,
+      clock,
+      random,
+      logger,
+      lookup: (key) => hands.lookup(key),
+      comparer: new Comparer(
+        { desired, live, clock, repository: (url, project) => settings.repository(url, project) },
+        config,
+      ),
+      metrics: new AppMetrics(deps.metrics),
+      settings: () => settings.settings(),
+      isMine: (app) => territory.isMine(app),
+      validate: (app) => projects.validate(app),
+      gate: projects.gate.bind(projects),
+      peek: (server) => live.peek(server),
+      autosyncAllowed: (app, project) => projects.autosyncAllowed(app, project),
+    },
+    config,
+  );
+}
