@@ -59,6 +59,8 @@ export interface KubeClientDeps {
   /** Runs exec credential plugins; by default they are children of this process. */
   readonly runCommand?: RunCommand;
   readonly limits?: Partial<KubeClientLimits>;
+  /** Nothing but GET leaves this process: every other method rejects with KubeReadOnlyError, through `impersonate` too. Default false. */
+  readonly readOnly?: boolean;
   /** Called synchronously after each exchange; must not throw. */
   readonly onRequest?: (record: RequestRecord) => void;
 }

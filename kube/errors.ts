@@ -83,6 +83,13 @@ export class KubeRequestError extends DriftlessError {
   }
 }
 
+/** A write was asked of a client that only reads. Nothing was sent. */
+export class KubeReadOnlyError extends DriftlessError {
+  constructor(request: string) {
+    super('KUBE_READ_ONLY', `not sent, this process only reads: ${request}`, { retry: 'never', fields: { request } });
+  }
+}
+
 export function isNotFound(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 404;
 }

@@ -62,7 +62,11 @@ export class Exchange {
     this.#logger = deps.logger;
     this.#connection = connection;
     this.#bucket = new TokenBucket(deps.clock, this.limits.qps, this.limits.burst);
-    this.#transport = new Transport(connection, { ...this.limits, clock: deps.clock });
+    this.#transport = new Transport(connection, {
+      ...this.limits,
+      clock: deps.clock,
+      readOnly: deps.readOnly === true,
+    });
     this.#credentials = this.#sourceFor(connection);
   }
 

@@ -26,6 +26,7 @@ export {
   KubeConnectionError,
   KubeCredentialError,
   KubeProtocolError,
+  KubeReadOnlyError,
   KubeRequestError,
 } from './errors.ts';
 export type { KubeStatus } from './errors.ts';

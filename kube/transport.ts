@@ -5,7 +5,7 @@ import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
 import type { Credential } from './credentials.ts';
 import { connectionError } from './connection-error.ts';
-import { KubeConnectionError } from './errors.ts';
+import { KubeConnectionError, KubeReadOnlyError } from './errors.ts';
 import { Http2Lane } from './http2-lane.ts';
 
 /** One HTTP exchange, credentials apart. */
@@ -30,6 +30,8 @@ export interface TransportOptions {
   readonly clock: Clock;
   readonly connections: number;
   readonly http2: boolean;
+  /** Nothing but GET is sent, whoever asks. */
+  readonly readOnly: boolean;
 }
 
 interface Lane {
@@ -97,6 +99,8 @@ export class Transport {
   }
 
   async #guarded(request: HttpRequest, body: () => Promise<HttpResponse>): Promise<HttpResponse> {
+    if (this.#options.readOnly && request.method !== 'GET')
+      throw new KubeReadOnlyError(`${request.method} ${this.#connection.server}${request.path}`);
     try {
       const response = await body();
       return { ...response, body: this.#guardedBody(response.body, request.signal) };

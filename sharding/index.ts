@@ -24,6 +24,8 @@ export { shardsOf } from './plan.ts';
 export { rebalance } from './rebalance.ts';
 export type { Balanced, BalanceInputs } from './rebalance.ts';
 export { parseSlots, slotsConfigMap } from './slots-document.ts';
+export { createStaticOwnership } from './static-ownership.ts';
+export type { StaticOwnershipDeps } from './static-ownership.ts';
 export { parseTable, tableConfigMap } from './table-document.ts';
 export type { TableDocument } from './table-document.ts';
 export type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';

@@ -1,0 +1,181 @@
+import { aborted, OwnershipLost } from '#base';
+import type { Clock } from '#base';
+import type { AppKey, Application, Cluster } from '#model';
+import type { Logger, Metrics } from '#telemetry';
+import { Conditions } from './conditions.ts';
+import type { ShardingAlgorithm } from './distribution.ts';
+import { outOfRangePins, whyStandby } from './findings.ts';
+import { shardFromHostname, unknownShard } from './identity.ts';
+import { registerMetrics } from './metrics.ts';
+import { clusterKey, partKey } from './parts.ts';
+import { nextTable } from './plan.ts';
+import { homeless } from './table-document.ts';
+import type { TableDocument } from './table-document.ts';
+import type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
+import { View } from './view.ts';
+import type { Weighting } from './weights.ts';
+
+export interface StaticOwnershipDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly algorithm: ShardingAlgorithm;
+  readonly hostname: string;
+  /** ARGOCD_CONTROLLER_SHARD; negative or undefined: from the host name. */
+  readonly shard?: number | undefined;
+  /** ARGOCD_CONTROLLER_REPLICAS; below 1: one, which has shard 0 whatever its name. */
+  readonly replicas: number;
+  /** For clusters without the annotation driftless.io/split; 1: whole. */
+  readonly defaultParts?: number;
+  readonly weighting?: Weighting;
+}
+
+/**
+ * Ownership by plain arithmetic: this replica's number, how many there are, and the distribution over them. Nothing is read or written, so
+ * nobody is asked, and two replicas that see different clusters may both have one: it never gives the right to write.
+ *
+ * @throws UsageError when there are several replicas and nothing says which one this is.
+ */
+export function createStaticOwnership(deps: StaticOwnershipDeps): Ownership {
+  return new StaticOwnership(deps);
+}
+
+class StaticOwnership implements Ownership {
+  readonly name = 'ownership';
+  readonly #deps: StaticOwnershipDeps;
+  readonly #replicas: number;
+  readonly #slot: number;
+  readonly #conditions: Conditions;
+  readonly #listeners = new Set<(change: OwnershipChange) => void>();
+  #view: View | undefined;
+  #table: TableDocument | undefined;
+  #owned: ReadonlyMap<string, OwnedParts> = new Map();
+
+  constructor(deps: StaticOwnershipDeps) {
+    this.#deps = deps;
+    this.#replicas = Math.max(1, deps.replicas);
+    const ordinal = ordinalOf(deps);
+    if (this.#replicas > 1 && ordinal === undefined) throw unknownShard(deps);
+    this.#slot = this.#replicas === 1 ? 0 : (ordinal ?? 0);
+    this.#conditions = new Conditions(deps.clock, deps.logger);
+    registerMetrics(deps.metrics, {
+      ownership: this,
+      ownedClusters: () => this.#owned.size,
+      load: () => this.#load(),
+      unowned: () => new Map(),
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return aborted(signal);
+  }
+
+  identity(): ShardIdentity {
+    return { shard: this.#slot < this.#replicas ? this.#slot : undefined, replicas: this.#replicas };
+  }
+
+  ownsCluster(server: string): boolean {
+    return this.#owned.has(clusterKey(server));
+  }
+
+  ownsApp(key: AppKey, cluster: Cluster | undefined): boolean {
+    if (this.#view === undefined || this.#table === undefined) return false;
+    if (cluster !== undefined && this.#view.isSkipped(cluster.server)) return false;
+    const place = this.#view.placeOf(key, cluster, this.#table);
+    return place !== undefined && this.#table.entries.get(place.server)?.shards[place.part] === this.#slot;
+  }
+
+  assertOwns(server: string, app?: AppKey): void {
+    throw new OwnershipLost(app === undefined ? `cluster ${server}` : `application ${app} of cluster ${server}`);
+  }
+
+  writing<T>(server: string | undefined, app: AppKey | undefined): Promise<T> {
+    return Promise.reject(new OwnershipLost(`cluster ${server ?? ''} for application ${app ?? ''}`));
+  }
+
+  leaseLeftMs(): number {
+    return 0;
+  }
+
+  ownedParts(server: string): OwnedParts | undefined {
+    return this.#owned.get(clusterKey(server));
+  }
+
+  unowned(): ReadonlyMap<string, number> {
+    return new Map();
+  }
+
+  settled(): boolean {
+    return true;
+  }
+
+  update(clusters: readonly Cluster[], apps: Iterable<Application>): void {
+    const { algorithm, defaultParts = 1, weighting = 'applications', hostname } = this.#deps;
+    const replicas = this.#replicas;
+    const view = new View(clusters, apps, { algorithm, defaultParts, weighting });
+    this.#view = view;
+    const live = Array.from({ length: replicas }, (_, slot) => slot);
+    const nobody = { settled: () => true, holders: [], absent: new Set<number>(), epochFloor: 0, nonce: 0, now: 0 };
+    this.#table = nextTable(undefined, view.inputs, { ...nobody, replicas, live });
+    const standby = { hostname, wanted: this.#slot, numbered: true, replicas, holders: new Map() };
+    this.#conditions.set('Standby', this.#slot < replicas ? undefined : whyStandby(standby));
+    this.#conditions.set('InvalidSplit', view.problems.length === 0 ? undefined : view.problems.join('; '));
+    this.#conditions.set('PinOutOfRange', outOfRangePins(view.inputs.clusters, replicas));
+    this.#announce(this.#shareOf(view));
+  }
+
+  measure(): void {
+    // Weights of live events need what the other replicas measure, and nobody is asked.
+  }
+
+  onChange(listener: (change: OwnershipChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[] {
+    const entries = [...(this.#table?.entries ?? [])].filter(([server]) => server !== homeless);
+    return entries.flatMap(([server, { names, shards }]) =>
+      shards.map((shard) => ({ server, name: names[0] ?? '', shard })),
+    );
+  }
+
+  conditions(): readonly OwnershipCondition[] {
+    return this.#conditions.all();
+  }
+
+  #shareOf(view: View): ReadonlyMap<string, OwnedParts> {
+    const share = new Map<string, OwnedParts>();
+    for (const [server, { shards }] of this.#table?.entries ?? []) {
+      if (server === homeless || view.isSkipped(server)) continue;
+      const owned = shards.flatMap((shard, part) => (shard === this.#slot ? [part] : []));
+      if (owned.length > 0) share.set(server, { of: shards.length, owned });
+    }
+    return share;
+  }
+
+  #announce(owned: ReadonlyMap<string, OwnedParts>): void {
+    const text = (parts: OwnedParts | undefined): string => `${parts?.of ?? 0}: ${parts?.owned.join() ?? ''}`;
+    const before = this.#owned;
+    const changed = [...new Set([...before.keys(), ...owned.keys()])].filter(
+      (server) => text(before.get(server)) !== text(owned.get(server)),
+    );
+    this.#owned = owned;
+    if (changed.length === 0) return;
+    const gained = changed.filter((server) => owned.has(server));
+    const lost = changed.filter((server) => before.has(server));
+    for (const listener of this.#listeners) listener({ gained, lost });
+  }
+
+  #load(): number {
+    const weights = this.#view?.inputs.weights;
+    let load = 0;
+    for (const [server, { of, owned }] of this.#owned)
+      for (const part of owned) load += weights?.get(partKey(server, part, of)) ?? 0;
+    return load;
+  }
+}
+
+function ordinalOf({ shard, hostname }: Pick<StaticOwnershipDeps, 'shard' | 'hostname'>): number | undefined {
+  return shard !== undefined && shard >= 0 ? shard : shardFromHostname(hostname);
+}
