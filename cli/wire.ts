@@ -173,7 +173,8 @@ function limits(config: RunConfig): { readonly deadlineMs: number } | Record<str
   return config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {};
 }
 
-function controllerConfig(config: RunConfig, namespace: string): ControllerConfig {
+/** The flags as the controller takes them. */
+export function controllerConfig(config: RunConfig, namespace: string): ControllerConfig {
   return {
     namespace,
     applicationNamespaces: config.applicationNamespaces,

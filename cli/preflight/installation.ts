@@ -116,7 +116,7 @@ class Reader {
     const parsed = found
       .filter((secret) => typeOf(secret) === 'cluster')
       .map((secret) => parseClusterSecret(secret, hub))
-      .filter((cluster) => !('error' in cluster));
+      .flatMap((cluster) => ('error' in cluster ? [] : [cluster]));
     return clusterList(parsed, inClusterEnabled, hub);
   }
 
@@ -183,7 +183,10 @@ class Reader {
           error,
         );
       if (resource.group === 'argoproj.io' && isNotFound(error))
-        throw new CouldNotLook(`${this.#query.client.server} does not know ${resource.kind}s: is Argo CD in another cluster?`, error);
+        throw new CouldNotLook(
+          `${this.#query.client.server} does not know ${resource.kind}s: is Argo CD in another cluster?`,
+          error,
+        );
       throw error;
     }
   }
@@ -210,7 +213,7 @@ function secretProblems(found: readonly KubeObject[]): readonly Problem[] {
     const parsed = typeOf(secret) === 'cluster' ? parseClusterSecret(secret) : parseRepositorySecret(secret);
     const object = `Secret ${secret.metadata.namespace ?? ''}/${nameOf(secret)}`;
     if ('error' in parsed) return [{ object, message: parsed.error }];
-    return 'problem' in parsed && parsed.problem !== undefined ? [{ object, message: parsed.problem }] : [];
+    return 'problem' in parsed ? [{ object, message: parsed.problem }] : [];
   });
 }
 
