@@ -1,16 +1,16 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runGroups, Shutdown, systemClock, systemRandom, withChild } from '#base';
+import { DriftlessError, runGroups, Shutdown, systemClock, systemRandom, withChild } from '#base';
 import type { Timer } from '#base';
 import { createShadowController } from '#controller';
 import type { ControllerConfig, Verdict } from '#controller';
 import { createDesiredSource } from '#desired';
-import type { CommandRunner } from '#desired';
+import type { CommandRunner, DesiredSource } from '#desired';
 import { createKubeClient } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
 import type { ClusterInfo } from '#live';
-import { appKeyOf } from '#model';
+import { appKeyOf, appKeyOfInstance } from '#model';
 import type { AppKey, Application, ClusterConnection } from '#model';
 import { createSettingsStore } from '#settings';
 import { PromMetrics, silentLogger } from '#telemetry';
@@ -42,6 +42,15 @@ export interface Progress {
 export interface Compared {
   readonly verdicts: ReadonlyMap<AppKey, Verdict>;
   readonly clusters: readonly ClusterInfo[];
+  /** Why a source could not be rendered, where that was the last word on it. */
+  readonly failures: ReadonlyMap<AppKey, SourceFailure>;
+}
+
+export interface SourceFailure {
+  readonly url: string;
+  /** Of the error: DESIRED_UNSUPPORTED, DESIRED_REPOSITORY … */
+  readonly code: string;
+  readonly message: string;
 }
 
 const progressMs = 1000;
@@ -56,7 +65,8 @@ export async function compareApplications(query: ComparisonQuery, signal: AbortS
   const wanted = new Set(query.applications.map(appKeyOf));
   const verdicts = new Map<AppKey, Verdict>();
   const clients = new Clients();
-  const parts = await build(query, clients, (verdict) => {
+  const failures = new Map<AppKey, SourceFailure>();
+  const parts = await build(query, { clients, failures }, (verdict) => {
     if (!wanted.has(verdict.key)) return;
     verdicts.set(verdict.key, verdict);
     tell();
@@ -85,12 +95,12 @@ export async function compareApplications(query: ComparisonQuery, signal: AbortS
     }
   });
   signal.throwIfAborted();
-  return { verdicts, clusters };
+  return { verdicts, clusters, failures };
 }
 
 async function build(
   query: ComparisonQuery,
-  clients: Clients,
+  { clients, failures }: { readonly clients: Clients; readonly failures: Map<AppKey, SourceFailure> },
   onVerdict: (verdict: Verdict) => void,
 ): Promise<{
   readonly live: ReturnType<typeof createLiveClusters>;
@@ -104,7 +114,7 @@ async function build(
   const settings = createSettingsStore({ ...surroundings, client, namespace, inClusterConnection: hub });
   const live = createLiveClusters({ ...surroundings, metrics, connect: (connection) => clients.connect(connection) });
   const trust = await writeTrust(installation, cacheDir);
-  const desired = createDesiredSource({ ...surroundings, cacheDir, commands, trust });
+  const desired = recording(createDesiredSource({ ...surroundings, cacheDir, commands, trust }), namespace, failures);
   const ownership = ownershipOf(query.applications, installation);
   const controller = createShadowController(
     { ...surroundings, hub: client, settings, ownership, live, desired, metrics, onVerdict },
@@ -112,6 +122,29 @@ async function build(
     { ...config, repoErrorGraceMs: 0, disagreementMs: 0 },
   );
   return { live, groups: [[settings], [ownership, desired, live], [controller]] };
+}
+
+/** The same source, with a note of what it refuses: conditions have the text of an error, but not its code. */
+function recording(desired: DesiredSource, namespace: string, failures: Map<AppKey, SourceFailure>): DesiredSource {
+  return {
+    name: desired.name,
+    run: (signal) => desired.run(signal),
+    ...(desired.ready === undefined ? {} : { ready: (signal) => desired.ready?.(signal) ?? Promise.resolve() }),
+    resolve: (...args) => desired.resolve(...args),
+    manifests: async (request, signal) => {
+      const key = appKeyOfInstance(request.appName, namespace);
+      const { url } = request.repository;
+      try {
+        const manifests = await desired.manifests(request, signal);
+        if (failures.get(key)?.url === url) failures.delete(key);
+        return manifests;
+      } catch (error) {
+        if (error instanceof DriftlessError && !signal.aborted)
+          failures.set(key, { url, code: error.code, message: error.message });
+        throw error;
+      }
+    },
+  };
 }
 
 /** Clients that send nothing but GET, and are closed together. */

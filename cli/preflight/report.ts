@@ -1,13 +1,14 @@
 import { scrub } from '#base';
 import type { Disagreement, PlannedWrite, Verdict } from '#controller';
 import type { ClusterInfo } from '#live';
-import { appKeyOf, projectOf, sourcesOf } from '#model';
+import { appKeyOf, projectOf } from '#model';
 import type { Application } from '#model';
 import type { Compared } from './compare.ts';
 import { applicationFeatures, installationFeatures } from './features.ts';
 import type { Feature } from './features.ts';
 import type { ReadInstallation } from './installation.ts';
 import { clusterOf, isLeftAlone } from './selection.ts';
+import { rows } from './rows.ts';
 import type { Tool } from './tools.ts';
 
 /**
@@ -118,54 +119,90 @@ export function reportOf(findings: Findings): Report {
     applications,
     features,
     clusters: clusterReports(findings),
-    repositories: repositoryReports(findings, applications),
+    repositories: repositoryReports(findings),
     tools: listed,
     notes: installation.notes,
   };
 }
 
 /** 0: nothing differs. 1: something does. 2: there are Applications, and not one could be compared. */
-export function exitCodeOf({ summary, applications }: Report): 0 | 1 | 2 {
+export function exitCodeOf({ summary }: Report): 0 | 1 | 2 {
   const { same, differ, notCompared, writes, refused, differing, missingTools } = summary;
-  const looked = applications.some(({ state, ours }) => state !== 'notCompared' || ours !== null);
-  if (notCompared > 0 && same + differ === 0 && !looked) return 2;
+  if (notCompared > 0 && same + differ === 0) return 2;
   return differ + notCompared + writes + refused + differing + missingTools === 0 ? 0 : 1;
 }
 
 function applicationReport(app: Application, findings: Findings): ApplicationReport {
   const { installation, compared } = findings;
-  const verdict = compared.verdicts.get(appKeyOf(app));
-  const features = applicationFeatures(app, installation);
+  const features = [...applicationFeatures(app, installation), ...foundByRendering(app, findings)];
   const common = {
-    namespace: app.metadata.namespace ?? '',
-    name: app.metadata.name ?? '',
-    project: projectOf(app),
+    ...{ namespace: app.metadata.namespace ?? '', name: app.metadata.name ?? '', project: projectOf(app) },
     features,
   };
   const theirs = { sync: app.status?.sync?.status ?? '', health: app.status?.health?.status ?? '' } as const;
   const nothing = { ...common, theirs, ours: null, differences: [], writes: [], conditions: [] };
   if (isLeftAlone(app, installation)) return { ...nothing, state: 'leftAlone', why: null };
-  if (verdict === undefined) return { ...nothing, state: 'notCompared', why: whyNot(app, findings) };
-  const differs =
-    verdict.disagreements.length + verdict.writes.length > 0 || features.some(({ severity }) => severity !== 'info');
+  const verdict = compared.verdicts.get(appKeyOf(app));
+  const why = whyNot(app, findings);
+  if (verdict === undefined) {
+    const late = `it took longer than ${findings.timeoutMs / 1000} s (--timeout)`;
+    return { ...nothing, state: 'notCompared', why: why ?? late };
+  }
+  const state = stateOf(verdict, features, why);
+  return { ...common, ...shown(verdict), state, why: state === 'notCompared' ? (why ?? null) : null };
+}
+
+function stateOf(
+  { ours, disagreements, writes }: Verdict,
+  features: readonly Feature[],
+  why: string | undefined,
+): ApplicationReport['state'] {
+  const differs = disagreements.length + writes.length > 0;
+  if (differs && ours.sync === 'Unknown' && why !== undefined) return 'notCompared';
+  return differs || features.some(({ severity }) => severity !== 'info') ? 'differs' : 'same';
+}
+
+/** A verdict without what texts of errors may carry. */
+function shown(verdict: Verdict): Pick<ApplicationReport, 'theirs' | 'ours' | 'differences' | 'writes' | 'conditions'> {
+  const { theirs, ours, disagreements, writes, conditions } = verdict;
   return {
-    ...common,
-    state: differs ? 'differs' : 'same',
-    why: null,
-    theirs: verdict.theirs,
-    ours: verdict.ours,
-    differences: verdict.disagreements.map((each) => ({ ...each, theirs: scrub(each.theirs), ours: scrub(each.ours) })),
-    writes: verdict.writes,
-    conditions: verdict.conditions.map(({ type, message }) => ({ type, message: scrub(message) })),
+    theirs,
+    ours,
+    differences: disagreements.map((each) => ({ ...each, theirs: scrub(each.theirs), ours: scrub(each.ours) })),
+    writes,
+    conditions: conditions.map(({ type, message }) => ({ type, message: scrub(message) })),
   };
 }
 
-function whyNot(app: Application, { installation, compared, timeoutMs }: Findings): string {
+/** A source that turned out to be of a kind that is not rendered: nothing in the Application said so. */
+function foundByRendering(app: Application, { installation, compared }: Findings): readonly Feature[] {
+  const failure = compared.failures.get(appKeyOf(app));
+  const known = applicationFeatures(app, installation).some(({ row }) => row === rows.sources);
+  if (failure?.code !== 'DESIRED_UNSUPPORTED' || known) return [];
+  const where = app.spec.sources === undefined ? 'spec.source' : 'spec.sources';
+  return [{ feature: scrub(failure.message), where, severity: 'refused', row: rows.sources }];
+}
+
+/** Errors of the way to a repository, or of this machine: what is in it may be well. */
+const unreadable: ReadonlySet<string> = new Set([
+  'DESIRED_REPOSITORY',
+  'DESIRED_MIRROR',
+  'COMMAND_NOT_FOUND',
+  'COMMAND_TIMEOUT',
+  'COMMAND_FAILED',
+  'DEADLINE_EXCEEDED',
+]);
+
+/** What could not be read for it; undefined when everything could. */
+function whyNot(app: Application, { installation, compared }: Findings): string | undefined {
   const cluster = clusterOf(app, installation);
   const info = compared.clusters.find(({ server }) => server === cluster?.server);
   if (info !== undefined && info.state !== 'synced')
-    return `its cluster ${cluster?.name ?? ''} could not be read${info.message === undefined ? '' : `: ${scrub(info.message)}`}`;
-  return `it took longer than ${timeoutMs / 1000} s; more time: --timeout`;
+    return `cluster ${cluster?.name ?? ''} could not be read${info.message === undefined ? '' : `: ${scrub(info.message)}`}`;
+  const failure = compared.failures.get(appKeyOf(app));
+  return failure !== undefined && unreadable.has(failure.code)
+    ? `repository ${scrub(failure.url)} could not be read: ${scrub(failure.message)}`
+    : undefined;
 }
 
 function clusterReports({ installation, applications, compared }: Findings): readonly ClusterReport[] {
@@ -199,27 +236,19 @@ function clusterMessage(info: ClusterInfo): Pick<ClusterReport, 'message' | 'hin
   };
 }
 
-/** Applications whose source could not be read although their cluster could, by what they read first. */
-function repositoryReports(
-  { applications }: Findings,
-  reports: readonly ApplicationReport[],
-): readonly RepositoryReport[] {
+/** Once for each, with the last error. */
+function repositoryReports({ applications, compared }: Findings): readonly RepositoryReport[] {
   const found = new Map<string, RepositoryReport>();
-  reports.forEach((report, i) => {
-    const app = applications[i];
-    const failure = report.conditions.find(
-      ({ type, message }) => type === 'ComparisonError' && message.startsWith('Failed to load target state'),
-    );
-    if (app === undefined || failure === undefined || report.features.some(({ severity }) => severity === 'refused'))
-      return;
-    const url = scrub(sourcesOf(app.spec)[0]?.repoURL ?? '');
-    const before = found.get(url);
+  for (const app of applications) {
+    const failure = compared.failures.get(appKeyOf(app));
+    if (failure === undefined || !unreadable.has(failure.code)) continue;
+    const url = scrub(failure.url);
     found.set(url, {
       url,
-      message: failure.message,
+      message: scrub(failure.message),
       hint: 'look whether it can be reached from here with the credentials of its Secret',
-      applications: (before?.applications ?? 0) + 1,
+      applications: (found.get(url)?.applications ?? 0) + 1,
     });
-  });
+  }
   return [...found.values()];
 }

@@ -80,10 +80,11 @@ function pair({ sync, health }: ApplicationReport['theirs']): string {
 const mostLines = 20;
 
 function detailLines(app: ApplicationReport): readonly string[] {
-  if (app.state === 'notCompared') return [`not compared: ${app.why ?? ''}`, ...app.features.map(featureLine)];
+  if (app.ours === null) return [`not compared: ${app.why ?? ''}`, ...app.features.map(featureLine)];
   const own = app.conditions.filter(({ type }) => type.endsWith('Error'));
   const told = new Set(app.differences.filter(({ field }) => field === 'condition').map(({ ours }) => ours));
   return [
+    ...(app.why === null ? [] : [`not compared: ${app.why}`]),
     ...cut(app.differences.map(differenceLine)),
     ...own
       .map(({ type, message }) => `${type}: ${message}`)
