@@ -752,6 +752,21 @@ export const runOptions = {
     env: 'ARGOCD_TLS_DATA_PATH',
     help: 'Folder with one CA bundle per repository host.',
   },
+  shadow: {
+    flag: 'shadow',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_SHADOW',
+    help: 'Compare beside the controller in charge and write nothing: disagreements as metrics and log lines.',
+  },
+  shadowGrace: {
+    flag: 'shadow-grace',
+    kind: 'duration',
+    default: 30_000,
+    env: 'DRIFTLESS_SHADOW_GRACE',
+    min: 0,
+    help: 'How long both may disagree before it counts.',
+  },
   metricsHost: {
     flag: 'metrics-host',
     kind: 'string',

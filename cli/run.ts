@@ -9,6 +9,7 @@ import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
 import { runOptions } from './options.ts';
 import type { RunConfig } from './options.ts';
+import { wireShadow } from './wire-shadow.ts';
 import { wire } from './wire.ts';
 
 /** How long stopping may take before the process ends anyway. */
@@ -30,7 +31,8 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   await withChild(signal, async (inner, stop) => {
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
-    const groups = wire({ config: { ...config, ...names(config) }, hub, commands, logger });
+    const inputs = { config: { ...config, ...names(config) }, hub, commands, logger };
+    const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });
   logger.info('stopped');

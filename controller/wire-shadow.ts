@@ -38,7 +38,7 @@ export interface ShadowConfig extends ControllerConfig {
  * Builds a controller that runs beside the one in charge and writes nothing, anywhere: the same passes from the same triggers, with hands
  * that record what they would have done ({@link ShadowHands}). Nothing starts before `run`.
  *
- * What it is made of imports no module that writes; test/architecture.test.ts walks the imports from here. Operations, deletions, projects
+ * What it is made of imports no module that writes; test/shadow-writes-nothing.test.ts walks the imports from here. Operations, deletions, projects
  * on their way out, Events, published trees and `argocd_app_info` (it would count each Application twice) are the other's.
  */
 export function createShadowController(deps: ShadowDeps, config: ShadowConfig): Controller {

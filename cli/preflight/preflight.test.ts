@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
 import { seededRandom, systemClock } from '#base';

@@ -12,7 +12,7 @@ import type { CommandContext } from '../driftless.ts';
 import { runOptions } from '../options.ts';
 import type { OptionSpec } from '../args.ts';
 import type { RunConfig } from '../options.ts';
-import { controllerConfig } from '../wire.ts';
+import { controllerConfig } from '../groundwork.ts';
 import { compareApplications } from './compare.ts';
 import type { Progress } from './compare.ts';
 import { readInstallation } from './installation.ts';

@@ -19,8 +19,10 @@ import { createMemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership, OwnershipChange } from '#sharding';
-import { PromMetrics, silentLogger } from '#telemetry';
-import type { Controller, ControllerConfig } from '../types.ts';
+import { createLogger, PromMetrics, silentLogger } from '#telemetry';
+import type { Controller, ControllerConfig, WatchDeps } from '../types.ts';
+import type { Verdict } from '../verdict.ts';
+import { createShadowController } from '../wire-shadow.ts';
 import { createController } from '../wire.ts';
 import { FakeApi } from './fake-api.ts';
 import type { Interference } from './fake-api.ts';
@@ -51,6 +53,17 @@ export const config: ControllerConfig = {
   rateLimiter: defaultRateLimiterConfig,
   graceMs: 1000,
 };
+
+/** A line of the log. */
+export type Line = Readonly<Record<string, unknown>>;
+
+export interface Shadow {
+  readonly controller: Controller;
+  readonly lines: readonly Line[];
+  readonly verdicts: readonly Verdict[];
+  readonly metrics: Pick<PromMetrics, 'expose'>;
+  stop(): Promise<void>;
+}
 
 /** Commits and what is in them; a test pushes, and may make reading fail. */
 export class FakeGit {
@@ -163,22 +176,42 @@ export class FakeWorld {
       readonly index?: number;
     } = {},
   ): { readonly controller: Controller; stop(): Promise<void> } {
+    const { hub, index = 0, dest = {} } = options;
+    const deps = { ...this.#deps(index, dest), hub: this.hub.client(hub), publisher: createMemoryPublisher() };
+    return this.#started(createController(deps, { ...config, ...options.config }));
+  }
+
+  /** Starts a controller that only looks, and keeps what it says. */
+  shadow(over: Partial<ControllerConfig> = {}): Shadow {
+    const lines: Line[] = [];
+    const verdicts: Verdict[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Line) };
+    const deps = {
+      ...this.#deps(0, {}),
+      hub: this.hub.client(),
+      logger: createLogger({ level: 'info', format: 'json', destination }),
+      onVerdict: (verdict: Verdict) => void verdicts.push(verdict),
+    };
+    const controller = createShadowController(deps, { ...config, ...over, disagreementMs: 30_000 });
+    return { ...this.#started(controller), lines, verdicts, metrics: deps.metrics };
+  }
+
+  #deps(index: number, dest: Interference): WatchDeps {
+    return {
+      hub: this.hub.client(),
+      settings: this.#settings(),
+      ownership: this.#ownership(index),
+      live: this.#live(dest),
+      desired: this.git.source(),
+      clock: this.clock,
+      random: seededRandom(1),
+      logger: silentLogger,
+      metrics: new PromMetrics(),
+    };
+  }
+
+  #started(controller: Controller): { readonly controller: Controller; stop(): Promise<void> } {
     const life = new AbortController();
-    const controller = createController(
-      {
-        hub: this.hub.client(options.hub),
-        settings: this.#settings(),
-        ownership: this.#ownership(options.index ?? 0),
-        live: this.#live(options.dest ?? {}),
-        desired: this.git.source(),
-        publisher: createMemoryPublisher(),
-        clock: this.clock,
-        random: seededRandom(1),
-        logger: silentLogger,
-        metrics: new PromMetrics(),
-      },
-      { ...config, ...options.config },
-    );
     const ended = runGroups([[controller]], life.signal, { clock: this.clock, graceMs: 30_000 });
     ended.catch(() => undefined);
     return {
