@@ -280,7 +280,7 @@ const appCases: readonly AppCase[] = [
     'commit signatures',
     application(),
     { project: { signatureKeys: [{ keyID: 'AAAAAAAAAAAAAAAA' }] } },
-    [['differs', rows.credentials, 'AppProject argocd/default: spec.signatureKeys']],
+    [['info', rows.signatures, 'AppProject default: spec.signatureKeys']],
   ],
   [
     'metadata of the Namespace',
@@ -507,7 +507,24 @@ describe('8.2.1: features of an installation', () => {
 const byComparison = 'shows in the comparison of the Application itself';
 const harmless = 'nothing to see beforehand and nothing to do: it is a matter of timing or order, to the better';
 const ownAffair = 'about this controller at work, not about what an installation uses';
+const signed = 'about one revision and its signature: it shows in the comparison, or in an operation';
+const forced = 'about one object at the moment of a forced sync; to the better';
 const undetected: Readonly<Record<string, string>> = {
+  'sources that together render nothing (only `ref`), a hydrator without `syncSource.path`': byComparison,
+  "the repository of an operation's own source (a rollback, an operation written by hand)":
+    'about operations that are still to come',
+  'a revision whose signature is not good': signed,
+  'signatures where Argo CD does not look': signed,
+  'a signed tag that was resolved to its commit': signed,
+  'a policy of `sourceIntegrity` and another spelling of its repository (`.git`, case, ssh forms)': signed,
+  'a policy without `gpg`, a seal by a key that may not sign': signed,
+  '`ARGOCD_GPG_ENABLED=false`': 'it is set for the repo-server of Argo CD, which is not looked at',
+  'whether a source was synced already': harmless,
+  'an operation that is a dry run': 'about operations that are still to come',
+  'Force=true, and role bindings to another role': forced,
+  'Force=true on a CustomResourceDefinition or Namespace': forced,
+  'Force=true under a quota that is full': forced,
+  CustomResourceDefinitions: byComparison,
   'a branch and a tag of one name': byComparison,
   'a manifest without apiVersion or name, labels that are not text': byComparison,
   'a List inside a List': byComparison,

@@ -31,7 +31,7 @@ export function applicationFeatures(app: Application, installation: Installation
     ...policyFeatures(app, installation),
     ...ignoreFeatures(app.spec.ignoreDifferences ?? []),
     ...placeFeatures(app, installation),
-    ...(project === undefined ? [] : projectFeatures(project, installation)),
+    ...(project === undefined ? [] : projectFeatures(project)),
   ];
 }
 
@@ -208,7 +208,7 @@ function placeFeatures(app: Application, installation: Installation): readonly F
   return found;
 }
 
-function projectFeatures(project: AppProject, installation: Installation): readonly Feature[] {
+function projectFeatures(project: AppProject): readonly Feature[] {
   const found: Feature[] = [];
   const name = project.metadata.name ?? '';
   const spec = project.spec as Readonly<Record<string, unknown>>;
@@ -222,10 +222,10 @@ function projectFeatures(project: AppProject, installation: Installation): reado
   for (const member of ['signatureKeys', 'sourceIntegrity'])
     if (isSomething(spec[member]))
       found.push({
-        feature: 'commit signatures',
-        where: `AppProject ${installation.namespace}/${name}: spec.${member}`,
-        severity: 'differs',
-        row: rows.credentials,
+        feature: 'signatures are verified with gpg, where the controller runs',
+        where: `AppProject ${name}: spec.${member}`,
+        severity: 'info',
+        row: rows.signatures,
       });
   return found;
 }

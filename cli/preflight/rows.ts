@@ -7,7 +7,9 @@ export const rows = {
   multipleSources: 'multiple sources',
   generator: 'manifests come from',
   shortSha: 'a short commit SHA',
-  credentials: 'GitHub App, Google and Azure credentials, commit signatures, submodules, LFS',
+  credentials: 'GitHub App, Google and Azure credentials, submodules, LFS',
+  signatures:
+    'signatures of commits and tags: `signatureKeys`, `sourceIntegrity` (`none`, `head`, `strict`, seals), ConfigMap `argocd-gpg-keys-cm`',
   sshProxy: 'a proxy for an ssh repository, a SOCKS proxy of a cluster',
   hydrator: 'source hydrator',
   ignoreRules: 'ignoreDifferences by JSON pointer, jq path expression, managed field manager; resource.customizations',
