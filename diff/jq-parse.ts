@@ -137,7 +137,7 @@ class Parser {
 
   #postfix(): Expression {
     let term = this.#term();
-    for (;;) {
+    for (let suffixed = false; ;) {
       const next = this.#tokens[this.#at];
       if (next?.kind !== 'mark') return term;
       if (/^\.[A-Za-z_]/.test(next.text)) term = this.#named(term);
@@ -147,8 +147,9 @@ class Parser {
       } else if (next.text === '[') term = this.#bracket(term);
       else if (next.text === '?') {
         this.#at += 1;
-        term = { kind: 'try', body: term };
+        term = suffixed ? optional(term) : { kind: 'try', body: term };
       } else return term;
+      suffixed = next.text !== '?';
     }
   }
 
@@ -261,4 +262,14 @@ class Parser {
   #fail(why: string): never {
     throw new DiffRulesError(why);
   }
+}
+
+/** `?` is about the last step only: an error there does not end what comes before it, such as the other items of a list. */
+function optional(term: Expression): Expression {
+  const here: Expression = { kind: 'identity' };
+  if (term.kind === 'iterate')
+    return { kind: 'pipe', left: term.from, right: { kind: 'try', body: { ...term, from: here } } };
+  if (term.kind === 'field' && term.name.kind === 'literal')
+    return { kind: 'pipe', left: term.from, right: { kind: 'try', body: { ...term, from: here } } };
+  return { kind: 'try', body: term };
 }

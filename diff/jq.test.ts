@@ -91,6 +91,22 @@ describe('compileExpression', () => {
     expect(() => rule(texts(200))).toThrow(/takes too much work on this object/);
   });
 
+  // Each as gojq 0.12.19 has it.
+  it.each([
+    ['.l[]?.env[]?', '{"l":[{"n":1},{"env":[]},{"env":{}},{"env":"s"},{"env":[]}]}'],
+    ['.l[].env[]?', '{"l":[{"n":1},{"env":[]},{"env":{}},{"env":"s"},{"env":[]}]}'],
+    ['(.l[].env[])?', '{"l":[{"n":1},{"env":[{"x":1},{"x":2}]},{"env":{"x":1,"y":2}},{"env":"s"},{"env":[5]}]}'],
+    ['.l[].env.x?', '{"l":[{"n":1},{"env":[{"x":1},{"x":2}]},{"env":{"y":2}},{"env":"s"},{"env":[5]}]}'],
+    ['.l[].env["x"]?', '{"l":[{"n":1},{"env":[{"x":1},{"x":2}]},{"env":{"y":2}},{"env":"s"},{"env":[5]}]}'],
+    ['.l[].env?[]?', '{"l":[{"n":1},{"env":[]},{"env":{}},{"env":"s"},{"env":[]}]}'],
+    ['.. | .env?', '{"l":[{"n":1},{},{},{},{}]}'],
+  ])('`?` is about the last step only: %s', (expression, expected) => {
+    const value: Json = {
+      l: [{ n: 1 }, { env: [{ x: 1 }, { x: 2 }] }, { env: { x: 1, y: 2 } }, { env: 's' }, { env: [5] }],
+    };
+    expect(JSON.stringify(remover(expression)(value))).toBe(expected);
+  });
+
   it('keeps the reference when there is nothing to remove', () => {
     expect(remover('.nothing.here')(head.input)).toBe(head.input);
     expect(remover('.l[] | .nothing?')(head.input)).toBe(head.input);
