@@ -1,8 +1,9 @@
 /**
- * base: time, chance, abort, lifecycle, locks, errors, exact JSON, YAML as Kubernetes reads it, hashes, durations, globs, secrets.
+ * base: time, chance, abort, lifecycle, locks, errors, exact JSON, YAML as Kubernetes reads it, hashes, durations, globs, regular expressions,
+ * secrets.
  *
  * The list is closed: a thing that names Kubernetes' objects or Argo CD belongs in model/ or above. Nothing here keeps state
- * between calls or touches the network or files.
+ * between calls (but for compiled patterns) or touches the network or files.
  */
 export { abortable, aborted, newAbortController, withChild, withDeadline } from './abort.ts';
 export type { Deadline } from './abort.ts';
@@ -40,6 +41,8 @@ export type { Json, JsonObject, MutableJson, MutableJsonObject } from './json.ts
 export { applyMergePatch, createMergePatch, formatPointer, parsePointer, removeAt } from './json-patch.ts';
 export { runGroups } from './lifecycle.ts';
 export type { Runnable } from './lifecycle.ts';
+export { compileLinearPattern } from './pattern.ts';
+export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';
 export type { Random } from './random.ts';
 export { scrub, Secret } from './secret.ts';

@@ -224,14 +224,63 @@ describe('compareState', () => {
     expect(compareState(facts([a], [])).resources[0]?.requiresDeletionConfirmation).toBeUndefined();
   });
 
-  it('turns rules that cannot be used into one condition', () => {
-    const spec = { ignoreDifferences: [{ kind: 'ConfigMap', jqPathExpressions: ['.data[((('] }] };
-    const comparison = compareState(
-      facts([a, object('ConfigMap', 'b')], [applied(a), applied(object('ConfigMap', 'b'))], {}, spec),
+  it('8.1.12: a rule that cannot be run makes unknown what differs under it, with one condition, and nothing else', () => {
+    const [b, c] = [object('ConfigMap', 'b', { data: '1' }), object('ConfigMap', 'c', { data: '1' })];
+    const secret = object('Secret', 's', { data: '1' });
+    const drift = { data: { key: '2' } };
+    const live = [applied(a, drift), applied(b, drift), applied(c), applied(secret, drift)];
+    const settings = {
+      ...defaultSettings,
+      overrides: {
+        ConfigMap: {
+          useOpenLibs: false,
+          knownTypeFields: [],
+          ignoreDifferences: { jqPathExpressions: ['.data | map(1)'] },
+        },
+      },
+      raw: { 'resource.customizations.ignoreDifferences.ConfigMap': '' },
+    };
+    const comparison = compareState(facts([a, b, c, secret], live, { settings }));
+    expect(comparison.failed).toBe(false);
+    expect(comparison.syncStatus.status).toBe('OutOfSync');
+    expect(rows(comparison)).toEqual([
+      { kind: 'ConfigMap', name: 'a', status: 'Unknown' },
+      { kind: 'ConfigMap', name: 'b', status: 'Unknown' },
+      { kind: 'ConfigMap', name: 'c', status: 'Synced' },
+      { kind: 'Secret', name: 's', status: 'OutOfSync' },
+    ]);
+    expect(comparison.conditions).toEqual([
+      {
+        type: 'IgnoreRuleWarning',
+        message:
+          'The jqPathExpression ".data | map(1)" in argocd-cm resource.customizations.ignoreDifferences.ConfigMap uses the function "map", which is not supported (for ConfigMap). Where such a resource differs it is Unknown and not synced: mend or remove the rule',
+      },
+    ]);
+    // Without the Secret nothing is known to differ: then nobody may act on it.
+    expect(compareState(facts([a, c], [applied(a, drift), applied(c)], { settings })).syncStatus.status).toBe(
+      'Unknown',
     );
-    expect(comparison.syncStatus.status).toBe('Unknown');
-    expect(comparison.conditions).toHaveLength(1);
-    expect(comparison.conditions[0]?.message).toMatch(/^Failed to compare desired state to live state: /);
+  });
+
+  it('8.1.12: an application without a resource that the odd rules are for notices nothing', () => {
+    const overrides = {
+      'apps/Deployment': {
+        useOpenLibs: false,
+        knownTypeFields: [],
+        ignoreDifferences: { jqPathExpressions: ['.data[(((', '.a + 1'], jsonPointers: ['spec'] },
+      },
+    };
+    const odd = facts([a], [applied(a)], { settings: { ...defaultSettings, overrides } });
+    expect({ ...compareState(odd), pairs: [] }).toEqual({ ...compareState(facts([a], [applied(a)])), pairs: [] });
+  });
+
+  it('8.1.12: a pointer without its slash is a warning, and what differs is OutOfSync as in Argo CD', () => {
+    const spec = { ignoreDifferences: [{ kind: 'ConfigMap', jsonPointers: ['data/key'] }] };
+    const comparison = compareState(facts([a], [applied(a, { data: { key: '2' } })], {}, spec));
+    expect(comparison.syncStatus.status).toBe('OutOfSync');
+    expect(comparison.conditions.map((condition) => condition.message)).toEqual([
+      'The jsonPointer "data/key" in spec.ignoreDifferences[0] does not start with "/", so its first step is left out (for ConfigMap). The rule has the effect that it has with Argo CD: mend or remove it',
+    ]);
   });
 });
 

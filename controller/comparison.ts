@@ -1,5 +1,4 @@
-import { messageOf } from '#base';
-import { diffObjects, DiffRulesError } from '#diff';
+import { diffObjects } from '#diff';
 import type { DiffResult } from '#diff';
 import { healthOf } from '#health';
 import type { KindState } from '#live';
@@ -43,6 +42,7 @@ import {
 import { applicationHealth } from './app-health.ts';
 import { managedNamespaceMetadataChanged } from './freshness.ts';
 import { isManagedNamespace, managedNamespace } from './namespaces.ts';
+import { faultConditions } from './rule-faults.ts';
 import { comparedToOf } from './sources.ts';
 import { gkOf } from './targets.ts';
 
@@ -141,40 +141,24 @@ export function compareState(facts: CompareFacts): Comparison {
       live: found,
       hook,
       own,
-      diff: hook ? unchanged(found) : diff.of(target, found),
+      diff: hook ? unchanged(found) : diff(target, found),
     };
   });
   return conclude(facts, {
     pairs,
     hooks: paired.hooks,
     liveHooks: paired.liveHooks,
-    failed: facts.rendered.failed || facts.live.failed || diff.conditions.length > 0,
-    conditions: diff.conditions,
+    failed: facts.rendered.failed || facts.live.failed,
+    conditions: faultConditions(pairs.filter((pair) => pair.own)),
     ...deletion.flags,
   });
 }
 
-/** Diffs pairs under the rules of this comparison; rules that cannot be used make one condition and no more diffs. */
-function differ(facts: CompareFacts): {
-  readonly of: (target: KubeObject | null, live: KubeObject | null) => DiffResult;
-  readonly conditions: readonly ApplicationCondition[];
-} {
+/** Diffs pairs under the rules of this comparison, as long as both sides are known. */
+function differ(facts: CompareFacts): (target: KubeObject | null, live: KubeObject | null) => DiffResult {
+  if (facts.rendered.failed || facts.live.failed) return (_target, live) => unchanged(live);
   const rules = { settings: facts.settings, ignoreDifferences: facts.app.spec.ignoreDifferences ?? [] };
-  const conditions: ApplicationCondition[] = [];
-  let broken = facts.rendered.failed || facts.live.failed;
-  const of = (target: KubeObject | null, live: KubeObject | null): DiffResult => {
-    if (broken) return unchanged(live);
-    try {
-      return diffObjects(target, live, rules);
-    } catch (error) {
-      if (!(error instanceof DiffRulesError)) throw error;
-      broken = true;
-      const message = `Failed to compare desired state to live state: ${messageOf(error)}`;
-      conditions.push({ type: 'ComparisonError', message });
-      return unchanged(live);
-    }
-  };
-  return { of, conditions };
+  return (target, live) => diffObjects(target, live, rules);
 }
 
 /** The live object of a pair, else its target. */
@@ -269,7 +253,7 @@ function withManagedNamespace(
 }
 
 function unchanged(live: KubeObject | null): DiffResult {
-  return { modified: false, normalizedLive: live, predictedLive: live, paths: [] };
+  return { modified: false, normalizedLive: live, predictedLive: live, paths: [], faults: [], undecided: false };
 }
 
 interface Row {
@@ -333,6 +317,7 @@ function codeOf(facts: CompareFacts, paired: Paired, pair: ManagedPair, object: 
   if (paired.failed) return 'Unknown';
   if (pair.live === null && isDegraded(facts, object)) return 'Unknown';
   if (pair.target !== null && pair.live === null && isManagedNamespace(facts.app, pair.target)) return 'Synced';
+  if (pair.diff.undecided) return 'Unknown';
   return pair.diff.modified || pair.target === null || pair.live === null ? 'OutOfSync' : 'Synced';
 }
 

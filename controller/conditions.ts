@@ -9,6 +9,7 @@ export const ownedConditions = {
     'RepeatedResourceWarning',
     'ExcludedResourceWarning',
     'StaleResourceWarning',
+    'IgnoreRuleWarning',
     'UnownedClusterWarning',
   ],
   tree: ['OrphanedResourceWarning'],

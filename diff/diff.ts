@@ -9,7 +9,7 @@ import { withDefaults } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
 import { withoutManaged } from './managed-fields.ts';
 import { normalise, normaliseTracking } from './normalize.ts';
-import { ignoredInDiff, ignoredInUpdates } from './rules.ts';
+import { ignoredInDiff, ignoredInUpdates, untilSettled } from './rules.ts';
 import type { Ignored } from './rules.ts';
 import { schemaOf } from './schema.ts';
 import type { TypeSchema } from './schema.ts';
@@ -25,7 +25,9 @@ const maxPaths = 10;
  * count, unless what was applied last says that they were ours. Either side may be null: only live is not modified (a prune candidate),
  * only a target is. Pure; neither argument is changed; results share parts with them.
  *
- * @throws DiffRulesError for an ignore rule that cannot be understood; DriftlessError when both sides are null.
+ * A rule that cannot be run is left out and named in `faults`; the other rules work.
+ *
+ * @throws DriftlessError when both sides are null.
  */
 export function diffObjects(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
   if (target === null && live === null)
@@ -36,12 +38,23 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const tracked = asJson(normaliseTracking(target, live, settings.tracking));
   const trusted = withoutManaged(asJson(target), tracked, ignored.managers);
   const prepare = preparer(settings, ignored);
-  const [wanted, present] = [withoutNamespace(prepare(trusted.target, 'keep')), prepare(trusted.live)];
   const before = lastApplied(live);
-  const original = before === undefined ? undefined : withoutNamespace(prepare(before, 'keep'));
+  const { original, wanted, present } = untilSettled(ignored, () => ({
+    wanted: withoutNamespace(prepare(trusted.target, 'keep')),
+    present: prepare(trusted.live),
+    original: before === undefined ? undefined : withoutNamespace(prepare(before, 'keep')),
+  }));
   const [predicted, observed] = predict(original, wanted, present, schemaOf(target));
   const paths = differingPaths(observed, predicted);
-  return { modified: paths.length > 0, normalizedLive: asKube(observed), predictedLive: asKube(predicted), paths };
+  const [modified, faults] = [paths.length > 0, ignored.faults()];
+  return {
+    modified,
+    normalizedLive: asKube(observed),
+    predictedLive: asKube(predicted),
+    paths,
+    faults,
+    undecided: modified && faults.some((fault) => fault.undecided),
+  };
 }
 
 function oneSided(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
@@ -50,7 +63,14 @@ function oneSided(target: KubeObject | null, live: KubeObject | null, rules: Dif
     const ignored = ignoredInDiff(refOf(object), rules.settings, rules.ignoreDifferences);
     return asKube(preparer(rules.settings, ignored)(asJson(object)));
   };
-  return { modified: live === null, normalizedLive: prepared(live), predictedLive: prepared(target), paths: [] };
+  return {
+    modified: live === null,
+    normalizedLive: prepared(live),
+    predictedLive: prepared(target),
+    paths: [],
+    faults: [],
+    undecided: false,
+  };
 }
 
 function preparer(settings: Settings, ignored: Ignored): (object: JsonObject, empties?: Empties) => JsonObject {
@@ -125,9 +145,8 @@ function differingPaths(a: Json, b: Json): readonly string[] {
 
 /**
  * A hash of all that counts in a live object: updates that leave it the same need no comparison (Argo CD: controller/cache,
- * ignoreResourceUpdates). Version, generation and managed fields never count; what more does not is in `settings`.
- *
- * @throws DiffRulesError for an ignore rule that cannot be understood.
+ * ignoreResourceUpdates). Version, generation and managed fields never count; what more does not is in `settings`. A rule that cannot be
+ * run hides nothing.
  */
 export function fingerprint(object: KubeObject, settings: Settings): string {
   const ignored = ignoredInUpdates(refOf(object), settings);

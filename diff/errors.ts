@@ -1,8 +1,12 @@
 import { DriftlessError } from '#base';
 
-/** An ignore rule that cannot be understood. The message names the rule; the comparison cannot be trusted without it. */
+/** A jq program of an ignore rule that cannot be run: not jq, beyond the part of jq that is known here, or too much work. */
 export class DiffRulesError extends DriftlessError {
-  constructor(message: string, cause?: unknown) {
-    super('DIFF_RULES', message, { retry: 'never', ...(cause === undefined ? {} : { cause }) });
+  /** What is the matter, as the end of a sentence about the rule. */
+  readonly problem: string;
+
+  constructor(problem: string, cause?: unknown) {
+    super('DIFF_RULES', `an ignore rule ${problem}`, { retry: 'never', ...(cause === undefined ? {} : { cause }) });
+    this.problem = problem;
   }
 }

@@ -12,5 +12,4 @@ export type { ApplyPatch } from './apply.ts';
 export { diffObjects, fingerprint } from './diff.ts';
 export { maskSecrets } from './mask.ts';
 export type { ObjectPair } from './mask.ts';
-export { DiffRulesError } from './errors.ts';
-export type { DiffResult, DiffRules } from './types.ts';
+export type { DiffResult, DiffRules, RuleFault } from './types.ts';

@@ -55,15 +55,11 @@ interface Token {
  * Parses a jq path expression: `.a.b`, `.["a"]`, `.[]`, `.[0]`, `|`, `,`, `//`, `and`, `or`, comparisons, `..`, `?`, `[…]`, literals and the
  * functions above. Precedence as in jq: `|` < `,` < `//` < `or` < `and` < comparisons < postfix.
  *
- * @throws DiffRulesError for anything else, naming the expression: a rule that is not understood must not be skipped in silence.
+ * @throws DiffRulesError for anything else: a rule that is not understood must not be skipped in silence.
  */
 export function parsePathExpression(source: string): Expression {
-  if (source.length > maxLength) throw refuse(source.slice(0, 80), `is longer than ${maxLength} characters`);
+  if (source.length > maxLength) throw new DiffRulesError(`is longer than ${maxLength} characters`);
   return new Parser(source).parse();
-}
-
-function refuse(source: string, why: string): DiffRulesError {
-  return new DiffRulesError(`the jqPathExpression "${source}" ${why}`);
 }
 
 class Parser {
@@ -141,7 +137,7 @@ class Parser {
 
   #postfix(): Expression {
     let term = this.#term();
-    for (;;) {
+    for (let suffixed = false; ;) {
       const next = this.#tokens[this.#at];
       if (next?.kind !== 'mark') return term;
       if (/^\.[A-Za-z_]/.test(next.text)) term = this.#named(term);
@@ -151,8 +147,9 @@ class Parser {
       } else if (next.text === '[') term = this.#bracket(term);
       else if (next.text === '?') {
         this.#at += 1;
-        term = { kind: 'try', body: term };
+        term = suffixed ? optional(term) : { kind: 'try', body: term };
       } else return term;
+      suffixed = next.text !== '?';
     }
   }
 
@@ -263,6 +260,16 @@ class Parser {
   }
 
   #fail(why: string): never {
-    throw refuse(this.#source, why);
+    throw new DiffRulesError(why);
   }
+}
+
+/** `?` is about the last step only: an error there does not end what comes before it, such as the other items of a list. */
+function optional(term: Expression): Expression {
+  const here: Expression = { kind: 'identity' };
+  if (term.kind === 'iterate')
+    return { kind: 'pipe', left: term.from, right: { kind: 'try', body: { ...term, from: here } } };
+  if (term.kind === 'field' && term.name.kind === 'literal')
+    return { kind: 'pipe', left: term.from, right: { kind: 'try', body: { ...term, from: here } } };
+  return { kind: 'try', body: term };
 }

@@ -3,8 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Json } from '#base';
 import { DiffRulesError } from './errors.ts';
-import { compileRemover } from './jq.ts';
+import { compileExpression } from './jq.ts';
 import { canonicalQuantity } from './quantity.ts';
+import { removeAll } from './remove.ts';
 
 function lines(name: string): unknown[] {
   const text = readFileSync(new URL(`./testdata/${name}`, import.meta.url), 'utf8');
@@ -15,10 +16,19 @@ function lines(name: string): unknown[] {
 }
 const [head, ...vectors] = lines('jq.ndjson') as [{ input: Json }, ...{ expression: string; result: Json }[]];
 
-describe('compileRemover', () => {
+/** `del(<expression>)` of one value. */
+function remover(expression: string): (value: Json) => Json {
+  const { find } = compileExpression(expression);
+  return (value) => {
+    const paths = find(value);
+    return paths.length === 0 ? value : removeAll(value, paths);
+  };
+}
+
+describe('compileExpression', () => {
   it.each(vectors)('removes as jq does: $expression', ({ expression, result }) => {
     const before = JSON.stringify(head.input);
-    expect(compileRemover(expression)(head.input)).toEqual(result ?? head.input);
+    expect(remover(expression)(head.input)).toEqual(result ?? head.input);
     expect(JSON.stringify(head.input)).toBe(before);
   });
 
@@ -43,40 +53,83 @@ describe('compileRemover', () => {
     '',
     '.'.repeat(5000),
     `${'('.repeat(200)}.a${')'.repeat(200)}`,
-    '.a | select(test("(a+)+$"))',
-    '.a | select(test("(a|a)*$"))',
-    '.a | select(test("(.)\\\\1"))',
-    '.a | select(test(".*.*.*.*x"))',
-    '.a | select(test(.b))',
-  ])('refuses %s and names it', (expression) => {
-    const refusal = (): unknown => compileRemover(expression);
-    expect(refusal).toThrow(DiffRulesError);
-    expect(refusal).toThrow(`"${expression.slice(0, 80)}`);
+    `.a | select(test("${'a'.repeat(4100)}"))`,
+    `.a | select(test("${'a{1000}'.repeat(100)}"))`,
+  ])('refuses %s', (expression) => {
+    expect(() => remover(expression)).toThrow(DiffRulesError);
+  });
+
+  it.each([
+    ['.a | select(test("^(a+)+$"))', 'aaa', true],
+    ['.a | select(test("^(a|a)*$"))', 'aaab', false],
+    ['.a | select(test(".*-.*-.*-.*x"))', 'a-b-c-dx', true],
+    ['.a | select(test("A"; "i"))', 'xax', true],
+    ['.a | select(test("a.b"; "m"))', 'a\nb', true],
+    ['.a | select(test("a.b"; "gi"))', 'a\nb', false],
+    ['.a | select(test("a"; null))', 'a', true],
+    ['.a | select(test(.))', 'a', true],
+    // What fails in gojq removes nothing, and an error behind `?` is no error.
+    ['.a | select(test("a"; "x"))', 'a', false],
+    ['.a | select(test("(?=a)"))', 'a', false],
+    ['.a | select((test("(")?) // true)', 'a', true],
+    ['.a | select(test(["a"]))', 'a', false],
+  ])('8.1.12: tests patterns as Go does: %s on %j', (expression, text, removed) => {
+    expect(remover(expression)({ a: text, b: 1 })).toEqual(removed ? { b: 1 } : { a: text, b: 1 });
+  });
+
+  it('8.1.12: a pattern that can never work is told, with the pattern', () => {
+    expect(compileExpression('.a | select(test("(") or .b)').warning).toBe(
+      'does nothing where it tests this pattern: "(" is not a regular expression: error parsing regexp: missing closing ): `(`',
+    );
+    expect(compileExpression('.a | select(test("(a)"))').warning).toBeUndefined();
+  });
+
+  it('8.1.12: patterns count as work, however many and long the texts are', () => {
+    const texts = (n: number): Json => ({ l: Array.from({ length: n }, () => 'ab'.repeat(500)) });
+    const rule = remover('.l[] | select(test("(((.?){10}){10}){10}c"))');
+    expect(rule(texts(2))).toEqual(texts(2));
+    expect(() => rule(texts(200))).toThrow(/takes too much work on this object/);
+  });
+
+  // Each as gojq 0.12.19 has it.
+  it.each([
+    ['.l[]?.env[]?', '{"l":[{"n":1},{"env":[]},{"env":{}},{"env":"s"},{"env":[]}]}'],
+    ['.l[].env[]?', '{"l":[{"n":1},{"env":[]},{"env":{}},{"env":"s"},{"env":[]}]}'],
+    ['(.l[].env[])?', '{"l":[{"n":1},{"env":[{"x":1},{"x":2}]},{"env":{"x":1,"y":2}},{"env":"s"},{"env":[5]}]}'],
+    ['.l[].env.x?', '{"l":[{"n":1},{"env":[{"x":1},{"x":2}]},{"env":{"y":2}},{"env":"s"},{"env":[5]}]}'],
+    ['.l[].env["x"]?', '{"l":[{"n":1},{"env":[{"x":1},{"x":2}]},{"env":{"y":2}},{"env":"s"},{"env":[5]}]}'],
+    ['.l[].env?[]?', '{"l":[{"n":1},{"env":[]},{"env":{}},{"env":"s"},{"env":[]}]}'],
+    ['.. | .env?', '{"l":[{"n":1},{},{},{},{}]}'],
+  ])('`?` is about the last step only: %s', (expression, expected) => {
+    const value: Json = {
+      l: [{ n: 1 }, { env: [{ x: 1 }, { x: 2 }] }, { env: { x: 1, y: 2 } }, { env: 's' }, { env: [5] }],
+    };
+    expect(JSON.stringify(remover(expression)(value))).toBe(expected);
   });
 
   it('keeps the reference when there is nothing to remove', () => {
-    expect(compileRemover('.nothing.here')(head.input)).toBe(head.input);
-    expect(compileRemover('.l[] | .nothing?')(head.input)).toBe(head.input);
+    expect(remover('.nothing.here')(head.input)).toBe(head.input);
+    expect(remover('.l[] | .nothing?')(head.input)).toBe(head.input);
   });
 
-  it('gives up on too much work and leaves the value', () => {
+  it('gives up on too much work, and says so', () => {
     const value = (n: number): Json => ({ l: Array.from({ length: n }, (_x, i) => i) });
-    const square = compileRemover('select(.l[] == .l[]) | .l');
+    const square = remover('select(.l[] == .l[]) | .l');
     const [small, large] = [value(20), value(2000)];
     expect(square(small)).toEqual({});
-    expect(square(large)).toBe(large);
+    expect(() => square(large)).toThrow(new DiffRulesError('takes too much work on this object'));
   });
 
   it('an error behind `?` does not pass through it, and one before it does not stop what follows', () => {
-    expect(compileRemover('(.s | .[]?) , .a')(head.input)).not.toHaveProperty('a');
-    expect(compileRemover('(.a?) | .b | .c')({ a: { b: 'text' } })).toEqual({ a: { b: 'text' } });
+    expect(remover('(.s | .[]?) , .a')(head.input)).not.toHaveProperty('a');
+    expect(remover('(.a?) | .b | .c')({ a: { b: 'text' } })).toEqual({ a: { b: 'text' } });
   });
 
   it('never touches Object.prototype', () => {
     const value = JSON.parse('{"__proto__":{"a":1},"b":2}') as Json;
-    expect(JSON.stringify(compileRemover('.__proto__.a')(value))).toBe('{"__proto__":{},"b":2}');
-    expect(JSON.stringify(compileRemover('.constructor')(value))).toBe(JSON.stringify(value));
-    expect(compileRemover('.["__proto__"]')({ b: 2 })).toEqual({ b: 2 });
+    expect(JSON.stringify(remover('.__proto__.a')(value))).toBe('{"__proto__":{},"b":2}');
+    expect(JSON.stringify(remover('.constructor')(value))).toBe(JSON.stringify(value));
+    expect(remover('.["__proto__"]')({ b: 2 })).toEqual({ b: 2 });
   });
 
   it('any text is an expression or a DiffRulesError', () => {
@@ -105,7 +158,7 @@ describe('compileRemover', () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 10 }), (parts) => {
         try {
-          compileRemover(parts.join(''))(head.input);
+          remover(parts.join(''))(head.input);
         } catch (error) {
           expect(error).toBeInstanceOf(DiffRulesError);
         }

@@ -1,15 +1,19 @@
-import { deepEqual, isObject, own, stringifyJson } from '#base';
+import { compileLinearPattern, deepEqual, isObject, own, stringifyJson } from '#base';
 import type { Json } from '#base';
 import { DiffRulesError } from './errors.ts';
 import { parsePathExpression } from './jq-parse.ts';
 import type { Comparison, Expression } from './jq-parse.ts';
-import { compilePattern, mayExplode } from './pattern.ts';
-import { removeAll } from './remove.ts';
 import type { Path } from './remove.ts';
 import { isList } from './values.ts';
 
-/** Takes out of a value what an expression names; the same reference when it names nothing that is there. */
-export type Remover = (value: Json) => Json;
+/** The places in a value that an expression names, whether or not something is there. */
+export type Finder = (value: Json) => readonly Path[];
+
+export interface CompiledExpression {
+  readonly find: Finder;
+  /** Why this expression cannot do what it looks like, although it may be run. */
+  readonly warning?: string;
+}
 
 type Place = Path | 'root' | 'computed';
 type Emit = (place: Place, value: Json) => void;
@@ -25,17 +29,22 @@ const failed: Error = new Error('jq error');
 const carried: Error = new Error('jq error');
 /** Steps of one run; upstream gives an expression a second. */
 const maxSteps = 200_000;
-const maxTestedLength = 2048;
+/** What a step of a regular expression costs, in steps of a run. */
+const patternWork = 500;
 
 /**
- * Compiles `del(<expression>)`. As Argo CD's ignore rules: a run that fails (wrong types, not a path, too much work) leaves the value as it
- * is, only an expression that cannot be understood is an error.
+ * Compiles what `del(<expression>)` deletes. As in Argo CD's ignore rules, a run that fails as jq fails (wrong types, not a path, a malformed
+ * pattern) names nothing. A run that only fails here, because it is too much work or asks for what is not known, throws.
  *
- * @throws DiffRulesError naming the expression.
+ * @throws DiffRulesError when the expression cannot be understood; the finder when it cannot be run to its end.
  */
-export function compileRemover(source: string): Remover {
+export function compileExpression(source: string): CompiledExpression {
   const expression = parsePathExpression(source);
-  checkPatterns(expression, source);
+  const warning = patternWarning(expression);
+  return { find: finderOf(expression), ...(warning === undefined ? {} : { warning }) };
+}
+
+function finderOf(expression: Expression): Finder {
   return (value) => {
     const paths: Path[] = [];
     const run = new Run();
@@ -45,10 +54,10 @@ export function compileRemover(source: string): Remover {
         paths.push(place);
       });
     } catch (error) {
-      if (error === failed) return value;
+      if (error === failed) return [];
       throw error;
     }
-    return paths.length === 0 ? value : removeAll(value, paths);
+    return paths;
   };
 }
 
@@ -116,9 +125,9 @@ class Run {
     }
   }
 
-  #step(): void {
-    this.#steps += 1;
-    if (this.#steps > maxSteps) throw failed;
+  #step(cost = 1): void {
+    this.#steps += cost;
+    if (this.#steps > maxSteps) throw new DiffRulesError('takes too much work on this object');
   }
 
   #all(expression: Expression, place: Place, value: Json): readonly Json[] {
@@ -135,7 +144,7 @@ class Run {
       body();
     } catch (error) {
       if (error === carried) throw failed;
-      if (error !== failed || this.#steps > maxSteps) throw error;
+      if (error !== failed) throw error;
     }
   }
 
@@ -216,12 +225,33 @@ class Run {
         return;
       default:
         if (first === undefined) emit('computed', plain(name, value));
-        else
-          for (const argument of this.#all(first, place, value)) {
-            const flags = second === undefined ? '' : (this.#all(second, place, value)[0] ?? null);
-            emit('computed', withArgument(name, value, argument, flags));
-          }
+        else this.#withArguments(name, [first, second], { place, value }, emit);
     }
+  }
+
+  #withArguments(
+    name: string,
+    [first, second]: readonly [Expression, Expression | undefined],
+    { place, value }: Input,
+    emit: Emit,
+  ): void {
+    for (const argument of this.#all(first, place, value)) {
+      const flags = second === undefined ? null : (this.#all(second, place, value)[0] ?? null);
+      emit('computed', name === 'test' ? this.#tests(value, argument, flags) : withArgument(name, value, argument));
+    }
+  }
+
+  /** gojq's `test`: Go's regular expressions, with flags of its own (`g` says nothing here, `m` lets the dot match a line break). */
+  #tests(value: Json, source: Json, flags: Json): boolean {
+    if (typeof value !== 'string' || typeof source !== 'string') throw failed;
+    if (flags !== null && (typeof flags !== 'string' || /[^gim]/.test(flags))) throw failed;
+    const pattern = compileLinearPattern(source, (flags ?? '').replaceAll('g', '').replaceAll('m', 's'));
+    if (!pattern.ok) {
+      if (pattern.reason === 'malformed') throw failed;
+      throw new DiffRulesError('tests a pattern that is too long or too large');
+    }
+    this.#step(Math.ceil((pattern.size * value.length) / patternWork));
+    return pattern.test(value);
   }
 
   #quantified(name: 'any' | 'all', args: readonly Expression[], { place, value }: Input): boolean {
@@ -291,7 +321,8 @@ function compares(operator: Comparison, left: Json, right: Json): boolean {
 function scalarOrder(left: Json, right: Json): number {
   if (deepEqual(left, right)) return 0;
   if (typeof left === 'string' && typeof right === 'string') return left < right ? -1 : 1;
-  if (typeof left === 'object' || typeof right === 'object') throw failed;
+  if (typeof left === 'object' || typeof right === 'object')
+    throw new DiffRulesError('puts lists or objects in an order, which is not supported');
   return Number(left) < Number(right) ? -1 : 1;
 }
 
@@ -328,16 +359,17 @@ function plain(name: string, value: Json): Json {
   }
 }
 
-function lengthOf(value: Json): number {
+function lengthOf(value: Json): number | bigint {
   if (value === null) return 0;
   if (typeof value === 'string') return [...value].length;
   if (typeof value === 'number') return Math.abs(value);
+  if (typeof value === 'bigint') return value < 0n ? -value : value;
   if (isList(value)) return value.length;
   if (isObject(value)) return Object.keys(value).length;
   throw failed;
 }
 
-function withArgument(name: string, value: Json, argument: Json, flags: Json): Json {
+function withArgument(name: string, value: Json, argument: Json): Json {
   switch (name) {
     case 'has':
       if (isObject(value) && typeof argument === 'string') return Object.hasOwn(value, argument);
@@ -349,14 +381,7 @@ function withArgument(name: string, value: Json, argument: Json, flags: Json): J
       return contains(argument, value);
     default:
       if (typeof value !== 'string' || typeof argument !== 'string') throw failed;
-      if (name === 'startswith') return value.startsWith(argument);
-      if (name === 'endswith') return value.endsWith(argument);
-      if (value.length > maxTestedLength) throw failed;
-      {
-        const pattern = compilePattern(argument, typeof flags === 'string' ? flags : '');
-        if (pattern === undefined) throw failed;
-        return pattern.test(value);
-      }
+      return name === 'startswith' ? value.startsWith(argument) : value.endsWith(argument);
   }
 }
 
@@ -377,18 +402,19 @@ function sameType(a: Json, b: Json): boolean {
   return typeNames[orderOf(a)] === typeNames[orderOf(b)];
 }
 
-/** Refuses dangerous patterns when the rule is read, not when it first runs. */
-function checkPatterns(expression: Expression, source: string): void {
-  if (expression.kind === 'call' && expression.name === 'test') {
-    const [pattern] = expression.args;
-    if (pattern?.kind !== 'literal' || typeof pattern.value !== 'string')
-      throw new DiffRulesError(`the jqPathExpression "${source}" tests a pattern that is not a plain string`);
-    if (mayExplode(pattern.value))
-      throw new DiffRulesError(
-        `the jqPathExpression "${source}" tests a pattern that could take very long; write it without repeats inside repeated groups`,
-      );
+/** A pattern that stands in the expression is looked at when the rule is read: too large is an error, malformed a warning. */
+function patternWarning(expression: Expression): string | undefined {
+  const [source] = expression.kind === 'call' && expression.name === 'test' ? expression.args : [];
+  if (source?.kind === 'literal' && typeof source.value === 'string') {
+    const pattern = compileLinearPattern(source.value);
+    if (!pattern.ok && pattern.reason === 'limit') throw new DiffRulesError(`cannot be run: ${pattern.message}`);
+    if (!pattern.ok) return `does nothing where it tests this pattern: ${pattern.message}`;
   }
-  for (const inner of partsOf(expression)) checkPatterns(inner, source);
+  for (const inner of partsOf(expression)) {
+    const warning = patternWarning(inner);
+    if (warning !== undefined) return warning;
+  }
+  return undefined;
 }
 
 function partsOf(expression: Expression): readonly Expression[] {

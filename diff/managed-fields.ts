@@ -14,17 +14,29 @@ export function withoutManaged(
   live: JsonObject,
   managers: ReadonlySet<string>,
 ): { readonly target: JsonObject; readonly live: JsonObject } {
-  const metadata = own(live, 'metadata');
-  const entries = isObject(metadata) ? own(metadata, 'managedFields') : undefined;
-  if (!isList(entries) || managers.size === 0) return { target, live };
-  const found: Found = { target: [], live: [] };
-  for (const entry of entries) {
-    if (!isObject(entry) || !managers.has(textOf(own(entry, 'manager')))) continue;
-    const fields = own(entry, 'fieldsV1');
-    if (isObject(fields)) walk(fields, { target, live }, { target: undefined, live: undefined }, found);
-  }
+  const found = managedDifferences(target, live, managers);
   if (found.target.length === 0) return { target, live };
   return { target: removeAll(target, found.target) as JsonObject, live: removeAll(live, found.live) as JsonObject };
+}
+
+/** Where the two differ in what trusted managers own, in each. */
+export function managedDifferences(target: JsonObject, live: JsonObject, managers: ReadonlySet<string>): Found {
+  const found: Found = { target: [], live: [] };
+  if (managers.size === 0) return found;
+  for (const fields of fieldsOwned(live, (entry) => managers.has(textOf(own(entry, 'manager')))))
+    walk(fields, { target, live }, { target: undefined, live: undefined }, found);
+  return found;
+}
+
+/** The field sets of those entries of `metadata.managedFields` that are wanted. */
+export function fieldsOwned(live: JsonObject, wanted: (entry: JsonObject) => boolean): readonly JsonObject[] {
+  const metadata = own(live, 'metadata');
+  const entries = isObject(metadata) ? own(metadata, 'managedFields') : undefined;
+  if (!isList(entries)) return [];
+  return entries.flatMap((entry) => {
+    const fields = isObject(entry) && wanted(entry) ? own(entry, 'fieldsV1') : undefined;
+    return isObject(fields) ? [fields] : [];
+  });
 }
 
 interface Found {
@@ -78,7 +90,7 @@ function step(key: string, { target, live }: Pair<Json>): Next | undefined {
 }
 
 /** A default of a key (protocol TCP of ports) is written in the key and may be missing in the target. */
-function itemMatcher(key: string): ((item: Json, index: number) => boolean) | undefined {
+export function itemMatcher(key: string): ((item: Json, index: number) => boolean) | undefined {
   const index = /^i:([0-9]+)$/.exec(key)?.[1];
   if (index !== undefined) return (_item, i) => i === Number(index);
   if (!/^[kv]:/.test(key)) return undefined;

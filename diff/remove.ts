@@ -8,32 +8,63 @@ export interface Path {
   readonly step: string | number;
 }
 
-interface Trie {
+/** Marks on a value: what goes, and where inside something goes. */
+export interface Marks {
   remove: boolean;
-  readonly children: Map<string | number, Trie>;
+  readonly children: Map<string | number, Marks>;
+}
+
+export function noMarks(): Marks {
+  return { remove: false, children: new Map() };
 }
 
 /** All at once, so that removing one item of a list does not move the others. */
 export function removeAll(value: Json, paths: readonly Path[]): Json {
-  const root: Trie = { remove: false, children: new Map() };
-  for (const path of paths) {
-    const steps: (string | number)[] = [];
-    for (let here: Path | undefined = path; here !== undefined; here = here.parent) steps.push(here.step);
-    let node = root;
-    for (const step of steps.reverse()) {
-      let child = node.children.get(step);
-      if (child === undefined) {
-        child = { remove: false, children: new Map() };
-        node.children.set(step, child);
-      }
-      node = child;
-    }
-    node.remove = true;
-  }
+  const root = noMarks();
+  for (const path of paths) mark(root, stepsOf(path));
   return prune(value, root);
 }
 
-function prune(value: Json, trie: Trie): Json {
+/**
+ * Marks in a value what paths name in the value that is left of it: where items of a list are marked already, the indices of the paths do not
+ * count them.
+ */
+export function markAll(root: Marks, paths: readonly Path[]): void {
+  for (const steps of paths.map((path) => original(root, stepsOf(path)))) mark(root, steps);
+}
+
+function stepsOf(path: Path): (string | number)[] {
+  const steps: (string | number)[] = [];
+  for (let here: Path | undefined = path; here !== undefined; here = here.parent) steps.push(here.step);
+  return steps.reverse();
+}
+
+function original(root: Marks, steps: readonly (string | number)[]): readonly (string | number)[] {
+  let node: Marks | undefined = root;
+  return steps.map((step) => {
+    let place = step;
+    if (typeof place === 'number')
+      for (let i = 0; i <= place; i += 1) if (node?.children.get(i)?.remove === true) place += 1;
+    node = node?.children.get(place);
+    return place;
+  });
+}
+
+function mark(root: Marks, steps: readonly (string | number)[]): void {
+  let node = root;
+  for (const step of steps) {
+    let child = node.children.get(step);
+    if (child === undefined) {
+      child = noMarks();
+      node.children.set(step, child);
+    }
+    node = child;
+  }
+  node.remove = true;
+}
+
+/** The value without what is marked; the same reference when nothing of it is there. */
+export function prune(value: Json, trie: Marks): Json {
   if (isList(value)) {
     const list = value;
     const after = list.flatMap((item, i) => {
@@ -57,27 +88,27 @@ function prune(value: Json, trie: Trie): Json {
   return changed ?? value;
 }
 
-/** As the JSON Patch `remove` of a rule's JSON pointer: nothing happens when there is nothing. */
-export function removeSteps(value: Json, steps: readonly string[]): Json {
-  const [step, ...rest] = steps;
-  if (step === undefined) return value;
-  if (isList(value)) {
-    const list = value;
-    const index = /^-?(?:0|[1-9][0-9]*)$/.test(step) ? Number(step) : Number.NaN;
-    const at = index < 0 ? list.length + index : index;
-    const item = list[at];
-    if (item === undefined) return value;
-    if (rest.length === 0) return list.filter((_item, i) => i !== at);
-    const after = removeSteps(item, rest);
-    return after === item ? value : list.map((other, i) => (i === at ? after : other));
+/** As the JSON Patch `remove` of a rule's JSON pointer: the path of what is there, nothing when there is nothing. */
+export function pathOf(value: Json, steps: readonly string[]): Path | undefined {
+  let [here, path]: [Json, Path | undefined] = [value, undefined];
+  for (const step of steps) {
+    let next: Json | undefined;
+    if (isList(here)) {
+      const index = /^-?(?:0|[1-9][0-9]*)$/.test(step) ? Number(step) : Number.NaN;
+      const at = index < 0 ? here.length + index : index;
+      next = here[at];
+      path = { parent: path, step: at };
+    } else {
+      next = isObject(here) ? own(here, step) : undefined;
+      path = { parent: path, step };
+    }
+    if (next === undefined) return undefined;
+    here = next;
   }
-  if (!isObject(value)) return value;
-  const member = own(value, step);
-  if (member === undefined) return value;
-  const after = rest.length === 0 ? undefined : removeSteps(member, rest);
-  if (after === member) return value;
-  const copy = copyOf(value);
-  if (after === undefined) Reflect.deleteProperty(copy, step);
-  else setOwn(copy, step, after as MutableJson);
-  return copy;
+  return path;
+}
+
+export function removeSteps(value: Json, steps: readonly string[]): Json {
+  const path = pathOf(value, steps);
+  return path === undefined ? value : removeAll(value, [path]);
 }

@@ -3,25 +3,47 @@ import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import type { ResourceIgnoreDifferences, ResourceOverride, ResourceRef, Settings } from '#model';
 import { canonicalise } from './canonical.ts';
 import { DiffRulesError } from './errors.ts';
-import { compileRemover } from './jq.ts';
-import type { Remover } from './jq.ts';
-import { removeSteps } from './remove.ts';
+import { compileExpression } from './jq.ts';
+import type { Finder } from './jq.ts';
+import { markAll, pathOf, prune, removeAll } from './remove.ts';
+import type { Marks } from './remove.ts';
 import { namedSchema } from './schema.ts';
 import type { TypeSchema } from './schema.ts';
+import type { RuleFault } from './types.ts';
 import { isList } from './values.ts';
+
+/** A part of a rule: places that are ignored, or a value that is written in another way before it is compared. */
+type Part =
+  | { readonly find: Finder; readonly fault: (problem: string) => RuleFault }
+  | { readonly rewrite: (value: Json) => Json };
 
 /** One source of ignore rules, ready to run. */
 interface Rule {
   readonly matches: (ref: ResourceRef) => boolean;
-  readonly removers: readonly Remover[];
+  readonly parts: readonly Part[];
   readonly managers: readonly string[];
+  /** What was found wrong with it when it was read. */
+  readonly faults: readonly RuleFault[];
 }
 
 /** What is ignored of one object. */
 export interface Ignored {
-  /** Takes out what the rules name; the same reference when there is nothing. */
+  /** Takes out what the rules name; the same reference when there is nothing. A rule that cannot be run is left out from then on. */
   readonly strip: (object: JsonObject) => JsonObject;
+  /** Marks in an object, in which some places may be marked already, what {@link strip} would take out. */
+  readonly mark: (object: JsonObject, marks: Marks) => void;
   readonly managers: ReadonlySet<string>;
+  /** What is wrong with these rules, as far as they have been used until now. */
+  readonly faults: () => readonly RuleFault[];
+}
+
+/** Works again for as long as a rule turns out not to work: none may have been in force for one side only. */
+export function untilSettled<T>(ignored: Ignored, work: () => T): T {
+  for (;;) {
+    const before = ignored.faults().length;
+    const result = work();
+    if (ignored.faults().length === before) return result;
+  }
 }
 
 /**
@@ -39,7 +61,7 @@ export function ignoredInDiff(
 ): Ignored {
   let own_ = byList.get(list);
   if (own_ === undefined) {
-    own_ = list.map(compileAppRule);
+    own_ = list.map((rule, i) => compileAppRule(rule, `spec.ignoreDifferences[${i}]`));
     byList.set(list, own_);
   }
   return combine([...own_, ...compiled(settings).diff], ref);
@@ -52,10 +74,35 @@ export function ignoredInUpdates(ref: ResourceRef, settings: Settings): Ignored 
 
 function combine(rules: readonly Rule[], ref: ResourceRef): Ignored {
   const matching = rules.filter((rule) => rule.matches(ref));
-  const removers = matching.flatMap((rule) => rule.removers);
+  const parts = matching.flatMap((rule) => rule.parts);
+  const faults = new Map(
+    matching.flatMap((rule) => rule.faults).map((fault) => [`${fault.where} ${fault.rule}`, fault]),
+  );
+  const broken = new Set<Part>();
+  const found = (part: Extract<Part, { find: Finder }>, value: Json): ReturnType<Finder> => {
+    if (broken.has(part)) return [];
+    try {
+      return part.find(value);
+    } catch (error) {
+      if (!(error instanceof DiffRulesError)) throw error;
+      broken.add(part);
+      const told = part.fault(error.problem);
+      faults.set(`${told.where} ${told.rule}`, told);
+      return [];
+    }
+  };
+  const without = (value: Json, part: Part): Json => {
+    if ('rewrite' in part) return part.rewrite(value);
+    const paths = found(part, value);
+    return paths.length === 0 ? value : removeAll(value, paths);
+  };
   return {
-    strip: (object) => removers.reduce<Json>((value, remove) => remove(value), object) as JsonObject,
+    strip: (object) => parts.reduce<Json>(without, object) as JsonObject,
+    mark: (object, marks) => {
+      for (const part of parts) if ('find' in part) markAll(marks, found(part, prune(object, marks)));
+    },
     managers: new Set(matching.flatMap((rule) => rule.managers)),
+    faults: () => [...faults.values()],
   };
 }
 
@@ -70,17 +117,17 @@ function compiled(settings: Settings): { readonly diff: readonly Rule[]; readonl
 
 function diffRules(settings: Settings): readonly Rule[] {
   const rules = Object.entries(settings.overrides).flatMap(([key, override]) =>
-    systemRules(key, [override.ignoreDifferences]),
+    systemRules(key, settings, { ignoreDifferences: override.ignoreDifferences }),
   );
   return [...rules, ...statusRules(settings), ...knownTypeRules(settings.overrides)];
 }
 
 function updateRules(settings: Settings): readonly Rule[] {
   const rules = Object.entries(settings.overrides).flatMap(([key, override]) =>
-    systemRules(key, [
-      override.ignoreResourceUpdates,
-      ...(settings.ignoreDifferencesOnResourceUpdates ? [override.ignoreDifferences] : []),
-    ]),
+    systemRules(key, settings, {
+      ignoreResourceUpdates: override.ignoreResourceUpdates,
+      ...(settings.ignoreDifferencesOnResourceUpdates ? { ignoreDifferences: override.ignoreDifferences } : {}),
+    }),
   );
   const always = ['/metadata/resourceVersion', '/metadata/generation', '/metadata/managedFields'];
   // The status default belongs to ignoreDifferences of `*/*`: it counts for updates exactly when those do.
@@ -89,7 +136,7 @@ function updateRules(settings: Settings): readonly Rule[] {
 }
 
 function everyKind(pointers: readonly string[]): Rule {
-  return { matches: () => true, removers: pointers.map(compilePointer), managers: [] };
+  return { matches: () => true, ...partsOf({ jsonPointers: pointers }, 'the defaults'), managers: [] };
 }
 
 function statusRules({ ignoreResourceStatusField: which }: Settings): readonly Rule[] {
@@ -97,7 +144,7 @@ function statusRules({ ignoreResourceStatusField: which }: Settings): readonly R
   if (which === 'all') return [everyKind(['/status'])];
   const matches = (ref: ResourceRef): boolean =>
     ref.group === 'apiextensions.k8s.io' && ref.kind === 'CustomResourceDefinition';
-  return [{ matches, removers: [compilePointer('/status')], managers: [] }];
+  return [{ ...everyKind(['/status']), matches }];
 }
 
 type Ignore = Omit<ResourceIgnoreDifferences, 'kind'>;
@@ -106,27 +153,42 @@ type Ignore = Omit<ResourceIgnoreDifferences, 'kind'>;
  * Rules of `resource.customizations` for a key `group/Kind`, `Kind` or globs. Managers count for `*\/*` and for exactly this kind; a key of a
  * core kind is found without its slash, where upstream never finds it.
  */
-function systemRules(key: string, ignores: readonly (Ignore | undefined)[]): readonly Rule[] {
+function systemRules(
+  key: string,
+  settings: Settings,
+  ignores: Readonly<Record<string, Ignore | undefined>>,
+): readonly Rule[] {
   const parts = key.split('/');
   if (parts.length > 2 || key === '') return [];
   const [group, kind] = parts.length === 2 ? [parts[0] ?? '', parts[1] ?? ''] : ['', parts[0] ?? ''];
   const matches = kindMatcher(group, kind);
   const exactly = (ref: ResourceRef): boolean => key === '*/*' || (ref.group === group && ref.kind === kind);
-  return ignores
-    .filter((ignore) => ignore !== undefined)
-    .flatMap((ignore) => [
-      { matches, removers: removersOf(ignore), managers: [] },
-      { matches: exactly, removers: [], managers: ignore.managedFieldsManagers ?? [] },
-    ]);
+  return Object.entries(ignores).flatMap(([field, ignore]) =>
+    ignore === undefined
+      ? []
+      : [
+          { matches, ...partsOf(ignore, settingOf(settings, field, key)), managers: [] },
+          { matches: exactly, parts: [], managers: ignore.managedFieldsManagers ?? [], faults: [] },
+        ],
+  );
 }
 
-function compileAppRule(rule: ResourceIgnoreDifferences): Rule {
+/** The key of argocd-cm that a customization was read from: its own, or the one for all. */
+function settingOf({ raw }: Settings, field: string, key: string): string {
+  const own_ = [key.replace('/', '_'), ...(key === '*/*' ? ['all'] : [])].map(
+    (name) => `resource.customizations.${field}.${name}`,
+  );
+  const found = own_.find((name) => Object.hasOwn(raw, name)) ?? `resource.customizations (${key}, ${field})`;
+  return `argocd-cm ${found}`;
+}
+
+function compileAppRule(rule: ResourceIgnoreDifferences, where: string): Rule {
   const kind = kindMatcher(rule.group ?? '', rule.kind);
   const matches = (ref: ResourceRef): boolean =>
     kind(ref) &&
     ((rule.name ?? '') === '' || rule.name === ref.name) &&
     ((rule.namespace ?? '') === '' || rule.namespace === ref.namespace);
-  return { matches, removers: removersOf(rule), managers: rule.managedFieldsManagers ?? [] };
+  return { matches, ...partsOf(rule, where), managers: rule.managedFieldsManagers ?? [] };
 }
 
 function kindMatcher(group: string, kind: string): (ref: ResourceRef) => boolean {
@@ -134,16 +196,48 @@ function kindMatcher(group: string, kind: string): (ref: ResourceRef) => boolean
   return (ref) => groups?.(ref.group) === true && kinds?.(ref.kind) === true;
 }
 
-function removersOf(rule: Ignore): readonly Remover[] {
-  return [...(rule.jsonPointers ?? []).map(compilePointer), ...(rule.jqPathExpressions ?? []).map(compileRemover)];
+function partsOf(rule: Ignore, where: string): Pick<Rule, 'parts' | 'faults'> {
+  const faults: RuleFault[] = [];
+  const parts: Part[] = [];
+  for (const text of rule.jsonPointers ?? []) {
+    const teller = faultOf(where, 'jsonPointer', text);
+    const steps = stepsOf(text);
+    if (!text.startsWith('/')) faults.push({ ...teller(pointerProblem(steps)), undecided: false });
+    const pointed = (value: Json): ReturnType<Finder> => [pathOf(value, steps)].filter((path) => path !== undefined);
+    if (steps.length > 0) parts.push({ find: pointed, fault: teller });
+  }
+  for (const text of rule.jqPathExpressions ?? []) {
+    const teller = faultOf(where, 'jqPathExpression', text);
+    try {
+      const { find, warning } = compileExpression(text);
+      if (warning !== undefined) faults.push({ ...teller(warning), undecided: false });
+      parts.push({ find, fault: teller });
+    } catch (error) {
+      if (!(error instanceof DiffRulesError)) throw error;
+      faults.push(teller(error.problem));
+    }
+  }
+  return { parts, faults };
 }
 
-/** A pointer without its first slash is refused here; upstream lets it through and it never matches. */
-function compilePointer(pointer: string): Remover {
-  const steps = parsePointer(pointer);
-  if (steps === undefined || steps.length === 0)
-    throw new DiffRulesError(`the JSON pointer "${pointer}" of an ignore rule does not start with "/"`);
-  return (value) => removeSteps(value, steps);
+const maxShown = 120;
+
+/** Tells where and which rule it is; never a value of an object. */
+function faultOf(where: string, form: string, text: string): (problem: string) => RuleFault {
+  const shown = text.length <= maxShown ? text : `${text.slice(0, maxShown - 3)}...`;
+  return (problem) => ({ where, rule: `${form} "${shown}"`, problem, undecided: true });
+}
+
+/** As Argo CD's library reads a pointer: what stands before the first slash is not looked at. Without a slash it names nothing. */
+function stepsOf(pointer: string): readonly string[] {
+  const slash = pointer.indexOf('/');
+  return slash < 0 ? [] : (parsePointer(pointer.slice(slash)) ?? []);
+}
+
+function pointerProblem(steps: readonly string[]): string {
+  return steps.length === 0
+    ? 'names nothing, because it does not start with "/"'
+    : 'does not start with "/", so its first step is left out';
 }
 
 const rolloutSpec = { field: 'spec.template.spec', type: 'core/v1/PodSpec' };
@@ -161,11 +255,11 @@ function knownTypeRules(overrides: Readonly<Record<string, ResourceOverride>>): 
 function knownTypeRule(key: string, fields: ResourceOverride['knownTypeFields']): Rule {
   const slash = key.indexOf('/');
   const [group, kind] = [slash < 0 ? '' : key.slice(0, slash), key.slice(slash + 1)];
-  const removers = fields.flatMap(({ field, type }) => {
+  const parts = fields.flatMap(({ field, type }) => {
     const schema = namedSchema(type);
-    return schema === undefined ? [] : [(value: Json) => rewrite(value, field.split('.'), schema)];
+    return schema === undefined ? [] : [{ rewrite: (value: Json) => rewrite(value, field.split('.'), schema) }];
   });
-  return { matches: (ref) => ref.group === group && ref.kind === kind, removers, managers: [] };
+  return { matches: (ref) => ref.group === group && ref.kind === kind, parts, managers: [], faults: [] };
 }
 
 /** Lists on the way are walked through. */

@@ -155,7 +155,7 @@ function identity(item: Json, mergeKey: string): string {
   return `${textOf(own(item, mergeKey))}/${textOf(own(item, 'protocol') ?? 'TCP')}`;
 }
 
-function identifies(list: readonly Json[], mergeKey: string): boolean {
+export function identifies(list: readonly Json[], mergeKey: string): boolean {
   const seen = new Set<Json>();
   for (const item of list) {
     const id = isObject(item) ? own(item, mergeKey) : undefined;

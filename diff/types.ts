@@ -7,6 +7,18 @@ export interface DiffRules {
   readonly ignoreDifferences: readonly ResourceIgnoreDifferences[];
 }
 
+/** What is wrong with an ignore rule that applies to an object. Never holds values of objects. */
+export interface RuleFault {
+  /** Where the rule stands: `spec.ignoreDifferences[0]` of the Application, or `argocd-cm <key>`. */
+  readonly where: string;
+  /** `jsonPointer "…"` or `jqPathExpression "…"`. */
+  readonly rule: string;
+  /** What is the matter with it, as the end of a sentence about it. */
+  readonly problem: string;
+  /** True: nobody can tell what it ignores. False: it does what it does with Argo CD, which is not what it looks like. */
+  readonly undecided: boolean;
+}
+
 /** The difference of one managed object. */
 export interface DiffResult {
   readonly modified: boolean;
@@ -14,6 +26,10 @@ export interface DiffResult {
   readonly normalizedLive: KubeObject | null;
   /** What live would be after applying target, normalised the same way. `null` when there is no target (a prune candidate). */
   readonly predictedLive: KubeObject | null;
-  /** JSON pointers of the first differing paths (at most 10), for people. */
+  /** JSON pointers of the first differing paths (at most 10), for people. Names only, never values. */
   readonly paths: readonly string[];
+  /** Faults of the rules that apply to this object; `modified` leaves such rules out. */
+  readonly faults: readonly RuleFault[];
+  /** Modified, but one of the rules that were left out might have ignored that: whoever acts on it may overwrite what should be left alone. */
+  readonly undecided: boolean;
 }

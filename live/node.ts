@@ -1,6 +1,6 @@
 import { at, deepEqual } from '#base';
 import type { Json } from '#base';
-import { DiffRulesError, fingerprint } from '#diff';
+import { fingerprint } from '#diff';
 import { healthOf } from '#health';
 import { annotationOf, annotations, groupOf, resourceKey, trackedApp, versionOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
@@ -96,7 +96,7 @@ export function ingestWith(
       app: ownerRefs.length === 0 ? claimed : undefined,
       keepsBody: claimed !== undefined && bodies?.keeps(claimed) !== false,
       health: shared(healthOf(object, settings.overrides)),
-      fingerprint: needsFingerprint(object, claimed, settings) ? fingerprintOf(object, settings) : undefined,
+      fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
     });
   };
 }
@@ -123,16 +123,6 @@ function needsFingerprint(object: KubeObject, app: string | undefined, settings:
   if (app !== undefined || (object.kind === 'Application' && groupOf(object.apiVersion) === 'argoproj.io')) return true;
   const asked = annotationOf(object, annotations.ignoreResourceUpdates) ?? '';
   return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(asked);
-}
-
-/** An ignore rule that cannot be understood hides nothing: every update then counts as a change. */
-function fingerprintOf(object: KubeObject, settings: Settings): string | undefined {
-  try {
-    return fingerprint(object, settings);
-  } catch (error) {
-    if (error instanceof DiffRulesError) return undefined;
-    throw error;
-  }
 }
 
 /** A million healthy objects share one value. */

@@ -45,6 +45,8 @@ export type ConditionType =
   | 'OrphanedResourceWarning'
   /** Ours: a kind whose live picture is not up to date (Argo CD has no word for it). */
   | 'StaleResourceWarning'
+  /** Ours: an ignore rule that applies to resources here does not do what it looks like. */
+  | 'IgnoreRuleWarning'
   /** Ours: no replica looks after the cluster, so the status stands still. */
   | 'UnownedClusterWarning';
 
