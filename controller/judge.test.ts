@@ -51,7 +51,14 @@ interface Ours {
 function assessment({ status = {}, health, failed = false, live = object, target = object, found }: Ours): Assessment {
   const full: ApplicationStatus = { ...calm, ...status };
   const paths = full.resources?.[0]?.status === 'OutOfSync' ? ['/data/key'] : [];
-  const diff = { modified: paths.length > 0, normalizedLive: live, predictedLive: target, paths };
+  const diff = {
+    modified: paths.length > 0,
+    normalizedLive: live,
+    predictedLive: target,
+    paths,
+    faults: [],
+    undecided: false,
+  };
   const pair: ManagedPair = { key: configMap, target, live, hook: false, own: true, diff };
   const comparison: Comparison = {
     syncStatus: full.sync ?? { status: 'Unknown' },

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { parseYamlDocuments } from '#base';
 import type { Json } from '#base';
 import { asApplication, asProject, labels } from '#model';
 import type { AppProject, Application, KubeObject } from '#model';
@@ -303,9 +304,17 @@ const appCases: readonly AppCase[] = [
   ],
   [
     'a jq program that is refused, beside one that is not',
-    application({ ignoreDifferences: [{ kind: 'Deployment', jqPathExpressions: ['.spec.replicas', 'input'] }] }),
+    application({
+      ignoreDifferences: [{ kind: 'Deployment', name: 'web', jqPathExpressions: ['.spec.replicas', '.spec |'] }],
+    }),
     {},
     [['refused', rows.ignoreRules, 'spec.ignoreDifferences[0]']],
+  ],
+  [
+    'a pointer without its slash has no effect in Argo CD either',
+    application({ ignoreDifferences: [{ kind: 'Deployment', jsonPointers: ['spec/replicas', '/spec/paused'] }] }),
+    {},
+    [['info', rows.ignoreRules, 'spec.ignoreDifferences[0]']],
   ],
   [
     'a destination that is not there',
@@ -386,7 +395,7 @@ const installationCases: readonly InstallationCase[] = [
   ],
   [
     'an ignore rule for all kinds that is refused',
-    { cm: { 'resource.customizations.ignoreDifferences.all': 'jqPathExpressions: [input]' } },
+    { cm: { 'resource.customizations.ignoreDifferences.all': 'jqPathExpressions: [".spec |"]' } },
     [['refused', rows.ignoreRules, 'ConfigMap argocd-cm: resource.customizations of */*, ignoreDifferences']],
   ],
   [
@@ -538,6 +547,7 @@ const undetected: Readonly<Record<string, string>> = {
   'the grace period of repository errors': harmless,
   'an error of a repository': harmless,
   'order within a wave': harmless,
+  'prune rules': 'about the moment of a prune: which kinds can be read then',
   'the try before a sync': harmless,
   'resuming after a restart': harmless,
   'retry delay': harmless,
@@ -584,6 +594,45 @@ describe('8.2.3: docs/compatibility.md', () => {
     expect(needy.filter((row) => !detected.has(row) && !Object.hasOwn(undetected, row))).toEqual([]);
     // The list does not outlive its rows.
     expect(Object.keys(undetected).filter((row) => !needy.includes(row) || detected.has(row))).toEqual([]);
+  });
+
+  it('8.2.3: migration and install notes begin with preflight and shadow mode', () => {
+    const migrate = readFileSync('docs/migrate-from-argocd.md', 'utf8');
+    const [first = ''] = /^## .*$/m.exec(migrate) ?? [];
+    expect(first).toBe('## See it first');
+    const looking = migrate.slice(migrate.indexOf(first), migrate.indexOf('## Before'));
+    for (const text of ['driftless preflight', 'driftless run --shadow', '(shadow.md)'])
+      expect(looking).toContain(text);
+    const install = readFileSync('docs/install.md', 'utf8');
+    const beforeCommands = install.slice(0, install.indexOf('```'));
+    for (const text of ['driftless preflight', 'driftless run --shadow', 'migrate-from-argocd.md'])
+      expect(beforeCommands).toContain(text);
+    expect(readFileSync('charts/driftless/templates/NOTES.txt', 'utf8')).toContain('driftless preflight');
+    expect(readFileSync('README.md', 'utf8')).toContain('| `driftless preflight` |');
+  });
+
+  it('8.2.3: the rights that preflight is said to need only read', () => {
+    const migrate = readFileSync('docs/migrate-from-argocd.md', 'utf8');
+    const roles = parseYamlDocuments(/```yaml\n([^]*?)```/.exec(migrate)?.[1] ?? '') as unknown as KubeObject[];
+    expect(roles.map(({ kind }) => kind)).toEqual(['ClusterRole', 'Role']);
+    const verbs = roles.flatMap((role) =>
+      (role['rules'] as unknown as { verbs: string[] }[]).flatMap((rule) => rule.verbs),
+    );
+    expect([...new Set(verbs)].sort()).toEqual(['get', 'list', 'watch']);
+  });
+
+  it('8.2.3: statements that were false are gone', () => {
+    const pages = [
+      'docs/compatibility.md',
+      'docs/migrate-from-argocd.md',
+      'docs/troubleshooting.md',
+      'settings/index.ts',
+    ];
+    const text = pages.map((page) => readFileSync(page, 'utf8')).join('\n');
+    expect(text).not.toMatch(
+      /spoils itself only|what is Synced stays untouched|prune rules, results, messages \| same/,
+    );
+    expect(pageRows().get('prune rules')).toMatch(/differs/);
   });
 
   it('8.2.1: every row that is named is found by some case above', () => {

@@ -1,32 +1,29 @@
-import { messageOf, scrub } from '#base';
+import { scrub } from '#base';
 import { diffObjects } from '#diff';
+import type { RuleFault } from '#diff';
 import { defaultSettings } from '#model';
 import type { ResourceIgnoreDifferences } from '#model';
 import { rows } from './rows.ts';
 import type { Feature } from './rows.ts';
 
-/** One entry for each part of an ignore rule that this controller refuses, with its own words. */
+/**
+ * One entry for each part of an ignore rule that has a fault, with the comparison's own words: a rule that cannot be run is left out, and what
+ * it may have ignored is not synced; one that has no effect in Argo CD either is only told.
+ */
 export function ruleFeatures(rule: Omit<ResourceIgnoreDifferences, 'kind'>, where: string): readonly Feature[] {
-  const parts = [
-    ...(rule.jsonPointers ?? []).map((pointer) => ({ jsonPointers: [pointer] })),
-    ...(rule.jqPathExpressions ?? []).map((expression) => ({ jqPathExpressions: [expression] })),
-  ];
-  return parts.flatMap((part): Feature[] => {
-    const refusal = refusalOf(part);
-    return refusal === undefined
-      ? []
-      : [{ feature: `an ignore rule that is refused: ${refusal}`, where, severity: 'refused', row: rows.ignoreRules }];
-  });
+  return faultsOf(rule).map(({ rule: text, problem, undecided }) => ({
+    feature: `an ignore rule with a fault: ${scrub(`${text} ${problem}`)}`,
+    where,
+    severity: undecided ? 'refused' : 'info',
+    row: rows.ignoreRules,
+  }));
 }
 
 const anything = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'any' } };
 
-/** Asks the comparison itself, so that both always agree. */
-function refusalOf(rule: Omit<ResourceIgnoreDifferences, 'kind'>): string | undefined {
-  try {
-    diffObjects(anything, anything, { settings: defaultSettings, ignoreDifferences: [{ kind: 'ConfigMap', ...rule }] });
-    return undefined;
-  } catch (error) {
-    return scrub(messageOf(error));
-  }
+/** Asks the comparison itself, so that both always agree. What shows only with a certain object is in the verdict on that. */
+function faultsOf(rule: Omit<ResourceIgnoreDifferences, 'kind'>): readonly RuleFault[] {
+  const { jsonPointers = [], jqPathExpressions = [] } = rule;
+  const forAnything = { kind: 'ConfigMap', jsonPointers, jqPathExpressions };
+  return diffObjects(anything, anything, { settings: defaultSettings, ignoreDifferences: [forAnything] }).faults;
 }
