@@ -89,6 +89,24 @@ describe('8.2.2: beside another controller', () => {
     expect([disagrees(it), writes()]).toEqual([[], []]);
   });
 
+  it('goes by its own comparisons, not by those that the status tells of', async () => {
+    await inOrder();
+    const it = await look();
+    for (let minute = 0; minute < 10; minute += 1) {
+      says({ reconciledAt: new Date(clock.now()).toISOString() });
+      await clock.advance(60_000);
+    }
+    const own = said(it, 'Reconciliation completed').filter(({ reason }) => String(reason).includes('expired'));
+    expect(own.length).toBeGreaterThanOrEqual(4);
+    const { source } = world.app.spec;
+    world.edit((object) => ({ spec: { ...(object['spec'] as object), source: { ...source, path: 'q' } } }));
+    await clock.advance(1000);
+    says({ reconciledAt: '2027-01-01T00:00:00Z' });
+    await clock.advance(1000);
+    const moved = said(it, 'Reconciliation completed').filter(({ reason }) => reason === 'spec.source differs');
+    expect(moved).toHaveLength(1);
+  });
+
   it('says once what the other does not see, and once that it is over', async () => {
     await inOrder();
     const it = await look();

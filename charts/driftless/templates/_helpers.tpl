@@ -3,7 +3,18 @@
 {{- $name := default .Chart.Name .Values.nameOverride }}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
 {{- /* A release may be named with dots, a Service may not. */ -}}
-{{- default $full .Values.fullnameOverride | replace "." "-" | trunc 40 | trimSuffix "-" }}
+{{- $base := default $full .Values.fullnameOverride | replace "." "-" }}
+{{- /* One that only looks stands beside the other, which may have the name without this. */ -}}
+{{- if .Values.controller.shadow.enabled }}
+{{- printf "%s-shadow" ($base | trunc 33 | trimSuffix "-") }}
+{{- else }}
+{{- $base | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- /* What the workload is: the guard of a release that is in charge looks for application-controller. */ -}}
+{{- define "driftless.component" -}}
+{{- ternary "application-controller-shadow" "application-controller" .Values.controller.shadow.enabled }}
 {{- end }}
 
 {{- /* The name of an object in a namespace that may be another's: (dict "root" $ "namespace" … "suffix" …). There, two releases must differ. */ -}}
@@ -190,12 +201,35 @@
 {{- fail "controller.env: ARGOCD_CONTROLLER_REPLICAS would fix the number of shards; without it the controller follows the replicas of its workload while it runs" }}
 {{- end }}
 {{- end }}
+{{- include "driftless.validateShadow" . }}
 {{- include "driftless.guard" . }}
+{{- end }}
+
+{{- /* One that only looks: beside an Argo CD, with a number of replicas that does not move, and without rights to write. */ -}}
+{{- define "driftless.validateShadow" -}}
+{{- if .Values.controller.shadow.enabled }}
+{{- if not .Values.dropIn }}
+{{- fail "controller.shadow.enabled: true compares beside the Argo CD that is there, with its settings: set dropIn: true" }}
+{{- end }}
+{{- if include "driftless.replicasElsewhere" . }}
+{{- fail "controller.shadow.enabled: true needs a number in controller.replicas, and no autoscaling: its replicas agree on nothing, each takes its share of that number" }}
+{{- end }}
+{{- if and .Values.controller.dynamicClusterDistribution (gt (int .Values.controller.replicas) 1) }}
+{{- fail "controller.shadow.enabled: true with several replicas needs controller.dynamicClusterDistribution: false: the number of a pod is its share" }}
+{{- end }}
+{{- range concat .Values.rbac.extraRoleRules .Values.rbac.extraClusterRules }}
+{{- range .verbs }}
+{{- if not (has . (list "get" "list" "watch")) }}
+{{- fail (printf "controller.shadow.enabled: true has no use for the right to %s: take it out of rbac.extraRoleRules and rbac.extraClusterRules" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- /* Beside an Argo CD whose own controller still has replicas, nothing is installed. Sees the cluster at install and upgrade only. */ -}}
 {{- define "driftless.guard" -}}
-{{- if and .Values.dropIn .Values.dropInGuard }}
+{{- if and .Values.dropIn .Values.dropInGuard (not .Values.controller.shadow.enabled) }}
 {{- $namespace := include "driftless.namespace" . }}
 {{- range $kind := list "StatefulSet" "Deployment" }}
 {{- range $item := (lookup "apps/v1" $kind $namespace "").items }}

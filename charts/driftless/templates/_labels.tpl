@@ -19,7 +19,8 @@
 {{- end }}
 
 {{- define "driftless.selectorLabels" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" | quote }}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+app.kubernetes.io/name: {{ .Values.controller.shadow.enabled | ternary (printf "%s-shadow" $name) $name | trunc 63 | trimSuffix "-" | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
@@ -30,7 +31,7 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- $standard := dict
       "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
       "app.kubernetes.io/version" $root.Chart.AppVersion
-      "app.kubernetes.io/component" "application-controller"
+      "app.kubernetes.io/component" (include "driftless.component" $root)
       "app.kubernetes.io/part-of" "argocd"
       "app.kubernetes.io/managed-by" $root.Release.Service }}
 {{- range list .more $root.Values.global.additionalLabels $standard }}

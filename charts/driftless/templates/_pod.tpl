@@ -3,6 +3,10 @@
 {{- $controller := .Values.controller }}
 - /usr/local/bin/argocd-application-controller
 - --metrics-port={{ int $controller.containerPorts.metrics }}
+{{- if $controller.shadow.enabled }}
+- --shadow
+- --shadow-grace={{ $controller.shadow.grace }}
+{{- end }}
 {{- with $controller.statusProcessors }}
 - --status-processors={{ int . }}
 {{- end }}
@@ -48,6 +52,10 @@
   value: {{ .Values.controller.dynamicClusterDistribution | quote }}
 - name: ARGOCD_CONTROLLER_HEARTBEAT_TIME
   value: {{ .Values.controller.heartbeatTime | int | quote }}
+{{- if .Values.controller.shadow.enabled }}
+- name: ARGOCD_CONTROLLER_REPLICAS
+  value: {{ int .Values.controller.replicas | quote }}
+{{- end }}
 - name: DRIFTLESS_CACHE_DIR
   value: /home/argocd/cache
 {{- end }}
@@ -230,7 +238,7 @@ volumeMounts:
 metadata:
   labels:
     {{- $labels := include "driftless.selectorLabels" . | fromYaml }}
-    {{- $own := dict "app.kubernetes.io/component" "application-controller" "app.kubernetes.io/part-of" "argocd" }}
+    {{- $own := dict "app.kubernetes.io/component" (include "driftless.component" .) "app.kubernetes.io/part-of" "argocd" }}
     {{- range list $own $controller.podLabels .Values.global.podLabels .Values.global.additionalLabels }}
     {{- $labels = merge $labels (include "driftless.texts" . | fromYaml) }}
     {{- end }}

@@ -35,6 +35,20 @@
   verbs: [create]
 {{- end }}
 
+{{- /* In the namespace of the Argo CD beside which it only looks. */ -}}
+{{- define "driftless.shadowRules" -}}
+- apiGroups: ['']
+  resources: [configmaps]
+  resourceNames: [argocd-cm]
+  verbs: [list, watch]
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [list, watch]
+- apiGroups: [argoproj.io]
+  resources: [{{ include "driftless.applicationNamespaces" . | fromJsonArray | empty | ternary "applications, appprojects" "appprojects" }}]
+  verbs: [list, watch]
+{{- end }}
+
 {{- /* In each further namespace with Applications. */ -}}
 {{- define "driftless.applicationRules" -}}
 - apiGroups: [argoproj.io]
@@ -96,7 +110,8 @@
 {{- define "driftless.clusterRules" -}}
 {{- if include "driftless.inClusterEnabled" . }}
 {{ include "driftless.readRules" . }}
-{{- if kindIs "bool" .Values.rbac.clusterWrite }}
+{{- if .Values.controller.shadow.enabled }}
+{{- else if kindIs "bool" .Values.rbac.clusterWrite }}
 {{- if .Values.rbac.clusterWrite }}
 {{ include "driftless.writeRules" . }}
 {{- end }}
@@ -109,11 +124,11 @@
 - apiGroups: [argoproj.io]
   resources: [applications]
   verbs: [list, watch]
-{{- if not (include "driftless.plainNamespaces" $namespaces) }}
+{{- if not (or .Values.controller.shadow.enabled (include "driftless.plainNamespaces" $namespaces)) }}
 {{ include "driftless.applicationRules" . }}
 {{- end }}
 {{- end }}
-{{- if include "driftless.impersonates" . }}
+{{- if and (include "driftless.impersonates" .) (not .Values.controller.shadow.enabled) }}
 {{ include "driftless.impersonationRules" . }}
 {{- end }}
 {{- with .Values.rbac.extraClusterRules }}
