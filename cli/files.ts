@@ -80,8 +80,9 @@ export function diff({ argv, env, output: to }: CommandContext): Promise<number>
   const [live, target] = [readOne(config.live), readOne(config.target)];
   try {
     const result = diffObjects(target, live, { settings: readSettings(config.settings), ignoreDifferences: [] });
-    const { modified, normalizedLive, predictedLive } = result;
-    to.out(stringifyJson({ modified, normalizedLive, predictedLive } as unknown as Json));
+    const { modified, normalizedLive, predictedLive, faults } = result;
+    const said = { modified, normalizedLive, predictedLive, ...(faults.length === 0 ? {} : { faults }) };
+    to.out(stringifyJson(said as unknown as Json));
     return Promise.resolve(modified ? 1 : 0);
   } catch (error) {
     throw new UsageError(messageOf(error), { cause: error });

@@ -22,6 +22,7 @@ import type { Comparison } from './comparison.ts';
 import { formatConditions } from './conditions.ts';
 import { managedNamespace } from './namespaces.ts';
 import type { ResourceGate } from './projects.ts';
+import { respectingWriter } from './respect.ts';
 import type { Territory } from './territory.ts';
 import { parseTime } from './times.ts';
 import { GuardedWriter } from './writer.ts';
@@ -163,7 +164,13 @@ export class Syncer {
       mayPrune: (gk) =>
         !comparison.failed && !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
       namespaceModifier: (live) => managedNamespace(app, live),
-      writer: this.writer(cluster, context.user, subject.key, context.gate),
+      writer: respectingWriter(
+        this.writer(cluster, context.user, subject.key, context.gate),
+        comparison.pairs,
+        hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
+          ? { settings: context.snapshot, ignoreDifferences: app.spec.ignoreDifferences ?? [] }
+          : undefined,
+      ),
       clock: this.#deps.clock,
       signal: context.signal,
     };
@@ -220,10 +227,6 @@ function pin(state: OperationState, { revisions }: Compared): OperationState {
   return { ...state, syncResult: { ...result, ...pinned } };
 }
 
-/** Going on would write over the very fields that the user wants left alone: better to stop. */
-const respectIsMissing =
-  'RespectIgnoreDifferences=true is not supported yet, and a sync would overwrite the ignored fields: remove the option, or leave these fields out of Git';
-
 function refusalOf(
   app: Application,
   sync: SyncOperation,
@@ -232,8 +235,6 @@ function refusalOf(
   const shared = comparison.conditions.find((condition) => condition.type === 'SharedResourceWarning');
   if (shared !== undefined && hasSyncOption(sync.syncOptions, 'FailOnSharedResource=true'))
     return { phase: 'Failed', message: `Shared resource found: ${shared.message}` };
-  if (hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true') && (app.spec.ignoreDifferences?.length ?? 0) > 0)
-    return { phase: 'Error', message: respectIsMissing };
   const invalid = (app.status?.conditions ?? []).filter((condition) => condition.type === 'InvalidSpecError');
   const fresh = comparison.conditions.filter(({ type }) => type === 'ComparisonError' || type === 'InvalidSpecError');
   const errors = [...fresh, ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message))];

@@ -4,6 +4,7 @@
  * Doors:
  *   diffObjects(target | null, live | null, rules) -> DiffResult      one pair
  *   maskSecrets(target | null, live | null, annotations) -> masked pair (both sides, equal values get equal masks)
+ *   respectIgnored(target, live, rules, method) -> what to send so that everything ignored stays as it is
  *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing
  *   predictApply(target, live) · clientSideApplyPatch(target, live)   what kubectl's client-side apply would do, and send
  */
@@ -12,4 +13,6 @@ export type { ApplyPatch } from './apply.ts';
 export { diffObjects, fingerprint } from './diff.ts';
 export { maskSecrets } from './mask.ts';
 export type { ObjectPair } from './mask.ts';
+export { respectIgnored } from './respect.ts';
+export type { ApplyMethod } from './respect-merge.ts';
 export type { DiffResult, DiffRules, RuleFault } from './types.ts';

@@ -121,8 +121,11 @@ describe('8.1.12: an odd ignore rule spoils itself only', () => {
   });
 
   it('8.1.12: no value of an object is in the paths and faults that conditions show', () => {
-    const secret = (value: string): KubeObject =>
-      ({ ...target, kind: 'Secret', data: { password: value, list: [value], [`k`]: { deep: value } } });
+    const secret = (value: string): KubeObject => ({
+      ...target,
+      kind: 'Secret',
+      data: { password: value, list: [value], [`k`]: { deep: value } },
+    });
     const rules = ['.data.password | select(test(.))', '.data.password | map(1)', '.data | select(.password < {})'];
     const result = diffObjects(secret('(c2VjcmV0'), secret('(b3RoZXI='), {
       settings: defaultSettings,

@@ -137,9 +137,9 @@ function optionFeatures(app: Application): readonly Feature[] {
     });
   if (has('RespectIgnoreDifferences=true'))
     found.push({
-      feature: 'RespectIgnoreDifferences=true',
+      feature: 'RespectIgnoreDifferences: lists of custom resources are merged item by item',
       where: 'spec.syncPolicy.syncOptions',
-      severity: isSomething(app.spec.ignoreDifferences) ? 'refused' : 'differs',
+      severity: 'info',
       row: rows.respectIgnore,
     });
   return found;

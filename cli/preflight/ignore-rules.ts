@@ -15,7 +15,7 @@ export function ruleFeatures(rule: Omit<ResourceIgnoreDifferences, 'kind'>, wher
     feature: `an ignore rule with a fault: ${scrub(`${text} ${problem}`)}`,
     where,
     severity: undecided ? 'refused' : 'info',
-    row: rows.ignoreRules,
+    row: undecided ? rows.brokenRule : rows.idleRule,
   }));
 }
 

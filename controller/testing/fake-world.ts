@@ -14,7 +14,7 @@ import {
   trackedApp,
   versionOf,
 } from '#model';
-import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey } from '#model';
+import type { Application, ApplicationSpec, Cluster, KubeObject, ResourceKey, Settings } from '#model';
 import { createMemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
@@ -105,6 +105,8 @@ export class FakeWorld {
   degraded: KindState[] = [];
   /** False: the cluster has no picture yet. */
   ready = true;
+  /** What argocd-cm says. */
+  settings: Settings = defaultSettings;
   /** Which replica owns the cluster. */
   owner = 0;
   readonly clock: Clock;
@@ -241,7 +243,7 @@ export class FakeWorld {
     return {
       name: 'settings',
       run: (signal) => aborted(signal),
-      settings: () => defaultSettings,
+      settings: () => this.settings,
       clusters: () => [this.#cluster()],
       resolve: (destination) =>
         destination.server === server

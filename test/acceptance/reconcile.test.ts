@@ -100,6 +100,35 @@ describe('an automated application', () => {
   });
 });
 
+describe('RespectIgnoreDifferences', () => {
+  it.each([[], ['ServerSideApply=true'], ['Replace=true']])(
+    '8.1.6: a sync (%s) brings what is new in Git and leaves what is ignored as it is live',
+    async (...more: string[]) => {
+      repo.commit({ 'app/web.yaml': deployment() });
+      await world.replica();
+      world.application('demo', {
+        ...source(),
+        ignoreDifferences: [{ group: 'apps', kind: 'Deployment', jsonPointers: ['/spec/replicas'] }],
+        syncPolicy: { ...automated.syncPolicy, syncOptions: ['RespectIgnoreDifferences=true', ...more] },
+      });
+      await world.until('demo', synced);
+      const spec = (): { replicas?: number; paused?: boolean } => live('apps', 'Deployment', 'web')?.['spec'] as object;
+      const scaled = { ...live('apps', 'Deployment', 'web'), spec: { ...spec(), replicas: 4 } };
+      world.cluster.store.update(scaled as unknown as KubeObject);
+      const second = repo.commit({ 'app/web.yaml': `${deployment().trimEnd()}\n  minReadySeconds: 1\n` });
+      world.edit('demo', (object) => {
+        Object.assign(object.metadata, { annotations: { 'argocd.argoproj.io/refresh': 'normal' } });
+      });
+      await world.until('demo', (app) => {
+        expect(app.status?.sync?.revision).toBe(second);
+        expect(app.status?.operationState?.phase).toBe('Succeeded');
+        synced(app);
+      });
+      expect(spec()).toMatchObject({ replicas: 4, minReadySeconds: 1 });
+    },
+  );
+});
+
 describe('a manual application', () => {
   it('waits for its operation, and is deleted with its resources', async () => {
     repo.commit({ 'app/a.yaml': config('a'), 'app/web.yaml': deployment() });
@@ -179,21 +208,6 @@ describe('bad input', () => {
     world.application('good', { ...source(), ...automated });
     await world.until('bad', condition(type, message));
     await world.until('good', synced);
-  });
-
-  it('an option that is not built yet stops the sync instead of being passed over', async () => {
-    repo.commit({ 'app/web.yaml': deployment() });
-    await world.replica();
-    world.application('demo', {
-      ...source(),
-      ignoreDifferences: [{ group: 'apps', kind: 'Deployment', jsonPointers: ['/spec/replicas'] }],
-      syncPolicy: { ...automated.syncPolicy, syncOptions: ['RespectIgnoreDifferences=true'], retry: { limit: 0 } },
-    });
-    await world.until('demo', (app) => {
-      expect(app.status?.operationState?.phase).toBe('Error');
-      expect(app.status?.operationState?.message).toContain('RespectIgnoreDifferences=true is not supported yet');
-    });
-    expect(live('apps', 'Deployment', 'web')).toBeUndefined();
   });
 
   it('an API server that does not answer: the condition says so, and the neighbour is not disturbed', async () => {

@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { defaultSettings } from '#model';
+import type { KubeObject, ResourceIgnoreDifferences, Settings } from '#model';
+import { FakeClock } from '#support';
+import type { ApplyHow, ClusterWriter } from '#sync';
+import type { ManagedPair } from './comparison.ts';
+import { respectingWriter } from './respect.ts';
+import { FakeWorld } from './testing/fake-world.ts';
+
+const automated = { automated: { prune: true, selfHeal: true } };
+const respecting = { syncPolicy: { ...automated, syncOptions: ['RespectIgnoreDifferences=true'] } };
+const first = 'a'.repeat(40);
+const second = 'b'.repeat(40);
+const config = (name: string, data: Record<string, string>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
+function settingsWith(rule: Omit<ResourceIgnoreDifferences, 'kind'>): Settings {
+  return {
+    ...defaultSettings,
+    overrides: { ConfigMap: { useOpenLibs: false, knownTypeFields: [], ignoreDifferences: rule } },
+    raw: { 'resource.customizations.ignoreDifferences.ConfigMap': '' },
+  };
+}
+
+let clock: FakeClock;
+let world: FakeWorld;
+let stop: (() => Promise<void>) | undefined;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  world = new FakeWorld(clock);
+});
+afterEach(async () => {
+  const ended = stop?.();
+  await clock.advance(2000);
+  await ended;
+});
+
+async function start(): Promise<void> {
+  const replica = world.replica();
+  stop = () => replica.stop();
+  await clock.advance(2000);
+}
+async function push(commit: string, ...objects: KubeObject[]): Promise<void> {
+  world.git.push(commit, objects);
+  await clock.advance(200_000);
+}
+const dataOf = (name: string): unknown => world.dest.get('ConfigMap', name)?.['data'];
+function change(name: string, data: Record<string, string>): void {
+  const live = world.dest.get('ConfigMap', name);
+  if (live !== undefined) world.dest.put({ ...live, data });
+}
+const updates = (name: string): string[] => world.dest.calls.filter((call) => call === `patch ConfigMap ${name}`);
+
+describe('RespectIgnoreDifferences=true', () => {
+  it.each<[string, Partial<Settings>, object]>([
+    ['the Application', {}, { ignoreDifferences: [{ kind: 'ConfigMap', jqPathExpressions: ['.data.tuned'] }] }],
+    ['argocd-cm', settingsWith({ jsonPointers: ['/data/tuned'] }), {}],
+  ])('8.1.6: rules of %s: a sync brings what changed in Git and leaves what is ignored', async (_where, over, spec) => {
+    world.settings = { ...defaultSettings, ...over };
+    world.application({ ...respecting, ...spec });
+    world.git.push(first, [config('one', { tuned: '1', other: '1' })]);
+    await start();
+    // Nothing was there to be respected.
+    expect(dataOf('one')).toEqual({ tuned: '1', other: '1' });
+    change('one', { tuned: '9', other: '1' });
+    await push(second, config('one', { tuned: '2', other: '2' }));
+    expect(dataOf('one')).toEqual({ tuned: '9', other: '2' });
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced', revision: second } });
+    expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
+    expect(world.app.status?.conditions).toBeUndefined();
+  });
+
+  it('8.1.6: without the option a sync brings all of the manifest', async () => {
+    world.application({
+      syncPolicy: automated,
+      ignoreDifferences: [{ kind: 'ConfigMap', jsonPointers: ['/data/tuned'] }],
+    });
+    world.git.push(first, [config('one', { tuned: '1', other: '1' })]);
+    await start();
+    change('one', { tuned: '9', other: '1' });
+    await push(second, config('one', { tuned: '2', other: '2' }));
+    expect(dataOf('one')).toEqual({ tuned: '2', other: '2' });
+  });
+
+  it('8.1.6: what is sent depends on how it is sent', async () => {
+    const [target, live] = [config('one', { other: '2' }), config('one', { tuned: '9', other: '1' })];
+    const sent: KubeObject[] = [];
+    const inner = { apply: (object: KubeObject) => Promise.resolve(sent.push(object)) } as unknown as ClusterWriter;
+    const pair = { target, live, hook: false, diff: { undecided: false, faults: [] } } as unknown as ManagedPair;
+    const rules = { settings: settingsWith({ jsonPointers: ['/data/tuned'] }), ignoreDifferences: [] };
+    const writer = respectingWriter(inner, [pair], rules);
+    const apply = async (
+      how: Partial<ApplyHow>,
+      present: KubeObject | null = live,
+      object = target,
+    ): Promise<unknown> => {
+      const plain = { dryRun: false, serverSide: false, force: false, replace: false, validate: true };
+      await writer.apply(object, present, { ...plain, ...how }, new AbortController().signal);
+      return sent.at(-1)?.['data'];
+    };
+    // Live keeps what a patch does not name; what is sent as a whole has to name it.
+    expect(await apply({})).toEqual({ other: '2' });
+    expect(await apply({ serverSide: true })).toEqual({ other: '2' });
+    expect(await apply({ replace: true })).toEqual({ tuned: '9', other: '2' });
+    expect(await apply({ force: true })).toEqual({ tuned: '9', other: '2' });
+    expect(await apply({ replace: true }, null)).toEqual({ other: '2' });
+    expect(await apply({ replace: true }, config('strange', { tuned: '9' }))).toEqual({ other: '2' });
+  });
+});
+
+describe('a rule that cannot be evaluated', () => {
+  const odd = { jqPathExpressions: ['.data | map(1)'], jsonPointers: ['/data/tuned'] };
+  const said =
+    'not applied, because it may overwrite what should be ignored: The jqPathExpression ".data | map(1)" in argocd-cm resource.customizations.ignoreDifferences.ConfigMap uses the function "map", which is not supported. Mend or remove the rule';
+
+  it('8.1.12: self-heal leaves alone what differs under it, and heals the others', async () => {
+    world.settings = settingsWith({});
+    world.application({ syncPolicy: automated });
+    const secret = { ...config('s', { key: 'MQ==' }), kind: 'Secret' };
+    world.git.push(first, [config('one', { tuned: '1', other: '1' }), config('two', { key: '1' }), secret]);
+    await start();
+    world.settings = settingsWith(odd);
+    change('one', { tuned: '9', other: '9' });
+    const live = world.dest.get('Secret', 's')!;
+    world.dest.put({ ...live, data: { key: 'OQ==' } });
+    await clock.advance(600_000);
+    expect(dataOf('one')).toEqual({ tuned: '9', other: '9' });
+    expect(world.dest.get('Secret', 's')?.['data']).toEqual({ key: 'MQ==' });
+    expect(world.app.status?.sync?.status).toBe('Unknown');
+    expect(world.app.status?.resources?.map(({ name, status }) => [name, status])).toEqual([
+      ['one', 'Unknown'],
+      ['two', 'Synced'],
+      ['s', 'Synced'],
+    ]);
+    expect(world.app.status?.conditions?.map(({ type }) => type)).toEqual(['IgnoreRuleWarning']);
+  });
+
+  it('8.1.12: a sync refuses this resource by name and applies the others; with the rule mended it goes on', async () => {
+    world.settings = settingsWith(odd);
+    world.application({ syncPolicy: { automated: {} } });
+    world.git.push(first, [config('one', { key: '1' }), config('two', { key: '1' })]);
+    await start();
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    const before = updates('one').length;
+    world.hub.put({ ...world.app, spec: { ...world.app.spec, syncPolicy: {} } } as unknown as KubeObject);
+    change('one', { key: '9' });
+    world.git.push(second, [config('one', { key: '1' }), config('three', { key: '1' })]);
+    world.hub.put({ ...world.app, operation: { sync: { revision: second } } } as unknown as KubeObject);
+    await clock.advance(200_000);
+    const state = world.app.status?.operationState;
+    expect(state).toMatchObject({
+      phase: 'Failed',
+      message: `one or more synchronization tasks completed unsuccessfully, reason: ${said}`,
+    });
+    expect(state?.syncResult?.resources?.map(({ name, status, message }) => [name, status, message])).toEqual(
+      expect.arrayContaining([
+        ['one', 'SyncFailed', said],
+        ['three', 'Synced', 'configmap/three created'],
+      ]),
+    );
+    expect(dataOf('one')).toEqual({ key: '9' });
+    expect(updates('one')).toHaveLength(before);
+
+    world.settings = settingsWith({ jqPathExpressions: ['.data.tuned'] });
+    world.hub.put({ ...world.app, operation: { sync: { revision: second } } } as unknown as KubeObject);
+    await clock.advance(200_000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+    expect(dataOf('one')).toEqual({ key: '1' });
+    expect(world.app.status?.conditions).toBeUndefined();
+  });
+});
