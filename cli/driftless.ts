@@ -25,6 +25,10 @@ interface Entry {
 /** Commands load their code when they are called: `--version` must not pay for the controller. */
 const commands: Readonly<Record<string, Entry>> = {
   run: { help: 'the controller', load: async () => (await import('./run.ts')).run },
+  preflight: {
+    help: 'what would differ if this controller took over from Argo CD; changes nothing',
+    load: async () => (await import('./preflight/preflight.ts')).preflight,
+  },
   demo: {
     help: 'a simulated hub and clusters, sample repositories, replicas and the dashboard',
     load: async () => (await import('./demo/demo.ts')).demo,

@@ -356,7 +356,7 @@ function appStatus(app: Application, failed: boolean, rows: readonly Row[]): Syn
 function syncStatus(facts: CompareFacts, status: SyncStatusCode): SyncStatus {
   const { spec } = facts.app;
   const { revisions } = facts.rendered;
-  const comparedTo = comparedToOf(spec);
+  const comparedTo = comparedToOf(spec, facts.app.status?.sync?.comparedTo);
   if (hasMultipleSources(spec)) return { status, comparedTo, ...(revisions.length > 0 ? { revisions } : {}) };
   const revision = revisions[0] ?? facts.requested[0] ?? '';
   return { status, comparedTo, ...(revision === '' ? {} : { revision }) };

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '#base';
 import type { Application, ApplicationSource } from '#model';
 import { decideAutosync } from './autosync.ts';
 import { refreshDue } from './freshness.ts';
+import { comparedToOf } from './sources.ts';
 import { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 import { comparedToOf } from './sources.ts';
 
@@ -240,4 +241,25 @@ it('a destination and ignore rules are equal when what they say is', () => {
   expect(comparedToOf({ destination: { server: 's' }, sources: [{ repoURL: 'a' }] }).sources).toEqual([
     { repoURL: 'a' },
   ]);
+});
+
+describe('8.1.7: what is stored as compared to', () => {
+  const spec = {
+    source: { repoURL: 'https://git/a', path: 'p', directory: { recurse: true } },
+    destination: { server: 'https://a', namespace: 'n' },
+  };
+  const decoded = { ...spec, source: { ...spec.source, directory: { recurse: true, jsonnet: {} } } };
+
+  it('8.1.7: stays as another controller wrote it while it means the same', () => {
+    expect(comparedToOf(spec, decoded)).toBe(decoded);
+  });
+
+  it('8.1.7: is written anew when anything in it means something else', () => {
+    const other = { ...spec, source: { ...spec.source, path: 'q' } };
+    expect(comparedToOf(other, decoded)).toEqual(other);
+    expect(
+      comparedToOf({ ...spec, ignoreDifferences: [{ kind: 'Secret', jsonPointers: ['/data'] }] }, decoded),
+    ).not.toBe(decoded);
+    expect(comparedToOf(spec)).toEqual(spec);
+  });
 });

@@ -1,8 +1,26 @@
 import { hasMultipleSources, sourceOf } from '#model';
 import type { ApplicationSpec, ComparedTo } from '#model';
+import { equalLoosely, equalSourceLists, equalSources } from './source-equality.ts';
 
-/** What a comparison was made against, to be stored in `status.sync.comparedTo`. */
-export function comparedToOf(spec: ApplicationSpec): ComparedTo {
+/**
+ * What a comparison was made against, to be stored in `status.sync.comparedTo`. What is stored there already stays when it means the same:
+ * Argo CD writes the source as its types decode it (`jsonnet: {}`), and to write it otherwise would be a patch for nothing.
+ */
+export function comparedToOf(spec: ApplicationSpec, stored?: ComparedTo): ComparedTo {
+  const fresh = freshlyComparedTo(spec);
+  return stored !== undefined && meansTheSame(stored, fresh) ? stored : fresh;
+}
+
+function meansTheSame(a: ComparedTo, b: ComparedTo): boolean {
+  return (
+    equalSources(a.source, b.source) &&
+    equalSourceLists(a.sources, b.sources) &&
+    equalLoosely(a.destination, b.destination) &&
+    equalLoosely(a.ignoreDifferences, b.ignoreDifferences)
+  );
+}
+
+function freshlyComparedTo(spec: ApplicationSpec): ComparedTo {
   return {
     source: hasMultipleSources(spec) ? { repoURL: '' } : sourceOf(spec),
     ...(hasMultipleSources(spec) ? { sources: spec.sources ?? [] } : {}),

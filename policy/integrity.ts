@@ -1,6 +1,8 @@
-import { globMatch } from '#base';
+import { globMatch, isObject } from '#base';
+import type { JsonObject } from '#base';
 import type { ApplicationSource, AppProject, GitIntegrityPolicy } from '#model';
 import { comparableUrl } from './git-url.ts';
+import { listOf } from './readable.ts';
 
 /** What a project demands of the commits of one repository. */
 export interface GitIntegrity {
@@ -25,6 +27,8 @@ export function gitIntegrity(
   source: ApplicationSource,
 ): GitIntegrity | { readonly error: string } | undefined {
   if ((source.chart ?? '') !== '' || source.repoURL.startsWith('oci://')) return undefined;
+  if (!isReadable(project))
+    return { error: `the signature rules of project ${project.metadata.name ?? ''} cannot be read` };
   const policies = policiesOf(project);
   const asWritten = policies.filter((policy) => applies(policy, source.repoURL, globMatch));
   const matching =
@@ -63,6 +67,17 @@ function applies(policy: GitIntegrityPolicy, url: string, matches: (pattern: str
 function matchesSpelling(pattern: string, url: string): boolean {
   const comparable = comparableUrl(url);
   return comparable !== '' && globMatch(comparableUrl(pattern), comparable);
+}
+
+/** What an API server with the schema of the CRD never lets in: it must refuse the source, not throw. */
+function isReadable({ spec }: AppProject): boolean {
+  const objects = (value: unknown): boolean => listOf(value).every(isObject);
+  const integrity: unknown = spec.sourceIntegrity ?? {};
+  const git: unknown = isObject(integrity) ? (integrity['git'] ?? {}) : undefined;
+  if (!isObject(git) || !objects(git['policies']) || !objects(spec.signatureKeys)) return false;
+  return (listOf(git['policies']) as readonly JsonObject[]).every(
+    ({ repos, gpg }) => objects(repos) && (gpg === undefined || gpg === null || isObject(gpg)),
+  );
 }
 
 /** An API server that does not know the member passes null on. */

@@ -80,6 +80,20 @@ describe('gitIntegrity', () => {
     expect(gitIntegrity(project(both), git(`${url}.git`))).toBeUndefined();
   });
 
+  it.each([
+    ['keys that are no list', { signatureKeys: 'all' }],
+    ['a key that is no object', { signatureKeys: ['ABCD'] }],
+    ['integrity that is no object', { sourceIntegrity: 'strict' }],
+    ['policies that are no list', { sourceIntegrity: { git: { policies: {} } } }],
+    [
+      'repositories that are a text',
+      { sourceIntegrity: { git: { policies: [{ repos: '*', gpg: { mode: 'none' } }] } } },
+    ],
+  ])('8.1.5: %s refuse every source, and do not throw', (_name, spec) => {
+    const odd = project(spec as unknown as Partial<AppProjectSpec>);
+    expect(gitIntegrity(odd, git(url))).toEqual({ error: 'the signature rules of project p cannot be read' });
+  });
+
   it('8.1.5: charts and OCI artifacts have no signatures that could be verified', () => {
     const spec = project({ signatureKeys: [{ keyID: 'A' }] });
     expect(gitIntegrity(spec, { repoURL: 'https://charts', chart: 'c' })).toBeUndefined();

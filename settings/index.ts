@@ -1,6 +1,6 @@
 /**
  * settings: what the administrators configured. argocd-cm, cluster Secrets, repository Secrets, watched and parsed into immutable
- * values. A malformed entry spoils itself only, with a message that names the key.
+ * values. A malformed entry is left out, with a message that names the key; the others hold.
  *
  * Parsing is pure (parse, overrides, clusters, repositories); store.ts alone watches. Readers get snapshots: a pass of the controller
  * reads `settings()` once. It refuses to guess: what cannot be read is a problem with the object's name, never a half-read value.

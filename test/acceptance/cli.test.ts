@@ -154,7 +154,7 @@ describe('commands', () => {
     expect((await driftless(['version'])).stdout).toBe(`${version}\n`);
     const help = await driftless(['help']);
     expect(help.code).toBe(0);
-    for (const name of ['run', 'demo', 'sim', 'health', 'diff', 'manifests'])
+    for (const name of ['run', 'preflight', 'demo', 'sim', 'health', 'diff', 'manifests'])
       expect(help.stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
     expect((await driftless(['run', '--help'])).stdout).toContain('--status-processors INT');
   });

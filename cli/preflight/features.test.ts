@@ -1,0 +1,641 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parseYamlDocuments } from '#base';
+import type { Json } from '#base';
+import { asApplication, asProject, labels } from '#model';
+import type { AppProject, Application, KubeObject } from '#model';
+import { clusterList, parseClusterSecret, parseSettings } from '#settings';
+import type { ParsedCluster } from '#settings';
+import { repositoryFacts, workloadFacts } from './facts.ts';
+import type { Installation } from './facts.ts';
+import { applicationFeatures, installationFeatures } from './features.ts';
+import { rows } from './rows.ts';
+import type { Feature } from './rows.ts';
+
+type Data = Readonly<Record<string, string>>;
+const canary = 'CANARY-of-a-credential';
+
+function secret(name: string, type: string, data: Data): KubeObject {
+  const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
+  const metadata = { name, namespace: 'argocd', uid: `uid-${name}`, labels: { [labels.secretType]: type } };
+  return { apiVersion: 'v1', kind: 'Secret', metadata, data: Object.fromEntries(encoded) as Json };
+}
+
+function cluster(data: Data, annotations: Data = {}): ParsedCluster {
+  const object = secret('cluster', 'cluster', { server: 'https://dest', name: 'dest', config: '{}', ...data });
+  const parsed = parseClusterSecret({ ...object, metadata: { ...object.metadata, annotations } });
+  if ('error' in parsed) throw new Error(parsed.error);
+  return parsed;
+}
+
+interface Given {
+  readonly cm?: Data;
+  readonly labelled?: boolean;
+  readonly params?: Data;
+  readonly clusters?: readonly ParsedCluster[];
+  readonly repositories?: readonly KubeObject[];
+  readonly templates?: readonly KubeObject[];
+  readonly project?: object;
+  readonly workload?: KubeObject;
+}
+
+function installation(given: Given = {}): Installation {
+  const { settings, problems } = parseSettings(given.cm ?? {});
+  const facts = (list: readonly KubeObject[] | undefined, template: boolean): Installation['repositories'] =>
+    (list ?? []).map((each) => repositoryFacts(each, template)!);
+  const project = asProject({
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'AppProject',
+    metadata: { name: 'default', namespace: 'argocd' },
+    spec: given.project ?? {},
+  });
+  return {
+    namespace: 'argocd',
+    settings,
+    problems,
+    labelled: given.labelled ?? true,
+    params: given.params ?? {},
+    clusters: clusterList(given.clusters ?? [], true),
+    repositories: [...facts(given.repositories, false), ...facts(given.templates, true)],
+    projects: new Map<string, AppProject>([['default', project]]),
+    applications: [],
+    workload: given.workload === undefined ? undefined : workloadFacts(given.workload),
+  };
+}
+
+const git = 'https://git.example.com/team/app.git';
+
+function application(spec: object = {}, more: object = {}): Application {
+  return asApplication({
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'app', namespace: 'argocd' },
+    spec: {
+      project: 'default',
+      source: { repoURL: git, path: 'deploy', targetRevision: 'main' },
+      destination: { server: 'https://kubernetes.default.svc', namespace: 'apps' },
+      ...spec,
+    },
+    ...more,
+  });
+}
+
+const source = (more: object): object => ({ source: { repoURL: git, path: 'deploy', ...more } });
+const annotated = (annotations: Data): object => ({ metadata: { name: 'app', namespace: 'argocd', annotations } });
+const brief = (features: readonly Feature[]): readonly (readonly [string, string, string])[] =>
+  features.map(({ severity, row, where }) => [severity, row, where] as const);
+
+type Expected = readonly (readonly [Feature['severity'], string, string])[];
+type AppCase = readonly [name: string, app: Application, given: Given, expected: Expected];
+
+const appCases: readonly AppCase[] = [
+  ['plain YAML in Git uses nothing', application(), {}, []],
+  ['a Directory source that says so', application(source({ directory: { recurse: true } })), {}, []],
+  ['Helm', application(source({ helm: { values: canary } })), {}, [['refused', rows.sources, 'spec.source.helm']]],
+  [
+    'an empty helm member counts',
+    application(source({ helm: {} })),
+    {},
+    [['refused', rows.sources, 'spec.source.helm']],
+  ],
+  ['a null member is none', application(source({ helm: null, kustomize: null })), {}, []],
+  [
+    'Kustomize',
+    application(source({ kustomize: { namePrefix: 'a-' } })),
+    {},
+    [['refused', rows.sources, 'spec.source.kustomize']],
+  ],
+  ['a plugin', application(source({ plugin: { name: 'cmp' } })), {}, [['refused', rows.sources, 'spec.source.plugin']]],
+  [
+    'Jsonnet',
+    application(source({ directory: { jsonnet: { libs: ['vendor'] } } })),
+    {},
+    [['refused', rows.sources, 'spec.source.directory.jsonnet']],
+  ],
+  ['empty Jsonnet', application(source({ directory: { jsonnet: {} } })), {}, []],
+  [
+    'a chart',
+    application(source({ chart: 'redis', path: undefined })),
+    {},
+    [['refused', rows.sources, 'spec.source.chart']],
+  ],
+  [
+    'OCI',
+    application({ source: { repoURL: 'oci://r.example.com/x' } }),
+    {},
+    [['refused', rows.sources, 'spec.source.repoURL']],
+  ],
+  [
+    'a kustomization that only rendering finds',
+    application({}, { status: { sourceType: 'Kustomize' } }),
+    {},
+    [['refused', rows.sources, 'spec.source.path']],
+  ],
+  [
+    'one of several sources, found by rendering',
+    application(
+      {
+        source: undefined,
+        sources: [
+          { repoURL: git, path: 'a' },
+          { repoURL: git, path: 'b' },
+        ],
+      },
+      { status: { sourceTypes: ['Directory', 'Helm'] } },
+    ),
+    {},
+    [['refused', rows.sources, 'spec.sources[1].path']],
+  ],
+  [
+    'value files from another source',
+    application({
+      source: undefined,
+      sources: [
+        { repoURL: git, chart: 'c' },
+        { repoURL: git, ref: 'values' },
+      ],
+    }),
+    {},
+    [
+      ['refused', rows.sources, 'spec.sources[0].chart'],
+      ['refused', rows.multipleSources, 'spec.sources[1].ref'],
+    ],
+  ],
+  [
+    'a short SHA',
+    application(source({ targetRevision: 'abc1234' })),
+    {},
+    [['info', rows.shortSha, 'spec.source.targetRevision']],
+  ],
+  ['a full SHA is none', application(source({ targetRevision: 'a'.repeat(40) })), {}, []],
+  [
+    'a hydrator',
+    application({
+      source: undefined,
+      sourceHydrator: {
+        drySource: { repoURL: git, path: 'a', targetRevision: 'main' },
+        syncSource: { targetBranch: 'env', path: 'a' },
+      },
+    }),
+    {},
+    [['differs', rows.hydrator, 'spec.sourceHydrator']],
+  ],
+  [
+    'a GitHub App',
+    application(),
+    { repositories: [secret('repo', 'repository', { url: git, githubAppPrivateKey: canary, githubAppID: '1' })] },
+    [['refused', rows.credentials, 'Secret argocd/repo']],
+  ],
+  [
+    'a GitHub App that a template lends',
+    application(),
+    {
+      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com/team', githubAppPrivateKey: canary })],
+    },
+    [['refused', rows.credentials, 'Secret argocd/creds']],
+  ],
+  [
+    'a template of another host lends nothing',
+    application(),
+    { templates: [secret('creds', 'repo-creds', { url: 'https://other.example.com', githubAppPrivateKey: canary })] },
+    [],
+  ],
+  [
+    'own credentials need no template',
+    application(),
+    {
+      repositories: [secret('repo', 'repository', { url: git, username: 'u', password: canary })],
+      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com', githubAppPrivateKey: canary })],
+    },
+    [],
+  ],
+  [
+    'a Secret of another project says nothing',
+    application(),
+    { repositories: [secret('repo', 'repository', { url: git, project: 'other', gcpServiceAccountKey: canary })] },
+    [],
+  ],
+  [
+    'Google',
+    application(),
+    { repositories: [secret('repo', 'repository', { url: git, gcpServiceAccountKey: canary })] },
+    [['refused', rows.credentials, 'Secret argocd/repo']],
+  ],
+  [
+    'Azure workload identity',
+    application(),
+    { repositories: [secret('repo', 'repository', { url: git, useAzureWorkloadIdentity: 'true' })] },
+    [['refused', rows.credentials, 'Secret argocd/repo']],
+  ],
+  [
+    'Azure that is switched off, LFS that is on',
+    application(),
+    {
+      repositories: [secret('repo', 'repository', { url: git, useAzureWorkloadIdentity: 'false', enableLfs: 'true' })],
+    },
+    [['differs', rows.credentials, 'Secret argocd/repo']],
+  ],
+  [
+    'ssh behind a proxy',
+    application({ source: { repoURL: 'git@git.example.com:team/app.git', path: 'a' } }),
+    { repositories: [secret('repo', 'repository', { url: 'git@git.example.com:team/app.git', proxy: 'socks5://p' })] },
+    [['refused', rows.sshProxy, 'Secret argocd/repo']],
+  ],
+  [
+    'server-side diff',
+    application(
+      {},
+      annotated({ 'argocd.argoproj.io/compare-options': 'IncludeMutationWebhook=true, ServerSideDiff=true' }),
+    ),
+    {},
+    [['differs', rows.serverSideDiff, 'metadata.annotations["argocd.argoproj.io/compare-options"]']],
+  ],
+  [
+    'server-side diff that is off',
+    application({}, annotated({ 'argocd.argoproj.io/compare-options': 'ServerSideDiff=false' })),
+    {},
+    [],
+  ],
+  [
+    'server-side apply',
+    application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }),
+    {},
+    [['differs', rows.migration, 'spec.syncPolicy.syncOptions']],
+  ],
+  [
+    'server-side apply without migration',
+    application({ syncPolicy: { syncOptions: ['ServerSideApply=true', 'ClientSideApplyMigration=false'] } }),
+    {},
+    [],
+  ],
+  [
+    'RespectIgnoreDifferences',
+    application({
+      ignoreDifferences: [{ kind: 'Deployment', jsonPointers: ['/spec/replicas'] }],
+      syncPolicy: { syncOptions: ['RespectIgnoreDifferences=true'] },
+    }),
+    {},
+    [['info', rows.respectIgnore, 'spec.syncPolicy.syncOptions']],
+  ],
+  [
+    'commit signatures',
+    application(),
+    { project: { signatureKeys: [{ keyID: 'AAAAAAAAAAAAAAAA' }] } },
+    [['info', rows.signatures, 'AppProject default: spec.signatureKeys']],
+  ],
+  [
+    'metadata of the Namespace',
+    application({ syncPolicy: { managedNamespaceMetadata: { labels: { a: 'b' } } } }),
+    {},
+    [['info', rows.namespaceMetadata, 'spec.syncPolicy.managedNamespaceMetadata']],
+  ],
+  [
+    'retries',
+    application({ syncPolicy: { automated: {}, retry: { limit: 3 } } }),
+    {},
+    [['info', rows.retries, 'spec.syncPolicy.retry']],
+  ],
+  ['retries that say', application({ syncPolicy: { automated: {}, retry: { limit: 3, refresh: false } } }), {}, []],
+  [
+    'hooks',
+    application({}, { status: { resources: [{ kind: 'Job', name: 'j', hook: true }] } }),
+    {},
+    [['info', rows.hooks, 'status.resources']],
+  ],
+  [
+    'a jq program that is refused, beside one that is not',
+    application({
+      ignoreDifferences: [{ kind: 'Deployment', name: 'web', jqPathExpressions: ['.spec.replicas', '.spec |'] }],
+    }),
+    {},
+    [['refused', rows.brokenRule, 'spec.ignoreDifferences[0]']],
+  ],
+  [
+    'a pointer without its slash has no effect in Argo CD either',
+    application({ ignoreDifferences: [{ kind: 'Deployment', jsonPointers: ['spec/replicas', '/spec/paused'] }] }),
+    {},
+    [['info', rows.idleRule, 'spec.ignoreDifferences[0]']],
+  ],
+  [
+    'a destination that is not there',
+    application({ destination: { name: 'nowhere', namespace: 'apps' } }),
+    {},
+    [['info', rows.destination, 'spec.destination']],
+  ],
+  [
+    'skip-reconcile',
+    application({}, annotated({ 'argocd.argoproj.io/skip-reconcile': 'true' })),
+    {},
+    [['info', rows.skipReconcile, 'metadata.annotations["argocd.argoproj.io/skip-reconcile"]']],
+  ],
+  [
+    'skip-reconcile that is no boolean',
+    application({}, annotated({ 'argocd.argoproj.io/skip-reconcile': 'yes' })),
+    {},
+    [],
+  ],
+  [
+    'another namespace',
+    application({}, { metadata: { name: 'app', namespace: 'team-a' } }),
+    {},
+    [['info', rows.namespaces, 'metadata.namespace: team-a']],
+  ],
+  [
+    'sync windows',
+    application(),
+    { project: { syncWindows: [{ kind: 'deny' }] } },
+    [['info', rows.windows, 'AppProject default: spec.syncWindows']],
+  ],
+  [
+    'impersonation',
+    application(),
+    {
+      cm: { 'application.sync.impersonation.enabled': 'true' },
+      project: { destinationServiceAccounts: [{ server: '*', defaultServiceAccount: 'deployer' }] },
+    },
+    [['info', rows.impersonation, 'AppProject default: spec.destinationServiceAccounts']],
+  ],
+  [
+    'accounts for an impersonation that is off',
+    application(),
+    { project: { destinationServiceAccounts: [{ server: '*', defaultServiceAccount: 'deployer' }] } },
+    [],
+  ],
+];
+
+describe('8.2.1: features of an Application', () => {
+  it.each(appCases)('8.2.1: %s', (_name, app, given, expected) => {
+    const found = applicationFeatures(app, installation(given));
+    expect(brief(found)).toEqual(expected);
+    expect(JSON.stringify(found)).not.toContain(canary);
+  });
+});
+
+const statefulSet = (args: readonly string[], env: readonly object[] = [], replicas = 1): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { name: 'argocd-application-controller' },
+  spec: { replicas, template: { spec: { containers: [{ name: 'c', args, env }] } } } as unknown as Json,
+});
+
+type InstallationCase = readonly [name: string, given: Given, expected: Expected];
+const params = (key: string): string => `ConfigMap argocd-cmd-params-cm: ${key}`;
+
+const installationCases: readonly InstallationCase[] = [
+  ['nothing', {}, []],
+  [
+    'a health script',
+    { cm: { 'resource.customizations.health.example.com_Widget': 'return {}' } },
+    [['differs', rows.luaHealth, 'ConfigMap argocd-cm: resource.customizations of example.com/Widget']],
+  ],
+  [
+    'actions',
+    { cm: { 'resource.customizations.actions.apps_Deployment': 'discovery.lua: x' } },
+    [['info', rows.actions, 'ConfigMap argocd-cm: resource.customizations.actions.apps_Deployment']],
+  ],
+  [
+    'an ignore rule for all kinds that is refused',
+    { cm: { 'resource.customizations.ignoreDifferences.all': 'jqPathExpressions: [".spec |"]' } },
+    [['refused', rows.brokenRule, 'ConfigMap argocd-cm: resource.customizations of */*, ignoreDifferences']],
+  ],
+  [
+    'a key that cannot be read',
+    { cm: { 'resource.exclusions': '{' } },
+    [['differs', rows.malformed, 'ConfigMap argocd-cm']],
+  ],
+  ['an argocd-cm without its label', { labelled: false }, [['differs', rows.cmLabel, 'ConfigMap argocd/argocd-cm']]],
+  [
+    'keys that are not read',
+    {
+      cm: { 'resource.respectRBAC': 'strict', 'resource.includeEventLabelKeys': 'team*', 'resource.customLabels': '' },
+    },
+    [
+      ['info', rows.cmKeys, 'ConfigMap argocd-cm: resource.respectRBAC'],
+      ['differs', rows.cmKeys, 'ConfigMap argocd-cm: resource.includeEventLabelKeys'],
+    ],
+  ],
+  [
+    'server-side diff for all',
+    { params: { 'controller.diff.server.side': 'true' } },
+    [['differs', rows.serverSideDiff, params('controller.diff.server.side')]],
+  ],
+  ['a flag without effect at its default', { params: { 'controller.diff.server.side': 'false' } }, []],
+  ['a flag that has its effect', { params: { 'controller.status.processors': '50' } }, []],
+  [
+    'flags without effect, missed and not',
+    { params: { 'controller.metrics.application.labels': 'team', 'controller.k8s.tcp.timeout': '5s' } },
+    [
+      ['differs', rows.flags, params('controller.metrics.application.labels')],
+      ['info', rows.flags, params('controller.k8s.tcp.timeout')],
+    ],
+  ],
+  [
+    'the hydrator',
+    { params: { 'hydrator.enabled': 'true' } },
+    [['differs', rows.hydrator, params('hydrator.enabled')]],
+  ],
+  [
+    'services that are not needed',
+    { params: { 'repo.server': 'r:8081', 'redis.server': 'r:6379', 'reposerver.parallelism.limit': '4' } },
+    [
+      ['info', rows.services, params('repo.server, redis.server')],
+      ['info', rows.generator, params('reposerver.parallelism.limit')],
+    ],
+  ],
+  [
+    'flags in the workload',
+    {
+      workload: statefulSet([
+        '/usr/local/bin/argocd-application-controller',
+        '--server-side-diff-enabled',
+        '--metrics-port=8082',
+      ]),
+    },
+    [['differs', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled']],
+  ],
+  [
+    'variables in the workload',
+    { workload: statefulSet([], [{ name: 'ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION', value: 'true' }]) },
+    [['info', rows.dynamic, 'StatefulSet argocd-application-controller']],
+  ],
+  [
+    'consistent hashing',
+    { params: { 'controller.sharding.algorithm': 'consistent-hashing' } },
+    [['info', rows.consistentHashing, params('controller.sharding.algorithm')]],
+  ],
+  ['round-robin', { params: { 'controller.sharding.algorithm': 'round-robin' } }, []],
+  [
+    'pins',
+    {
+      clusters: [cluster({ shard: '1' }), cluster({ server: 'https://b', shard: '0' })],
+      workload: statefulSet([], [], 1),
+    },
+    [['info', rows.pin, 'cluster dest']],
+  ],
+  ['a negative pin', { clusters: [cluster({ shard: '-2' })] }, [['info', rows.pin, 'cluster dest']]],
+  [
+    'two Secrets with one URL',
+    { clusters: [cluster({}), cluster({ server: 'https://dest/', name: 'again' })] },
+    [['differs', rows.oneUrl, 'cluster https://dest']],
+  ],
+  [
+    'a SOCKS proxy',
+    { clusters: [cluster({ config: JSON.stringify({ proxyUrl: `socks5://u:${canary}@p:1080` }) })] },
+    [['refused', rows.sshProxy, 'cluster dest']],
+  ],
+  [
+    'awsAuthConfig',
+    { clusters: [cluster({ config: JSON.stringify({ awsAuthConfig: { clusterName: 'c' } }) })] },
+    [['info', rows.plugins, 'cluster dest']],
+  ],
+  [
+    'execProviderConfig',
+    { clusters: [cluster({ config: JSON.stringify({ execProviderConfig: { command: 'gke', env: { T: canary } } }) })] },
+    [['info', rows.plugins, 'cluster dest']],
+  ],
+  [
+    'a cluster that is left alone',
+    { clusters: [cluster({}, { 'argocd.argoproj.io/skip-reconcile': 'true' })] },
+    [['info', rows.skipReconcile, 'cluster dest']],
+  ],
+];
+
+describe('8.2.1: features of an installation', () => {
+  it.each(installationCases)('8.2.1: %s', (_name, given, expected) => {
+    const found = installationFeatures(installation(given));
+    // The tree in the UI is told always.
+    expect(brief(found)).toEqual([...expected, ['info', rows.redis, 'Redis']]);
+    expect(JSON.stringify(found)).not.toContain(canary);
+  });
+});
+
+/**
+ * Rows of docs/compatibility.md that say "differs", "not yet" or "partly" and have no detector, each with the reason. Add a detector
+ * (cli/preflight/features.ts) or a line here with every such row.
+ */
+const byComparison = 'shows in the comparison of the Application itself';
+const harmless = 'nothing to see beforehand and nothing to do: it is a matter of timing or order, to the better';
+const ownAffair = 'about this controller at work, not about what an installation uses';
+const signed = 'about one revision and its signature: it shows in the comparison, or in an operation';
+const forced = 'about one object at the moment of a forced sync; to the better';
+const undetected: Readonly<Record<string, string>> = {
+  'sources that together render nothing (only `ref`), a hydrator without `syncSource.path`': byComparison,
+  "the repository of an operation's own source (a rollback, an operation written by hand)":
+    'about operations that are still to come',
+  'a revision whose signature is not good': signed,
+  'signatures where Argo CD does not look': signed,
+  'a signed tag that was resolved to its commit': signed,
+  'a policy of `sourceIntegrity` and another spelling of its repository (`.git`, case, ssh forms)': signed,
+  'a policy without `gpg`, a seal by a key that may not sign': signed,
+  '`ARGOCD_GPG_ENABLED=false`': 'it is set for the repo-server of Argo CD, which is not looked at',
+  'whether a source was synced already': harmless,
+  'an operation that is a dry run': 'about operations that are still to come',
+  'Force=true, and role bindings to another role': forced,
+  'Force=true on a CustomResourceDefinition or Namespace': forced,
+  'Force=true under a quota that is full': forced,
+  CustomResourceDefinitions: byComparison,
+  'a branch and a tag of one name': byComparison,
+  'a manifest without apiVersion or name, labels that are not text': byComparison,
+  'a List inside a List': byComparison,
+  'a kind that cannot be listed (broken CRD, webhook, permission)': byComparison,
+  'refresh annotation that arrives during a pass': harmless,
+  'live changes': harmless,
+  'self-heal backoff': harmless,
+  'failed passes': harmless,
+  'changes of a project or of repository Secrets': harmless,
+  reconciledAt: harmless,
+  'the grace period of repository errors': harmless,
+  'an error of a repository': harmless,
+  'order within a wave': harmless,
+  'prune rules': 'about the moment of a prune: which kinds can be read then',
+  'the try before a sync': harmless,
+  'resuming after a restart': harmless,
+  'retry delay': harmless,
+  'end of an operation': harmless,
+  'argocd-secret': 'it is there in every installation, and not needed',
+  'before the first full list of clusters': ownAffair,
+  'a hostname without a number, with several replicas': ownAffair,
+  'a shard number beyond the replicas': ownAffair,
+  'a shard from the hostname': ownAffair,
+  'the number of replicas': ownAffair,
+  'ARGOCD_CONTROLLER_SHARD with dynamic distribution': ownAffair,
+  'a controller of Argo CD that holds a shard': 'it does so now, and is scaled to 0 for the switch',
+  'an emptied shard ConfigMap': ownAffair,
+  'ownership changes': ownAffair,
+  'a replica that is gone': ownAffair,
+  'without access to the ConfigMaps': ownAffair,
+  'User-Agent': ownAffair,
+  'the table': 'about driftless shards',
+  'Applications that count': 'about driftless shards',
+  'a pin that leads nowhere, a Secret that cannot be read': 'about driftless shards',
+  'a reader that closes the pipe': 'about driftless shards',
+  '`argocd_app_*`, `argocd_cluster_*` metrics': 'which of them somebody looks at cannot be seen here',
+  'metrics of the process': 'which of them somebody looks at cannot be seen here',
+  '`/healthz`': ownAffair,
+};
+
+/** First and second cells of the page's tables. */
+function pageRows(): ReadonlyMap<string, string> {
+  const lines = readFileSync('docs/compatibility.md', 'utf8').split('\n');
+  const cells = lines.filter((line) => /^\|(?! *subject)(?!-)/.test(line)).map((line) => line.split('|'));
+  return new Map(cells.map(([, subject = '', verdict = '']) => [subject.trim(), verdict.trim()]));
+}
+
+describe('8.2.3: docs/compatibility.md', () => {
+  it('8.2.1 8.2.3: every row that a feature names is there', () => {
+    const page = pageRows();
+    expect(page.size).toBeGreaterThan(60);
+    expect(Object.values(rows).filter((row) => !page.has(row))).toEqual([]);
+  });
+
+  it('8.2.1 8.2.3: every row that says "differs", "not yet" or "partly" has a detector, or a reason why not', () => {
+    const detected = new Set<string>(Object.values(rows));
+    const needy = [...pageRows()].filter(([, verdict]) => /differs|not yet|partly/.test(verdict)).map(([row]) => row);
+    expect(needy.filter((row) => !detected.has(row) && !Object.hasOwn(undetected, row))).toEqual([]);
+    // The list does not outlive its rows.
+    expect(Object.keys(undetected).filter((row) => !needy.includes(row) || detected.has(row))).toEqual([]);
+  });
+
+  it('8.2.3: migration and install notes begin with preflight and shadow mode', () => {
+    const migrate = readFileSync('docs/migrate-from-argocd.md', 'utf8');
+    const [first = ''] = /^## .*$/m.exec(migrate) ?? [];
+    expect(first).toBe('## See it first');
+    const looking = migrate.slice(migrate.indexOf(first), migrate.indexOf('## Before'));
+    for (const text of ['driftless preflight', 'driftless run --shadow', '(shadow.md)'])
+      expect(looking).toContain(text);
+    const install = readFileSync('docs/install.md', 'utf8');
+    const beforeCommands = install.slice(0, install.indexOf('```'));
+    for (const text of ['driftless preflight', 'driftless run --shadow', 'migrate-from-argocd.md'])
+      expect(beforeCommands).toContain(text);
+    expect(readFileSync('charts/driftless/templates/NOTES.txt', 'utf8')).toContain('driftless preflight');
+    expect(readFileSync('README.md', 'utf8')).toContain('| `driftless preflight` |');
+  });
+
+  it('8.2.3: the rights that preflight is said to need only read', () => {
+    const migrate = readFileSync('docs/migrate-from-argocd.md', 'utf8');
+    const roles = parseYamlDocuments(/```yaml\n([^]*?)```/.exec(migrate)?.[1] ?? '') as unknown as KubeObject[];
+    expect(roles.map(({ kind }) => kind)).toEqual(['ClusterRole', 'Role']);
+    const verbs = roles.flatMap((role) =>
+      (role['rules'] as unknown as { verbs: string[] }[]).flatMap((rule) => rule.verbs),
+    );
+    expect([...new Set(verbs)].sort()).toEqual(['get', 'list', 'watch']);
+  });
+
+  it('8.2.3: statements that were false are gone', () => {
+    expect(readFileSync('docs/migrate-from-argocd.md', 'utf8')).not.toContain('what is Synced stays untouched');
+    const page = readFileSync('docs/compatibility.md', 'utf8');
+    expect(page).not.toMatch(
+      /a malformed entry \| differs \| spoils itself only|prune rules, results, messages \| same/,
+    );
+    expect(pageRows().get('prune rules')).toMatch(/differs/);
+  });
+
+  it('8.2.1: every row that is named is found by some case above', () => {
+    const all = [
+      ...appCases.flatMap(([, app, given]) => applicationFeatures(app, installation(given))),
+      ...installationCases.flatMap(([, given]) => installationFeatures(installation(given))),
+    ];
+    const found = new Set(all.map(({ row }) => row));
+    expect(Object.values(rows).filter((row) => !found.has(row))).toEqual([]);
+  });
+});

@@ -1,0 +1,231 @@
+import {
+  annotationOf,
+  annotations,
+  asObject,
+  csvAnnotation,
+  hasSyncOption,
+  isAutomated,
+  projectOf,
+  sourcesOf,
+} from '#model';
+import type { AppProject, Application, ApplicationSource, ResourceIgnoreDifferences } from '#model';
+import { indexClusters, resolveDestination } from '#settings';
+import { isSomething, isTrue, secretsFor } from './facts.ts';
+import { ruleFeatures } from './ignore-rules.ts';
+import type { Installation } from './facts.ts';
+import { rows } from './rows.ts';
+import type { Feature } from './rows.ts';
+
+export { installationFeatures } from './installation-features.ts';
+export type { Feature } from './rows.ts';
+
+/**
+ * What one Application uses that this controller does not have, or does differently. A pure function of the Application, its project and the
+ * settings: what shows only when manifests are rendered (a submodule in the way, an LFS pointer, a `.jsonnet` file) comes from the comparison.
+ * The type of a source that does not say it is what Argo CD found (`status.sourceType`).
+ */
+export function applicationFeatures(app: Application, installation: Installation): readonly Feature[] {
+  const project = installation.projects.get(projectOf(app));
+  return [
+    ...sourceFeatures(app, installation),
+    ...policyFeatures(app, installation),
+    ...ignoreFeatures(app.spec.ignoreDifferences ?? []),
+    ...placeFeatures(app, installation),
+    ...(project === undefined ? [] : projectFeatures(project)),
+  ];
+}
+
+function sourceFeatures(app: Application, installation: Installation): readonly Feature[] {
+  const found: Feature[] = [];
+  if (app.spec.sourceHydrator !== undefined)
+    found.push({
+      feature:
+        'source hydrator: hydration itself is not done here; what is in the hydrated branch is compared and synced',
+      where: 'spec.sourceHydrator',
+      severity: 'differs',
+      row: rows.hydrator,
+    });
+  const sources = sourcesOf(app.spec);
+  const multiple = sources.length > 1 || (app.spec.sources?.length ?? 0) > 0;
+  sources.forEach((source, i) => {
+    const where = multiple ? `spec.sources[${i}]` : 'spec.source';
+    const seen = multiple ? app.status?.sourceTypes?.[i] : app.status?.sourceType;
+    found.push(...typeFeatures(source, where, seen));
+    found.push(...repositoryFeatures(source.repoURL, projectOf(app), installation));
+    if ((source.ref ?? '') !== '')
+      found.push({
+        feature: `source "${source.ref ?? ''}" for value files of another source`,
+        where: `${where}.ref`,
+        severity: 'refused',
+        row: rows.multipleSources,
+      });
+    if (/^[0-9a-f]{7,39}$/.test(source.targetRevision ?? ''))
+      found.push({
+        feature: 'a short commit SHA: the status will have the full one',
+        where: `${where}.targetRevision`,
+        severity: 'info',
+        row: rows.shortSha,
+      });
+  });
+  return found;
+}
+
+/** At most one for each source: that it cannot be rendered. */
+function typeFeatures(source: ApplicationSource, where: string, seen: string | undefined): readonly Feature[] {
+  const refused = (feature: string, at = where): readonly Feature[] => [
+    { feature, where: at, severity: 'refused', row: rows.sources },
+  ];
+  if (source.repoURL.startsWith('oci://')) return refused('OCI source', `${where}.repoURL`);
+  if ((source.chart ?? '') !== '') return refused('Helm chart of a chart repository', `${where}.chart`);
+  for (const [member, name] of [
+    ['kustomize', 'Kustomize'],
+    ['helm', 'Helm'],
+    ['plugin', 'config management plugin'],
+  ] as const)
+    if (source[member] !== undefined && (source[member] as unknown) !== null)
+      return refused(`${name} source`, `${where}.${member}`);
+  if (Object.keys(source.directory?.jsonnet ?? {}).length > 0) return refused('Jsonnet', `${where}.directory.jsonnet`);
+  // The members that say nothing ("helm": {} was above) leave it to what is in the directory.
+  if (source.directory === undefined && seen !== undefined && seen !== '' && seen !== 'Directory')
+    return refused(`${seen} source, by what is in its directory`, `${where}.path`);
+  return [];
+}
+
+const gitHubApp = ['githubAppPrivateKey', 'githubAppID'];
+const azure = ['azureServicePrincipalClientSecret', 'azureServicePrincipalClientId', 'azureServicePrincipalClientID'];
+
+function repositoryFeatures(url: string, project: string, { repositories }: Installation): readonly Feature[] {
+  const found: Feature[] = [];
+  for (const { secret, keys, on } of secretsFor(url, project, repositories)) {
+    const add = (feature: string, severity: Feature['severity'], row: Feature['row']): void => {
+      found.push({ feature, where: `Secret ${secret}`, severity, row });
+    };
+    if (gitHubApp.some((key) => keys.has(key))) add('GitHub App credentials', 'refused', rows.credentials);
+    if (keys.has('gcpServiceAccountKey')) add('Google service account credentials', 'refused', rows.credentials);
+    if (azure.some((key) => keys.has(key)) || on.has('useAzureWorkloadIdentity'))
+      add('Azure credentials', 'refused', rows.credentials);
+    if (on.has('enableLfs')) add('Git LFS: manifests in LFS are refused', 'differs', rows.credentials);
+    if (keys.has('proxy') && /^(?:ssh:\/\/|[^/]*@[^/]*:)/.test(url)) add('a proxy for ssh', 'refused', rows.sshProxy);
+  }
+  return found;
+}
+
+function policyFeatures(app: Application, installation: Installation): readonly Feature[] {
+  return [...optionFeatures(app), ...policyMembers(app), ...impersonation(app, installation)];
+}
+
+/** Sync options, and annotations that stand for some. */
+function optionFeatures(app: Application): readonly Feature[] {
+  const found: Feature[] = [];
+  const options = app.spec.syncPolicy?.syncOptions;
+  const has = (option: string): boolean => hasSyncOption(options, option);
+  const annotationPath = (name: string): string => `metadata.annotations["${name}"]`;
+  if (csvAnnotation(asObject(app), annotations.compareOptions).includes('ServerSideDiff=true'))
+    found.push({
+      feature: 'server-side diff: compared on the client',
+      where: annotationPath(annotations.compareOptions),
+      severity: 'differs',
+      row: rows.serverSideDiff,
+    });
+  const migrates = has('ServerSideApply=true') && !has('ClientSideApplyMigration=false');
+  if (migrates || annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) !== undefined)
+    found.push({
+      feature: 'server-side apply: fields that client-side apply has left are not taken over first',
+      where: migrates ? 'spec.syncPolicy.syncOptions' : annotationPath(annotations.clientSideApplyMigrationManager),
+      severity: 'differs',
+      row: rows.migration,
+    });
+  if (has('RespectIgnoreDifferences=true'))
+    found.push({
+      feature: 'RespectIgnoreDifferences: lists of custom resources are merged item by item',
+      where: 'spec.syncPolicy.syncOptions',
+      severity: 'info',
+      row: rows.respectIgnore,
+    });
+  return found;
+}
+
+function policyMembers(app: Application): readonly Feature[] {
+  const found: Feature[] = [];
+  const { managedNamespaceMetadata, retry } = app.spec.syncPolicy ?? {};
+  const info = (feature: string, where: string, row: Feature['row']): void => {
+    found.push({ feature, where, severity: 'info', row });
+  };
+  if (managedNamespaceMetadata !== undefined)
+    info(
+      'metadata of the destination Namespace: the right to change it is needed',
+      'spec.syncPolicy.managedNamespaceMetadata',
+      rows.namespaceMetadata,
+    );
+  if (isAutomated(app.spec) && retry !== undefined && retry.refresh === undefined)
+    info('retries of an automated sync take the newest revision', 'spec.syncPolicy.retry', rows.retries);
+  if (app.status?.resources?.some(({ hook }) => hook === true) === true)
+    info('hooks: each gets an annotation of ours when it is made', 'status.resources', rows.hooks);
+  return found;
+}
+
+function impersonation(app: Application, { settings, projects }: Installation): readonly Feature[] {
+  const accounts = projects.get(projectOf(app))?.spec.destinationServiceAccounts ?? [];
+  if (!settings.impersonation.enabled || accounts.length === 0) return [];
+  return [
+    {
+      feature: 'impersonation: the right to impersonate is needed (rbac.impersonation of the chart)',
+      where: `AppProject ${projectOf(app)}: spec.destinationServiceAccounts`,
+      severity: 'info',
+      row: rows.impersonation,
+    },
+  ];
+}
+
+/** Programs of jq that are no path expressions, and pointers that are none. */
+function ignoreFeatures(list: readonly ResourceIgnoreDifferences[]): readonly Feature[] {
+  return list.flatMap((rule, i) => ruleFeatures(rule, `spec.ignoreDifferences[${i}]`));
+}
+
+/** Where it lives, where it goes, and whether it is left alone. */
+function placeFeatures(app: Application, installation: Installation): readonly Feature[] {
+  const found: Feature[] = [];
+  const { clusters, settings, namespace } = installation;
+  const target = resolveDestination(app.spec.destination, indexClusters(clusters), settings.inClusterEnabled);
+  if ('error' in target)
+    found.push({ feature: target.error, where: 'spec.destination', severity: 'info', row: rows.destination });
+  if (isTrue(annotationOf(asObject(app), annotations.skipReconcile)))
+    found.push({
+      feature: 'left alone by both controllers (skip-reconcile); compared here all the same',
+      where: `metadata.annotations["${annotations.skipReconcile}"]`,
+      severity: 'info',
+      row: rows.skipReconcile,
+    });
+  const own = app.metadata.namespace ?? namespace;
+  if (own !== namespace)
+    found.push({
+      feature:
+        'in another namespace than the controller: rights are needed there (rbac.applicationNamespaces of the chart)',
+      where: `metadata.namespace: ${own}`,
+      severity: 'info',
+      row: rows.namespaces,
+    });
+  return found;
+}
+
+function projectFeatures(project: AppProject): readonly Feature[] {
+  const found: Feature[] = [];
+  const name = project.metadata.name ?? '';
+  const spec = project.spec as Readonly<Record<string, unknown>>;
+  if ((project.spec.syncWindows?.length ?? 0) > 0)
+    found.push({
+      feature: 'sync windows: they do not hold up a termination',
+      where: `AppProject ${name}: spec.syncWindows`,
+      severity: 'info',
+      row: rows.windows,
+    });
+  for (const member of ['signatureKeys', 'sourceIntegrity'])
+    if (isSomething(spec[member]))
+      found.push({
+        feature: 'signatures are verified with gpg, where the controller runs',
+        where: `AppProject ${name}: spec.${member}`,
+        severity: 'info',
+        row: rows.signatures,
+      });
+  return found;
+}

@@ -1,0 +1,29 @@
+import { scrub } from '#base';
+import { diffObjects } from '#diff';
+import type { RuleFault } from '#diff';
+import { defaultSettings } from '#model';
+import type { ResourceIgnoreDifferences } from '#model';
+import { rows } from './rows.ts';
+import type { Feature } from './rows.ts';
+
+/**
+ * One entry for each part of an ignore rule that has a fault, with the comparison's own words: a rule that cannot be run is left out, and what
+ * it may have ignored is not synced; one that has no effect in Argo CD either is only told.
+ */
+export function ruleFeatures(rule: Omit<ResourceIgnoreDifferences, 'kind'>, where: string): readonly Feature[] {
+  return faultsOf(rule).map(({ rule: text, problem, undecided }) => ({
+    feature: `an ignore rule with a fault: ${scrub(`${text} ${problem}`)}`,
+    where,
+    severity: undecided ? 'refused' : 'info',
+    row: undecided ? rows.brokenRule : rows.idleRule,
+  }));
+}
+
+const anything = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'any' } };
+
+/** Asks the comparison itself, so that both always agree. What shows only with a certain object is in the verdict on that. */
+function faultsOf(rule: Omit<ResourceIgnoreDifferences, 'kind'>): readonly RuleFault[] {
+  const { jsonPointers = [], jqPathExpressions = [] } = rule;
+  const forAnything = { kind: 'ConfigMap', jsonPointers, jqPathExpressions };
+  return diffObjects(anything, anything, { settings: defaultSettings, ignoreDifferences: [forAnything] }).faults;
+}

@@ -1,0 +1,265 @@
+import { scrub } from '#base';
+import { annotations } from '#model';
+import type { Cluster } from '#model';
+import { clusterKey, parseAlgorithm } from '#sharding';
+import { runOptions } from '../options.ts';
+import type { OptionSpec } from '../args.ts';
+import { isTrue } from './facts.ts';
+import type { Installation } from './facts.ts';
+import { ruleFeatures } from './ignore-rules.ts';
+import { rows } from './rows.ts';
+import type { Feature } from './rows.ts';
+
+/** What the installation as a whole uses that this controller does not have, or does differently: settings, flags, clusters. */
+export function installationFeatures(installation: Installation): readonly Feature[] {
+  return [
+    ...settingsFeatures(installation),
+    ...customizations(installation),
+    ...flagFeatures(installation),
+    ...serviceFeatures(installation),
+    ...shardingFeatures(installation),
+    ...installation.clusters.flatMap(clusterFeatures),
+    {
+      feature:
+        "Argo CD's UI shows status, conditions and operations of Applications, but no resource tree and no live manifests",
+      where: 'Redis',
+      severity: 'info',
+      row: rows.redis,
+    },
+  ];
+}
+
+/** Keys of argocd-cm that Argo CD's controller reads and this one does not. */
+const unread: readonly (readonly [RegExp, string, Feature['severity']])[] = [
+  [
+    /^resource\.respectRBAC$/,
+    'kinds that may not be listed are always told by name here, and only their users notice',
+    'info',
+  ],
+  [/^resource\.customLabels$|^application\.allowedNodeLabels$/, 'labels for the resource tree', 'info'],
+  [/^resource\.(?:include|exclude)EventLabelKeys$/, 'labels of Applications are not copied to Events', 'differs'],
+];
+
+function settingsFeatures({ settings, problems, labelled, namespace }: Installation): readonly Feature[] {
+  const found: Feature[] = problems.map(({ object, message }) => ({
+    feature: `cannot be read, and is left out: ${scrub(message)}`,
+    where: object,
+    severity: 'differs',
+    row: rows.malformed,
+  }));
+  if (!labelled)
+    found.push({
+      feature:
+        'argocd-cm is not labelled app.kubernetes.io/part-of: argocd. Argo CD does not see it then; this controller does',
+      where: `ConfigMap ${namespace}/argocd-cm`,
+      severity: 'differs',
+      row: rows.cmLabel,
+    });
+  for (const [pattern, feature, severity] of unread) {
+    const keys = Object.keys(settings.raw).filter((key) => pattern.test(key) && settings.raw[key] !== '');
+    if (keys.length > 0)
+      found.push({ feature, where: `ConfigMap argocd-cm: ${keys.join(', ')}`, severity, row: rows.cmKeys });
+  }
+  const actions = Object.keys(settings.raw).filter((key) => key.startsWith('resource.customizations.actions.'));
+  if (actions.length > 0)
+    found.push({
+      feature: "resource actions: run by Argo CD's API server, as before",
+      where: `ConfigMap argocd-cm: ${actions.join(', ')}`,
+      severity: 'info',
+      row: rows.actions,
+    });
+  return found;
+}
+
+function customizations({ settings }: Installation): readonly Feature[] {
+  return Object.entries(settings.overrides).flatMap(([kind, override]): Feature[] => {
+    const where = `ConfigMap argocd-cm: resource.customizations of ${kind}`;
+    return [
+      ...(override.healthLua === undefined
+        ? []
+        : [
+            {
+              feature: `health script of ${kind}: the built-in check applies, or none`,
+              where,
+              severity: 'differs',
+              row: rows.luaHealth,
+            } as const,
+          ]),
+      ...ruleFeatures(override.ignoreDifferences ?? {}, `${where}, ignoreDifferences`),
+      ...ruleFeatures(override.ignoreResourceUpdates ?? {}, `${where}, ignoreResourceUpdates`),
+    ];
+  });
+}
+
+/** Flags whose effect people would miss; the others have another way here, or none is needed. */
+const missed: ReadonlySet<string> = new Set([
+  'serverSideDiff',
+  'metricsApplicationLabels',
+  'metricsApplicationConditions',
+  'metricsClusterLabels',
+  'otlpAddress',
+]);
+
+/** Options without effect that this installation sets to something else than their default. */
+function flagFeatures(installation: Installation): readonly Feature[] {
+  return Object.entries(runOptions as Readonly<Record<string, OptionSpec>>).flatMap(([name, spec]): Feature[] => {
+    if (spec.noEffect === undefined || isService(spec)) return [];
+    const where = whereSet(spec, installation);
+    if (where === undefined) return [];
+    const row = name === 'serverSideDiff' ? rows.serverSideDiff : rowOfFlag(name);
+    return [{ feature: `--${spec.flag} has no effect: ${spec.noEffect}`, where, severity: severityOfFlag(name), row }];
+  });
+}
+
+const hydratorFlags: ReadonlySet<string> = new Set(['hydratorEnabled', 'commitServer', 'hydrationProcessors']);
+
+function rowOfFlag(name: string): Feature['row'] {
+  return hydratorFlags.has(name) ? rows.hydrator : rows.flags;
+}
+
+function severityOfFlag(name: string): Feature['severity'] {
+  return missed.has(name) || name === 'hydratorEnabled' ? 'differs' : 'info';
+}
+
+/** Where the option is set; undefined when it is not, or to its default. */
+function whereSet(spec: OptionSpec, { params, settings, workload }: Installation): string | undefined {
+  const differs = (text: string | undefined): boolean =>
+    text !== undefined && text.trim() !== '' && text.trim() !== defaultText(spec);
+  const [map, key = ''] = spec.key?.split(':') ?? [];
+  if (map === 'P' && differs(params[key])) return `ConfigMap argocd-cmd-params-cm: ${key}`;
+  if (map === 'C' && differs(settings.raw[key])) return `ConfigMap argocd-cm: ${key}`;
+  if (workload === undefined) return undefined;
+  if (workload.flags.has(spec.flag)) return `${workload.kind} ${workload.name}: --${spec.flag}`;
+  const { env } = spec;
+  return env !== undefined && differs(workload.env.get(env)) ? `${workload.kind} ${workload.name}: ${env}` : undefined;
+}
+
+function defaultText({ default: value }: OptionSpec): string {
+  return typeof value === 'object' ? '' : String(value);
+}
+
+/** The repo-server and Redis are told of in one line each. */
+function isService({ key = '', flag }: OptionSpec): boolean {
+  return (
+    /^P:(?:redis\.|repo\.server|controller\.repo\.server\.|controller\.(?:app\.state|default)\.cache)/.test(key) ||
+    /^redis|^repo-server/.test(flag)
+  );
+}
+
+function serviceFeatures({ params }: Installation): readonly Feature[] {
+  const keysOf = (pattern: RegExp): readonly string[] => Object.keys(params).filter((key) => pattern.test(key));
+  const where = (keys: readonly string[]): string => `ConfigMap argocd-cmd-params-cm: ${keys.join(', ')}`;
+  const servers = keysOf(/^redis\.|^repo\.server$|^controller\.repo\.server\./);
+  const reposerver = keysOf(/^reposerver\./);
+  return [
+    ...(servers.length === 0
+      ? []
+      : [
+          {
+            feature: 'addresses of the repo-server and of Redis: neither is needed by this controller, or asked',
+            where: where(servers),
+            severity: 'info',
+            row: rows.services,
+          } as const,
+        ]),
+    ...(reposerver.length === 0
+      ? []
+      : [
+          {
+            feature: 'settings of the repo-server: manifests are rendered in the controller, and these do not reach it',
+            where: where(reposerver),
+            severity: 'info',
+            row: rows.generator,
+          } as const,
+        ]),
+  ];
+}
+
+function shardingFeatures({ params, clusters, workload }: Installation): readonly Feature[] {
+  const found: Feature[] = [...algorithmFeatures(params, workload)];
+  if (isDynamic(workload))
+    found.push({
+      feature: 'dynamic cluster distribution: set controller.dynamicClusterDistribution of the chart',
+      where: `${workload?.kind ?? ''} ${workload?.name ?? ''}`,
+      severity: 'info',
+      row: rows.dynamic,
+    });
+  const replicas = workload?.replicas ?? 0;
+  for (const { name, server, shard } of clusters) {
+    const feature = shard === undefined ? undefined : oddPin(shard, replicas);
+    if (feature === undefined) continue;
+    found.push({ feature, where: `cluster ${name === '' ? scrub(server) : name}`, severity: 'info', row: rows.pin });
+  }
+  return [...found, ...sharedUrls(clusters)];
+}
+
+/** With 0 replicas nobody knows how many there are. */
+function oddPin(shard: number, replicas: number): string | undefined {
+  if (shard < 0) return `pinned to shard ${shard}, which counts as no pin`;
+  return replicas > 0 && shard >= replicas ? `pinned to shard ${shard} of ${replicas}: it is on shard 0` : undefined;
+}
+
+function algorithmFeatures(params: Installation['params'], workload: Installation['workload']): readonly Feature[] {
+  const key = 'controller.sharding.algorithm';
+  const env = 'ARGOCD_CONTROLLER_SHARDING_ALGORITHM';
+  const method = params[key] ?? workload?.env.get(env) ?? '';
+  const { algorithm, known } = parseAlgorithm(method === '' ? 'legacy' : method);
+  if (known && algorithm !== 'consistent-hashing') return [];
+  const feature = known
+    ? 'clusters may be on other shards than now'
+    : `"${method}" is not known: legacy is used, as by Argo CD`;
+  const where = params[key] === undefined ? env : `ConfigMap argocd-cmd-params-cm: ${key}`;
+  return [{ feature, where, severity: 'info', row: rows.consistentHashing }];
+}
+
+function isDynamic(workload: Installation['workload']): boolean {
+  if (workload === undefined) return false;
+  return (
+    isTrue(workload.env.get('ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION')) ||
+    workload.flags.has('dynamic-cluster-distribution-enabled')
+  );
+}
+
+function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
+  const byUrl = new Map<string, Cluster[]>();
+  for (const cluster of clusters) {
+    const same = byUrl.get(clusterKey(cluster.server)) ?? [];
+    byUrl.set(clusterKey(cluster.server), [...same, cluster]);
+  }
+  return [...byUrl]
+    .filter(([, same]) => same.length > 1)
+    .map(([url, same]) => ({
+      feature: `${same.length} Secrets (${same.map(({ name }) => name).join(', ')}) have one URL: the lowest id counts for all`,
+      where: `cluster ${scrub(url)}`,
+      severity: 'differs',
+      row: rows.oneUrl,
+    }));
+}
+
+function clusterFeatures({ name, server, annotations: own, connection }: Cluster): readonly Feature[] {
+  const found: Feature[] = [];
+  const where = `cluster ${name === '' ? scrub(server) : name}`;
+  if (connection.proxyUrl?.startsWith('socks') === true)
+    found.push({
+      feature: 'a SOCKS proxy: the cluster cannot be reached',
+      where,
+      severity: 'refused',
+      row: rows.sshProxy,
+    });
+  const { exec } = connection.credentials;
+  if (exec !== undefined)
+    found.push({
+      feature: `credentials from ${exec.command === '' ? 'a program without a name' : exec.command}: it must be in the image`,
+      where,
+      severity: 'info',
+      row: rows.plugins,
+    });
+  if (isTrue(own[annotations.skipReconcile]))
+    found.push({
+      feature: 'left alone by both controllers (skip-reconcile); compared here all the same',
+      where,
+      severity: 'info',
+      row: rows.skipReconcile,
+    });
+  return found;
+}

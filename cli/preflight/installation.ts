@@ -1,0 +1,223 @@
+import { DriftlessError } from '#base';
+import { apiResource, isForbidden, isNotFound } from '#kube';
+import type { KubeClient } from '#kube';
+import { asApplication, asProject, labelOf, labels } from '#model';
+import type { ApiResource, AppProject, Application, Cluster, ClusterConnection, KubeObject } from '#model';
+import { matchesNamespacePattern } from '#policy';
+import { clusterList, parseClusterSecret, parseRepositorySecret, parseSettings } from '#settings';
+import type { Problem } from '#settings';
+import { repositoryFacts, workloadFacts } from './facts.ts';
+import type { Installation, RepositoryFacts, WorkloadFacts } from './facts.ts';
+
+/** Nothing can be said without what could not be read. */
+export class CouldNotLook extends DriftlessError {
+  constructor(message: string, cause?: unknown) {
+    super('PREFLIGHT_READ', message, { retry: 'never', ...(cause === undefined ? {} : { cause }) });
+  }
+}
+
+export interface InstallationQuery {
+  /** Reads only. */
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** How this process reaches the hub: the connection of `https://kubernetes.default.svc`, also from a laptop. */
+  readonly hub: ClusterConnection;
+  readonly signal: AbortSignal;
+}
+
+/** An installation, and what its repositories are to be trusted by. */
+export interface ReadInstallation extends Installation {
+  /** argocd-ssh-known-hosts-cm: text for a known_hosts file. */
+  readonly knownHosts: string | undefined;
+  /** argocd-tls-certs-cm: CA bundles by host. */
+  readonly certificates: Readonly<Record<string, string>>;
+  /** What people should know, each in one line. */
+  readonly notes: readonly string[];
+}
+
+const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
+const secrets = apiResource('', 'v1', 'Secret', 'secrets', true);
+const applications = apiResource('argoproj.io', 'v1alpha1', 'Application', 'applications', true);
+const projects = apiResource('argoproj.io', 'v1alpha1', 'AppProject', 'appprojects', true);
+const workloads = [
+  apiResource('apps', 'v1', 'StatefulSet', 'statefulsets', true),
+  apiResource('apps', 'v1', 'Deployment', 'deployments', true),
+];
+const workloadName = 'argocd-application-controller';
+
+/**
+ * Reads an installation of Argo CD: two dozen requests, none of which changes anything. What has a default and may not be read is noted.
+ * @throws CouldNotLook when Applications, projects, settings or Secrets cannot be read: which right is missing, and where it is written down.
+ */
+export async function readInstallation(query: InstallationQuery): Promise<ReadInstallation> {
+  return new Reader(query).read();
+}
+
+class Reader {
+  readonly #query: InstallationQuery;
+  readonly #notes: string[] = [];
+
+  constructor(query: InstallationQuery) {
+    this.#query = query;
+  }
+
+  async read(): Promise<ReadInstallation> {
+    const { namespace } = this.#query;
+    const [cm, params, knownHosts, certificates, found, appProjects, workload] = await Promise.all([
+      this.#needed('get', configMaps, () => this.#find('argocd-cm')),
+      this.#optional(() => this.#find('argocd-cmd-params-cm'), 'ConfigMap argocd-cmd-params-cm: its defaults hold'),
+      this.#optional(() => this.#find('argocd-ssh-known-hosts-cm'), 'ConfigMap argocd-ssh-known-hosts-cm'),
+      this.#optional(() => this.#find('argocd-tls-certs-cm'), 'ConfigMap argocd-tls-certs-cm'),
+      this.#needed('list', secrets, () =>
+        this.#list(secrets, { namespace, labelSelector: `${labels.secretType} in (cluster,repo-creds,repository)` }),
+      ),
+      this.#needed('list', projects, () => this.#list(projects, { namespace })),
+      this.#optional(() => this.#workload(), `StatefulSet and Deployment ${workloadName}`),
+    ]);
+    const values = textData(params);
+    const apps = await this.#applications(values['application.namespaces'] ?? '');
+    const { settings, problems } = parseSettings(textData(cm));
+    const clusters = this.#clusters(found, settings.inClusterEnabled);
+    if (cm === undefined && apps.length === 0)
+      throw new CouldNotLook(
+        `namespace ${namespace} has no ConfigMap argocd-cm and no Application: is Argo CD elsewhere? (-n NAMESPACE)`,
+      );
+    return {
+      namespace,
+      settings,
+      problems: [...problems, ...secretProblems(found)],
+      labelled: cm === undefined || labelOf(cm, labels.partOf) === 'argocd',
+      params: values,
+      clusters,
+      repositories: repositoriesOf(found),
+      projects: new Map(appProjects.map((object): [string, AppProject] => [nameOf(object), asProject(object)])),
+      applications: apps,
+      workload,
+      knownHosts: textData(knownHosts)['ssh_known_hosts'],
+      certificates: textData(certificates),
+      notes: this.#notes,
+    };
+  }
+
+  /** Those that Argo CD watches: in its namespace, and in those that `application.namespaces` names. */
+  async #applications(configured: string): Promise<readonly Application[]> {
+    const own = this.#query.namespace;
+    const named = configured.split(',').map((pattern) => pattern.trim());
+    const patterns = named.filter((pattern) => pattern !== '');
+    const where = patterns.length === 0 ? { namespace: own } : {};
+    const found = await this.#needed('list', applications, () => this.#list(applications, where), where.namespace);
+    const isWatched = ({ metadata: { namespace = '' } }: KubeObject): boolean =>
+      namespace === own || patterns.some((pattern) => matchesNamespacePattern(pattern, namespace));
+    return found.filter(isWatched).map(asApplication);
+  }
+
+  #clusters(found: readonly KubeObject[], inClusterEnabled: boolean): readonly Cluster[] {
+    const { hub } = this.#query;
+    const parsed = found
+      .filter((secret) => typeOf(secret) === 'cluster')
+      .map((secret) => parseClusterSecret(secret, hub))
+      .flatMap((cluster) => ('error' in cluster ? [] : [cluster]));
+    return clusterList(parsed, inClusterEnabled, hub);
+  }
+
+  async #workload(): Promise<WorkloadFacts | undefined> {
+    for (const resource of workloads) {
+      const object = await this.#get(resource, workloadName);
+      // With dynamic distribution the StatefulSet stays, scaled to 0, beside the Deployment.
+      if (object !== undefined && workloadFacts(object).replicas > 0) return workloadFacts(object);
+    }
+    return undefined;
+  }
+
+  #find(name: string): Promise<KubeObject | undefined> {
+    return this.#get(configMaps, name);
+  }
+
+  /** Undefined when it is not there. */
+  async #get(resource: ApiResource, name: string): Promise<KubeObject | undefined> {
+    const { client, namespace, signal } = this.#query;
+    try {
+      return await client.get(resource, { namespace, name }, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #list(
+    resource: ApiResource,
+    where: { readonly namespace?: string; readonly labelSelector?: string },
+  ): Promise<readonly KubeObject[]> {
+    const { client, signal } = this.#query;
+    const items: KubeObject[] = [];
+    let token: string | undefined;
+    do {
+      const rest = token === undefined ? {} : { continue: token };
+      const page = await client.list(resource, { ...where, signal, limit: 500, ...rest });
+      items.push(...page.items);
+      token = page.continue;
+    } while (token !== undefined);
+    return items;
+  }
+
+  async #optional<T>(read: () => Promise<T | undefined>, what: string): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      this.#notes.push(`no right to read ${what}`);
+      return undefined;
+    }
+  }
+
+  async #needed<T>(
+    ...[verb, resource, read, namespace = this.#query.namespace]: [string, ApiResource, () => Promise<T>, string?]
+  ): Promise<T> {
+    const where = namespace === '' ? 'all namespaces' : `namespace ${namespace}`;
+    try {
+      return await read();
+    } catch (error) {
+      if (isForbidden(error))
+        throw new CouldNotLook(
+          `no right to ${verb} ${resource.resource} in ${where}: docs/migrate-from-argocd.md lists the rights that preflight needs`,
+          error,
+        );
+      if (resource.group === 'argoproj.io' && isNotFound(error))
+        throw new CouldNotLook(
+          `${this.#query.client.server} does not know ${resource.kind}s: is Argo CD in another cluster?`,
+          error,
+        );
+      throw error;
+    }
+  }
+}
+
+function typeOf(secret: KubeObject): string | undefined {
+  return labelOf(secret, labels.secretType);
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  return metadata.name ?? '';
+}
+
+function repositoriesOf(found: readonly KubeObject[]): readonly RepositoryFacts[] {
+  return found
+    .filter((secret) => typeOf(secret) !== 'cluster')
+    .map((secret) => repositoryFacts(secret, typeOf(secret) === 'repo-creds'))
+    .filter((facts) => facts !== undefined);
+}
+
+/** Secrets that cannot be read, in part or at all. The messages name keys, never values. */
+function secretProblems(found: readonly KubeObject[]): readonly Problem[] {
+  return found.flatMap((secret): Problem[] => {
+    const parsed = typeOf(secret) === 'cluster' ? parseClusterSecret(secret) : parseRepositorySecret(secret);
+    const object = `Secret ${secret.metadata.namespace ?? ''}/${nameOf(secret)}`;
+    if ('error' in parsed) return [{ object, message: parsed.error }];
+    return 'problem' in parsed ? [{ object, message: parsed.problem }] : [];
+  });
+}
+
+function textData(object: KubeObject | undefined): Readonly<Record<string, string>> {
+  const members = Object.entries(object?.['data'] ?? {});
+  return Object.fromEntries(members.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}

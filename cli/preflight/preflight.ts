@@ -1,0 +1,146 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { messageOf, scrub, systemClock, systemRandom, UsageError } from '#base';
+import { createInProcessRunner } from '#desired';
+import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
+import type { LoadedConnection } from '#kube';
+import { silentLogger } from '#telemetry';
+import { describe, readArgs } from '../args.ts';
+import type { Parsed } from '../args.ts';
+import type { CommandContext } from '../driftless.ts';
+import { runOptions } from '../options.ts';
+import type { OptionSpec } from '../args.ts';
+import type { RunConfig } from '../options.ts';
+import { controllerConfig } from '../groundwork.ts';
+import { compareApplications } from './compare.ts';
+import type { Progress } from './compare.ts';
+import { readInstallation } from './installation.ts';
+import type { ReadInstallation } from './installation.ts';
+import { preflightOptions } from './options.ts';
+import { exitCodeOf, reportOf } from './report.ts';
+import type { Report } from './report.ts';
+import { isLeftAlone, select } from './selection.ts';
+import { reportLines } from './tables.ts';
+import { lookUpTools, machineTools, neededTools } from './tools.ts';
+
+/** Says what holds now, in one line. */
+type Say = (line: string) => void;
+
+/**
+ * `driftless preflight`: what would differ if this controller took over an installation of Argo CD. Reads, and changes nothing: no client here
+ * can write. Exit 0: nothing differs, 1: something does, 2: could not look.
+ */
+export async function preflight(context: CommandContext): Promise<number> {
+  const parsed = readArgs(preflightOptions, context.argv, context.env);
+  const { output, signal } = context;
+  if (parsed.config.help) {
+    output.out(`usage: driftless preflight [APPLICATION...] [FLAGS]\n\n${describe(preflightOptions)}`);
+    return 0;
+  }
+  for (const warning of parsed.warnings) output.err(`driftless: ${warning}`);
+  try {
+    const report = await look(parsed, context);
+    if (parsed.config.output === 'json') output.out(JSON.stringify(report));
+    else for (const line of reportLines(report, output)) output.out(line);
+    return exitCodeOf(report);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    // An interrupted look has found nothing out: its exit code must not say that nothing differs.
+    const why = signal.aborted ? 'interrupted' : scrub(messageOf(error)).replaceAll('\n', ' ');
+    output.err(`driftless: could not look: ${why}`);
+    return 2;
+  }
+}
+
+async function look(parsed: Parsed<typeof preflightOptions>, context: CommandContext): Promise<Report> {
+  const { config } = parsed;
+  const { env, signal } = context;
+  const loaded = await connect(parsed, context);
+  const namespace = config.namespace === '' ? loaded.namespace : config.namespace;
+  const say = sayer(context);
+  say(`reading ${namespace} of ${scrub(loaded.connection.server)}`);
+  const installation = await read(loaded, namespace, signal);
+  const { names, projects, labels } = { names: parsed.positionals, projects: config.project, labels: config.selector };
+  const applications = select(installation, { names, projects, labels });
+  const commands = createInProcessRunner({ clock: systemClock, env });
+  const temporary = config.cacheDir === '' ? mkdtempSync(join(tmpdir(), 'driftless-preflight-')) : undefined;
+  try {
+    const compared = await compareApplications(
+      {
+        hub: loaded.connection,
+        installation,
+        applications: applications.filter((app) => !isLeftAlone(app, installation)),
+        config: controllerConfig(runConfigOf(installation), namespace),
+        cacheDir: temporary ?? config.cacheDir,
+        commands,
+        timeoutMs: config.timeout,
+        onProgress: progress(say, context),
+      },
+      signal,
+    );
+    const needs = neededTools(applications, installation);
+    const tools = await lookUpTools(needs, machineTools(env, commands, signal));
+    const { server } = loaded.connection;
+    return reportOf({ server, installation, applications, compared, tools, timeoutMs: config.timeout });
+  } finally {
+    if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+async function connect(
+  { config, given }: Parsed<typeof preflightOptions>,
+  { env }: CommandContext,
+): Promise<LoadedConnection> {
+  const inPod = (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
+  const own = join(env['HOME'] ?? '', '.kube', 'config');
+  const found = !inPod && (env['HOME'] ?? '') !== '' && existsSync(own) ? own : '';
+  const path = given.has('kubeconfig') ? config.kubeconfig : found;
+  if (path !== '') return connectionFromKubeconfig(path, config.context === '' ? undefined : config.context);
+  if (!inPod) throw new UsageError('no cluster to look at: name one with --kubeconfig FILE (and --context NAME)');
+  return inClusterConnection();
+}
+
+async function read(loaded: LoadedConnection, namespace: string, signal: AbortSignal): Promise<ReadInstallation> {
+  const client = createKubeClient(loaded.connection, {
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    userAgent: 'driftless-preflight',
+    readOnly: true,
+  });
+  try {
+    return await readInstallation({ client, namespace, hub: loaded.connection, signal });
+  } finally {
+    await client.close();
+  }
+}
+
+/** The flags that the controller would run with: those of the ConfigMaps and of Argo CD's own workload, by their environment variables. */
+function runConfigOf({ params, settings, workload }: ReadInstallation): RunConfig {
+  const env: Record<string, string> = {};
+  for (const { env: name, key } of Object.values(runOptions as Readonly<Record<string, OptionSpec>>)) {
+    if (name === undefined) continue;
+    const [map, entry = ''] = key?.split(':') ?? [];
+    const value = workload?.env.get(name) ?? (map === 'C' ? settings.raw : params)[entry];
+    if (value !== undefined) env[name] = value;
+  }
+  return readArgs(runOptions, [], env).config;
+}
+
+/** Progress goes to stderr: a line that is rewritten in a terminal, else new lines. */
+function sayer({ output }: CommandContext): Say {
+  return (line) => output.progress(`driftless: ${line}`);
+}
+
+/** In a pipe every tenth is enough; a terminal shows each step. */
+function progress(say: Say, { output }: CommandContext): (state: Progress) => void {
+  let told = -1;
+  return ({ compared, of, clustersRead, clusters }) => {
+    const step = output.live ? compared : Math.floor((10 * compared) / Math.max(1, of));
+    if (!output.live && step === told) return;
+    told = step;
+    const reading = clustersRead < clusters ? `, ${clustersRead} of ${clusters} clusters read` : '';
+    say(`${compared} of ${of} Applications compared${reading}`);
+  };
+}

@@ -1,0 +1,254 @@
+import { scrub } from '#base';
+import type { Disagreement, PlannedWrite, Verdict } from '#controller';
+import type { ClusterInfo } from '#live';
+import { appKeyOf, projectOf } from '#model';
+import type { Application } from '#model';
+import type { Compared } from './compare.ts';
+import { applicationFeatures, installationFeatures } from './features.ts';
+import type { Feature } from './features.ts';
+import type { ReadInstallation } from './installation.ts';
+import { clusterOf, isLeftAlone } from './selection.ts';
+import { rows } from './rows.ts';
+import type { Tool } from './tools.ts';
+
+/**
+ * The contract of `driftless preflight -o json`. Members are added, never renamed or taken away; `version` counts up when that has to be. No
+ * member ever holds a value of a managed object.
+ */
+export interface Report {
+  readonly version: 1;
+  readonly namespace: string;
+  /** The hub. */
+  readonly server: string;
+  readonly summary: Summary;
+  readonly applications: readonly ApplicationReport[];
+  /** Of the installation as a whole; those of Applications stand with them. */
+  readonly features: readonly Feature[];
+  /** Clusters that could not be read, or not wholly. */
+  readonly clusters: readonly ClusterReport[];
+  /** Repositories that could not be read. */
+  readonly repositories: readonly RepositoryReport[];
+  readonly tools: readonly (Omit<Tool, 'path' | 'version'> & {
+    readonly path: string | null;
+    readonly version: string | null;
+    readonly missing: boolean;
+  })[];
+  readonly notes: readonly string[];
+}
+
+export interface Summary {
+  readonly applications: number;
+  readonly same: number;
+  readonly differ: number;
+  readonly notCompared: number;
+  /** skip-reconcile: neither controller looks at them. */
+  readonly leftAlone: number;
+  readonly writes: number;
+  /** Features in use by severity, those of Applications included. */
+  readonly refused: number;
+  readonly differing: number;
+  readonly missingTools: number;
+}
+
+export interface ApplicationReport {
+  readonly namespace: string;
+  readonly name: string;
+  readonly project: string;
+  readonly state: 'same' | 'differs' | 'notCompared' | 'leftAlone';
+  /** Why it was not compared, and what to do. */
+  readonly why: string | null;
+  readonly theirs: Verdict['theirs'];
+  /** Null when it was not compared. */
+  readonly ours: Verdict['ours'] | null;
+  readonly differences: readonly Disagreement[];
+  readonly writes: readonly PlannedWrite[];
+  readonly conditions: Verdict['conditions'];
+  readonly features: readonly Feature[];
+}
+
+export interface ClusterReport {
+  readonly server: string;
+  readonly name: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly applications: number;
+}
+
+export interface RepositoryReport {
+  readonly url: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly applications: number;
+}
+
+export interface Findings {
+  readonly server: string;
+  readonly installation: ReadInstallation;
+  readonly applications: readonly Application[];
+  readonly compared: Compared;
+  readonly tools: readonly Tool[];
+  readonly timeoutMs: number;
+}
+
+/** Puts everything together. A pure function. */
+export function reportOf(findings: Findings): Report {
+  const { installation, tools } = findings;
+  const applications = findings.applications.map((app) => applicationReport(app, findings));
+  const features = installationFeatures(installation);
+  const listed = tools.map(({ path, version, ...rest }) => ({
+    ...{ ...rest, path: path ?? null, version: version ?? null, missing: path === undefined },
+  }));
+  const all = [...features, ...applications.flatMap((each) => each.features)];
+  const count = (state: ApplicationReport['state']): number =>
+    applications.filter((each) => each.state === state).length;
+  return {
+    version: 1,
+    namespace: installation.namespace,
+    server: findings.server,
+    summary: {
+      applications: applications.length,
+      same: count('same'),
+      differ: count('differs'),
+      notCompared: count('notCompared'),
+      leftAlone: count('leftAlone'),
+      writes: applications.reduce((sum, { writes }) => sum + writes.length, 0),
+      refused: all.filter(({ severity }) => severity === 'refused').length,
+      differing: all.filter(({ severity }) => severity === 'differs').length,
+      missingTools: listed.filter(({ missing }) => missing).length,
+    },
+    applications,
+    features,
+    clusters: clusterReports(findings),
+    repositories: repositoryReports(findings),
+    tools: listed,
+    notes: installation.notes,
+  };
+}
+
+/** 0: nothing differs. 1: something does. 2: there are Applications, and not one could be compared. */
+export function exitCodeOf({ summary }: Report): 0 | 1 | 2 {
+  const { same, differ, notCompared, writes, refused, differing, missingTools } = summary;
+  if (notCompared > 0 && same + differ === 0) return 2;
+  return differ + notCompared + writes + refused + differing + missingTools === 0 ? 0 : 1;
+}
+
+function applicationReport(app: Application, findings: Findings): ApplicationReport {
+  const { installation, compared } = findings;
+  const features = [...applicationFeatures(app, installation), ...foundByRendering(app, findings)];
+  const common = {
+    ...{ namespace: app.metadata.namespace ?? '', name: app.metadata.name ?? '', project: projectOf(app) },
+    features,
+  };
+  const theirs = { sync: app.status?.sync?.status ?? '', health: app.status?.health?.status ?? '' } as const;
+  const nothing = { ...common, theirs, ours: null, differences: [], writes: [], conditions: [] };
+  if (isLeftAlone(app, installation)) return { ...nothing, state: 'leftAlone', why: null };
+  const verdict = compared.verdicts.get(appKeyOf(app));
+  const why = whyNot(app, findings);
+  if (verdict === undefined) {
+    const late = `it took longer than ${findings.timeoutMs / 1000} s (--timeout)`;
+    return { ...nothing, state: 'notCompared', why: why ?? late };
+  }
+  const state = stateOf(verdict, features, why);
+  return { ...common, ...shown(verdict), state, why: state === 'notCompared' ? (why ?? null) : null };
+}
+
+function stateOf(
+  { ours, disagreements, writes }: Verdict,
+  features: readonly Feature[],
+  why: string | undefined,
+): ApplicationReport['state'] {
+  const differs = disagreements.length + writes.length > 0;
+  if (differs && ours.sync === 'Unknown' && why !== undefined) return 'notCompared';
+  return differs || features.some(({ severity }) => severity !== 'info') ? 'differs' : 'same';
+}
+
+/** A verdict without what texts of errors may carry. */
+function shown(verdict: Verdict): Pick<ApplicationReport, 'theirs' | 'ours' | 'differences' | 'writes' | 'conditions'> {
+  const { theirs, ours, disagreements, writes, conditions } = verdict;
+  return {
+    theirs,
+    ours,
+    differences: disagreements.map((each) => ({ ...each, theirs: scrub(each.theirs), ours: scrub(each.ours) })),
+    writes,
+    conditions: conditions.map(({ type, message }) => ({ type, message: scrub(message) })),
+  };
+}
+
+/** A source that turned out to be of a kind that is not rendered: nothing in the Application said so. */
+function foundByRendering(app: Application, { installation, compared }: Findings): readonly Feature[] {
+  const failure = compared.failures.get(appKeyOf(app));
+  const known = applicationFeatures(app, installation).some(({ row }) => row === rows.sources);
+  if (failure?.code !== 'DESIRED_UNSUPPORTED' || known) return [];
+  const where = app.spec.sources === undefined ? 'spec.source' : 'spec.sources';
+  return [{ feature: scrub(failure.message), where, severity: 'refused', row: rows.sources }];
+}
+
+/** Errors of the way to a repository, or of this machine: what is in it may be well. */
+const unreadable: ReadonlySet<string> = new Set([
+  'DESIRED_REPOSITORY',
+  'DESIRED_MIRROR',
+  'COMMAND_NOT_FOUND',
+  'COMMAND_TIMEOUT',
+  'COMMAND_FAILED',
+  'DEADLINE_EXCEEDED',
+]);
+
+/** What could not be read for it; undefined when everything could. */
+function whyNot(app: Application, { installation, compared }: Findings): string | undefined {
+  const cluster = clusterOf(app, installation);
+  const info = compared.clusters.find(({ server }) => server === cluster?.server);
+  if (info !== undefined && info.state !== 'synced')
+    return `cluster ${cluster?.name ?? ''} could not be read${info.message === undefined ? '' : `: ${scrub(info.message)}`}`;
+  const failure = compared.failures.get(appKeyOf(app));
+  return failure !== undefined && unreadable.has(failure.code)
+    ? `repository ${scrub(failure.url)} could not be read: ${scrub(failure.message)}`
+    : undefined;
+}
+
+function clusterReports({ installation, applications, compared }: Findings): readonly ClusterReport[] {
+  return compared.clusters.flatMap((info): ClusterReport[] => {
+    const message = clusterMessage(info);
+    if (message === undefined) return [];
+    const users = applications.filter((app) => clusterOf(app, installation)?.server === info.server);
+    const name = installation.clusters.find(({ server }) => server === info.server)?.name ?? '';
+    return [{ server: scrub(info.server), name, ...message, applications: users.length }];
+  });
+}
+
+function clusterMessage(info: ClusterInfo): Pick<ClusterReport, 'message' | 'hint'> | undefined {
+  if (info.state !== 'synced')
+    return {
+      message: scrub(info.message ?? 'it was still being read when the time was over'),
+      hint: 'look whether it can be reached from here with the credentials of its Secret; run preflight where the controller will run',
+    };
+  const bad = info.kinds.filter(({ state }) => state === 'degraded' || state === 'forbidden');
+  if (bad.length === 0) return undefined;
+  const first = bad
+    .slice(0, 3)
+    .map(
+      ({ group, kind, message = '' }) =>
+        `${group === '' ? kind : `${group}/${kind}`}${message === '' ? '' : `: ${scrub(message)}`}`,
+    );
+  const more = bad.length > first.length ? `, and ${bad.length - first.length} more` : '';
+  return {
+    message: `${bad.length} kinds could not be listed: ${first.join('; ')}${more}`,
+    hint: 'the account of its Secret needs get, list and watch on them; nothing of these kinds is ever pruned meanwhile',
+  };
+}
+
+/** Once for each, with the last error. */
+function repositoryReports({ applications, compared }: Findings): readonly RepositoryReport[] {
+  const found = new Map<string, RepositoryReport>();
+  for (const app of applications) {
+    const failure = compared.failures.get(appKeyOf(app));
+    if (failure === undefined || !unreadable.has(failure.code)) continue;
+    const url = scrub(failure.url);
+    found.set(url, {
+      url,
+      message: scrub(failure.message),
+      hint: 'look whether it can be reached from here with the credentials of its Secret',
+      applications: (found.get(url)?.applications ?? 0) + 1,
+    });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,56 @@
+/**
+ * The rows of docs/compatibility.md that features in use point to, by their first cell: a person who reads a report finds the rest there. A
+ * test holds these names to the page.
+ */
+export const rows = {
+  sources: 'Helm, Kustomize, Jsonnet, plugins, OCI',
+  multipleSources: 'multiple sources',
+  generator: 'manifests come from',
+  shortSha: 'a short commit SHA',
+  credentials: 'GitHub App, Google and Azure credentials, submodules, LFS',
+  signatures:
+    'signatures of commits and tags: `signatureKeys`, `sourceIntegrity` (`none`, `head`, `strict`, seals), ConfigMap `argocd-gpg-keys-cm`',
+  sshProxy: 'a proxy for an ssh repository, a SOCKS proxy of a cluster',
+  hydrator: 'source hydrator',
+  brokenRule: 'an ignore rule that cannot be evaluated (jq that is none, or beyond path expressions, or too much work)',
+  idleRule:
+    'an ignore rule that does not do what it looks like (a pointer without its first slash, a malformed pattern)',
+  serverSideDiff: 'server-side diff',
+  luaHealth: 'health by Lua scripts',
+  destination: 'Application whose destination cannot be resolved',
+  migration: 'client-side to server-side migration of managed fields',
+  respectIgnore: 'RespectIgnoreDifferences in lists',
+  namespaceMetadata: 'managedNamespaceMetadata',
+  hooks: 'hooks',
+  retries: 'retries of automated syncs',
+  windows: 'sync windows',
+  impersonation: 'impersonation',
+  actions: 'resource actions',
+  skipReconcile: '`argocd.argoproj.io/skip-reconcile` on an Application or a cluster Secret',
+  namespaces: 'Applications in further namespaces',
+  cmLabel: 'argocd-cm, cluster, repository and repo-creds Secrets',
+  cmKeys: 'further keys of argocd-cm',
+  malformed: 'a malformed entry',
+  flags: 'flags and environment variables of the controller',
+  services: '`--repo-server`, `--redis`',
+  plugins: 'credential plugins of clusters (awsAuthConfig, execProviderConfig)',
+  consistentHashing: 'consistent-hashing',
+  pin: 'a pin in a cluster Secret',
+  oneUrl: 'two Secrets with one URL',
+  dynamic: 'dynamic cluster distribution',
+  redis: 'Redis (resource tree, managed resources, cluster info)',
+} as const;
+
+export type Row = (typeof rows)[keyof typeof rows];
+
+/**
+ * One use of a feature that this controller does not have or does differently. `refused`: it says so in a condition and leaves the objects
+ * alone. `differs`: it does something else than Argo CD. `info`: nothing changes in clusters, but there is something to know or to do.
+ */
+export interface Feature {
+  readonly feature: string;
+  /** The object and field, or the Secret or ConfigMap and key. Never a value that may be secret. */
+  readonly where: string;
+  readonly severity: 'refused' | 'differs' | 'info';
+  readonly row: Row;
+}
