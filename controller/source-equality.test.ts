@@ -6,7 +6,6 @@ import type { Json, JsonObject } from '#base';
 import type { Application, ApplicationSource } from '#model';
 import { decideAutosync } from './autosync.ts';
 import { refreshDue } from './freshness.ts';
-import { comparedToOf } from './sources.ts';
 import { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 import { comparedToOf } from './sources.ts';
 
