@@ -39,6 +39,20 @@ export const tools = [
     },
   },
   {
+    // Turns a snapshot of etcd into a data folder: what an operator does who restores a cluster.
+    name: 'etcdutl',
+    version: '3.6.6',
+    accepts: atLeast(3, 5, 13),
+    wanted: '3.5.13 or newer',
+    ask: ['version'],
+    answer: /etcdutl version: (\S+)/,
+    go: {
+      module: { path: 'go.etcd.io/etcd/etcdutl/v3', version: 'v3.6.6' },
+      package: 'go.etcd.io/etcd/etcdutl/v3',
+      stamp: [],
+    },
+  },
+  {
     name: 'kubectl',
     version: kubernetes,
     accepts: atLeast(1, 28),

@@ -14,7 +14,8 @@
  *   await hub.kubectl(['apply', …], { input }), hub.helm(['install', …])    must succeed, give stdout; hub.try('helm', […]) gives the result
  *   await hub.restart('apiserver' | 'etcd'), hub.stop(part), hub.resume(part)    SIGKILL, same address and data; resolves when ready
  *   await hub.compact()                 drops etcd's history and restarts the API server, which has some of its own
- *   hub.audit()                         AuditEvent[]: who asked what and what was answered; `isBy(event, namespace, account)`
+ *   await hub.restore(await hub.snapshot())    the data of then, resourceVersions too; hub.restore(): an empty cluster at the same address
+ *   hub.audit()                         AuditEvent[]: who asked what and what was answered; `isBy(event, namespace, account)`, `isWrite`, `isDryRun`
  *
  * A real API server alone makes no pods ready, collects no garbage, gives namespaces no default ServiceAccount and lets none of them go:
  *   const double = await startDouble(managed.access);  await double.stop();
@@ -22,7 +23,7 @@
  * Tools: runTool / mustRun(name, args, { input, cwd, env }), toolPath(name), toolsPath() (a PATH with all of them).
  * Everything is on 127.0.0.1, in one temporary folder, and ends with the run, also when that is killed (reaper.mjs).
  */
-export { isBy } from './audit.ts';
+export { describeRequest, isBy, isDryRun, isWrite } from './audit.ts';
 export type { AuditEvent } from './audit.ts';
 export { startDouble } from './double/index.ts';
 export type { Double } from './double/index.ts';

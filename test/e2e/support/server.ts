@@ -1,5 +1,4 @@
-import { writeFileSync } from 'node:fs';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiClient, eventually } from '#support';
 import type { ApiAccess } from '#support';
@@ -27,6 +26,7 @@ export class Server {
   readonly #folder: string;
   readonly #etcd: Daemon;
   readonly #etcdUrl: string;
+  readonly #peerUrl: string;
   readonly #apiserver: Daemon;
   #files = 0;
 
@@ -36,6 +36,7 @@ export class Server {
     readonly access: ApiAccess & { readonly ca: string };
     readonly etcd: Daemon;
     readonly etcdUrl: string;
+    readonly peerUrl: string;
     readonly apiserver: Daemon;
   }) {
     this.name = parts.name;
@@ -45,6 +46,7 @@ export class Server {
     this.ca = parts.access.ca;
     this.#etcd = parts.etcd;
     this.#etcdUrl = parts.etcdUrl;
+    this.#peerUrl = parts.peerUrl;
     this.#apiserver = parts.apiserver;
     this.api = new ApiClient(parts.access);
     this.kubeconfig = this.kubeconfigFor(parts.access);
@@ -60,18 +62,15 @@ export class Server {
     writeFileSync(authority.path('audit-policy.yaml'), auditPolicy);
     const [port, etcdPort, peerPort] = [await freePort(), await freePort(), await freePort()];
     const etcdUrl = `http://127.0.0.1:${etcdPort}`;
-    const etcd = new Daemon(
-      toolPath('etcd'),
-      etcdArgs(folder, etcdUrl, `http://127.0.0.1:${peerPort}`),
-      join(folder, 'etcd.log'),
-    );
+    const peerUrl = `http://127.0.0.1:${peerPort}`;
+    const etcd = new Daemon(toolPath('etcd'), etcdArgs(folder, etcdUrl, peerUrl), join(folder, 'etcd.log'));
     const apiserver = new Daemon(
       toolPath('kube-apiserver'),
       apiserverArgs(folder, etcdUrl, port),
       join(folder, 'apiserver.log'),
     );
     const access = { server: `https://127.0.0.1:${port}`, ca: authority.ca, ...admin };
-    const server = new Server({ name, folder, access, etcd, etcdUrl, apiserver });
+    const server = new Server({ name, folder, access, etcd, etcdUrl, peerUrl, apiserver });
     etcd.start();
     apiserver.start();
     await server.ready();
@@ -120,6 +119,36 @@ export class Server {
     });
     if (!answer.ok) throw new Error(`compaction: ${answer.status} ${await answer.text()}`);
     await this.restart('apiserver');
+  }
+
+  /** Saves all data as they are now; the same request as that of `etcdctl snapshot save`. @returns the snapshot's path */
+  async snapshot(): Promise<string> {
+    const answer = await fetch(`${this.#etcdUrl}/v3/maintenance/snapshot`, { method: 'POST', body: '{}' });
+    if (!answer.ok) throw new Error(`snapshot: ${answer.status} ${await answer.text()}`);
+    const parts = (await answer.text()).trimEnd().split('\n');
+    const blobs = parts.map((part) => (JSON.parse(part) as { result: { blob?: string } }).result.blob ?? '');
+    this.#files += 1;
+    const path = join(this.#folder, `snapshot-${this.#files}.db`);
+    writeFileSync(path, Buffer.concat(blobs.map((blob) => Buffer.from(blob, 'base64'))));
+    return path;
+  }
+
+  /**
+   * The cluster's data become those of a snapshot, at the same address: resourceVersions go back, and what came since has never been. Without a
+   * snapshot: the cluster is built anew, with nothing in it but what an API server makes itself; authority and keys stay.
+   */
+  async restore(snapshot?: string): Promise<void> {
+    await this.stop('apiserver');
+    await this.stop('etcd');
+    const data = dataFolder(this.#folder);
+    rmSync(data, { recursive: true });
+    if (snapshot !== undefined) {
+      const member = [`--initial-cluster=default=${this.#peerUrl}`, `--initial-advertise-peer-urls=${this.#peerUrl}`];
+      await mustRun('etcdutl', ['snapshot', 'restore', snapshot, `--data-dir=${data}`, ...member]);
+    }
+    this.#etcd.start();
+    this.#apiserver.start();
+    await this.ready();
   }
 
   /** Everything that was asked of this server, in order of its end. */
@@ -193,9 +222,13 @@ export class Server {
   }
 }
 
+function dataFolder(folder: string): string {
+  return join(folder, 'etcd');
+}
+
 function etcdArgs(folder: string, url: string, peer: string): string[] {
   return [
-    `--data-dir=${join(folder, 'etcd')}`,
+    `--data-dir=${dataFolder(folder)}`,
     `--listen-client-urls=${url}`,
     `--advertise-client-urls=${url}`,
     `--listen-peer-urls=${peer}`,

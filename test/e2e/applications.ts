@@ -1,0 +1,119 @@
+import { systemClock } from '#base';
+import { eventually } from '#support';
+import { GitFixture } from '../acceptance/world.ts';
+import type { Server } from './support/index.ts';
+
+export interface OperationState {
+  readonly phase: string;
+  readonly message: string;
+  readonly startedAt: string;
+  readonly finishedAt?: string;
+  readonly syncResult?: {
+    readonly revision: string;
+    readonly resources?: readonly { readonly kind: string; readonly name: string; readonly message: string }[];
+  };
+}
+
+export interface Application {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly operation?: unknown;
+  readonly status?: {
+    readonly sync?: { readonly status: string; readonly revision: string };
+    readonly health?: { readonly status: string };
+    readonly operationState?: OperationState;
+    readonly conditions?: readonly { readonly type: string; readonly message: string }[];
+  };
+}
+
+/** An Application of a test, in the namespace `argocd`, with a repository of its own; to this cluster and a namespace of its name unless said otherwise. */
+export class TestApplication {
+  readonly git: GitFixture;
+  readonly name: string;
+  readonly path: string;
+  readonly #hub: Server;
+
+  private constructor(hub: Server, name: string, git: GitFixture) {
+    this.#hub = hub;
+    this.name = name;
+    this.git = git;
+    this.path = `/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/${name}`;
+  }
+
+  static async create(
+    where: { readonly hub: Server; readonly folder: string },
+    name: string,
+    options: { readonly files: Readonly<Record<string, string>>; readonly spec?: object },
+  ): Promise<TestApplication> {
+    const git = new GitFixture(where.folder, name);
+    git.commit(options.files);
+    const app = new TestApplication(where.hub, name, git);
+    await where.hub.api.create('/apis/argoproj.io/v1alpha1/namespaces/argocd/applications', {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name, namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+      spec: {
+        project: 'default',
+        source: { repoURL: git.url, path: '.', targetRevision: 'main' },
+        destination: { server: 'https://kubernetes.default.svc', namespace: name },
+        ...options.spec,
+      },
+    });
+    return app;
+  }
+
+  async read(): Promise<Application> {
+    const found = await this.#hub.api.get<Application>(this.path);
+    if (found === undefined) throw new Error(`the Application ${this.name} is not there`);
+    return found;
+  }
+
+  /** Starts a sync as the API server does when somebody asks for one, and waits for its end, good or bad. */
+  async sync(operation: object = {}, { withinMs = 60_000, tail = (): string => '' } = {}): Promise<OperationState> {
+    await this.#hub.api.patch(this.path, {
+      operation: { initiatedBy: { username: 'admin' }, sync: operation },
+      status: { operationState: null },
+    });
+    return eventually(async () => {
+      const { operation: running, status } = await this.read();
+      const state = status?.operationState;
+      if ((running ?? undefined) !== undefined || state?.finishedAt === undefined)
+        throw new Error(`${this.name}: ${JSON.stringify(state)}\n${tail()}`);
+      return state;
+    }, withinMs);
+  }
+
+  /** Waits until it is Synced and Healthy, at a commit if one is named. */
+  async isGood(revision?: string, { withinMs = 60_000, tail = (): string => '' } = {}): Promise<void> {
+    await eventually(async () => {
+      const { status, operation } = await this.read();
+      const states = [status?.sync?.status, status?.health?.status].join();
+      const known = revision === undefined || status?.sync?.revision === revision;
+      if (states !== 'Synced,Healthy' || !known || (operation ?? undefined) !== undefined)
+        throw new Error(`${this.name}: ${JSON.stringify(status)}\n${tail()}`);
+    }, withinMs);
+  }
+}
+
+/**
+ * Somebody who writes to an object all the time: whoever writes with the resourceVersion of a picture loses. With pauses, which are longer than
+ * writes also on a slow machine, who reads first and tries again gets through. Begins when the object is there.
+ * @returns what stops it; that tells how often it wrote
+ */
+export function hammer(server: Server, path: string, { pauses = true } = {}): () => Promise<number> {
+  let [stopped, written] = [false, 0];
+  const working = (async () => {
+    for (let count = 0; !stopped; count += 1) {
+      const body = { metadata: { annotations: { 'example.com/count': String(count) } } };
+      const contentType = 'application/merge-patch+json';
+      const begin = systemClock.monotonic();
+      const { status } = await server.api.exchange({ method: 'PATCH', path, body, contentType });
+      if (status === 200) written += 1;
+      if (pauses) await systemClock.sleep(Math.max(20, 5 * (systemClock.monotonic() - begin)));
+    }
+  })();
+  return async () => {
+    stopped = true;
+    await working;
+    return written;
+  };
+}

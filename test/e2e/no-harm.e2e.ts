@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { TestApplication, hammer } from './applications.ts';
+import { crd, instance } from './argo/manifests.ts';
+import { describeRequest, isDryRun, startDouble, startServers } from './support/index.ts';
+import type { Double, Server, Servers } from './support/index.ts';
+import { refreshed, UnderTest } from './under-test.ts';
+
+const values = {
+  rbac: { clusterWrite: true },
+  controller: { heartbeatTime: 2 },
+  configs: {
+    cm: { 'resource.customizations.ignoreDifferences.apps_Deployment': 'jsonPointers: [/spec/revisionHistoryLimit]\n' },
+    params: { 'controller.sync.wave.delay.seconds': '0' },
+  },
+};
+const createNamespace = { syncPolicy: { syncOptions: ['CreateNamespace=true'] } };
+
+interface Deployment {
+  readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string };
+  readonly spec: {
+    readonly replicas: number;
+    readonly revisionHistoryLimit: number;
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly template: { readonly spec: { readonly containers: readonly { readonly image: string }[] } };
+  };
+}
+
+const deployment = ({ app = 'web', container = 'web', image = 'nginx:1', options = 'Validate=true' } = {}): string =>
+  `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, annotations: {argocd.argoproj.io/sync-options: ${options}}}
+spec:
+  replicas: 2
+  revisionHistoryLimit: 3
+  selector: {matchLabels: {app: ${app}}}
+  template:
+    metadata: {labels: {app: ${app}}}
+    spec: {containers: [{name: ${container}, image: "${image}"}]}
+`;
+const map = (name: string, data: string, annotations = ''): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, annotations: {${annotations}}}\ndata: {${data}}\n`;
+const hook = (name: string): string => `apiVersion: batch/v1
+kind: Job
+metadata: {name: ${name}, annotations: {argocd.argoproj.io/hook: PreSync}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}}
+`;
+/** Asks for nothing that anybody does. */
+const webhook = (failurePolicy: string): string => `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: nobody}
+webhooks:
+- name: nobody.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: ${failurePolicy}
+  clientConfig: {url: "https://127.0.0.1:1/", caBundle: Cg==}
+  rules: [{apiGroups: [nobody.example.com], apiVersions: [v1], operations: [CREATE], resources: [nothings]}]
+`;
+
+describe('a controller that does no harm', () => {
+  let world: Servers<'hub'>;
+  let hub: Server;
+  let double: Double;
+  let controller: UnderTest;
+
+  const create = (name: string, files: Readonly<Record<string, string>>, spec: object): Promise<TestApplication> =>
+    TestApplication.create({ hub, folder: world.folder }, name, { files, spec });
+  const tail = (): string => controller.pods.tail();
+
+  beforeAll(async () => {
+    world = await startServers({ names: ['hub'] });
+    hub = world.servers.hub;
+    double = await startDouble(hub.access);
+    controller = await UnderTest.install({ server: hub, folder: world.folder, values });
+  }, 120_000);
+  afterAll(async () => {
+    await controller.stop();
+    await double.stop();
+    await world.close();
+  });
+
+  it('8.1.2: what Force=true deleted is put back when the server refuses the new manifest, and the error is told', async () => {
+    const options = 'Force=true';
+    const path = '/apis/apps/v1/namespaces/forced/deployments/web';
+    const app = await create('forced', { 'web.yaml': deployment({ options }) }, createNamespace);
+    expect((await app.sync(createNamespace.syncPolicy, { tail })).phase).toBe('Succeeded');
+    // The selector cannot be changed, which is what Force is for; the name of the container is refused by any means.
+    app.git.commit({ 'web.yaml': deployment({ options, app: 'other', container: 'Not_A_Name' }) });
+    const state = await app.sync(createNamespace.syncPolicy, { tail });
+
+    expect(state.phase).toBe('Failed');
+    expect(state.syncResult?.resources?.find(({ kind }) => kind === 'Deployment')?.message).toContain('Not_A_Name');
+    const live = await hub.api.get<Deployment>(path);
+    expect(live?.metadata.deletionTimestamp).toBeUndefined();
+    expect(live?.spec.selector.matchLabels).toEqual({ app: 'web' });
+    await hub.kubectl(['rollout', 'status', '-n', 'forced', 'deploy/web', '--timeout=30s']);
+    // And what is not refused goes through.
+    app.git.commit({ 'web.yaml': deployment({ options, app: 'other' }) });
+    expect((await app.sync(createNamespace.syncPolicy, { tail })).phase).toBe('Succeeded');
+    expect((await hub.api.get<Deployment>(path))?.spec.selector.matchLabels).toEqual({ app: 'other' });
+  }, 120_000);
+
+  it('8.1.3: a dry run writes nothing, in no wave: not a namespace, definition, instance, hook or prune', async () => {
+    await hub.kubectl(['create', 'namespace', 'elsewhere']);
+    const tracked = (name: string, options: string): string =>
+      map(
+        name,
+        '',
+        `argocd.argoproj.io/tracking-id: "dry:/ConfigMap:elsewhere/${name}", argocd.argoproj.io/sync-options: "${options}"`,
+      );
+    for (const text of [tracked('to-confirm', 'Prune=confirm'), tracked('to-prune', 'Prune=true')])
+      await hub.kubectl(['apply', '-n', 'elsewhere', '-f', '-'], { input: text });
+    const files = {
+      'crd.yaml': crd('parts', 'Part'),
+      'part.yaml': instance('Part', 'first'),
+      'hook.yaml': hook('before'),
+      'early.yaml': map('early', '', 'argocd.argoproj.io/sync-wave: "-1"'),
+      'late.yaml': map('late', '', 'argocd.argoproj.io/sync-wave: "2"'),
+    };
+    const app = await create('dry', files, createNamespace);
+    await refreshed(hub, app.path, 'normal');
+    const before = await places();
+    const state = await app.sync({ dryRun: true, prune: true, ...createNamespace.syncPolicy }, { tail });
+    await refreshed(hub, app.path, 'hard');
+
+    expect(state.phase).toBe('Succeeded');
+    const mine = controller.writes().filter(({ requestURI }) => /namespaces\/(dry|elsewhere)|parts/.test(requestURI));
+    expect(mine.filter((event) => !isDryRun(event)).map(describeRequest)).toEqual([]);
+    expect(mine.length).toBeGreaterThan(0);
+    expect(await places()).toEqual(before);
+    expect(before.map((version) => version === '')).toEqual([true, true, false, false]);
+  }, 120_000);
+
+  /** Versions of what the dry run would make or take away. */
+  function places(): Promise<string[]> {
+    const paths = [
+      '/api/v1/namespaces/dry',
+      '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/parts.example.com',
+      '/api/v1/namespaces/elsewhere/configmaps/to-confirm',
+      '/api/v1/namespaces/elsewhere/configmaps/to-prune',
+    ];
+    return Promise.all(
+      paths.map(async (path) => {
+        const object = await hub.api.get<{ metadata: { resourceVersion: string } }>(path);
+        return object?.metadata.resourceVersion ?? '';
+      }),
+    );
+  }
+
+  it('8.1.6: RespectIgnoreDifferences leaves what others have set: by pointer, jq, field manager and argocd-cm', async () => {
+    const syncOptions = ['CreateNamespace=true', 'RespectIgnoreDifferences=true'];
+    const ignoreDifferences = [
+      { group: 'apps', kind: 'Deployment', jsonPointers: ['/spec/replicas'] },
+      {
+        group: 'admissionregistration.k8s.io',
+        kind: 'ValidatingWebhookConfiguration',
+        jqPathExpressions: ['.webhooks[]?.clientConfig.caBundle'],
+      },
+      { kind: 'ConfigMap', managedFieldsManagers: ['painter'] },
+    ];
+    const files = {
+      'web.yaml': deployment(),
+      'hook.yaml': webhook('Ignore'),
+      'map.yaml': map('paint', 'colour: blue, size: "1"'),
+    };
+    const app = await create('respect', files, { ignoreDifferences, syncPolicy: { syncOptions } });
+    expect((await app.sync({ syncOptions }, { tail })).phase).toBe('Succeeded');
+    await othersWrite();
+    await refreshed(hub, app.path, 'normal');
+    expect((await app.read()).status?.sync?.status).toBe('Synced');
+    app.git.commit({
+      'web.yaml': deployment({ image: 'nginx:2' }),
+      'hook.yaml': webhook('Fail'),
+      'map.yaml': map('paint', 'colour: blue, size: "2"'),
+    });
+    const state = await app.sync({ syncOptions }, { tail });
+
+    expect([state.phase, state.message]).toEqual(['Succeeded', 'successfully synced (all tasks run)']);
+    const live = await hub.api.get<Deployment>('/apis/apps/v1/namespaces/respect/deployments/web');
+    const { replicas, revisionHistoryLimit, template } = live?.spec ?? {};
+    expect([replicas, revisionHistoryLimit, template?.spec.containers[0]?.image]).toEqual([5, 7, 'nginx:2']);
+    const paint = await hub.api.get<{ data: object }>('/api/v1/namespaces/respect/configmaps/paint');
+    expect(paint?.data).toEqual({ colour: 'red', size: '2' });
+    const configuration = await hub.api.get<{ webhooks: readonly object[] }>(nobody);
+    expect(configuration?.webhooks).toMatchObject([{ failurePolicy: 'Fail', clientConfig: { caBundle: 'Y2E=' } }]);
+  }, 120_000);
+
+  const nobody = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/nobody';
+
+  /** An autoscaler, somebody with kubectl, an injector of certificates, and a manager of one field. */
+  async function othersWrite(): Promise<void> {
+    const web = '/apis/apps/v1/namespaces/respect/deployments/web';
+    await hub.api.patch(`${web}/scale?fieldManager=autoscaler`, { spec: { replicas: 5 } });
+    await hub.api.patch(`${web}?fieldManager=somebody`, { spec: { revisionHistoryLimit: 7 } });
+    const injected = [{ op: 'replace', path: '/webhooks/0/clientConfig/caBundle', value: 'Y2E=' }];
+    await hub.api.patch(`${nobody}?fieldManager=injector`, injected, 'json');
+    const paint = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'paint' }, data: { colour: 'red' } };
+    const path = '/api/v1/namespaces/respect/configmaps/paint?fieldManager=painter&force=true';
+    await hub.api.patch(path, paint, 'apply');
+  }
+
+  it("8.1.8: a finished hook's finalizer comes off although something writes to the Job all the time", async () => {
+    const files = { 'hook.yaml': hook('before'), 'map.yaml': map('after', '') };
+    const app = await create('hooked', files, createNamespace);
+    const job = '/apis/batch/v1/namespaces/hooked/jobs/before';
+    const stop = hammer(hub, job);
+    const state = await app.sync(createNamespace.syncPolicy, { tail });
+    const written = await stop();
+
+    expect([state.phase, state.message]).toEqual(['Succeeded', 'successfully synced (all tasks run)']);
+    expect(written).toBeGreaterThan(2);
+    const live = await hub.api.get<{ metadata: { finalizers?: string[]; deletionTimestamp?: string } }>(job);
+    expect([live?.metadata.finalizers, live?.metadata.deletionTimestamp]).toEqual([undefined, undefined]);
+  }, 120_000);
+
+  it('8.1.14: Replace=true goes through although something writes to the object all the time', async () => {
+    const replaced = 'argocd.argoproj.io/sync-options: Replace=true';
+    const app = await create('replacing', { 'map.yaml': map('busy', 'count: "0"', replaced) }, createNamespace);
+    expect((await app.sync(createNamespace.syncPolicy, { tail })).phase).toBe('Succeeded');
+    const path = '/api/v1/namespaces/replacing/configmaps/busy';
+    const stop = hammer(hub, path, { pauses: false });
+    const states: unknown[] = [];
+    for (const count of ['1', '2', '3']) {
+      app.git.commit({ 'map.yaml': map('busy', `count: "${count}"`, replaced) });
+      const { phase, message } = await app.sync(createNamespace.syncPolicy, { tail });
+      states.push([phase, message, (await hub.api.get<{ data: object }>(path))?.data]);
+    }
+
+    expect(await stop()).toBeGreaterThan(10);
+    const good = ['Succeeded', 'successfully synced (all tasks run)'];
+    expect(states).toEqual(['1', '2', '3'].map((count) => [...good, { count }]));
+  }, 120_000);
+});

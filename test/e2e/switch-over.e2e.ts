@@ -1,0 +1,358 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { driftless, eventually, Program } from '#support';
+import type { Finished } from '#support';
+import { ArgoInstallation } from './argo/installation.ts';
+import type { LeftApplication } from './argo/installation.ts';
+import { asArgoSends, withMark } from './argo/objects.ts';
+import {
+  crd,
+  hookThatGoes,
+  hookThatStays,
+  instance,
+  replaced,
+  secretValue,
+  settings,
+  shop,
+  simple,
+} from './argo/manifests.ts';
+import { describeRequest, freePort, isBy, isWrite, startDouble, startServers, toolsPath } from './support/index.ts';
+import type { Double, Server, Servers } from './support/index.ts';
+import { refreshed, sumOf, UnderTest } from './under-test.ts';
+
+const limitMs = 60_000;
+
+/** `driftless preflight -o json`, as far as it matters here. */
+interface Report {
+  readonly summary?: object;
+  readonly applications?: readonly { readonly name: string; readonly state: string }[];
+  readonly features?: readonly { readonly severity: string }[];
+}
+
+interface Application {
+  readonly metadata: { readonly name: string };
+  readonly operation?: unknown;
+  readonly status: {
+    readonly sync: { readonly status: string; readonly revision: string };
+    readonly health: { readonly status: string };
+    /** Goes for a moment when an operation starts. */
+    readonly operationState?: { readonly phase: string; readonly message: string };
+    readonly history?: readonly unknown[];
+    readonly conditions?: readonly { readonly type: string; readonly message: string }[];
+    readonly resources: readonly object[];
+  };
+}
+
+/** Written by hand as `recurse: true`; Argo CD writes back the whole structure. */
+const recursing = { spec: { directory: { recurse: true } }, status: { directory: { jsonnet: {}, recurse: true } } };
+/** Says nothing at all, in many words; or says it only there. */
+const empty = {
+  spec: { directory: { include: '*.yaml', jsonnet: {}, recurse: false } },
+  status: { directory: { include: '*.yaml', jsonnet: {} } },
+};
+const createNamespace = { syncOptions: ['CreateNamespace=true'] };
+
+/** An earlier Driftless tracked CustomResourceDefinitions too. */
+const markedByDriftless: LeftApplication = {
+  name: 'gadgets',
+  files: {
+    'crd.yaml': crd('gadgets', 'Gadget'),
+    'gadget.yaml': instance('Gadget', 'from-git'),
+    'settings.yaml': settings('blue'),
+  },
+  syncPolicy: createNamespace,
+  mark: (object) => {
+    const place = { instance: 'gadgets', namespace: 'gadgets' };
+    return withMark(asArgoSends(object, place, 'annotation'), place, 'annotation');
+  },
+};
+
+const left: readonly LeftApplication[] = [
+  {
+    name: 'shop',
+    files: { ...shop, 'hook.yaml': hookThatStays },
+    absent: { 'smoke.yaml': hookThatGoes },
+    created: { 'replaced.yaml': replaced },
+    syncPolicy: createNamespace,
+    source: recursing,
+  },
+  { name: 'labelled', files: simple, method: 'label', syncPolicy: createNamespace },
+  { name: 'both', files: simple, method: 'annotation+label', syncPolicy: createNamespace, source: empty },
+  {
+    name: 'tenant',
+    files: {},
+    serverSide: { ...simple, 'crd.yaml': crd('tenants', 'Tenant') },
+    syncPolicy: {
+      // Else preflight says that it takes over no fields of client-side apply, which is a difference.
+      syncOptions: ['CreateNamespace=true', 'ServerSideApply=true', 'ClientSideApplyMigration=false'],
+      managedNamespaceMetadata: { labels: { team: 'a' }, annotations: { note: 'ours' } },
+    },
+    finalizers: [],
+  },
+  // Not as Git says, synced at this commit, and without self-heal: it stays as it is.
+  {
+    name: 'tried',
+    files: { 'settings.yaml': settings('blue') },
+    live: { 'settings.yaml': settings('red') },
+    automated: { prune: true },
+    source: recursing,
+    outOfSync: ['settings'],
+  },
+  // Synced at this commit without success: it stays as it is, self-heal or not.
+  {
+    name: 'failing',
+    files: { 'settings.yaml': settings('blue') },
+    live: { 'settings.yaml': settings('red') },
+    source: empty,
+    outOfSync: ['settings'],
+    failure: 'one or more objects failed to apply, reason: admission webhook "no.example.com" denied the request: no',
+  },
+];
+const names = [...left.map(({ name }) => name), markedByDriftless.name];
+/** Resyncs often, so that two of them are soon over. */
+const values = {
+  dropIn: true,
+  rbac: { clusterWrite: true },
+  controller: { heartbeatTime: 2, extraArgs: ['--app-resync=4', '--app-resync-jitter=1'] },
+};
+
+describe('an installation that Argo CD has left', () => {
+  let world: Servers<'hub'>;
+  let hub: Server;
+  let double: Double;
+  let argo: ArgoInstallation;
+  let controller: UnderTest | undefined;
+  /** A kubeconfig with which everything can be read, and nothing be written. */
+  let looker: string;
+
+  const app = async (name: string): Promise<Application> => {
+    const found = await hub.api.get<Application>(argo.applications(name));
+    if (found === undefined) throw new Error(`the Application ${name} is gone`);
+    return found;
+  };
+  const apps = (): Promise<Application[]> => Promise.all(names.map(app));
+  const tail = (): string => controller?.pods.tail() ?? '';
+
+  beforeAll(async () => {
+    world = await startServers({ names: ['hub'] });
+    hub = world.servers.hub;
+    double = await startDouble(hub.access);
+    argo = new ArgoInstallation(hub, world.folder);
+    await argo.prepare();
+    for (const one of [...left, markedByDriftless]) await argo.add(one);
+    await hub.kubectl(['apply', '-n', 'gadgets', '-f', '-'], { input: instance('Gadget', 'of-somebody') });
+    for (const name of ['shop', 'labelled', 'both', 'tenant'])
+      await hub.kubectl(['rollout', 'status', '-n', name, 'deploy/web', '--timeout=30s']);
+    await hub.kubectl(['rollout', 'status', '-n', 'shop', 'sts/db', '--timeout=30s']);
+    looker = await readingOnly(hub);
+    await hub.kubectl(['wait', '-n', 'shop', '--for=condition=complete', 'job/once', 'job/migrate', '--timeout=30s']);
+  }, 180_000);
+  afterAll(async () => {
+    await controller?.stop();
+    await double.stop();
+    await world.close();
+  });
+
+  /** What it is asked for reading, and what the audit log has of its writing. */
+  const preflight = async (...args: string[]): Promise<Finished> => {
+    const env = { DRIFTLESS_CACHE_DIR: join(world.folder, 'preflight'), PATH: toolsPath(), HOME: world.folder };
+    return driftless(['preflight', '--kubeconfig', looker, '-n', 'argocd', ...args], { env });
+  };
+  const writesOfLooker = (): string[] =>
+    hub
+      .audit()
+      .filter((event) => isWrite(event) && isBy(event, 'argocd', 'looker'))
+      .map(describeRequest);
+
+  it('8.2.1: preflight prints no difference, and writes nothing', async () => {
+    const { code, stdout, stderr } = await preflight('-o', 'json');
+    const report = JSON.parse(stdout === '' ? '{}' : stdout) as Report;
+    const told = report.applications?.filter(({ state }) => state !== 'same');
+    const features = report.features?.filter(({ severity }) => severity !== 'info');
+    expect({ told, features, stderr: code === 2 ? stderr : '' }).toEqual({
+      told: [],
+      features: [],
+      stderr: '',
+    });
+    expect(report.summary).toMatchObject({ applications: names.length, same: names.length, differ: 0, writes: 0 });
+    expect(code).toBe(0);
+    expect((await preflight()).code).toBe(0);
+    expect(writesOfLooker()).toEqual([]);
+  }, 120_000);
+
+  it('8.2.1: preflight tells of what Argo CD has not seen, by path and without values', async () => {
+    await hub.kubectl(['scale', 'deployment/web', '-n', 'labelled', '--replicas=5']);
+    const changed = 'another-battery';
+    const credentials = '/api/v1/namespaces/shop/secrets/credentials';
+    await hub.api.patch(credentials, { stringData: { password: changed } });
+    const [asJson, asTable] = [await preflight('-o', 'json'), await preflight()];
+    await hub.kubectl(['scale', 'deployment/web', '-n', 'labelled', '--replicas=2']);
+    await hub.kubectl(['rollout', 'status', '-n', 'labelled', 'deploy/web', '--timeout=30s']);
+    await hub.api.patch(credentials, { stringData: { password: secretValue } });
+
+    expect([asJson.code, asTable.code]).toEqual([1, 1]);
+    const { applications } = JSON.parse(asJson.stdout) as Report;
+    expect(applications?.filter(({ state }) => state !== 'same').map(({ name }) => name)).toEqual(['labelled', 'shop']);
+    expect(JSON.stringify(applications?.find(({ name }) => name === 'labelled'))).toContain('replicas');
+    const everything = [asJson, asTable].map(({ stdout, stderr }) => stdout + stderr).join('');
+    for (const value of [changed, secretValue]) {
+      expect(everything).not.toContain(value);
+      expect(everything).not.toContain(Buffer.from(value).toString('base64'));
+    }
+    expect(writesOfLooker()).toEqual([]);
+  }, 120_000);
+
+  it('8.2.2: run --shadow compares beside Argo CD, tells where both disagree, and writes nothing', async () => {
+    const port = await freePort();
+    const here = ['--kubeconfig', looker, '--namespace=argocd', '--metrics-host=127.0.0.1', `--metrics-port=${port}`];
+    const shadow = new Program(['run', '--shadow', ...here, ...values.controller.extraArgs]);
+    const metric = async (name: string): Promise<number> => {
+      const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch((error: unknown) => {
+        throw new Error(`${String(error)}\n${shadow.stderr.slice(-3000)}${shadow.stdout.slice(-3000)}`);
+      });
+      return sumOf(await answer.text(), name);
+    };
+    const disagreeing = async (count: number): Promise<void> => {
+      await eventually(async () => {
+        // Argo CD has compared again, and says the same again: by then it is no matter of a moment.
+        await hub.api.patch(argo.applications('both'), {
+          status: { reconciledAt: new Date().toISOString().replace(/\.\d+/, '') },
+        });
+        const found = await metric('driftless_shadow_disagreeing_applications');
+        if (found !== count) throw new Error(`${found} disagree, not ${count}\n${shadow.stdout.slice(-3000)}`);
+      }, limitMs);
+    };
+    try {
+      await eventually(async () => expect(await metric('driftless_shadow_applications')).toBe(names.length), limitMs);
+      await disagreeing(0);
+      await hub.api.patch(argo.applications('both'), { status: { sync: { status: 'OutOfSync' } } });
+      await disagreeing(1);
+      expect(await metric('driftless_shadow_disagreements{field="sync"}')).toBe(1);
+      await hub.api.patch(argo.applications('both'), { status: { sync: { status: 'Synced' } } });
+      await disagreeing(0);
+    } finally {
+      const { code } = await shadow.stop('SIGTERM');
+      expect(code).toBe(0);
+    }
+    expect(writesOfLooker()).toEqual([]);
+    expect(hub.audit().some((event) => isBy(event, 'argocd', 'looker') && event.verb === 'watch')).toBe(true);
+  }, 180_000);
+
+  it('8 done when, 8.1.1, 8.1.7: our controller takes its place without a write to a managed object, and starts nothing', async () => {
+    const before = await apps();
+    const stop = watchApplications(hub, argo.applications());
+    controller = await UnderTest.install({ server: hub, folder: world.folder, values });
+    const compared = controller;
+    await eventually(async () => {
+      const count = await compared.metric('argocd_app_reconcile_count');
+      if (count < 3 * names.length) throw new Error(`${count} comparisons\n${tail()}`);
+    }, limitMs);
+    for (const name of names) await refreshed(hub, argo.applications(name), 'normal');
+    for (const name of names) await refreshed(hub, argo.applications(name), 'hard');
+    const [after, seen] = [await apps(), await stop()];
+
+    expect(controller.managedWrites().map(describeRequest)).toEqual([]);
+    expect(after.map(summary)).toEqual(before.map(summary));
+    expect([...seen].sort()).toEqual([...new Set(before.map(line))].sort());
+  }, 180_000);
+
+  it('8 done when: afterwards it heals, syncs and prunes', async () => {
+    const web = '/apis/apps/v1/namespaces/labelled/deployments/web';
+    await hub.kubectl(['scale', 'deployment/web', '-n', 'labelled', '--replicas=5']);
+    await hub.kubectl(['delete', 'service/web', '-n', 'both']);
+    await eventually(async () => {
+      const replicas = (await hub.api.get<{ spec: { replicas: number } }>(web))?.spec.replicas;
+      const service = await hub.api.get('/api/v1/namespaces/both/services/web');
+      if (replicas !== 2 || service === undefined) throw new Error(`${replicas} replicas\n${tail()}`);
+    }, limitMs);
+    const commit = argo.git('shop').commit({ 'settings.yaml': settings('green'), 'service.yaml': null });
+    await refreshed(hub, argo.applications('shop'), 'normal');
+    await eventually(async () => {
+      const { status } = await app('shop');
+      if (
+        status.sync.status !== 'Synced' ||
+        status.sync.revision !== commit ||
+        status.operationState?.phase !== 'Succeeded'
+      )
+        throw new Error(`${JSON.stringify(status.operationState)}\n${tail()}`);
+    }, limitMs);
+    const map = await hub.api.get<{ data: { colour: string } }>('/api/v1/namespaces/shop/configmaps/settings');
+    expect(map?.data.colour).toBe('green');
+    expect(await hub.api.get('/api/v1/namespaces/shop/services/web')).toBeUndefined();
+  }, 180_000);
+
+  it.each([
+    ['that Argo CD made', 'shop', 'widgets', ['first']],
+    ['that an earlier Driftless marked', 'gadgets', 'gadgets', ['from-git', 'of-somebody']],
+  ])(
+    '8.1.1: a CustomResourceDefinition %s stays with its instances when Git no longer has it',
+    async (_, name, plural, instances) => {
+      const paths = [
+        `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.example.com`,
+        ...instances.map((item) => `/apis/example.com/v1/namespaces/${name}/${plural}/${item}`),
+      ];
+      const before = await Promise.all(paths.map(uidAt));
+      const commit = argo.git(name).commit({ 'crd.yaml': null, 'settings.yaml': null });
+      await refreshed(hub, argo.applications(name), 'normal');
+      await eventually(async () => {
+        const { status } = await app(name);
+        const pruned = (await hub.api.get(`/api/v1/namespaces/${name}/configmaps/settings`)) === undefined;
+        if (!pruned || status.sync.status !== 'Synced' || status.sync.revision !== commit)
+          throw new Error(`${JSON.stringify(status)}\n${tail()}`);
+      }, limitMs);
+      expect(await Promise.all(paths.map(uidAt))).toEqual(before);
+      expect(before).not.toContain('');
+      const deleted = controller
+        ?.managedWrites()
+        .filter(({ verb }) => verb === 'delete')
+        .map(({ objectRef }) => objectRef?.resource);
+      expect(deleted).not.toContain('customresourcedefinitions');
+    },
+    120_000,
+  );
+
+  async function uidAt(path: string): Promise<string> {
+    const object = await hub.api.get<{ metadata: { uid: string; deletionTimestamp?: string } }>(path);
+    return object === undefined ? '' : `${object.metadata.uid} ${object.metadata.deletionTimestamp ?? ''}`;
+  }
+});
+
+/** A ServiceAccount that may read everything. @returns a kubeconfig for it */
+async function readingOnly(hub: Server): Promise<string> {
+  await hub.kubectl(['create', 'serviceaccount', 'looker', '-n', 'argocd']);
+  await hub.kubectl(['create', 'clusterrole', 'looker', '--verb=get,list,watch', '--resource=*.*']);
+  const binding = ['create', 'clusterrolebinding', 'looker', '--clusterrole=looker'];
+  await hub.kubectl([...binding, '--serviceaccount=argocd:looker']);
+  return hub.kubeconfigFor(await hub.as('argocd', 'looker'), 'argocd');
+}
+
+/** What must not move while controllers change. */
+function summary({ metadata, operation, status }: Application): object {
+  const { health, operationState, history, conditions, resources } = status;
+  const sync = { status: status.sync.status, revision: status.sync.revision };
+  const errors = (conditions ?? []).map(({ type, message }) => `${type}: ${message}`);
+  return { name: metadata.name, operation, sync, health, operationState, history, errors, resources };
+}
+
+/** One line for each state that an Application is seen in. */
+function line({ metadata, operation, status }: Application): string {
+  const running = (operation ?? undefined) === undefined ? '' : ' (operation)';
+  return `${metadata.name} ${status.sync.status} ${status.health.status} ${status.operationState?.phase ?? 'none'}${running}`;
+}
+
+/** Every state that the Applications are in from now on, until stopped. */
+function watchApplications(server: Server, path: string): () => Promise<ReadonlySet<string>> {
+  const stop = new AbortController();
+  const seen = new Set<string>();
+  const watching = (async () => {
+    for await (const { object } of server.api.watch(`${path}?watch=true`, stop.signal))
+      seen.add(line(object as unknown as Application));
+  })().catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+  });
+  return async () => {
+    stop.abort();
+    await watching;
+    return seen;
+  };
+}

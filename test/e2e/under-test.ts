@@ -1,0 +1,100 @@
+import { eventually } from '#support';
+import { Pods } from './pods.ts';
+import { chartFolder, renderedController } from './rendered-controller.ts';
+import type { RenderedController } from './rendered-controller.ts';
+import { isBy, isDryRun, isWrite } from './support/index.ts';
+import type { AuditEvent, Server } from './support/index.ts';
+
+export interface InstallOptions {
+  readonly server: Server;
+  /** For caches and logs. */
+  readonly folder: string;
+  readonly values: object;
+  readonly namespace?: string;
+  readonly release?: string;
+}
+
+/** What a controller writes for itself and about Applications; everything else that it writes is a write to what Applications manage. */
+const ownBusiness: Readonly<Record<string, readonly string[] | 'any'>> = {
+  events: 'any',
+  applications: 'any',
+  configmaps: ['argocd-app-controller-shard-cm', 'driftless-ownership'],
+};
+
+/** The controller as the chart installs it on a real server: one pod, which is a process of this machine, and what the audit log has of it. */
+export class UnderTest {
+  readonly pods: Pods;
+  readonly #server: Server;
+  readonly #rendered: RenderedController;
+
+  private constructor(server: Server, rendered: RenderedController, pods: Pods) {
+    this.#server = server;
+    this.#rendered = rendered;
+    this.pods = pods;
+  }
+
+  /** `helm install`, then the pod; resolves when that is ready. */
+  static async install(options: InstallOptions): Promise<UnderTest> {
+    const { server, folder, values, namespace = 'argocd', release = 'driftless' } = options;
+    const input = JSON.stringify(values);
+    const args = ['install', release, chartFolder, '--namespace', namespace, '--create-namespace', '--wait=false'];
+    await server.helm([...args, '--values', '-'], { input });
+    const rendered = await renderedController(values, { release, namespace });
+    const found = new UnderTest(server, rendered, new Pods(server, rendered, folder));
+    await found.pods.match();
+    await found.pods.ready();
+    return found;
+  }
+
+  stop(): Promise<void> {
+    return this.pods.stop();
+  }
+
+  metrics(): Promise<string> {
+    return this.pods.all()[0]?.metrics() ?? Promise.resolve('');
+  }
+
+  /** Sum of a metric over all its labels. */
+  async metric(name: string): Promise<number> {
+    return sumOf(await this.metrics(), name);
+  }
+
+  /** All that it asked of a server to change; `from` of the log's length before. */
+  writes(server: Server = this.#server): AuditEvent[] {
+    const { namespace, serviceAccount } = this.#rendered;
+    return server.audit().filter((event) => isWrite(event) && isBy(event, namespace, serviceAccount));
+  }
+
+  /** Those to objects that Applications manage, without dry runs. */
+  managedWrites(server: Server = this.#server): AuditEvent[] {
+    return this.writes(server).filter((event) => !isDryRun(event) && !this.#isOwnBusiness(event));
+  }
+
+  #isOwnBusiness({ objectRef }: AuditEvent): boolean {
+    if (objectRef?.namespace !== this.#rendered.namespace) return false;
+    const names = ownBusiness[objectRef.resource ?? ''];
+    // A creation has its name in the body only.
+    return names === 'any' || names?.includes(objectRef.name ?? names[0] ?? '') === true;
+  }
+}
+
+/** Sum of a metric over all its labels (or those that are part of the name) in the text of `/metrics`; 0 when there is none. */
+export function sumOf(metrics: string, name: string): number {
+  const lines = metrics.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
+/** Asks for a comparison as `argocd app get --refresh` does, and waits until it has been made. */
+export async function refreshed(
+  server: Server,
+  path: string,
+  type: 'normal' | 'hard',
+  withinMs = 30_000,
+): Promise<void> {
+  const name = 'argocd.argoproj.io/refresh';
+  await server.api.patch(path, { metadata: { annotations: { [name]: type } } });
+  await eventually(async () => {
+    const app = await server.api.get<{ metadata: { annotations?: Record<string, string> } }>(path);
+    if (app?.metadata.annotations?.[name] !== undefined) throw new Error(`${path} is not compared yet`);
+  }, withinMs);
+}
