@@ -198,16 +198,41 @@ export class GuardedWriter implements ClusterWriter {
       const made = await this.#recreate(resource, target, how, signal);
       return how.dryRun ? made : { object: made.object, message: `${shortName(target)} replaced` };
     }
-    // As kubectl, the version that is there now; as Argo CD, the one that was compared for what is updated in its place.
-    const known = inPlace ? (live ?? current).metadata.resourceVersion : target.metadata.resourceVersion;
-    const version = known ?? current.metadata.resourceVersion;
-    const metadata = version === undefined ? target.metadata : { ...target.metadata, resourceVersion: version };
-    const stored = await this.#write(signal, (inner) =>
-      this.#client.replace(resource, { ...target, metadata }, this.#options(how, inner)),
-    );
-    if (!inPlace) return this.#done(stored, 'replaced', how.dryRun);
+    // As Argo CD, the version that was compared for what is updated in its place.
+    if (!inPlace) return this.#done(await this.#overwrite(resource, target, how, signal), 'replaced', how.dryRun);
+    const { resourceVersion } = (live ?? current).metadata;
+    const stored = await this.#put(resource, target, resourceVersion, { how, signal });
     this.#observe(stored, how.dryRun);
     return { object: stored, message: `${target.kind}/${target.metadata.name ?? ''} updated` };
+  }
+
+  /**
+   * Puts `target` in the place of whatever is there, however often somebody else writes to it: without a version where the server takes that
+   * (most built-in kinds), else with the one that is there now. kubectl sends the latter always, and loses against busy writers.
+   */
+  async #overwrite(resource: ApiResource, target: KubeObject, how: ApplyHow, signal: AbortSignal): Promise<KubeObject> {
+    let version = target.metadata.resourceVersion;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#put(resource, target, version, { how, signal });
+      } catch (error) {
+        const told = target.metadata.resourceVersion !== undefined || attempt > conflictTries;
+        if (told || !(isConflict(error) || needsVersion(error))) throw error;
+        version = (await this.#read(resource, nameOf(target, resource), signal))?.metadata.resourceVersion;
+      }
+    }
+  }
+
+  #put(
+    resource: ApiResource,
+    target: KubeObject,
+    resourceVersion: string | undefined,
+    { how, signal }: { readonly how: ApplyHow; readonly signal: AbortSignal },
+  ): Promise<KubeObject> {
+    const metadata = resourceVersion === undefined ? target.metadata : { ...target.metadata, resourceVersion };
+    return this.#write(signal, (inner) =>
+      this.#client.replace(resource, { ...target, metadata }, this.#options(how, inner)),
+    );
   }
 
   /** Deletes an object and makes it anew; in a dry run only asks whether the server would make it. */
@@ -317,6 +342,13 @@ function holdsOthers(resource: ApiResource): boolean {
 /** Someone else wrote, made or removed the object between our read and our write. */
 function isRace(error: unknown, live: KubeObject | null): boolean {
   return isAlreadyExists(error) || isConflict(error) || (isNotFound(error) && live !== null);
+}
+
+/** Custom resources and some built-in kinds are replaced only by who names the version. */
+function needsVersion(error: unknown): boolean {
+  return (
+    error instanceof KubeApiError && error.status === 422 && error.message.includes('must be specified for an update')
+  );
 }
 
 function isRefusedChange(error: unknown): boolean {

@@ -250,6 +250,8 @@ export class Reflector implements Runnable {
     const listing = this.#resourceVersion === undefined;
     const ending = endingOf(error);
     if (ending === 'relist') this.#resourceVersion = undefined;
+    // A server that was set back while we were cut off takes a watch from the future without a word: look where it is before resuming.
+    else this.#silent = true;
     const forbidden = isForbidden(error);
     // A watch that was cut once and comes back at once is daily life, not trouble.
     if (forbidden || listing || this.#failures > 1) {

@@ -111,7 +111,7 @@ class FakeServer {
     await withDeadline(
       options.signal,
       { clock: this.clock, limitMs: options.deadlineMs ?? 30_000, what: `list ${resource.resource}` },
-      (signal) => this.#act('list', resource.resource, signal),
+      (signal) => this.#act(options.limit === 1 ? 'look' : 'list', resource.resource, signal),
     );
     const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
     const page = { items, resourceVersion: String(this.#version) };

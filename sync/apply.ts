@@ -4,7 +4,7 @@ import type { KubeObject, ResultCode } from '#model';
 import { hasResourceOption, resourceOption } from './options.ts';
 import { crdGroupKind, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
-import { decidePrune, isBeingDeleted } from './step.ts';
+import { decidePrune, isBeingDeleted, lacksConfirmation } from './step.ts';
 import type { ApplyHow, SyncRequest } from './types.ts';
 
 export interface TaskResult {
@@ -48,7 +48,10 @@ export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<T
   if (!request.mayPrune(gk)) {
     return { status: 'PruneSkipped', message: `ignored (the live state of ${gk.kind} is not fresh)` };
   }
-  if (request.options.dryRun) return { status: 'Pruned', message: 'pruned (dry run)' };
+  if (request.options.dryRun)
+    return lacksConfirmation(task, request.options)
+      ? { status: 'PruneSkipped', message: 'ignored (requires confirmation)' }
+      : { status: 'Pruned', message: 'pruned (dry run)' };
   if (isBeingDeleted(live)) return { status: 'Pruned', message: 'pruned' };
   try {
     await request.writer.delete(live, request.options.prunePropagationPolicy, request.signal);

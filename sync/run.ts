@@ -226,7 +226,8 @@ class Step {
   async #runTasks(tasks: readonly SyncTask[]): Promise<WaveState> {
     const { options } = this.#request;
     await this.#releaseHooks(tasks.filter((task) => task.hook && isPending(task)));
-    if (tasks.some((task) => lacksConfirmation(task, options))) return 'pending';
+    // Nobody is asked to confirm what is only tried.
+    if (!options.dryRun && tasks.some((task) => lacksConfirmation(task, options))) return 'pending';
     let state = worst(await mapLimit(tasks.filter(isPrune), width, (task) => this.#prune(task)));
     if (state !== 'successful') return state;
     const creates = tasks.filter((task) => !isPrune(task));

@@ -9,6 +9,7 @@ import {
   sourcesOf,
 } from '#model';
 import type { AppProject, Application, ApplicationSource, ResourceIgnoreDifferences } from '#model';
+import { namespacePatternFault } from '#policy';
 import { indexClusters, resolveDestination } from '#settings';
 import { isSomething, isTrue, secretsFor } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
@@ -227,5 +228,15 @@ function projectFeatures(project: AppProject): readonly Feature[] {
         severity: 'info',
         row: rows.signatures,
       });
+  for (const pattern of project.spec.sourceNamespaces ?? []) {
+    const fault = typeof pattern === 'string' ? namespacePatternFault(pattern) : undefined;
+    if (fault !== undefined)
+      found.push({
+        feature: `a pattern of namespaces that matches nothing: ${fault}`,
+        where: `AppProject ${name}: spec.sourceNamespaces: ${pattern}`,
+        severity: 'differs',
+        row: rows.namespacePatterns,
+      });
+  }
   return found;
 }

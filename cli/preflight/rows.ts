@@ -28,6 +28,7 @@ export const rows = {
   actions: 'resource actions',
   skipReconcile: '`argocd.argoproj.io/skip-reconcile` on an Application or a cluster Secret',
   namespaces: 'Applications in further namespaces',
+  namespacePatterns: 'regular expressions between slashes (`sourceNamespaces`, `application.namespaces`)',
   cmLabel: 'argocd-cm, cluster, repository and repo-creds Secrets',
   cmKeys: 'further keys of argocd-cm',
   malformed: 'a malformed entry',

@@ -4,6 +4,8 @@ import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from
 /** One watch as the reflector opened it. */
 export class ScriptedWatch {
   readonly options: WatchOptions;
+  /** The newest version that was sent; "" before. */
+  version = '';
   readonly #events: (WatchEvent | Error | 'end')[] = [];
   #wake: () => void = () => undefined;
   ended = false;
@@ -28,8 +30,11 @@ export class ScriptedWatch {
         const next = this.#events.shift();
         if (next === 'end') return;
         if (next instanceof Error) throw next;
-        if (next !== undefined) yield next;
-        else await new Promise<void>((resolve) => (this.#wake = resolve));
+        if (next !== undefined) {
+          this.version = next.type === 'BOOKMARK' ? next.resourceVersion : (next.object.metadata.resourceVersion ?? '');
+          yield next;
+        }
+        if (next === undefined) await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
       this.ended = true;
@@ -42,6 +47,8 @@ export class ScriptedWatch {
 export class ScriptedSource implements Pick<KubeClient, 'list' | 'watch' | 'server'> {
   readonly server = 'https://scripted';
   readonly lists: ListOptions[] = [];
+  /** Lists of one item: where is the server? Answered with what was seen last, unless the script has another answer than before. */
+  readonly looks: ListOptions[] = [];
   readonly watches: ScriptedWatch[] = [];
   /** What the next lists answer; the last one goes on answering. */
   answers: (ListPage | Error)[] = [{ items: [], resourceVersion: '1' }];
@@ -49,14 +56,25 @@ export class ScriptedSource implements Pick<KubeClient, 'list' | 'watch' | 'serv
   onList: () => void = () => undefined;
   /** The next watches fail at once with these. */
   refusals: Error[] = [];
+  #answered: ListPage | undefined;
 
   list(_resource: ApiResource, options: ListOptions): Promise<ListPage> {
-    this.lists.push(options);
+    const before = this.#answered;
+    if (options.limit === 1) {
+      this.looks.push(options);
+      if (before !== undefined && this.answers.length === 1 && this.answers[0] === before)
+        return Promise.resolve({ items: [], resourceVersion: this.#seen() ?? before.resourceVersion });
+    } else this.lists.push(options);
     this.onList();
     const answer = this.answers.length > 1 ? this.answers.shift() : this.answers[0];
     return answer instanceof Error || answer === undefined
       ? Promise.reject(answer ?? new Error('no answer'))
-      : Promise.resolve(answer);
+      : Promise.resolve((this.#answered = answer));
+  }
+
+  #seen(): string | undefined {
+    const from = this.watches.at(-1)?.options.resourceVersion;
+    return this.watches.map(({ version }) => version).findLast((version) => version !== '') ?? from;
   }
 
   watch(_resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent> {
