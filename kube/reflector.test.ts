@@ -494,7 +494,10 @@ describe('against a real socket', () => {
     const server = await ScriptedServer.start(
       (turn) => {
         if (!turn.query.has('watch')) {
-          turn.reply(200, { metadata: { resourceVersion: String(turn.query.get('limit') === '1' ? history.length : 0) }, items: [] });
+          turn.reply(200, {
+            metadata: { resourceVersion: String(turn.query.get('limit') === '1' ? history.length : 0) },
+            items: [],
+          });
           return;
         }
         turn.begin();

@@ -53,8 +53,12 @@ describe('tracking of CRDs', () => {
 });
 
 describe('the oldest label key', () => {
-  const workload = (apiVersion: string, kind: string, spec: object): KubeObject =>
-    ({ apiVersion, kind, metadata: { name: 'web' }, spec });
+  const workload = (apiVersion: string, kind: string, spec: object): KubeObject => ({
+    apiVersion,
+    kind,
+    metadata: { name: 'web' },
+    spec,
+  });
   const pods = (labels: object): object => ({ template: { metadata: { labels } } });
 
   it.each([
