@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatYaml, messageOf, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
 import type { Json } from '#base';
-import { createDesiredSource, startCommandHelper } from '#desired';
+import { createDesiredSource, generatorOptions, SourceFailed, startCommandHelper } from '#desired';
 import type { DesiredSource } from '#desired';
-import { bareRepository, sourcesOf } from '#model';
+import { bareRepository, defaultSettings, sourcesOf } from '#model';
 import type { ApplicationSource, KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
@@ -45,7 +45,7 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
         commands: helper,
       });
       try {
-        for (const source of wanted.sources) print(output, await rendered(desired, wanted, source, inner));
+        print(output, await rendered(desired, wanted, inner));
       } finally {
         stop(new Shutdown('done'));
         await running.catch(() => undefined);
@@ -57,29 +57,28 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
   return 0;
 }
 
-/** The objects of one source; what goes wrong is told with the repository's name. */
-async function rendered(
-  desired: DesiredSource,
-  wanted: Wanted,
-  source: ApplicationSource,
-  signal: AbortSignal,
-): Promise<readonly KubeObject[]> {
-  const { name: appName, namespace } = wanted;
-  const revision = source.targetRevision ?? '';
+/** The objects of all sources; what goes wrong is told with the repository's name. */
+async function rendered(desired: DesiredSource, wanted: Wanted, signal: AbortSignal): Promise<readonly KubeObject[]> {
+  const { name: appName, namespace, project, sources } = wanted;
   const request = {
-    source,
-    repository: bareRepository(source.repoURL),
-    revision,
+    sources: sources.map((source) => ({
+      source,
+      repository: bareRepository(source.repoURL),
+      revision: source.targetRevision ?? '',
+    })),
+    cluster: { kubeVersion: '', apiVersions: [] },
+    repositories: { repositories: [], credentials: [] },
+    options: generatorOptions(defaultSettings),
     noRevisionCache: true,
     noCache: true,
-    appName,
-    namespace,
+    ...{ appName, namespace, project },
   };
   try {
-    return (await desired.manifests(request, signal)).objects;
+    return (await desired.manifests(request, signal)).sources.flatMap(({ objects }) => objects);
   } catch (error) {
     signal.throwIfAborted();
-    throw new Error(`${source.repoURL}: ${messageOf(error)}`, { cause: error });
+    const url = sources[error instanceof SourceFailed ? error.index : 0]?.repoURL ?? '';
+    throw new Error(`${url}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -90,6 +89,7 @@ function print(output: Output, objects: readonly KubeObject[]): void {
 interface Wanted {
   readonly name: string;
   readonly namespace: string;
+  readonly project: string;
   readonly sources: readonly ApplicationSource[];
 }
 
@@ -99,7 +99,9 @@ function fromFlags(config: { repo: string; path: string; revision: string; recur
   return {
     name: 'driftless',
     namespace: 'default',
-    sources: [{ repoURL: repo, path, targetRevision: revision, directory: { recurse } }],
+    project: 'default',
+    // Only what is asked for says what the directory is: else its files do.
+    sources: [{ repoURL: repo, path, targetRevision: revision, ...(recurse ? { directory: { recurse } } : {}) }],
   };
 }
 
@@ -109,5 +111,11 @@ function fromApplication(path: string): Wanted {
   const spec = app['spec'] as unknown as Parameters<typeof sourcesOf>[0] | undefined;
   const sources = spec === undefined ? [] : sourcesOf(spec);
   if (spec === undefined || sources.length === 0) throw new UsageError(`${path}: the Application has no source`);
-  return { name: app.metadata.name ?? '', namespace: spec.destination.namespace ?? 'default', sources };
+  const { destination, project } = spec;
+  return {
+    name: app.metadata.name ?? '',
+    namespace: destination.namespace ?? 'default',
+    project: project === undefined || project === '' ? 'default' : project,
+    sources,
+  };
 }

@@ -1,8 +1,9 @@
 import type { Runnable } from '#base';
+import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
 import { asApplication, instanceName } from '#model';
-import type { AppKey, Application } from '#model';
+import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
@@ -211,6 +212,12 @@ interface Shared {
   readonly projects: Projects;
 }
 
+function makeComparer({ desired, live, settings, clock }: ControllerDeps, config: ControllerConfig): Comparer {
+  const repository = (url: string, project: string): Repository => settings.repository(url, project);
+  const chartRepositories = (): KnownRepositories => settings.chartRepositories();
+  return new Comparer({ desired, live, repository, chartRepositories, clock }, config);
+}
+
 function makeHandlers(
   deps: ControllerDeps,
   config: ControllerConfig,
@@ -219,10 +226,7 @@ function makeHandlers(
   const { queues, store, memories, territory, projects } = shared;
   const { clock, random, logger, settings, live, publisher } = deps;
   const metrics = new AppMetrics(deps.metrics);
-  const comparer = new Comparer(
-    { desired: deps.desired, live, repository: (url, project) => settings.repository(url, project), clock },
-    config,
-  );
+  const comparer = makeComparer(deps, config);
   const common = {
     store,
     comparer,
