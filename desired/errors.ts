@@ -84,6 +84,20 @@ export class UnsupportedSource extends DesiredError {
   }
 }
 
+/** A program that renders sources is not on this machine, or is too old. */
+export class ToolMissing extends DesiredError {
+  constructor(message: string) {
+    super('DESIRED_TOOL', message, { retry: 'never' });
+  }
+}
+
+/** A program that renders sources ended with an error; its own words, without credentials and without paths of this machine. */
+export class ToolFailed extends DesiredError {
+  constructor(message: string) {
+    super('DESIRED_RENDER', message);
+  }
+}
+
 /** Signatures are demanded, and gpg is not on this machine: nothing can be verified, so nothing is good. */
 export class KeyringUnavailable extends DesiredError {
   constructor(cause: unknown) {
