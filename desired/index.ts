@@ -18,6 +18,8 @@ export {
   SizeLimitExceeded,
   SourceFailed,
   SourcePathError,
+  ToolFailed,
+  ToolMissing,
   UnsafeInput,
   UnsupportedSource,
 } from './errors.ts';
@@ -27,6 +29,8 @@ export type { DesiredLimits } from './limits.ts';
 export type { PublicKeys } from './fetch/keyring.ts';
 export type { GitTrust } from './fetch/git.ts';
 export { generatorOptions } from './options.ts';
+export { createToolLookup } from './command/lookup.ts';
+export type { Tool, ToolLookup, ToolName } from './generate/tools.ts';
 export { createDesiredSource } from './source.ts';
 export type { DesiredSourceDeps } from './source.ts';
 export type {

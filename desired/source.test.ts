@@ -27,6 +27,7 @@ import {
   RevisionNotFound,
   SizeLimitExceeded,
   SourcePathError,
+  ToolMissing,
   UnsafeInput,
   UnsupportedSource,
 } from './index.ts';
@@ -405,11 +406,7 @@ describe('rendering', () => {
       .commit();
     const { render } = bench();
     for (const [more, what] of [
-      [{ path: 'helm' }, 'helm is a Helm source'],
-      [{ path: 'kustomize' }, 'kustomize is a Kustomize source'],
       [{ path: 'jsonnet' }, 'Jsonnet ("a.jsonnet")'],
-      [{ path: 'plain', helm: {} }, 'Helm'],
-      [{ path: 'plain', kustomize: { namePrefix: 'x' } }, 'Kustomize'],
       [{ path: 'plain', plugin: {} }, 'Plugin'],
       [{ chart: 'nginx' }, 'Helm chart repositories (chart nginx)'],
       [{ repoURL: 'oci://example.com/x' }, 'OCI'],
@@ -418,6 +415,15 @@ describe('rendering', () => {
       expect(error).toBeInstanceOf(UnsupportedSource);
       expect(error.message).toContain(what);
       expect(error.message).toContain('not supported by the embedded manifest generator yet');
+    }
+    for (const [more, program] of [
+      [{ path: 'helm' }, 'helm'],
+      [{ path: 'kustomize' }, 'kustomize'],
+      [{ path: 'plain', kustomize: { namePrefix: 'x' } }, 'kustomize'],
+    ] as const) {
+      const error = await failureOf(render(repo.path, more));
+      expect(error).toBeInstanceOf(ToolMissing);
+      expect(error.message).toContain(`${program} is not installed`);
     }
     expect((await failureOf(render(repo.path, { path: 'lfs' }))).message).toContain('Git LFS pointer');
     expect((await failureOf(render(repo.path, { path: 'plain', helm: {}, directory: {} }))).message).toBe(

@@ -17,6 +17,13 @@ import { directoryAt, refuseOutsideLinks } from './fetch/snapshot.ts';
 import type { Snapshot } from './fetch/snapshot.ts';
 import { checkAppPath, checkRevision } from './fetch/untrusted.ts';
 import { Verifier } from './fetch/verifier.ts';
+import { planKustomize } from './generate/kustomize.ts';
+import { planHelm } from './generate/helm.ts';
+import { referenced } from './generate/references.ts';
+import type { KustomizeDeps as GeneratorDeps } from './generate/kustomize.ts';
+import { Tools } from './generate/tools.ts';
+import type { ToolLookup } from './generate/tools.ts';
+import { Workplaces } from './fetch/checkout.ts';
 import { checkSize, planDirectory } from './generate/directory.ts';
 import type { Job, Plan } from './generate/plan.ts';
 import { optionsHash, overrideFiles, sourceTypeOf, withOverride } from './generate/source-type.ts';
@@ -44,6 +51,8 @@ export interface DesiredSourceDeps {
   readonly trust?: Partial<GitTrust>;
   /** The keys that signatures are verified with, as soon as they are known; without it there are none, and no signature is good. */
   readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
+  /** Where helm and kustomize lie on this machine; without it they are nowhere. */
+  readonly tools?: ToolLookup;
 }
 
 /**
@@ -62,6 +71,7 @@ class EmbeddedSource implements DesiredSource {
   readonly #jobs: SharedJobs<SourceManifests>;
   readonly #rendered: Lru<readonly KubeObject[]>;
   readonly #renders: Limiter;
+  readonly #generators: GeneratorDeps;
   readonly #verifier: Verifier;
   readonly #verifications: SharedJobs<Verified>;
 
@@ -74,6 +84,11 @@ class EmbeddedSource implements DesiredSource {
     this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new Lru(this.#limits.cacheBytes);
     this.#renders = new Limiter(this.#limits.parallelism);
+    this.#generators = {
+      tools: new Tools({ commands, lookup: deps.tools ?? (() => undefined), limits: this.#limits }),
+      places: new Workplaces({ cacheDir, random }),
+      limits: this.#limits,
+    };
     const keys = deps.keys ?? (() => Promise.resolve({}));
     const keyring = new Keyring({ commands, cacheDir, logger: deps.logger, keys });
     this.#verifier = new Verifier({ clock, keyring, ttlMs: this.#limits.verifiedTtlMs });
@@ -110,19 +125,34 @@ class EmbeddedSource implements DesiredSource {
 
   async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {
     signal.throwIfAborted();
-    const sources: SourceManifests[] = [];
-    for (const [index, at] of request.sources.entries())
-      sources.push(
-        await this.#one(request, at, signal).catch((error: unknown) => {
+    // One revision for each source, whoever reads it: a chart whose values lie in another source must see what the answer says of that.
+    const pinned = await this.#each(request, signal, async (at) => {
+      checkAppPath(at.source.path ?? '');
+      return { ...at, revision: await this.resolve(at, request.noRevisionCache, signal) };
+    });
+    const fixed = { ...request, sources: pinned };
+    return { sources: await this.#each(fixed, signal, (at) => this.#one(fixed, at, signal)) };
+  }
+
+  /** One after the other. @throws SourceFailed */
+  async #each<T>(
+    { sources }: ManifestsRequest,
+    signal: AbortSignal,
+    body: (at: RequestedSource) => Promise<T>,
+  ): Promise<T[]> {
+    const results: T[] = [];
+    for (const [index, at] of sources.entries())
+      results.push(
+        await body(at).catch((error: unknown) => {
           throw isAbort(error) || signal.aborted ? error : new SourceFailed(index, error);
         }),
       );
-    return { sources };
+    return results;
   }
 
   async #one(request: ManifestsRequest, at: RequestedSource, signal: AbortSignal): Promise<SourceManifests> {
     const segments = checkAppPath(at.source.path ?? '');
-    const revision = await this.resolve(at, request.noRevisionCache, signal);
+    const { revision } = at;
     // A source that is only referred to by others renders nothing, but its revision is part of the answer.
     if (isReferenceOnly(at.source)) return { objects: [], revision, sourceType: '' };
     const key = [repositoryKey(at.repository), revision, segments, optionsHash(at.source), inputsOf(request)];
@@ -153,8 +183,9 @@ class EmbeddedSource implements DesiredSource {
     const directory = directoryAt(snapshot.tree, segments, shown);
     const source = await this.#effectiveSource(request, at.source, { snapshot, segments }, signal);
     const type = sourceTypeOf(source, directory, request.options.enabledTypes);
-    const reference = (): Promise<Snapshot> => Promise.reject(new UnsupportedSource('sources that refer to others'));
-    const plan = this.#plan(type, { request, source, snapshot, segments, directory, reference }, shown);
+    const reference = (name: string, inner: AbortSignal): Promise<Snapshot> => this.#reference(request, name, inner);
+    const job = { request, source, snapshot, segments, directory, reference };
+    const plan = await this.#plan(type, job, signal);
     const { revision } = snapshot;
     const key = hashJson([type, snapshot.key, ...plan.key] as unknown as Json);
     const cached = request.noCache ? undefined : this.#rendered.get(key);
@@ -164,9 +195,17 @@ class EmbeddedSource implements DesiredSource {
     return { objects, revision, sourceType: type };
   }
 
-  #plan(type: SourceType, job: Job, shown: string): Plan {
-    if (type !== 'Directory') throw new UnsupportedSource(`${shown} is a ${type} source`);
-    return planDirectory(job, this.#limits, this.#deps.logger);
+  async #plan(type: SourceType, job: Job, signal: AbortSignal): Promise<Plan> {
+    switch (type) {
+      case 'Directory':
+        return planDirectory(job, this.#limits, this.#deps.logger);
+      case 'Kustomize':
+        return planKustomize(job, this.#generators, signal);
+      case 'Helm':
+        return planHelm(job, this.#generators, signal);
+      case 'Plugin':
+        throw new UnsupportedSource(`${job.source.path ?? '.'} is a ${type} source`);
+    }
   }
 
   async #snapshot(
@@ -178,6 +217,12 @@ class EmbeddedSource implements DesiredSource {
     const snapshot = await this.#repositories.snapshot(at.repository, revision, request.noCache, signal);
     refuseOutsideLinks(snapshot, 'repository');
     return snapshot;
+  }
+
+  /** The files of another source (Argo CD: resolveReferencedSources). */
+  async #reference(request: ManifestsRequest, name: string, signal: AbortSignal): Promise<Snapshot> {
+    const at = referenced(request, name);
+    return this.#snapshot(request, at, at.revision, signal);
   }
 
   async #effectiveSource(
@@ -209,5 +254,12 @@ function refuseRemoteTypes(source: ApplicationSource): void {
 
 /** What requests for one source may differ in, beside the source itself. */
 function inputsOf(request: ManifestsRequest): string {
-  return JSON.stringify([request.appName, request.noCache]);
+  const { appName, namespace, project, noCache, cluster, options } = request;
+  let versions = versionHashes.get(cluster.apiVersions);
+  if (versions === undefined) versionHashes.set(cluster.apiVersions, (versions = hashJson(cluster.apiVersions)));
+  const others = request.sources.map(({ source, revision }) => [source.ref, source.repoURL, revision]);
+  return JSON.stringify([...[appName, namespace, project, noCache, cluster.kubeVersion, versions], options, others]);
 }
+
+/** A cluster's list is long, and one and the same for all its applications. */
+const versionHashes = new WeakMap<readonly string[], string>();
