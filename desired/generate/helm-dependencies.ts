@@ -4,9 +4,11 @@ import { stringifyJson } from '#base';
 import type { Json, Secret } from '#base';
 import { normalizeGitUrl } from '#model';
 import type { Repository } from '#model';
-import { DesiredError, ToolFailed, UnsupportedSource } from '../errors.ts';
+import { DesiredError, UnsupportedSource } from '../errors.ts';
+import { repositoryKey } from '../fetch/git-repository.ts';
 import type { ChartDependency } from './chart.ts';
 import type { Job } from './plan.ts';
+import { presentable } from './tools.ts';
 import type { Tool, ToolRun, Tools } from './tools.ts';
 
 interface Building {
@@ -41,14 +43,27 @@ export async function buildDependencies(job: Job, building: Building): Promise<v
   await file('repositories.yaml', { apiVersion: '', repositories: entries });
   await file(join('registry', 'config.json'), { auths });
   const args = ['dependency', 'build', ...(insecure ? ['--insecure-skip-tls-verify'] : [])];
-  try {
-    await tools.run(tool, args, { ...building.run, network: true, secrets });
-  } catch (error) {
-    if (!(error instanceof ToolFailed)) throw error;
-    throw new DesiredError('DESIRED_RENDER', `the dependencies of the chart cannot be built: ${error.message}`, {
-      cause: error,
-    });
-  }
+  const run = { ...building.run, network: true, secrets };
+  const result = await tools.result(tool, args, run);
+  if (result.exitCode === 0) return;
+  // Why a repository did not answer stands among what helm prints of its progress.
+  const printed = presentable(Buffer.from(result.stdout).toString('utf8'), run);
+  const reasons = printed.match(/Unable to get an update from .*\n.*/g) ?? [];
+  throw new DesiredError(
+    'DESIRED_RENDER',
+    `the dependencies of the chart cannot be built: ${[...reasons, result.stderr].join('; ')}`,
+  );
+}
+
+/** With which credentials dependencies would be fetched: what one project may read is not answered to another from the cache. */
+export function dependenciesKey(job: Job, dependencies: readonly ChartDependency[]): readonly string[] {
+  const { repositories } = job.request.repositories;
+  return dependencies.map(({ repository }) => {
+    const alias = /^(?:@|alias:)(.+)$/.exec(repository)?.[1];
+    const found =
+      alias === undefined ? repositoryOf(job, repository)?.repository : repositories.find(({ name }) => name === alias);
+    return found === undefined ? '' : repositoryKey(found);
+  });
 }
 
 interface Found {

@@ -1,6 +1,10 @@
-import { readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Secret } from '#base';
 import type { KubeObject } from '#model';
 import { bareRepository } from '#model';
 import { SourceFailed, SourcePathError, ToolMissing } from '../errors.ts';
@@ -342,4 +346,51 @@ withTool('helm (skipped without a helm on PATH or in the cache of npm run e2e:se
     const error = await failureOf(data(bench.repository(chart), { releaseName: '--help' }));
     expect(error.message).toMatch(/name/);
   });
+
+  it('10.2: dependencies of a repository with a password are fetched; the password is in no argument and no message', async () => {
+    const library = join(bench.root, 'library');
+    mkdirSync(join(library, 'templates'), { recursive: true });
+    writeFileSync(join(library, 'Chart.yaml'), 'apiVersion: v2\nname: lib\nversion: 1.2.3\n');
+    writeFileSync(
+      join(library, 'templates', 'cm.yaml'),
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: from-afar}\n',
+    );
+    const served = join(bench.root, 'served');
+    execFileSync(machineTools('helm') ?? '', ['package', library, '--destination', served], {
+      env: { HOME: bench.root },
+      stdio: 'pipe',
+    });
+    const wanted = `Basic ${Buffer.from('me:s3cret').toString('base64')}`;
+    const server = createServer((request, response) => {
+      if (request.headers.authorization !== wanted) return void response.writeHead(401).end('no');
+      const name = (request.url ?? '').slice(1);
+      if (name === 'index.yaml')
+        return void response.end(
+          'apiVersion: v1\nentries: {lib: [{name: lib, version: 1.2.3, urls: [lib-1.2.3.tgz]}]}\n',
+        );
+      return void response.end(readFileSync(join(served, 'lib-1.2.3.tgz')));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const repository = bench.repository({
+        'app/Chart.yaml': `apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies: [{name: lib, version: ^1.2, repository: "${url}"}]\n`,
+      });
+      const refused = await failureOf(bench.render(repository, { path: 'app' }));
+      expect(refused.message).toMatch(/^the dependencies of the chart cannot be built: .*401/s);
+      const one = { url, type: 'helm', name: 'ours', username: 'me', insecure: false, inheritedCreds: false } as const;
+      const repositories = { repositories: [{ ...one, password: new Secret('s3cret') }], credentials: [] };
+      const made = await bench.render(repository, { path: 'app' }, { repositories });
+      expect(made.objects.map(({ metadata }) => metadata.name)).toEqual(['from-afar']);
+      // What was rendered with these credentials is not answered to those who have none.
+      expect((await failureOf(bench.render(repository, { path: 'app' }))).message).toMatch(/401/);
+      const wrong = { repositories: [{ ...one, password: new Secret('wr0ng') }], credentials: [] };
+      const denied = await failureOf(bench.render(repository, { path: 'app' }, { repositories: wrong, noCache: true }));
+      expect(denied.message).not.toContain('wr0ng');
+      expect(bench.ran.flat().some((word) => word.includes('s3cret') || word.includes('wr0ng'))).toBe(false);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  }, 30_000);
 });

@@ -7,7 +7,7 @@ import { checkOut } from '../fetch/checkout.ts';
 import { checkValues, plainVersion, selectChart } from './chart.ts';
 import type { ChartDependency } from './chart.ts';
 import { buildEnvironment, environmentKey, substitute } from './environment.ts';
-import { buildDependencies } from './helm-dependencies.ts';
+import { buildDependencies, dependenciesKey } from './helm-dependencies.ts';
 import type { KustomizeDeps } from './kustomize.ts';
 import { listOf, textOf, wordsOf } from './options.ts';
 import { objectsPrinted } from './output.ts';
@@ -54,6 +54,7 @@ export async function planHelm(job: Job, deps: KustomizeDeps, signal: AbortSigna
   return {
     key: [
       ...[job.segments, tool.version, ask.flags, optionsHash(job.source), environmentKey(job, options)],
+      dependenciesKey(job, dependencies),
       ...files.origins.map(({ folder, snapshot, selection }) => [folder, snapshot.key, selection.key()]),
     ],
     render: (inner) =>
