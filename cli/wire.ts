@@ -4,7 +4,7 @@ import type { Runnable } from '#base';
 import { createController } from '#controller';
 import type { ControllerConfig } from '#controller';
 import { createDesiredSource } from '#desired';
-import type { CommandHelper } from '#desired';
+import type { CommandHelper, ToolLookup } from '#desired';
 import { createKubeClient } from '#kube';
 import type { KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -25,6 +25,8 @@ export interface WireInputs {
   /** Started already, while the process was small. */
   readonly commands: CommandHelper;
   readonly logger: Logger;
+  /** Where helm and kustomize lie. */
+  readonly tools: ToolLookup;
 }
 
 /** How long running passes may take to finish after a stop. */
@@ -50,6 +52,7 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
     commands,
     limits: limits(config),
     trust: trust(config),
+    tools: inputs.tools,
     keys: (signal) => settings.gpgKeys(signal),
   });
   if (!verifiesSignatures(config))
