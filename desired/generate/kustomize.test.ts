@@ -204,6 +204,12 @@ withTool('kustomize (skipped without a kustomize on PATH or in the cache of npm 
     expect(error).toBeInstanceOf(SourcePathError);
     expect(error.message).toMatch(/leads out of the repository/);
     expect(existsSync(join(bench.root, 'cache', 'work'))).toBe(false);
+    // One that no kustomization names, but that would lie in the checkout.
+    repository.link('other/secret.txt', '../a/b/c/x/../../etc/passwd');
+    repository.commit({ 'other/kustomization.yaml': 'namePrefix: x-\nresources: []\n' });
+    const unnamed = await failureOf(bench.render(repository, { path: 'other' }, { noRevisionCache: true }));
+    expect(unnamed.message).toBe('other/secret.txt: leads out of the repository');
+    expect(existsSync(join(bench.root, 'cache', 'work'))).toBe(false);
   });
 
   it('T-SEC-31: values that begin with a dash are values', async () => {
