@@ -3,7 +3,7 @@ import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource } from '#desired';
-import type { CommandHelper } from '#desired';
+import type { CommandHelper, ToolLookup } from '#desired';
 import { createKubeClient } from '#kube';
 import type { KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -23,6 +23,8 @@ export interface WireInputs {
   /** Started already, while the process was small. */
   readonly commands: CommandHelper;
   readonly logger: Logger;
+  /** Where helm and kustomize lie. */
+  readonly tools: ToolLookup;
 }
 
 /** How long running passes may take to finish after a stop. */
@@ -51,6 +53,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
     commands,
     limits: limits(config),
     trust: trust(config),
+    tools: inputs.tools,
     keys: (signal) => settings.gpgKeys(signal),
   });
   if (!verifiesSignatures(config))

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatYaml, messageOf, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
 import type { Json } from '#base';
-import { createDesiredSource, startCommandHelper } from '#desired';
-import type { DesiredSource } from '#desired';
+import { createDesiredSource, createToolLookup, generatorOptions, SourceFailed, startCommandHelper } from '#desired';
+import type { Capabilities, DesiredSource, GeneratorOptions } from '#desired';
 import { bareRepository, sourcesOf } from '#model';
 import type { ApplicationSource, KubeObject } from '#model';
+import { parseSettings } from '#settings';
 import { silentLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
@@ -19,6 +20,15 @@ const options = {
   path: { flag: 'path', kind: 'string', default: '.', help: 'Directory in it.' },
   revision: { flag: 'revision', kind: 'string', default: '', help: 'Branch, tag or commit; HEAD when empty.' },
   recurse: { flag: 'recurse', kind: 'bool', default: false, help: 'Read subdirectories too.' },
+  name: { flag: 'name', kind: 'string', default: 'driftless', help: 'Name of the application, with --repo.' },
+  kubeVersion: { flag: 'kube-version', kind: 'string', default: '', help: 'Kubernetes version of the destination.' },
+  apiVersions: {
+    flag: 'api-versions',
+    kind: 'string',
+    default: '',
+    help: 'What the destination serves, for charts that ask: v1,apps/v1/Deployment.',
+  },
+  settings: { flag: 'argocd-cm', kind: 'string', default: '', help: 'ConfigMap argocd-cm, for build options.' },
   help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
 } as const;
 
@@ -31,7 +41,10 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
     );
     return 0;
   }
-  const wanted = config.file === '' ? fromFlags(config) : fromApplication(config.file);
+  const wanted = {
+    ...(config.file === '' ? fromFlags(config) : fromApplication(config.file)),
+    ...surroundings(config),
+  };
   const cacheDir = mkdtempSync(join(tmpdir(), 'driftless-manifests-'));
   const helper = startCommandHelper({ logger: silentLogger, env });
   try {
@@ -43,9 +56,10 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
         logger: silentLogger,
         cacheDir,
         commands: helper,
+        tools: createToolLookup({ path: env['PATH'] }),
       });
       try {
-        for (const source of wanted.sources) print(output, await rendered(desired, wanted, source, inner));
+        print(output, await rendered(desired, wanted, inner));
       } finally {
         stop(new Shutdown('done'));
         await running.catch(() => undefined);
@@ -57,29 +71,32 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
   return 0;
 }
 
-/** The objects of one source; what goes wrong is told with the repository's name. */
+/** The objects of all sources; what goes wrong is told with the repository's name. */
 async function rendered(
   desired: DesiredSource,
-  wanted: Wanted,
-  source: ApplicationSource,
+  wanted: Wanted & Surroundings,
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
-  const { name: appName, namespace } = wanted;
-  const revision = source.targetRevision ?? '';
+  const { name: appName, namespace, project, sources } = wanted;
   const request = {
-    source,
-    repository: bareRepository(source.repoURL),
-    revision,
+    sources: sources.map((source) => ({
+      source,
+      repository: bareRepository(source.repoURL),
+      revision: source.targetRevision ?? '',
+    })),
+    cluster: wanted.cluster,
+    repositories: { repositories: [], credentials: [] },
+    options: wanted.options,
     noRevisionCache: true,
     noCache: true,
-    appName,
-    namespace,
+    ...{ appName, namespace, project },
   };
   try {
-    return (await desired.manifests(request, signal)).objects;
+    return (await desired.manifests(request, signal)).sources.flatMap(({ objects }) => objects);
   } catch (error) {
     signal.throwIfAborted();
-    throw new Error(`${source.repoURL}: ${messageOf(error)}`, { cause: error });
+    const url = sources[error instanceof SourceFailed ? error.index : 0]?.repoURL ?? '';
+    throw new Error(`${url}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -87,19 +104,41 @@ function print(output: Output, objects: readonly KubeObject[]): void {
   for (const object of objects) output.out(`---\n${formatYaml(object as unknown as Json).trimEnd()}`);
 }
 
+/** What a controller knows of the destination and of the settings. */
+interface Surroundings {
+  readonly cluster: Capabilities;
+  readonly options: GeneratorOptions;
+}
+
+function surroundings(config: { kubeVersion: string; apiVersions: string; settings: string }): Surroundings {
+  const apiVersions = config.apiVersions.split(',').filter((version) => version !== '');
+  const map =
+    config.settings === '' ? undefined : readObjects(config.settings).find(({ kind }) => kind === 'ConfigMap');
+  if (config.settings !== '' && map === undefined)
+    throw new UsageError(`${config.settings}: there is no ConfigMap in it`);
+  const data = (map?.['data'] ?? {}) as Readonly<Record<string, string>>;
+  return {
+    cluster: { kubeVersion: config.kubeVersion, apiVersions },
+    options: generatorOptions(parseSettings(data).settings),
+  };
+}
+
 interface Wanted {
   readonly name: string;
   readonly namespace: string;
+  readonly project: string;
   readonly sources: readonly ApplicationSource[];
 }
 
-function fromFlags(config: { repo: string; path: string; revision: string; recurse: boolean }): Wanted {
+function fromFlags(config: { repo: string; path: string; revision: string; recurse: boolean; name: string }): Wanted {
   if (config.repo === '') throw new UsageError('manifests needs -f APPLICATION.yaml, or --repo URL');
   const { repo, path, revision, recurse } = config;
   return {
-    name: 'driftless',
+    name: config.name,
     namespace: 'default',
-    sources: [{ repoURL: repo, path, targetRevision: revision, directory: { recurse } }],
+    project: 'default',
+    // Only what is asked for says what the directory is: else its files do.
+    sources: [{ repoURL: repo, path, targetRevision: revision, ...(recurse ? { directory: { recurse } } : {}) }],
   };
 }
 
@@ -109,5 +148,11 @@ function fromApplication(path: string): Wanted {
   const spec = app['spec'] as unknown as Parameters<typeof sourcesOf>[0] | undefined;
   const sources = spec === undefined ? [] : sourcesOf(spec);
   if (spec === undefined || sources.length === 0) throw new UsageError(`${path}: the Application has no source`);
-  return { name: app.metadata.name ?? '', namespace: spec.destination.namespace ?? 'default', sources };
+  const { destination, project } = spec;
+  return {
+    name: app.metadata.name ?? '',
+    namespace: destination.namespace ?? 'default',
+    project: project === undefined || project === '' ? 'default' : project,
+    sources,
+  };
 }

@@ -1,7 +1,7 @@
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
-import { startCommandHelper } from '#desired';
+import { createToolLookup, startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
@@ -30,7 +30,8 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   await withChild(signal, async (inner, stop) => {
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
-    const inputs = { config: { ...withoutSecrets(config), ...names(config) }, hub, commands, logger };
+    const tools = createToolLookup({ path: env['PATH'] });
+    const inputs = { config: { ...withoutSecrets(config), ...names(config) }, hub, commands, logger, tools };
     const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });

@@ -1,11 +1,13 @@
 import type { Runnable } from '#base';
+import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
 import { asApplication } from '#model';
-import type { AppKey, Application } from '#model';
+import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
+import { Comparer } from './compare.ts';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { Memories } from './memory.ts';
@@ -15,6 +17,13 @@ import type { Territory } from './territory.ts';
 import { Triggers } from './triggers.ts';
 import type { TriggerDeps } from './triggers.ts';
 import type { ControllerConfig, WatchDeps } from './types.ts';
+
+/** Fetches and compares both sides, with the repositories that settings know. */
+export function makeComparer({ desired, live, settings, clock }: WatchDeps, config: ControllerConfig): Comparer {
+  const repository = (url: string, project: string): Repository => settings.repository(url, project);
+  const chartRepositories = (): KnownRepositories => settings.chartRepositories();
+  return new Comparer({ desired, live, repository, chartRepositories, clock }, config);
+}
 
 /** The queues that triggers fill. */
 export type TriggerQueues = Pick<TriggerDeps, 'refreshQueue' | 'operationQueue' | 'projectQueue'>;

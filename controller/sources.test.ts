@@ -309,3 +309,32 @@ describe('signatures', () => {
     expect(applied()).toContain('hook');
   });
 });
+
+describe('the request to the generator', () => {
+  it('9.3: one for a comparison: all sources, what the cluster offers, the repositories, the settings', async () => {
+    const [one, two] = [
+      { repoURL: 'https://git/one', path: 'p', targetRevision: 'main' },
+      { repoURL: 'https://git/two', targetRevision: 'main', ref: 'values' },
+    ];
+    world.settings = { ...world.settings, raw: { 'kustomize.buildOptions': '--enable-helm' } };
+    application({ sources: [one, two] });
+    await start();
+    const [request] = world.git.requests;
+    expect(request?.sources.map(({ source }) => source)).toEqual([one, two]);
+    expect(request?.sources.map(({ repository }) => repository.url)).toEqual(['https://git/one', 'https://git/two']);
+    expect(request?.cluster).toEqual({ kubeVersion: 'v1.30.0', apiVersions: ['v1', 'v1/ConfigMap'] });
+    expect(request?.options).toMatchObject({
+      kustomizeBuildOptions: '--enable-helm',
+      valuesFileSchemes: ['https', 'http'],
+    });
+    expect([request?.appName, request?.namespace, request?.project]).toEqual(['demo', 'apps', 'default']);
+    expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revisions: [first, first] });
+  });
+
+  it('9.3: a project gets the credentials of the chart repositories that it may read from, and no others', async () => {
+    world.project('default', { sourceRepos: ['https://git/*', 'https://charts/ours'] });
+    application({ source: { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' } });
+    await start();
+    expect(world.git.requests[0]?.repositories.repositories.map(({ url }) => url)).toEqual(['https://charts/ours']);
+  });
+});

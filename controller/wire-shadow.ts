@@ -1,7 +1,6 @@
 import { newAbortController } from '#base';
 import type { AppKey, Application } from '#model';
 import type { WorkQueue } from '#queues';
-import { Comparer } from './compare.ts';
 import { ArgoController } from './controller.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { Ledger } from './ledger.ts';
@@ -10,6 +9,7 @@ import { AppMetrics } from './metrics.ts';
 import {
   applicationIn,
   isWatched,
+  makeComparer,
   makeInformers,
   makePool,
   makeRefreshQueue,
@@ -117,7 +117,7 @@ function makeRefresher(
   },
 ): RefreshProcessor {
   const { hands, memories, territory, projects } = parts;
-  const { clock, random, logger, settings, live, desired } = deps;
+  const { clock, random, logger, settings, live } = deps;
   return new RefreshProcessor(
     {
       hands,
@@ -126,10 +126,7 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => hands.lookup(key),
-      comparer: new Comparer(
-        { desired, live, clock, repository: (url, project) => settings.repository(url, project) },
-        config,
-      ),
+      comparer: makeComparer(deps, config),
       metrics: new AppMetrics(deps.metrics, (app) => territory.clusterOf(app)?.server),
       settings: () => settings.settings(),
       isMine: (app) => territory.isMine(app),

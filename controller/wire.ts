@@ -4,7 +4,6 @@ import type { AppKey, Application } from '#model';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
 import { Syncer } from './apply.ts';
-import { Comparer } from './compare.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from './deletion.ts';
 import { EventRecorder } from './events.ts';
@@ -15,6 +14,7 @@ import { OperationProcessor } from './operation.ts';
 import {
   isWatched,
   limiters,
+  makeComparer,
   makeInformers,
   makePool,
   makeRefreshQueue,
@@ -145,10 +145,7 @@ function makeHandlers(
   const { queues, store, memories, territory, projects } = shared;
   const { clock, random, logger, settings, live } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => territory.clusterOf(app)?.server);
-  const comparer = new Comparer(
-    { desired: deps.desired, live, repository: (url, project) => settings.repository(url, project), clock },
-    config,
-  );
+  const comparer = makeComparer(deps, config);
   const common = {
     store,
     comparer,

@@ -1,4 +1,4 @@
-import { DriftlessError } from '#base';
+import { DriftlessError, messageOf } from '#base';
 import type { ErrorDetails, ErrorFields } from '#base';
 
 /** Why a program gave no result. */
@@ -16,6 +16,17 @@ export class CommandError extends DriftlessError {
 
 /** The base of everything that `desired` reports about a source. Messages are Argo CD's where it has one, and hold no credentials. */
 export class DesiredError extends DriftlessError {}
+
+/** One source of a request could not be rendered: which one, and with the reason as its cause. */
+export class SourceFailed extends DesiredError {
+  /** Its place in the request, from 0. */
+  readonly index: number;
+
+  constructor(index: number, cause: unknown) {
+    super('DESIRED_SOURCE', messageOf(cause), { cause });
+    this.index = index;
+  }
+}
 
 /** The branch, tag or commit is not there. The user corrects targetRevision, or pushes it. */
 export class RevisionNotFound extends DesiredError {
@@ -70,6 +81,20 @@ export class SizeLimitExceeded extends DesiredError {
 export class UnsupportedSource extends DesiredError {
   constructor(what: string) {
     super('DESIRED_UNSUPPORTED', `${what}: not supported by the embedded manifest generator yet`, { retry: 'never' });
+  }
+}
+
+/** A program that renders sources is not on this machine, or is too old. */
+export class ToolMissing extends DesiredError {
+  constructor(message: string) {
+    super('DESIRED_TOOL', message, { retry: 'never' });
+  }
+}
+
+/** A program that renders sources ended with an error; its own words, without credentials and without paths of this machine. */
+export class ToolFailed extends DesiredError {
+  constructor(message: string) {
+    super('DESIRED_RENDER', message);
   }
 }
 

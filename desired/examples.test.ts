@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
 import { annotationOf, annotations } from '#model';
-import { objectsOf } from './local/documents.ts';
+import { objectsOf } from './generate/documents.ts';
 
 const examples = join(import.meta.dirname, '..', 'examples');
 

@@ -1,6 +1,7 @@
 /**
- * desired: what the sources say. One interface for the embedded generator (desired/local) and, later, Argo CD's repo-server: revision in,
- * manifests out, with the commit that they were rendered from inside the answer.
+ * desired: what the sources say. One request carries all sources of an application and what else its manifests depend on, as plain values; the
+ * answer has the manifests of each, with the commit that they were rendered from. `fetch` brings files (Git), `generate` renders them;
+ * Argo CD's repo-server could be asked with the same request.
  */
 export { startCommandHelper } from './command/helper.ts';
 export type { CommandHelper, CommandHelperDeps } from './command/helper.ts';
@@ -15,15 +16,33 @@ export {
   RepositoryError,
   RevisionNotFound,
   SizeLimitExceeded,
+  SourceFailed,
   SourcePathError,
+  ToolFailed,
+  ToolMissing,
   UnsafeInput,
   UnsupportedSource,
 } from './errors.ts';
 export type { CommandErrorCode } from './errors.ts';
-export { defaultLimits } from './local/limits.ts';
-export type { DesiredLimits } from './local/limits.ts';
-export type { PublicKeys } from './local/keyring.ts';
-export type { GitTrust } from './local/git.ts';
-export { createDesiredSource } from './local/source.ts';
-export type { DesiredSourceDeps } from './local/source.ts';
-export type { DesiredSource, Manifests, ManifestsRequest, Verified, VerifyRequest } from './types.ts';
+export { defaultLimits } from './limits.ts';
+export type { DesiredLimits } from './limits.ts';
+export type { PublicKeys } from './fetch/keyring.ts';
+export type { GitTrust } from './fetch/git.ts';
+export { generatorOptions } from './options.ts';
+export { createToolLookup } from './command/lookup.ts';
+export type { Tool, ToolLookup, ToolName } from './generate/tools.ts';
+export { createDesiredSource } from './source.ts';
+export type { DesiredSourceDeps } from './source.ts';
+export type {
+  Capabilities,
+  DesiredSource,
+  GeneratorOptions,
+  KnownRepositories,
+  Manifests,
+  ManifestsRequest,
+  RequestedSource,
+  SourceManifests,
+  SourceType,
+  Verified,
+  VerifyRequest,
+} from './types.ts';

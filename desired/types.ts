@@ -1,26 +1,73 @@
 import type { Runnable } from '#base';
 import type { ApplicationSource, KubeObject, Repository } from '#model';
 
-export interface ManifestsRequest {
+/** One source of a request, with the repository that it lies in and the credentials for it. */
+export interface RequestedSource {
   readonly source: ApplicationSource;
   readonly repository: Repository;
-  /** Branch, tag, commit or "" (HEAD). Not necessarily `source.targetRevision`. */
+  /** Branch, tag, commit, version of a chart, or "" (HEAD). Not necessarily `source.targetRevision`. */
   readonly revision: string;
+}
+
+/** What the destination cluster offers; templates may ask for it. */
+export interface Capabilities {
+  /** As the cluster says it (`v1.33.1`), or "" when it is not known. */
+  readonly kubeVersion: string;
+  /** Sorted `group/version` and `group/version/Kind`. */
+  readonly apiVersions: readonly string[];
+}
+
+/** Repositories and credentials that a render may use beside those of its sources: charts that a chart depends on. */
+export interface KnownRepositories {
+  readonly repositories: readonly Repository[];
+  /** Templates: `url` is a prefix. */
+  readonly credentials: readonly Repository[];
+}
+
+/** What the administrators set for all sources (argocd-cm). */
+export interface GeneratorOptions {
+  /** `kustomize.buildOptions`. */
+  readonly kustomizeBuildOptions: string;
+  /** `kustomize.path.<version>` and `kustomize.version.<version>`: binaries by the name of a version. */
+  readonly kustomizeVersions: Readonly<Record<string, string>>;
+  /** `helm.valuesFileSchemes`: from where values files may be fetched. */
+  readonly valuesFileSchemes: readonly string[];
+  /** False: sources of this type are read as plain directories. A type that is not in it is enabled. */
+  readonly enabledTypes: Readonly<Record<string, boolean>>;
+}
+
+/** All that the manifests of one application depend on, as plain values: a generator elsewhere could be sent the same. */
+export interface ManifestsRequest {
+  /** In the order of the spec. One may refer to another by its `ref`. */
+  readonly sources: readonly RequestedSource[];
+  readonly cluster: Capabilities;
+  readonly repositories: KnownRepositories;
+  readonly options: GeneratorOptions;
   /** Ask the repository where the revision points, even if a recent answer is cached. */
   readonly noRevisionCache: boolean;
   /** Render again, even if this commit was rendered before. */
   readonly noCache: boolean;
-  /** For build environments and messages. */
+  /** The instance name: for releases, build environments and messages. */
   readonly appName: string;
+  /** The destination namespace. */
   readonly namespace: string;
+  readonly project: string;
+}
+
+export type SourceType = 'Directory' | 'Helm' | 'Kustomize' | 'Plugin';
+
+export interface SourceManifests {
+  /** Objects in file order, without tracking. Nulls and empty documents are gone; a `List` is unfolded. */
+  readonly objects: readonly KubeObject[];
+  /** The full commit SHA (of a chart: the version) that the objects were rendered from (T-REV-1: callers compare it with what they asked for). */
+  readonly revision: string;
+  /** Empty for a source that is only referred to: it renders nothing. */
+  readonly sourceType: SourceType | '';
 }
 
 export interface Manifests {
-  /** Objects in file order, without tracking. Nulls and empty documents are gone; a `List` is unfolded. */
-  readonly objects: readonly KubeObject[];
-  /** The full commit SHA that the objects were rendered from (T-REV-1: callers compare it with what they asked for). */
-  readonly revision: string;
-  readonly sourceType: 'Directory' | 'Helm' | 'Kustomize' | 'Plugin';
+  /** One for each source of the request, in its order. */
+  readonly sources: readonly SourceManifests[];
 }
 
 /** What is to be verified before it is rendered. */
@@ -50,9 +97,10 @@ export interface Verified {
  * deadline. Errors (DriftlessError, codes DESIRED_*): message as Argo CD's repo-server words it, without credentials.
  */
 export interface DesiredSource extends Runnable {
+  /** @throws SourceFailed, which names the source and has the error as its cause */
   manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests>;
   /** Verifies the OpenPGP signatures of a revision (Argo CD: util/sourceintegrity, git client LsSignatures). */
   verify(request: VerifyRequest, signal: AbortSignal): Promise<Verified>;
-  /** Where a revision points now: full commit SHA. */
-  resolve(repository: Repository, revision: string, noCache: boolean, signal: AbortSignal): Promise<string>;
+  /** Where a revision points now: full commit SHA, or the version of a chart. */
+  resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string>;
 }

@@ -95,6 +95,17 @@ class WatchedSettings implements SettingsStore {
     return findRepository(url, project, this.#repositories('repository'), this.#repositories('credentials'));
   }
 
+  chartRepositories(): { readonly repositories: readonly Repository[]; readonly credentials: readonly Repository[] } {
+    const all = (kind: 'repository' | 'credentials'): readonly Repository[] =>
+      this.#repositories(kind).map(({ repository }) => repository);
+    return {
+      repositories: all('repository').filter(
+        ({ type, name }) => type === 'oci' || (type === 'helm' && (name ?? '') !== ''),
+      ),
+      credentials: all('credentials').filter(({ type }) => type !== 'git'),
+    };
+  }
+
   async gpgKeys(signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
     await abortable(Promise.resolve(this.#informers.gpgKeys.ready?.(signal)), signal);
     return this.#gpgKeys;

@@ -16,6 +16,11 @@ export interface SettingsStore extends Runnable {
   resolve(destination: ApplicationDestination): Cluster | UnresolvedDestination;
   /** The repository of a URL for a project, with inherited credentials; a bare one when no Secret knows it. */
   repository(url: string, project: string): Repository;
+  /**
+   * The repositories of charts that Secrets name (those of type helm have a name there, too), and the credentials for others by the beginning
+   * of their URL. A project may not be permitted to use all of them.
+   */
+  chartRepositories(): { readonly repositories: readonly Repository[]; readonly credentials: readonly Repository[] };
   /** The armored public keys of ConfigMap argocd-gpg-keys-cm, by key ID, once that has been read; none where there is no such ConfigMap. */
   gpgKeys(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Called after each change, with what changed. Returns the way to stop listening. */

@@ -15,6 +15,7 @@ import { controllerNamespace, hubObjects } from './objects.ts';
 import { count, demoApplications, isSettled, reasonOf } from './progress.ts';
 import { Replicas } from './replicas.ts';
 import { makeRepositories } from './repositories.ts';
+import { demoTools } from './tools.ts';
 import { dashboardSource, hints } from './view.ts';
 import type { Guide } from './view.ts';
 
@@ -137,13 +138,20 @@ async function setUp(config: Config, { output, stage }: Run): Promise<Scene> {
   writeKubeconfig(kubeconfig, fleet.kubeconfig);
   const [hub, ...clusters] = fleet.clusters as readonly [SimCluster, ...SimCluster[]];
   const repository = (name: string): string => repositories.url(name);
-  const plan = { clusters: clusters.map(({ name, url }) => ({ name, url })), repository, fleetSize: config.apps };
+  const tools = demoTools(process.env);
+  for (const tool of tools.missing)
+    output.err(`${tool} is not on PATH (npm run e2e:setup builds it): its sample is left out`);
+  const plan = {
+    clusters: clusters.map(({ name, url }) => ({ name, url })),
+    ...{ repository, fleetSize: config.apps, toolSamples: tools.samples },
+  };
   for (const object of hubObjects(plan)) hub.store.create(object, 'driftless-demo');
   const replicas = new Replicas({
     count: config.replicas,
     kubeconfig,
     context: 'hub',
     namespace: controllerNamespace,
+    path: tools.path,
     folder,
     clock: systemClock,
     onExit: (name, how) => output.err(`${name} ended (${how}) and is started again; its log is in ${folder}`),

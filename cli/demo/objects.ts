@@ -1,6 +1,7 @@
 import type { KubeObject } from '#model';
 import { finalizers, labels } from '#model';
 import { fleetNumber } from './repositories.ts';
+import type { DemoTools } from './tools.ts';
 
 /** Where the demo's controller lives. */
 export const controllerNamespace = 'argocd';
@@ -8,6 +9,8 @@ export const controllerNamespace = 'argocd';
 export interface DemoPlan {
   readonly clusters: readonly { readonly name: string; readonly url: string }[];
   readonly repository: (name: string) => string;
+  /** On the first cluster, as far as their programs are here. */
+  readonly toolSamples: DemoTools['samples'];
   /** How many small Applications besides the samples. */
   readonly fleetSize: number;
 }
@@ -75,7 +78,15 @@ function applications(plan: DemoPlan): KubeObject[] {
       { name: cluster?.name ?? '', namespace: `tiny-${number}` },
     );
   });
-  return [...samples, ...fleet];
+  const [first] = plan.clusters;
+  const rendered = plan.toolSamples.map((sample) =>
+    application(
+      `${sample.name}-${first?.name ?? ''}`,
+      { repoURL: plan.repository(sample.name), path: sample.path, targetRevision: 'main' },
+      { name: first?.name ?? '', namespace: sample.name },
+    ),
+  );
+  return [...samples, ...rendered, ...fleet];
 }
 
 function application(

@@ -11,6 +11,8 @@ export interface ReplicaOptions {
   readonly kubeconfig: string;
   readonly context: string;
   readonly namespace: string;
+  /** PATH, with the programs that render sources. */
+  readonly path: string;
   /** Logs and repository caches go below it. */
   readonly folder: string;
   readonly clock: Clock;
@@ -76,7 +78,7 @@ class Replica {
 
   start(): void {
     const child = spawn(process.execPath, [join(packageRoot(), 'dist', 'cli', 'main.js'), 'run', ...this.#flags()], {
-      env: { ...process.env, DRIFTLESS_EXIT_WITH_PARENT: 'true', HOSTNAME: this.#name },
+      env: { ...process.env, PATH: this.#options.path, DRIFTLESS_EXIT_WITH_PARENT: 'true', HOSTNAME: this.#name },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#child = child;

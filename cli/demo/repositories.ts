@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { messageOf, UsageError } from '#base';
 import { startGitServer } from '#sim';
 import type { GitServer } from '#sim';
+import { toolSamples } from './tools.ts';
 
 const run = promisify(execFile);
 
@@ -22,7 +23,7 @@ export interface Repositories {
 export async function makeRepositories(root: string, examples: string, fleetSize: number): Promise<Repositories> {
   const bare = join(root, 'repositories');
   mkdirSync(bare, { recursive: true });
-  for (const name of ['guestbook', 'waves', 'platform']) {
+  for (const name of ['guestbook', 'waves', 'platform', ...toolSamples.map((sample) => sample.name)]) {
     await makeRepository(root, join(bare, `${name}.git`), (tree) =>
       cpSync(join(examples, name), tree, { recursive: true }),
     );

@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DriftlessError, runGroups, Shutdown, systemClock, systemRandom, withChild } from '#base';
+import { DriftlessError, messageOf, runGroups, Shutdown, systemClock, systemRandom, withChild } from '#base';
 import type { Timer } from '#base';
 import { createShadowController } from '#controller';
 import type { ControllerConfig, Verdict } from '#controller';
-import { createDesiredSource } from '#desired';
-import type { CommandRunner, DesiredSource } from '#desired';
+import { createDesiredSource, SourceFailed } from '#desired';
+import type { CommandRunner, DesiredSource, ToolLookup } from '#desired';
 import { createKubeClient } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
@@ -25,6 +25,8 @@ export interface ComparisonQuery {
   readonly config: ControllerConfig;
   readonly cacheDir: string;
   readonly commands: CommandRunner;
+  /** Where helm and kustomize lie. */
+  readonly tools: ToolLookup;
   readonly timeoutMs: number;
   /** Called whenever there is something new, and about once a second. */
   readonly onProgress: (progress: Progress) => void;
@@ -106,7 +108,7 @@ async function build(
   readonly live: ReturnType<typeof createLiveClusters>;
   readonly groups: Parameters<typeof runGroups>[0];
 }> {
-  const { hub, installation, cacheDir, commands, config } = query;
+  const { hub, installation, cacheDir, commands, tools, config } = query;
   const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
   const metrics = new PromMetrics();
   const client = clients.connect(hub);
@@ -115,7 +117,14 @@ async function build(
   const live = createLiveClusters({ ...surroundings, metrics, connect: (connection) => clients.connect(connection) });
   const trust = await writeTrust(installation, cacheDir);
   const desired = recording(
-    createDesiredSource({ ...surroundings, cacheDir, commands, trust, keys: (signal) => settings.gpgKeys(signal) }),
+    createDesiredSource({
+      ...surroundings,
+      cacheDir,
+      commands,
+      tools,
+      trust,
+      keys: (signal) => settings.gpgKeys(signal),
+    }),
     namespace,
     failures,
   );
@@ -138,14 +147,17 @@ function recording(desired: DesiredSource, namespace: string, failures: Map<AppK
     verify: (...args) => desired.verify(...args),
     manifests: async (request, signal) => {
       const key = appKeyOfInstance(request.appName, namespace);
-      const { url } = request.repository;
       try {
         const manifests = await desired.manifests(request, signal);
-        if (failures.get(key)?.url === url) failures.delete(key);
+        failures.delete(key);
         return manifests;
       } catch (error) {
-        if (error instanceof DriftlessError && !signal.aborted)
-          failures.set(key, { url, code: error.code, message: error.message });
+        if (error instanceof SourceFailed && !signal.aborted) {
+          const { cause } = error;
+          const code = cause instanceof DriftlessError ? cause.code : error.code;
+          const url = request.sources[error.index]?.repository.url ?? '';
+          failures.set(key, { url, code, message: messageOf(cause ?? error) });
+        }
         throw error;
       }
     },

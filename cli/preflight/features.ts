@@ -53,13 +53,6 @@ function sourceFeatures(app: Application, installation: Installation): readonly 
     const seen = multiple ? app.status?.sourceTypes?.[i] : app.status?.sourceType;
     found.push(...typeFeatures(source, where, seen));
     found.push(...repositoryFeatures(source.repoURL, projectOf(app), installation));
-    if ((source.ref ?? '') !== '')
-      found.push({
-        feature: `source "${source.ref ?? ''}" for value files of another source`,
-        where: `${where}.ref`,
-        severity: 'refused',
-        row: rows.multipleSources,
-      });
     if (/^[0-9a-f]{7,39}$/.test(source.targetRevision ?? ''))
       found.push({
         feature: 'a short commit SHA: the status will have the full one',
@@ -73,22 +66,16 @@ function sourceFeatures(app: Application, installation: Installation): readonly 
 
 /** At most one for each source: that it cannot be rendered. */
 function typeFeatures(source: ApplicationSource, where: string, seen: string | undefined): readonly Feature[] {
-  const refused = (feature: string, at = where): readonly Feature[] => [
-    { feature, where: at, severity: 'refused', row: rows.sources },
+  const refused = (feature: string, at: string, row: Feature['row']): readonly Feature[] => [
+    { feature, where: at, severity: 'refused', row },
   ];
-  if (source.repoURL.startsWith('oci://')) return refused('OCI source', `${where}.repoURL`);
-  if ((source.chart ?? '') !== '') return refused('Helm chart of a chart repository', `${where}.chart`);
-  for (const [member, name] of [
-    ['kustomize', 'Kustomize'],
-    ['helm', 'Helm'],
-    ['plugin', 'config management plugin'],
-  ] as const)
-    if (source[member] !== undefined && (source[member] as unknown) !== null)
-      return refused(`${name} source`, `${where}.${member}`);
-  if (Object.keys(source.directory?.jsonnet ?? {}).length > 0) return refused('Jsonnet', `${where}.directory.jsonnet`);
-  // The members that say nothing ("helm": {} was above) leave it to what is in the directory.
-  if (source.directory === undefined && seen !== undefined && seen !== '' && seen !== 'Directory')
-    return refused(`${seen} source, by what is in its directory`, `${where}.path`);
+  if (source.repoURL.startsWith('oci://')) return refused('OCI source', `${where}.repoURL`, rows.charts);
+  if ((source.chart ?? '') !== '') return refused('Helm chart of a chart repository', `${where}.chart`, rows.charts);
+  if (source.plugin !== undefined && (source.plugin as unknown) !== null)
+    return refused('config management plugin source', `${where}.plugin`, rows.otherTypes);
+  if (Object.keys(source.directory?.jsonnet ?? {}).length > 0)
+    return refused('Jsonnet', `${where}.directory.jsonnet`, rows.otherTypes);
+  if (seen === 'Plugin') return refused('Plugin source, by what is in its directory', `${where}.path`, rows.otherTypes);
   return [];
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, scrub, systemClock, systemRandom, UsageError } from '#base';
-import { createInProcessRunner } from '#desired';
+import { createInProcessRunner, createToolLookup } from '#desired';
 import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { LoadedConnection } from '#kube';
 import { silentLogger } from '#telemetry';
@@ -74,6 +74,7 @@ async function look(parsed: Parsed<typeof preflightOptions>, context: CommandCon
         config: controllerConfig(runConfigOf(installation), namespace),
         cacheDir: temporary ?? config.cacheDir,
         commands,
+        tools: createToolLookup({ path: env['PATH'] }),
         timeoutMs: config.timeout,
         onProgress: progress(say, context),
       },

@@ -3,8 +3,8 @@
  * test holds these names to the page.
  */
 export const rows = {
-  sources: 'Helm, Kustomize, Jsonnet, plugins, OCI',
-  multipleSources: 'multiple sources',
+  charts: 'Helm chart repositories (`chart`), OCI',
+  otherTypes: 'Jsonnet, plugins',
   generator: 'manifests come from',
   shortSha: 'a short commit SHA',
   credentials: 'GitHub App, Google and Azure credentials, submodules, LFS',

@@ -41,7 +41,7 @@ export class FakeApi {
     return {
       preferred: kinds,
       find: (gk) => kinds.find((kind) => kind.group === gk.group && kind.kind === gk.kind),
-      apiVersions: [],
+      apiVersions: ['v1', 'v1/ConfigMap'],
       failedGroups: new Map(),
     };
   }

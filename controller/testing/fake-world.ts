@@ -1,6 +1,6 @@
 import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
 import type { Clock } from '#base';
-import type { DesiredSource, Manifests, VerifyRequest } from '#desired';
+import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
 import { apiResource } from '#kube';
 import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode, UnreadObject } from '#live';
 import {
@@ -24,6 +24,7 @@ import type {
   ResourceKey,
   Settings,
 } from '#model';
+import { isReferenceOnly } from '#policy';
 import { createMemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
@@ -81,6 +82,7 @@ export class FakeGit {
   readonly commits = new Map<string, readonly KubeObject[]>();
   readonly asked: string[] = [];
   readonly rendered: ApplicationSource[] = [];
+  readonly requests: ManifestsRequest[] = [];
   head = '';
   failure: Error | undefined;
   /** What verifying finds, by commit; and all that was to be verified. */
@@ -98,7 +100,7 @@ export class FakeGit {
     return {
       name: 'desired',
       run: (signal) => aborted(signal),
-      resolve: (_repository, revision) => Promise.resolve(resolve(revision)),
+      resolve: ({ revision }) => Promise.resolve(resolve(revision)),
       verify: (request) => {
         this.verified.push(request);
         if (this.gpgFailure !== undefined) return Promise.reject(this.gpgFailure);
@@ -106,11 +108,20 @@ export class FakeGit {
         return Promise.resolve({ revision, problems: this.problems.get(revision) ?? [] });
       },
       manifests: (request): Promise<Manifests> => {
-        this.asked.push(request.revision);
-        this.rendered.push(request.source);
-        if (this.failure !== undefined) return Promise.reject(this.failure);
-        const revision = resolve(request.revision);
-        return Promise.resolve({ objects: this.commits.get(revision) ?? [], revision, sourceType: 'Directory' });
+        this.requests.push(request);
+        const sources: SourceManifests[] = [];
+        for (const { source, revision: asked } of request.sources) {
+          const revision = resolve(asked);
+          if (isReferenceOnly(source)) {
+            sources.push({ objects: [], revision, sourceType: '' });
+            continue;
+          }
+          this.asked.push(asked);
+          this.rendered.push(source);
+          if (this.failure !== undefined) return Promise.reject(this.failure);
+          sources.push({ objects: this.commits.get(revision) ?? [], revision, sourceType: 'Directory' });
+        }
+        return Promise.resolve({ sources });
       },
     };
   }
@@ -128,6 +139,8 @@ export class FakeWorld {
   degraded: KindState[] = [];
   /** Objects that the destination does not show just now, and why. */
   unread: (object: KubeObject) => string | undefined = () => undefined;
+  /** The chart repositories that Secrets name. */
+  readonly charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
   /** False: the cluster has no picture yet. */
   ready = true;
   /** What argocd-cm says. */
@@ -284,6 +297,7 @@ export class FakeWorld {
           ? this.#cluster()
           : { error: `error getting cluster by server "${destination.server ?? ''}"` },
       repository: (url) => bareRepository(url),
+      chartRepositories: () => ({ repositories: this.charts, credentials: [] }),
       gpgKeys: () => Promise.resolve({}),
       onChange: () => () => undefined,
       problems: () => [],
@@ -333,7 +347,8 @@ export class FakeWorld {
 
   #liveCluster(interference: Interference): LiveCluster {
     const all = (): readonly KubeObject[] => [...this.dest.objects.values()];
-    const info: ClusterInfo = { server, state: 'synced', resourcesCount: 0, apisCount: 0, eventsCount: 0, kinds: [] };
+    const counts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
+    const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...counts, kinds: [] };
     return {
       server,
       info: () => info,

@@ -1,11 +1,14 @@
-import { compileGlob } from '#base';
+import { compileGlob, yieldToLoop } from '#base';
 import type { DirectorySource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import { DesiredError, ManifestError, SizeLimitExceeded, UnsupportedSource } from '../errors.ts';
+import { walk } from '../fetch/tree.ts';
+import type { DirectoryNode, FileNode, Tree, WalkedEntry } from '../fetch/tree.ts';
+import type { DesiredLimits } from '../limits.ts';
 import { isSkipped, objectsOf } from './documents.ts';
 import type { ManifestFile } from './documents.ts';
-import { walk } from './tree.ts';
-import type { DirectoryNode, FileNode, Tree, WalkedEntry } from './tree.ts';
+import type { Job, Plan } from './plan.ts';
+import { optionsHash } from './source-type.ts';
 
 /** A file that may hold manifests; its content has not been read yet. */
 export interface Candidate {
@@ -24,6 +27,42 @@ export interface DirectoryScope {
   readonly segments: readonly string[];
   readonly directory: DirectoryNode;
   readonly options: DirectorySource;
+}
+
+/** How a directory of plain manifests is rendered: from the commit, without a checkout. */
+export function planDirectory(job: Job, limits: DesiredLimits, logger: Logger): Plan {
+  const { snapshot, segments, directory } = job;
+  const scope: DirectoryScope = { tree: snapshot.tree, segments, directory, options: job.source.directory ?? {} };
+  return {
+    // Links may lead anywhere in the commit; without any, a directory is its tree.
+    key: [
+      snapshot.tree.links.length > 0 || directory.oid === '' ? snapshot.revision : directory.oid,
+      segments,
+      optionsHash(job.source),
+    ],
+    async render(signal) {
+      const candidates = candidatesOf(scope, logger);
+      const sizes = candidates.map((candidate) => candidate.file.size);
+      // Files that ask not to be rendered do not count, but must be read to know: so far beyond the limit nothing is read at all.
+      checkSize(sizes, limits.maxManifestBytes * 4);
+      const contents = await snapshot.read(
+        candidates.map((candidate) => candidate.file),
+        signal,
+      );
+      const files: ManifestFile[] = candidates.map(({ path, name, file }) => ({
+        path: [...segments, path].join('/'),
+        name,
+        content: contents.get(file.oid) ?? new Uint8Array(),
+      }));
+      const objects: KubeObject[] = [];
+      for (const some of render(files, limits)) {
+        objects.push(...some);
+        await yieldToLoop();
+        signal.throwIfAborted();
+      }
+      return { objects, bytes: sizes.reduce((sum, size) => sum + size, 256) };
+    },
+  };
 }
 
 /**

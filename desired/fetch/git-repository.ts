@@ -8,7 +8,7 @@ import { DesiredError, MirrorLost, RepositoryError, RevisionNotFound } from '../
 import { remoteFailure } from './git.ts';
 import type { Git, GitRun } from './git.ts';
 import { SharedJobs } from './jobs.ts';
-import type { DesiredLimits } from './limits.ts';
+import type { DesiredLimits } from '../limits.ts';
 import { Lru } from './lru.ts';
 import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
 import type { Found, Refs } from './refs.ts';

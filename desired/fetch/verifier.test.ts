@@ -10,6 +10,7 @@ import { FakeClock } from '#support';
 import { createLogger, silentLogger } from '#telemetry';
 import { CommandError, createDesiredSource, createInProcessRunner, KeyringUnavailable } from '../index.ts';
 import type { CommandRunner, DesiredSource, Verified, VerifyRequest } from '../index.ts';
+import { requestOf } from '../testing/request.ts';
 import type { PublicKeys } from './keyring.ts';
 
 const never = new AbortController().signal;
@@ -300,12 +301,8 @@ suite(title, () => {
     const { verify, source } = bench(all);
     const keys = [signer.id('good')];
     // What was fetched for rendering alone is one commit, which git would take for a first one.
-    const request = {
-      source: { repoURL: repo.path, path: '.' },
-      repository: bareRepository(repo.path),
-      revision: 'main',
-    };
-    await source.manifests({ ...request, noRevisionCache: false, noCache: false, appName: 'a', namespace: '' }, never);
+    const spec = { repoURL: repo.path, path: '.' };
+    await source.manifests(requestOf(spec, bareRepository(repo.path), { revision: 'main' }), never);
     expect((await verify(repo, { mode: 'head', keys })).problems).toEqual([]);
     expect((await verify(repo, { mode: 'strict', keys })).problems).toEqual([
       // The same key is told once.

@@ -19,6 +19,14 @@ export interface DesiredLimits {
   readonly cacheBytes: number;
   /** Commits whose file listings are kept. */
   readonly cachedTrees: number;
+  /** What one source may need of its repository, where a program renders it: bytes and files. */
+  readonly maxCheckoutBytes: number;
+  readonly maxCheckoutFiles: number;
+  /** Time and output of one run of helm or kustomize (ARGOCD_EXEC_TIMEOUT, 90 s there; here the answer's deadline ends it earlier). */
+  readonly toolTimeoutMs: number;
+  readonly maxToolBytes: number;
+  /** Such programs at once, over all repositories. */
+  readonly toolParallelism: number;
   /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
   readonly parallelism: number;
   /** History that a fetch brings: 1 is the commit alone, 0 is everything. */
@@ -38,6 +46,11 @@ export const defaultLimits: DesiredLimits = {
   maxObjects: 50_000,
   cacheBytes: 64 * 1024 * 1024,
   cachedTrees: 64,
+  maxCheckoutBytes: 256 * 1024 * 1024,
+  maxCheckoutFiles: 20_000,
+  toolTimeoutMs: 90_000,
+  maxToolBytes: 64 * 1024 * 1024,
+  toolParallelism: 4,
   parallelism: 64,
   fetchDepth: 1,
   verifiedTtlMs: 600_000,

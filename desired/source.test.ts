@@ -27,10 +27,19 @@ import {
   RevisionNotFound,
   SizeLimitExceeded,
   SourcePathError,
+  ToolMissing,
   UnsafeInput,
   UnsupportedSource,
-} from '../index.ts';
-import type { CommandOptions, CommandRunner, DesiredLimits, DesiredSource, Manifests } from '../index.ts';
+} from './index.ts';
+import type {
+  CommandOptions,
+  CommandRunner,
+  DesiredLimits,
+  DesiredSource,
+  RequestedSource,
+  SourceManifests,
+} from './index.ts';
+import { renderOne, requestOf } from './testing/request.ts';
 
 const never = new AbortController().signal;
 const cleanups: (() => void)[] = [];
@@ -118,7 +127,7 @@ interface Bench {
   readonly render: (
     url: string,
     more?: Partial<ApplicationSource> & { revision?: string; noCache?: boolean; app?: string },
-  ) => Promise<Manifests>;
+  ) => Promise<SourceManifests>;
 }
 
 function bench(
@@ -144,25 +153,20 @@ function bench(
     count: (command) => ran.filter(({ argv }) => argv.includes(command)).length,
     render: (url, more = {}) => {
       const { revision = '', noCache = false, app = 'app', ...rest } = more;
-      return source.manifests(
-        {
-          source: { repoURL: url, path: '.', ...rest },
-          repository: bareRepository(url),
-          revision,
-          noRevisionCache: false,
-          noCache,
-          appName: app,
-          namespace: 'default',
-        },
-        never,
-      );
+      const request = { revision, noCache, appName: app };
+      return renderOne(source, requestOf({ repoURL: url, path: '.', ...rest }, bareRepository(url), request), never);
     },
   };
 }
 
+const at = (url: string, revision: string): RequestedSource => ({
+  source: { repoURL: url, path: '.' },
+  repository: bareRepository(url),
+  revision,
+});
 const configMap = (name: string, value = 'x'): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  value: "${value}"\n`;
-const namesOf = (manifests: Manifests): (string | undefined)[] => manifests.objects.map((o) => o.metadata.name);
+const namesOf = (manifests: SourceManifests): (string | undefined)[] => manifests.objects.map((o) => o.metadata.name);
 async function failureOf(promise: Promise<unknown>): Promise<Error> {
   try {
     await promise;
@@ -183,8 +187,7 @@ describe('revisions', () => {
     const third = repo.write({ 'a.yaml': configMap('a', '3') }).commit();
     repo.git('tag', 'v2.0.0-rc.1');
     const { source } = bench();
-    const resolve = (revision: string): Promise<string> =>
-      source.resolve(bareRepository(repo.path), revision, false, never);
+    const resolve = (revision: string): Promise<string> => source.resolve(at(repo.path, revision), false, never);
     expect(await resolve('')).toBe(third);
     expect(await resolve('HEAD')).toBe(third);
     expect(await resolve('main')).toBe(third);
@@ -203,14 +206,14 @@ describe('revisions', () => {
     repo.write({ 'a.yaml': configMap('a') }).commit();
     const { source, render } = bench();
     const resolve = (revision: string): Promise<Error> =>
-      failureOf(source.resolve(bareRepository(repo.path), revision, false, never));
+      failureOf(source.resolve(at(repo.path, revision), false, never));
     const missing = await resolve('nope');
     expect(missing).toBeInstanceOf(RevisionNotFound);
     expect(missing.message).toBe("unable to resolve 'nope' to a commit SHA: revision not found");
     expect((await resolve('1.*')).message).toBe("unable to resolve '1.*' to a commit SHA: revision not found");
     expect((await resolve('abcdef1')).message).toBe("unable to resolve 'abcdef1' to a commit SHA: revision not found");
     const unborn = new Fixture();
-    expect((await failureOf(bench().source.resolve(bareRepository(unborn.path), '', false, never))).message).toBe(
+    expect((await failureOf(bench().source.resolve(at(unborn.path, ''), false, never))).message).toBe(
       "unable to resolve 'HEAD' to a commit SHA: revision not found",
     );
     const sha = 'd'.repeat(40);
@@ -242,8 +245,7 @@ describe('revisions', () => {
     const first = repo.write({ 'a.yaml': configMap('a') }).commit();
     const clock = new FakeClock();
     const { source, count } = bench({}, undefined, clock);
-    const resolve = (noCache: boolean): Promise<string> =>
-      source.resolve(bareRepository(repo.path), 'main', noCache, never);
+    const resolve = (noCache: boolean): Promise<string> => source.resolve(at(repo.path, 'main'), noCache, never);
     expect(await resolve(false)).toBe(first);
     const second = repo.write({ 'a.yaml': configMap('b') }).commit();
     await clock.advance(179_000);
@@ -274,8 +276,7 @@ describe('revisions', () => {
         return result;
       },
     }));
-    const ask = (noCache: boolean): Promise<string> =>
-      source.resolve(bareRepository(repo.path), 'main', noCache, never);
+    const ask = (noCache: boolean): Promise<string> => source.resolve(at(repo.path, 'main'), noCache, never);
     const early = ask(false);
     while (listed === 0) await new Promise((resolve) => setImmediate(resolve));
     const pushed = repo.write({ 'a.yaml': configMap('b') }).commit();
@@ -405,11 +406,7 @@ describe('rendering', () => {
       .commit();
     const { render } = bench();
     for (const [more, what] of [
-      [{ path: 'helm' }, 'helm is a Helm source'],
-      [{ path: 'kustomize' }, 'kustomize is a Kustomize source'],
       [{ path: 'jsonnet' }, 'Jsonnet ("a.jsonnet")'],
-      [{ path: 'plain', helm: {} }, 'Helm'],
-      [{ path: 'plain', kustomize: { namePrefix: 'x' } }, 'Kustomize'],
       [{ path: 'plain', plugin: {} }, 'Plugin'],
       [{ chart: 'nginx' }, 'Helm chart repositories (chart nginx)'],
       [{ repoURL: 'oci://example.com/x' }, 'OCI'],
@@ -418,6 +415,15 @@ describe('rendering', () => {
       expect(error).toBeInstanceOf(UnsupportedSource);
       expect(error.message).toContain(what);
       expect(error.message).toContain('not supported by the embedded manifest generator yet');
+    }
+    for (const [more, program] of [
+      [{ path: 'helm' }, 'helm'],
+      [{ path: 'kustomize' }, 'kustomize'],
+      [{ path: 'plain', kustomize: { namePrefix: 'x' } }, 'kustomize'],
+    ] as const) {
+      const error = await failureOf(render(repo.path, more));
+      expect(error).toBeInstanceOf(ToolMissing);
+      expect(error.message).toContain(`${program} is not installed`);
     }
     expect((await failureOf(render(repo.path, { path: 'lfs' }))).message).toContain('Git LFS pointer');
     expect((await failureOf(render(repo.path, { path: 'plain', helm: {}, directory: {} }))).message).toBe(
@@ -673,7 +679,7 @@ describe('work and time', () => {
     const { source, ran } = bench({}, hang('ls-remote'));
     const [one, two] = [new AbortController(), new AbortController()];
     const ask = (signal: AbortSignal): Promise<Error> =>
-      failureOf(source.resolve(bareRepository(repo.path), 'main', false, signal));
+      failureOf(source.resolve(at(repo.path, 'main'), false, signal));
     const waiting = [ask(one.signal), ask(two.signal)];
     const listing = (): Ran | undefined => ran.find(({ argv }) => argv.includes('ls-remote'));
     while (listing() === undefined) await new Promise((resolve) => setImmediate(resolve));
@@ -691,7 +697,7 @@ describe('work and time', () => {
     const { source, ran } = bench({}, hang('ls-remote'));
     const stop = new AbortController();
     const running = source.run(stop.signal);
-    const stuck = failureOf(source.resolve(bareRepository(repo.path), 'main', false, never));
+    const stuck = failureOf(source.resolve(at(repo.path, 'main'), false, never));
     while (!ran.some(({ argv }) => argv.includes('ls-remote'))) await new Promise((resolve) => setImmediate(resolve));
     stop.abort(new Shutdown());
     await running;
@@ -780,7 +786,9 @@ describe('credentials', () => {
       bareRepository(`https://me:${encodeURIComponent(secret)}@git.example.com/x.git`),
     ];
     for (const repository of repositories) {
-      const error = await failureOf(made.source.resolve(repository, 'main', false, never));
+      const error = await failureOf(
+        made.source.resolve({ source: { repoURL: repository.url }, repository, revision: 'main' }, false, never),
+      );
       expect(error).toBeInstanceOf(DesiredError);
       expect(JSON.stringify([error.message, error])).not.toContain(secret);
       expect(error.message).not.toContain('p%40ss');
@@ -806,7 +814,8 @@ describe('credentials', () => {
     const repo = new Fixture();
     repo.write({ 'a.yaml': configMap('a') }).commit();
     const made = bench();
-    const ask = (repository: Repository): Promise<string> => made.source.resolve(repository, 'main', false, never);
+    const ask = (repository: Repository): Promise<string> =>
+      made.source.resolve({ source: { repoURL: repository.url }, repository, revision: 'main' }, false, never);
     await ask(bareRepository(repo.path));
     await ask({ ...bareRepository(repo.path), password: new Secret('x') });
     expect(made.count('ls-remote')).toBe(2);
@@ -826,6 +835,6 @@ describe('a seeded source', () => {
       cacheDir,
       commands: createInProcessRunner({ clock: systemClock, env }),
     });
-    expect(await source.resolve(bareRepository(`file://${repo.path}`), 'main', false, never)).toMatch(/^[0-9a-f]{40}$/);
+    expect(await source.resolve(at(`file://${repo.path}`, 'main'), false, never)).toMatch(/^[0-9a-f]{40}$/);
   });
 });

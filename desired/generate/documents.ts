@@ -9,6 +9,8 @@ export interface ManifestFile {
   readonly path: string;
   readonly name: string;
   readonly content: Uint8Array;
+  /** Every document must be an object: what a program printed is not a values file by chance. */
+  readonly strict?: boolean;
 }
 
 const skipMarker = Buffer.from('+argocd:skip-file-rendering');
@@ -40,7 +42,7 @@ export function objectsOf(file: ManifestFile): KubeObject[] {
   } catch (error) {
     if (!(error instanceof BadDocument)) throw error;
     const looksLikeManifest = ['apiVersion:', 'kind:', 'metadata:'].every((word) => text.includes(word));
-    if (!json && !error.isManifest && objects.length === 0 && !looksLikeManifest) return [];
+    if (file.strict !== true && !json && !error.isManifest && objects.length === 0 && !looksLikeManifest) return [];
     throw new ManifestError(`Failed to unmarshal "${file.path}": ${error.message}`, error);
   }
   return objects;

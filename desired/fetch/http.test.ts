@@ -12,7 +12,8 @@ import { bareRepository } from '#model';
 import type { Repository } from '#model';
 import { silentLogger } from '#telemetry';
 import { createDesiredSource, createInProcessRunner } from '../index.ts';
-import type { Manifests } from '../index.ts';
+import type { SourceManifests } from '../index.ts';
+import { renderOne, requestOf } from '../testing/request.ts';
 
 // The real thing: git over HTTP through git-http-backend, with a guard before it.
 
@@ -109,7 +110,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-function render(repository: Repository, revision = 'main', fetchDepth = 1): Promise<Manifests> {
+function render(repository: Repository, revision = 'main', fetchDepth = 1): Promise<SourceManifests> {
   const source = createDesiredSource({
     clock: systemClock,
     random: systemRandom,
@@ -118,16 +119,9 @@ function render(repository: Repository, revision = 'main', fetchDepth = 1): Prom
     commands: createInProcessRunner({ clock: systemClock, env }),
     limits: { fetchDepth },
   });
-  return source.manifests(
-    {
-      source: { repoURL: repository.url, path: '.' },
-      repository,
-      revision,
-      noRevisionCache: false,
-      noCache: false,
-      appName: 'app',
-      namespace: 'default',
-    },
+  return renderOne(
+    source,
+    requestOf({ repoURL: repository.url, path: '.' }, repository, { revision }),
     new AbortController().signal,
   );
 }

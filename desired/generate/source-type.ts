@@ -1,11 +1,15 @@
 import { applyMergePatch, hashJson, isObject, messageOf, parseYamlDocuments } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ApplicationSource } from '#model';
-import { DesiredError, UnsupportedSource } from '../errors.ts';
-import type { DirectoryNode, FileNode, Tree } from './tree.ts';
+import { DesiredError } from '../errors.ts';
+import type { DirectoryNode, FileNode, Tree } from '../fetch/tree.ts';
+import type { SourceType } from '../types.ts';
 
-type SourceType = 'Kustomize' | 'Helm' | 'Directory' | 'Plugin';
-const kustomizations = new Set(['kustomization.yaml', 'kustomization.yml', 'Kustomization']);
+export const kustomizations: ReadonlySet<string> = new Set([
+  'kustomization.yaml',
+  'kustomization.yml',
+  'Kustomization',
+]);
 
 /** Files beside the manifests that change the source, in the order in which they are applied. */
 export interface OverrideFile {
@@ -43,19 +47,17 @@ export function withOverride(source: ApplicationSource, name: string, text: stri
 }
 
 /**
- * Refuses what only a repo-server can render: a chart repository, an OCI artifact, a Helm chart, a kustomization, a plugin. Never renders
- * such a directory as plain files, which would look right and be wrong.
- * @throws UnsupportedSource, DesiredError when several types are set at once
+ * What a source is: as it says, else by the files of its directory (Argo CD: GetAppSourceType, util/app/discovery). A type that the
+ * administrators have switched off is read as plain files.
+ * @throws DesiredError when several types are set at once
  */
-export function refuseRemoteTypes(source: ApplicationSource): void {
-  if (source.repoURL.startsWith('oci://')) throw new UnsupportedSource('OCI artifacts (repoURL oci://)');
-  if (source.chart !== undefined && source.chart !== '')
-    throw new UnsupportedSource(`Helm chart repositories (chart ${source.chart})`);
-}
-
-export function requireDirectory(source: ApplicationSource, directory: DirectoryNode, shownPath: string): void {
-  const type = explicitType(source) ?? discoveredType(directory);
-  if (type !== 'Directory') throw new UnsupportedSource(`${shownPath} is a ${type} source`);
+export function sourceTypeOf(
+  source: ApplicationSource,
+  directory: DirectoryNode,
+  enabledTypes: Readonly<Record<string, boolean>>,
+): SourceType {
+  const type = explicitType(source) ?? discoveredType(directory, enabledTypes);
+  return enabledTypes[type] === false ? 'Directory' : type;
 }
 
 function explicitType(source: ApplicationSource): SourceType | undefined {
@@ -76,11 +78,11 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-function discoveredType(directory: DirectoryNode): SourceType {
+function discoveredType(directory: DirectoryNode, enabledTypes: Readonly<Record<string, boolean>>): SourceType {
   let chart = false;
   for (const [name, node] of directory.children) {
     if (node.kind === 'directory') continue;
-    if (kustomizations.has(name)) return 'Kustomize';
+    if (kustomizations.has(name) && enabledTypes['Kustomize'] !== false) return 'Kustomize';
     // A suffix, not a name: MyChart.yaml makes a chart too, as in Argo CD (util/app/discovery).
     if (name.endsWith('Chart.yaml')) chart = true;
   }

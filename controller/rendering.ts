@@ -1,0 +1,321 @@
+import { at, DriftlessError, isAbort, isObject, messageOf, parseJson } from '#base';
+import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
+import type { Capabilities, DesiredSource, KnownRepositories, Manifests, RequestedSource, Verified } from '#desired';
+import type { LiveCluster } from '#live';
+import { hydratorOf, instanceName, projectOf } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationCondition,
+  ApplicationSource,
+  AppProject,
+  KubeObject,
+  Repository,
+  Settings,
+} from '#model';
+import { gitIntegrity, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
+import type { GitIntegrity } from '#policy';
+import type { RenderedTargets } from './comparison.ts';
+import { IntegrityRulesUnusable, SourceRefused, SourceUnavailable } from './errors.ts';
+
+export interface RendererDeps {
+  readonly desired: DesiredSource;
+  readonly repository: (url: string, project: string) => Repository;
+  /** What charts may be fetched from, beside the sources of an application. */
+  readonly chartRepositories: () => KnownRepositories;
+}
+
+export interface RendererConfig {
+  readonly namespace: string;
+  /** False: no signature is verified, whatever projects demand (ARGOCD_GPG_ENABLED=false). */
+  readonly gpgEnabled?: boolean;
+}
+
+export interface RenderRequest {
+  readonly app: Application;
+  /** The effective project: where sources may come from, and who must have signed them. */
+  readonly project: AppProject;
+  readonly key: AppKey;
+  readonly settings: Settings;
+  readonly sources: readonly ApplicationSource[];
+  /** One per source. */
+  readonly revisions: readonly string[];
+  readonly noCache: boolean;
+  readonly noRevisionCache: boolean;
+  /** JSON texts instead of the sources (`operation.sync.manifests`). */
+  readonly localManifests: readonly string[];
+}
+
+/** What the sources say, as it was rendered; and the facts that a comparison needs about it. */
+export interface Rendered {
+  readonly objects: readonly KubeObject[];
+  readonly facts: RenderedTargets;
+}
+
+/** A source, and what its signatures say. */
+interface Checked extends RequestedSource {
+  readonly problems: readonly string[];
+}
+
+/**
+ * One side of a comparison: what the sources of an application say. Every source is checked before any is rendered: whether the project lets
+ * its repository in, and who signed the revision. Then all are rendered by one request.
+ */
+export class Renderer {
+  readonly #deps: RendererDeps;
+  readonly #config: RendererConfig;
+
+  constructor(deps: RendererDeps, config: RendererConfig) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  /**
+   * Errors become a condition, and the side is `failed`. Throws the abort reason, and {@link SourceUnavailable} when `tolerate` says that a
+   * source that cannot be read is not to be shown yet.
+   */
+  async render(
+    request: RenderRequest,
+    cluster: LiveCluster,
+    tolerate: (error: unknown) => boolean,
+    signal: AbortSignal,
+  ): Promise<Rendered> {
+    if (request.localManifests.length > 0) return this.#localTargets(request);
+    try {
+      return await this.sources(request, cluster, signal);
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) throw error;
+      if (error instanceof SourceRefused) return failedTargets(error.condition);
+      const message = `Failed to load target state: ${messageOf(error)}${waitsForHydration(request.app, error)}`;
+      const isLasting = error instanceof Error && error.cause instanceof IntegrityRulesUnusable;
+      if (!isLasting && tolerate(error)) throw new SourceUnavailable(error, message);
+      return failedTargets({ type: 'ComparisonError', message });
+    }
+  }
+
+  /** Like {@link render}, but throws whatever keeps a source from being rendered. */
+  async sources(request: RenderRequest, cluster: LiveCluster, signal: AbortSignal): Promise<Rendered> {
+    const { sources } = request;
+    // Without a source everything would look as if it had been taken out of Git.
+    if (sources.every(isReferenceOnly)) throw new SourceRefused({ type: 'InvalidSpecError', message: nothingToRender });
+    const checked: Checked[] = [];
+    for (const index of sources.keys()) checked.push(await this.#checked(request, index, signal));
+    const problems = checked.flatMap((one, i) => one.problems.map((problem) => `${nameOf(sources, i)}${problem}`));
+    // Of an Application that is not what it should be, nothing is compared, and so nothing can be applied or pruned.
+    if (problems.length > 0) {
+      const revisions = await this.#revisions(request, checked, signal);
+      return failedTargets({ type: 'ComparisonError', message: problems.join('\n') }, revisions);
+    }
+    const answer = await this.#manifests(request, checked, capabilitiesOf(cluster), signal);
+    return {
+      objects: answer.sources.flatMap((one) => one.objects),
+      facts: {
+        targets: [],
+        revisions: answer.sources.map((one) => one.revision),
+        sourceTypes: answer.sources.map((one) => one.sourceType).filter((type) => type !== ''),
+        conditions: [],
+        failed: false,
+        mayHaveChanges: mayHaveChanges(request),
+      },
+    };
+  }
+
+  /** One source as it will be asked for: at the commit that was verified, which alone may be rendered; without a demand at its revision. */
+  async #checked(request: RenderRequest, index: number, signal: AbortSignal): Promise<Checked> {
+    const source = request.sources[index] ?? { repoURL: '' };
+    const project = projectOf(request.app);
+    const denied = sourceDenied(request.project, source.repoURL, project);
+    if (denied !== undefined) throw new SourceRefused({ type: 'InvalidSpecError', message: denied });
+    const repository = this.#deps.repository(source.repoURL, project);
+    const revision = request.revisions[index] ?? source.targetRevision ?? '';
+    try {
+      const verified = await this.#verify(request, { source, repository, revision }, signal);
+      return { source, repository, ...verified };
+    } catch (error) {
+      throw isAbort(error) ? error : asSourceError(error, index, request.sources.length);
+    }
+  }
+
+  async #verify(request: RenderRequest, of: RequestedSource, signal: AbortSignal): Promise<Verified> {
+    const { source, repository, revision } = of;
+    const demand = this.#demandOf(request, source);
+    if (demand === undefined) return { revision, problems: [] };
+    const { noRevisionCache, noCache } = request;
+    const order = {
+      ...{ repository, revision, noRevisionCache, noCache, ...demand },
+      ...(source.targetRevision === undefined ? {} : { targetRevision: source.targetRevision }),
+    };
+    const verified = await this.#deps.desired.verify(order, signal).catch((error: unknown): Verified => {
+      if (!(error instanceof KeyringUnavailable)) throw error;
+      return { revision, problems: [error.message] };
+    });
+    return { ...verified, problems: verified.problems.map((problem) => `GIT/GPG: ${problem}`) };
+  }
+
+  /** @throws IntegrityRulesUnusable */
+  #demandOf(request: RenderRequest, source: ApplicationSource): GitIntegrity | undefined {
+    const demand = gitIntegrity(request.project, source);
+    if (demand !== undefined && 'error' in demand) throw new IntegrityRulesUnusable(demand.error);
+    return this.#config.gpgEnabled === false ? undefined : demand;
+  }
+
+  /** What an application that is not rendered would have been rendered from. */
+  async #revisions(
+    request: RenderRequest,
+    checked: readonly Checked[],
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const revisions: string[] = [];
+    for (const [i, one] of checked.entries())
+      revisions.push(
+        one.problems.length > 0
+          ? one.revision
+          : await this.#deps.desired.resolve(one, request.noRevisionCache, signal).catch((error: unknown) => {
+              throw isAbort(error) ? error : asSourceError(error, i, checked.length);
+            }),
+      );
+    return revisions;
+  }
+
+  async #manifests(
+    request: RenderRequest,
+    sources: readonly RequestedSource[],
+    cluster: Capabilities,
+    signal: AbortSignal,
+  ): Promise<Manifests> {
+    const order = {
+      sources,
+      cluster,
+      repositories: permittedOnly(this.#deps.chartRepositories(), request.project),
+      options: generatorOptions(request.settings),
+      noRevisionCache: request.noRevisionCache,
+      noCache: request.noCache,
+      appName: instanceName(request.key, this.#config.namespace),
+      namespace: request.app.spec.destination.namespace ?? '',
+      project: projectOf(request.app),
+    };
+    const answer = await this.#deps.desired.manifests(order, signal).catch((error: unknown) => {
+      if (isAbort(error) || signal.aborted) throw error;
+      const [index, cause] = error instanceof SourceFailed ? [error.index, error.cause] : [0, error];
+      throw asSourceError(cause, index, sources.length);
+    });
+    for (const [i, { revision }] of sources.entries()) {
+      const found = answer.sources[i]?.revision ?? '';
+      // T-REV-1: manifests of another commit than the one asked for are never compared, let alone applied.
+      if (!isCommit(revision) || !isCommit(found) || found === revision) continue;
+      const text = `asked for manifests of ${revision}, got those of ${found}`;
+      throw asSourceError(new DriftlessError('REVISION_MISMATCH', text), i, sources.length);
+    }
+    return answer;
+  }
+
+  #localTargets(request: RenderRequest): Rendered {
+    try {
+      if (!request.sources.some((source) => this.#demandOf(request, source) !== undefined))
+        return localTargets(request);
+      return failedTargets({ type: 'ComparisonError', message: noLocalManifests });
+    } catch (error) {
+      if (!(error instanceof IntegrityRulesUnusable)) throw error;
+      return failedTargets({ type: 'ComparisonError', message: `Failed to load local manifests: ${error.message}` });
+    }
+  }
+}
+
+/** A cluster that does not answer has none: what is rendered for it is not compared with anything. */
+function capabilitiesOf(cluster: LiveCluster): Capabilities {
+  try {
+    return { kubeVersion: cluster.info().serverVersion ?? '', apiVersions: cluster.surface().apiVersions };
+  } catch {
+    return { kubeVersion: '', apiVersions: [] };
+  }
+}
+
+/** Of a project that may not read from a repository, nothing gets its credentials (Argo CD: GetRepoObjs). */
+function permittedOnly(known: KnownRepositories, project: AppProject): KnownRepositories {
+  const permitted = (list: readonly Repository[]): readonly Repository[] =>
+    list.filter(({ url }) => isSourcePermitted(project, url));
+  return { repositories: permitted(known.repositories), credentials: permitted(known.credentials) };
+}
+
+const noLocalManifests = 'Cannot use local manifests when source integrity is enforced';
+const nothingToRender =
+  'the application has no source that could be rendered: spec.source, or one of spec.sources with a path or a chart, is required';
+
+/** How Argo CD tells several sources apart. */
+function nameOf(sources: readonly ApplicationSource[], index: number): string {
+  if (sources.length === 1) return '';
+  const name = sources[index]?.name ?? '';
+  return name === '' ? `source ${index + 1} of ${sources.length}: ` : `source ${name}: `;
+}
+
+/** The manifests of a hydrator that writes to another branch first come when somebody has merged it. */
+function waitsForHydration(app: Application, error: unknown): string {
+  const hydrator = hydratorOf(app.spec) ?? {};
+  const from = at(hydrator, 'hydrateTo', 'targetBranch');
+  const to = at(hydrator, 'syncSource', 'targetBranch');
+  if (typeof from !== 'string' || typeof to !== 'string' || !messageOf(error).includes('app path does not exist'))
+    return '';
+  return ` - waiting for an external process to update ${to} from ${from}`;
+}
+
+function failedTargets(condition: ApplicationCondition, revisions: readonly string[] = []): Rendered {
+  return {
+    objects: [],
+    facts: {
+      targets: [],
+      revisions,
+      sourceTypes: [],
+      conditions: [condition],
+      failed: true,
+      mayHaveChanges: true,
+    },
+  };
+}
+
+function localTargets(request: RenderRequest): Rendered {
+  const objects: KubeObject[] = [];
+  for (const text of request.localManifests) {
+    try {
+      const value = parseJson(text);
+      if (isObject(value)) objects.push(value as unknown as KubeObject);
+    } catch (error) {
+      return failedTargets({ type: 'ComparisonError', message: `Failed to load local manifests: ${messageOf(error)}` });
+    }
+  }
+  return {
+    objects,
+    facts: {
+      targets: [],
+      revisions: request.revisions,
+      sourceTypes: [],
+      conditions: [],
+      failed: false,
+      mayHaveChanges: true,
+    },
+  };
+}
+
+/** Argo CD's words around what its repo-server said. */
+function asSourceError(error: unknown, index: number, count: number): Error {
+  const text = messageOf(error);
+  const said = text.startsWith('rpc error:') ? text : `rpc error: code = Unknown desc = ${text}`;
+  return new DriftlessError(
+    'SOURCE_FAILED',
+    `failed to generate manifest for source ${index + 1} of ${count}: ${said}`,
+    {
+      cause: error,
+    },
+  );
+}
+
+/** False when every source is asked for at exactly the commit that the status says. */
+function mayHaveChanges({ app, sources, revisions }: RenderRequest): boolean {
+  const sync = app.status?.sync;
+  const synced = (sync?.revisions?.length ?? 0) > 0 ? (sync?.revisions ?? []) : [sync?.revision ?? ''];
+  if (sources.some((source) => source.ref !== undefined)) return true;
+  return !sources.every((_, i) => (synced[i] ?? '') !== '' && synced[i] === revisions[i]);
+}
+
+function isCommit(revision: string): boolean {
+  return /^[0-9a-f]{40}$/.test(revision);
+}

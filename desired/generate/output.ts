@@ -1,0 +1,34 @@
+import { yieldToLoop } from '#base';
+import type { KubeObject } from '#model';
+import { SizeLimitExceeded } from '../errors.ts';
+import { objectsOf } from './documents.ts';
+import type { Rendered } from './plan.ts';
+
+/**
+ * The objects in what a program printed: YAML documents, each of which must be an object (a directory may hold other files; a program's output
+ * may not). Yields between documents: the output of a big chart must not hold up everything else.
+ * @throws ManifestError, SizeLimitExceeded
+ */
+export async function objectsPrinted(
+  output: Uint8Array,
+  program: string,
+  limits: { readonly maxObjects: number },
+  signal: AbortSignal,
+): Promise<Rendered> {
+  const objects: KubeObject[] = [];
+  const text = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString('utf8');
+  let work = 0;
+  for (const [i, document] of text.split(/^---(?=\s|$)/m).entries()) {
+    const template = /^# Source: (\S.*)$/m.exec(document)?.[1];
+    const path = template ?? `document ${i + 1} of what ${program} printed`;
+    objects.push(...objectsOf({ path, name: 'output.yaml', content: Buffer.from(document), strict: true }));
+    if (objects.length > limits.maxObjects)
+      throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
+    work += document.length;
+    if (work < 64 * 1024) continue;
+    work = 0;
+    await yieldToLoop();
+    signal.throwIfAborted();
+  }
+  return { objects, bytes: output.byteLength + 256 };
+}

@@ -1,0 +1,162 @@
+import { own } from '#base';
+import type { JsonObject } from '#base';
+import { DesiredError, SourcePathError, UnsafeInput } from '../errors.ts';
+import { Selection } from '../fetch/selection.ts';
+import type { Snapshot } from '../fetch/snapshot.ts';
+import { inByteOrder, walk } from '../fetch/tree.ts';
+import { buildEnvironment, substitute } from './environment.ts';
+import { compilePathGlob } from './path-glob.ts';
+import { listOf, textOf, wordsOf } from './options.ts';
+import type { Job } from './plan.ts';
+
+/** A repository whose files a chart uses, and the files of it that are needed; each gets a folder of its own in the checkout. */
+export interface Origin {
+  readonly folder: string;
+  readonly snapshot: Snapshot;
+  readonly selection: Selection;
+}
+
+/** A file or an address, as helm is to be told of it. */
+export type ValuesFile =
+  | { readonly kind: 'file'; readonly origin: Origin; readonly segments: readonly string[] }
+  | { readonly kind: 'url'; readonly url: string };
+
+/**
+ * The values files and file parameters of a chart (Argo CD: getResolvedValueFiles, ResolveValueFilePathOrUrl): relative to the application's
+ * directory, or from the root of the repository where they begin with a slash, or in the repository of another source (`$ref/…`). Whatever
+ * links there are, what they mean lies in the repository that they are looked for in (T-SEC-30).
+ */
+export class ValuesFiles {
+  readonly #job: Job;
+  readonly #origins = new Map<string, Origin>();
+  readonly #variables: Readonly<Record<string, string>>;
+
+  constructor(job: Job) {
+    this.#job = job;
+    this.#variables = buildEnvironment(job);
+    this.own = { folder: 'repo', snapshot: job.snapshot, selection: new Selection(job.snapshot.tree) };
+  }
+
+  /** The repository of the source itself. */
+  readonly own: Origin;
+
+  get origins(): readonly Origin[] {
+    return [this.own, ...this.#origins.values()];
+  }
+
+  /** In the order in which helm is to read them: each once, what is named by itself in its own place. */
+  async valueFiles(options: JsonObject, signal: AbortSignal): Promise<readonly ValuesFile[]> {
+    const mayMiss = own(options, 'ignoreMissingValueFiles') === true;
+    const entries = await Promise.all(wordsOf(options, 'valueFiles').map((raw) => this.#resolve(raw, signal)));
+    const named = new Set(entries.filter((entry) => !isPattern(entry)).map(idOf));
+    const found: ValuesFile[] = [];
+    for (const entry of entries) {
+      if (entry.kind === 'file' && isPattern(entry)) {
+        const matches = matchesOf(entry);
+        if (matches.length === 0 && !mayMiss)
+          throw new DesiredError('DESIRED_SOURCE', `values file glob "${entry.segments.join('/')}" matched no files`);
+        found.push(...matches.filter((match) => !named.has(idOf(match))));
+      } else if (!mayMiss || this.#exists(entry)) found.push(entry);
+    }
+    return [...new Map(found.map((entry) => [idOf(entry), entry])).values()].map((entry) => this.#selected(entry));
+  }
+
+  async fileParameters(
+    options: JsonObject,
+    signal: AbortSignal,
+  ): Promise<readonly { readonly name: string; readonly file: ValuesFile }[]> {
+    const all = listOf(options, 'fileParameters');
+    return Promise.all(
+      all.map(async (one) => ({
+        name: textOf(one, 'name'),
+        file: this.#selected(await this.#resolve(textOf(one, 'path'), signal)),
+      })),
+    );
+  }
+
+  #exists(entry: ValuesFile): boolean {
+    return entry.kind === 'url' || entry.origin.snapshot.tree.lookup(entry.segments).kind !== 'missing';
+  }
+
+  /** What is missing stays: helm says so. */
+  #selected(entry: ValuesFile): ValuesFile {
+    if (entry.kind === 'url') return entry;
+    const found = entry.origin.snapshot.tree.lookup(entry.segments);
+    if (found.kind === 'outside') throw outsideRoot(entry.segments.join('/'));
+    entry.origin.selection.add(entry.segments);
+    return entry;
+  }
+
+  async #resolve(raw: string, signal: AbortSignal): Promise<ValuesFile> {
+    const { request, segments } = this.#job;
+    if (raw.startsWith('$') && request.sources.length > 1) return this.#referenced(raw, signal);
+    const text = substitute(raw, this.#variables);
+    const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
+    if (scheme !== undefined) {
+      if (request.options.valuesFileSchemes.includes(scheme)) return { kind: 'url', url: text };
+      throw new UnsafeInput(`the URL scheme '${scheme}' is not allowed`);
+    }
+    const within = text.startsWith('/') ? [] : segments;
+    return { kind: 'file', origin: this.own, segments: inside([...within, ...text.split('/')], text) };
+  }
+
+  async #referenced(raw: string, signal: AbortSignal): Promise<ValuesFile> {
+    const [name = '', ...rest] = raw.split('/');
+    const snapshot = await this.#job.reference(name, signal);
+    let origin = this.#origins.get(name);
+    if (origin === undefined) {
+      origin = { folder: `ref-${name.slice(1)}`, snapshot, selection: new Selection(snapshot.tree) };
+      this.#origins.set(name, origin);
+    }
+    const text = substitute(rest.join('/'), this.#variables);
+    return { kind: 'file', origin, segments: inside(text.split('/'), raw) };
+  }
+}
+
+/** Segments without "." and ".."; what leaves the root on the way is refused. */
+function inside(segments: readonly string[], shown: string): readonly string[] {
+  const clean: string[] = [];
+  for (const segment of segments) {
+    if (segment.includes('\0'))
+      throw new UnsafeInput('the path of a values file is refused: it has control characters');
+    if (segment === '..' && clean.pop() === undefined) throw outsideRoot(shown);
+    if (segment !== '' && segment !== '.' && segment !== '..') clean.push(segment);
+  }
+  if (clean.length === 0) throw outsideRoot(shown);
+  return clean;
+}
+
+function outsideRoot(shown: string): SourcePathError {
+  return new SourcePathError(`file '${shown}' resolved to outside repository root`);
+}
+
+function isPattern(entry: ValuesFile): boolean {
+  return entry.kind === 'file' && /[*?[]/.test(entry.segments.join('/'));
+}
+
+function idOf(entry: ValuesFile): string {
+  return entry.kind === 'url' ? entry.url : `${entry.origin.folder}\0${entry.segments.join('/')}`;
+}
+
+/** Files in lexical order, those of a directory before those of its directories. */
+function matchesOf(entry: ValuesFile & { readonly kind: 'file' }): ValuesFile[] {
+  const matches = compilePathGlob(entry.segments.join('/'));
+  const paths: string[] = [];
+  for (const { path, node } of walk(entry.origin.snapshot.tree.root, true))
+    if (node.kind !== 'submodule' && matches(path)) paths.push(path);
+  const order = new Map(inByteOrder(paths).map((path, i) => [path, i]));
+  paths.sort((a, b) => {
+    const [left, right] = [a, b].map((path) => path.slice(0, path.lastIndexOf('/') + 1));
+    if (left !== right && (left ?? '').startsWith(right ?? '')) return 1;
+    if (left !== right && (right ?? '').startsWith(left ?? '')) return -1;
+    return (order.get(a) ?? 0) - (order.get(b) ?? 0);
+  });
+  return paths
+    .map((path) => ({ ...entry, segments: path.split('/') }))
+    .filter(({ segments }) => {
+      const found = entry.origin.snapshot.tree.lookup(segments);
+      if (found.kind === 'outside')
+        throw new SourcePathError(`glob match "${segments.join('/')}" resolved to outside repository root`);
+      return found.kind === 'found' && found.node.kind === 'file';
+    });
+}

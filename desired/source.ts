@@ -1,0 +1,265 @@
+import { aborted, hashJson, isAbort, Limiter, Shutdown } from '#base';
+import type { Clock, Json, Random } from '#base';
+import type { ApplicationSource, KubeObject } from '#model';
+import { isReferenceOnly } from '#policy';
+import type { Logger } from '#telemetry';
+import type { CommandRunner } from './command/types.ts';
+import { MirrorLost, SourceFailed, UnsupportedSource } from './errors.ts';
+import { defaultTrust, Git } from './fetch/git.ts';
+import type { GitTrust } from './fetch/git.ts';
+import { repositoryKey } from './fetch/git-repository.ts';
+import { SharedJobs } from './fetch/jobs.ts';
+import { Keyring } from './fetch/keyring.ts';
+import type { PublicKeys } from './fetch/keyring.ts';
+import { Lru } from './fetch/lru.ts';
+import { GitRepositories } from './fetch/repositories.ts';
+import { directoryAt, refuseOutsideLinks } from './fetch/snapshot.ts';
+import type { Snapshot } from './fetch/snapshot.ts';
+import { checkAppPath, checkRevision } from './fetch/untrusted.ts';
+import { Verifier } from './fetch/verifier.ts';
+import { planKustomize } from './generate/kustomize.ts';
+import { planHelm } from './generate/helm.ts';
+import { referenced } from './generate/references.ts';
+import type { KustomizeDeps as GeneratorDeps } from './generate/kustomize.ts';
+import { Tools } from './generate/tools.ts';
+import type { ToolLookup } from './generate/tools.ts';
+import { Workplaces } from './fetch/checkout.ts';
+import { checkSize, planDirectory } from './generate/directory.ts';
+import type { Job, Plan } from './generate/plan.ts';
+import { optionsHash, overrideFiles, sourceTypeOf, withOverride } from './generate/source-type.ts';
+import { defaultLimits } from './limits.ts';
+import type { DesiredLimits } from './limits.ts';
+import type {
+  DesiredSource,
+  Manifests,
+  ManifestsRequest,
+  RequestedSource,
+  SourceManifests,
+  SourceType,
+  Verified,
+  VerifyRequest,
+} from './types.ts';
+
+export interface DesiredSourceDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** A directory for this process alone (two replicas on one machine need two); it survives restarts, and may be deleted at any stop. */
+  readonly cacheDir: string;
+  readonly commands: CommandRunner;
+  readonly limits?: Partial<DesiredLimits>;
+  readonly trust?: Partial<GitTrust>;
+  /** The keys that signatures are verified with, as soon as they are known; without it there are none, and no signature is good. */
+  readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
+  /** Where helm and kustomize lie on this machine; without it they are nowhere. */
+  readonly tools?: ToolLookup;
+}
+
+/**
+ * The embedded generator (decision D12). A plain directory is read from the commit without a checkout, so that the revision in the answer
+ * is by construction what was rendered (T-REV-1). What did not change between two commits is not rendered again.
+ */
+export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource {
+  return new EmbeddedSource(deps);
+}
+
+class EmbeddedSource implements DesiredSource {
+  readonly name = 'desired';
+  readonly #deps: DesiredSourceDeps;
+  readonly #limits: DesiredLimits;
+  readonly #repositories: GitRepositories;
+  readonly #jobs: SharedJobs<SourceManifests>;
+  readonly #rendered: Lru<readonly KubeObject[]>;
+  readonly #renders: Limiter;
+  readonly #generators: GeneratorDeps;
+  readonly #verifier: Verifier;
+  readonly #verifications: SharedJobs<Verified>;
+
+  constructor(deps: DesiredSourceDeps) {
+    this.#deps = deps;
+    this.#limits = { ...defaultLimits, ...deps.limits };
+    const { clock, commands, random, cacheDir } = deps;
+    const git = new Git({ commands, random, cacheDir, trust: { ...defaultTrust, ...deps.trust } });
+    this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits });
+    this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
+    this.#rendered = new Lru(this.#limits.cacheBytes);
+    this.#renders = new Limiter(this.#limits.parallelism);
+    this.#generators = {
+      tools: new Tools({ commands, lookup: deps.tools ?? (() => undefined), limits: this.#limits }),
+      places: new Workplaces({ cacheDir, random }),
+      limits: this.#limits,
+    };
+    const keys = deps.keys ?? (() => Promise.resolve({}));
+    const keyring = new Keyring({ commands, cacheDir, logger: deps.logger, keys });
+    this.#verifier = new Verifier({ clock, keyring, ttlMs: this.#limits.verifiedTtlMs });
+    this.#verifications = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
+  }
+
+  /** Ends all work when the signal aborts. Requests are served before and without it. */
+  async run(signal: AbortSignal): Promise<void> {
+    await aborted(signal);
+    const reason = new Shutdown();
+    this.#jobs.stop(reason);
+    this.#verifications.stop(reason);
+    this.#repositories.stop(reason);
+  }
+
+  async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    refuseRemoteTypes(at.source);
+    checkRevision(at.revision);
+    return this.#repositories.of(at.repository).resolve(at.revision, noCache, signal);
+  }
+
+  async verify(request: VerifyRequest, signal: AbortSignal): Promise<Verified> {
+    signal.throwIfAborted();
+    checkRevision(request.revision);
+    checkRevision(request.targetRevision ?? '');
+    const repository = this.#repositories.of(request.repository);
+    const key = JSON.stringify([repository.key, { ...request, repository: undefined }]);
+    const what = `verifying the signatures of ${request.revision === '' ? 'HEAD' : request.revision}`;
+    return this.#verifications.run(key, what, signal, (work) =>
+      this.#renders.run(work, () => this.#againIfLost(() => this.#verifier.verify(repository, request, work))),
+    );
+  }
+
+  async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {
+    signal.throwIfAborted();
+    // One revision for each source, whoever reads it: a chart whose values lie in another source must see what the answer says of that.
+    const pinned = await this.#each(request, signal, async (at) => {
+      checkAppPath(at.source.path ?? '');
+      return { ...at, revision: await this.resolve(at, request.noRevisionCache, signal) };
+    });
+    const fixed = { ...request, sources: pinned };
+    return { sources: await this.#each(fixed, signal, (at) => this.#one(fixed, at, signal)) };
+  }
+
+  /** One after the other. @throws SourceFailed */
+  async #each<T>(
+    { sources }: ManifestsRequest,
+    signal: AbortSignal,
+    body: (at: RequestedSource) => Promise<T>,
+  ): Promise<T[]> {
+    const results: T[] = [];
+    for (const [index, at] of sources.entries())
+      results.push(
+        await body(at).catch((error: unknown) => {
+          throw isAbort(error) || signal.aborted ? error : new SourceFailed(index, error);
+        }),
+      );
+    return results;
+  }
+
+  async #one(request: ManifestsRequest, at: RequestedSource, signal: AbortSignal): Promise<SourceManifests> {
+    const segments = checkAppPath(at.source.path ?? '');
+    const { revision } = at;
+    // A source that is only referred to by others renders nothing, but its revision is part of the answer.
+    if (isReferenceOnly(at.source)) return { objects: [], revision, sourceType: '' };
+    const key = [repositoryKey(at.repository), revision, segments, optionsHash(at.source), inputsOf(request)];
+    return this.#jobs.run(hashJson(key), `rendering ${at.source.path ?? '.'} at ${revision}`, signal, (work) =>
+      this.#againIfLost(() => this.#render(request, at, { revision, segments }, work)),
+    );
+  }
+
+  async #againIfLost<T>(body: () => Promise<T>): Promise<T> {
+    try {
+      return await body();
+    } catch (error) {
+      if (!(error instanceof MirrorLost)) throw error;
+      this.#deps.logger.warn('The mirror of a repository was damaged; fetching it again', { error });
+      return body();
+    }
+  }
+
+  async #render(
+    request: ManifestsRequest,
+    at: RequestedSource,
+    where: { readonly revision: string; readonly segments: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<SourceManifests> {
+    const { segments } = where;
+    const snapshot = await this.#snapshot(request, at, where.revision, signal);
+    const shown = at.source.path ?? '.';
+    const directory = directoryAt(snapshot.tree, segments, shown);
+    const source = await this.#effectiveSource(request, at.source, { snapshot, segments }, signal);
+    const type = sourceTypeOf(source, directory, request.options.enabledTypes);
+    const reference = (name: string, inner: AbortSignal): Promise<Snapshot> => this.#reference(request, name, inner);
+    const job = { request, source, snapshot, segments, directory, reference };
+    const plan = await this.#plan(type, job, signal);
+    const { revision } = snapshot;
+    const key = hashJson([type, snapshot.key, ...plan.key] as unknown as Json);
+    const cached = request.noCache ? undefined : this.#rendered.get(key);
+    if (cached !== undefined) return { objects: cached, revision, sourceType: type };
+    const { objects, bytes } = await this.#renders.run(signal, () => plan.render(signal));
+    this.#rendered.set(key, objects, bytes);
+    return { objects, revision, sourceType: type };
+  }
+
+  async #plan(type: SourceType, job: Job, signal: AbortSignal): Promise<Plan> {
+    switch (type) {
+      case 'Directory':
+        return planDirectory(job, this.#limits, this.#deps.logger);
+      case 'Kustomize':
+        return planKustomize(job, this.#generators, signal);
+      case 'Helm':
+        return planHelm(job, this.#generators, signal);
+      case 'Plugin':
+        throw new UnsupportedSource(`${job.source.path ?? '.'} is a ${type} source`);
+    }
+  }
+
+  async #snapshot(
+    request: ManifestsRequest,
+    at: RequestedSource,
+    revision: string,
+    signal: AbortSignal,
+  ): Promise<Snapshot> {
+    const snapshot = await this.#repositories.snapshot(at.repository, revision, request.noCache, signal);
+    refuseOutsideLinks(snapshot, 'repository');
+    return snapshot;
+  }
+
+  /** The files of another source (Argo CD: resolveReferencedSources). */
+  async #reference(request: ManifestsRequest, name: string, signal: AbortSignal): Promise<Snapshot> {
+    const at = referenced(request, name);
+    return this.#snapshot(request, at, at.revision, signal);
+  }
+
+  async #effectiveSource(
+    request: ManifestsRequest,
+    spec: ApplicationSource,
+    where: { readonly snapshot: Snapshot; readonly segments: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<ApplicationSource> {
+    const files = overrideFiles(where.snapshot.tree, where.segments, request.appName);
+    const nodes = files.map((file) => file.node);
+    checkSize(
+      nodes.map((node) => node.size),
+      this.#limits.maxManifestBytes,
+    );
+    const contents = await where.snapshot.read(nodes, signal);
+    let source = spec;
+    for (const { name, node } of files)
+      source = withOverride(source, name, Buffer.from(contents.get(node.oid) ?? []).toString('utf8'));
+    return source;
+  }
+}
+
+/** Refuses what cannot be fetched: never guesses that it might be Git. */
+function refuseRemoteTypes(source: ApplicationSource): void {
+  if (source.repoURL.startsWith('oci://')) throw new UnsupportedSource('OCI artifacts (repoURL oci://)');
+  if (source.chart !== undefined && source.chart !== '')
+    throw new UnsupportedSource(`Helm chart repositories (chart ${source.chart})`);
+}
+
+/** What requests for one source may differ in, beside the source itself. */
+function inputsOf(request: ManifestsRequest): string {
+  const { appName, namespace, project, noCache, cluster, options } = request;
+  let versions = versionHashes.get(cluster.apiVersions);
+  if (versions === undefined) versionHashes.set(cluster.apiVersions, (versions = hashJson(cluster.apiVersions)));
+  const others = request.sources.map(({ source, revision }) => [source.ref, source.repoURL, revision]);
+  return JSON.stringify([...[appName, namespace, project, noCache, cluster.kubeVersion, versions], options, others]);
+}
+
+/** A cluster's list is long, and one and the same for all its applications. */
+const versionHashes = new WeakMap<readonly string[], string>();
