@@ -759,6 +759,13 @@ export const runOptions = {
     env: 'ARGOCD_GPG_ENABLED',
     help: 'With false or no, no signature is verified, whatever projects demand.',
   },
+  healthScripts: {
+    flag: 'health-scripts',
+    kind: 'string',
+    default: '',
+    env: 'DRIFTLESS_HEALTH_SCRIPTS',
+    help: 'Folder with health checks in Lua, <group>/<kind>/health.lua; _ in a name is a wildcard.',
+  },
   metricsHost: {
     flag: 'metrics-host',
     kind: 'string',

@@ -7,6 +7,7 @@ import { startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
+import { loadHealthScripts } from './health-scripts.ts';
 import { runOptions } from './options.ts';
 import type { RunConfig } from './options.ts';
 import { wire } from './wire.ts';
@@ -27,10 +28,11 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   // Before anything grows: a fork copies the page tables of the parent, and a big one stalls.
   const commands = startCommandHelper({ logger, env });
   const hub = await hubConnection(config, env);
+  const healthScripts = await loadHealthScripts(config.healthScripts);
   await withChild(signal, async (inner, stop) => {
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
-    const groups = wire({ config: { ...config, ...names(config) }, hub, commands, logger });
+    const groups = wire({ config: { ...config, ...names(config) }, hub, commands, logger, healthScripts });
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });
   logger.info('stopped');

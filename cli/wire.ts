@@ -8,7 +8,7 @@ import type { CommandHelper } from '#desired';
 import { createKubeClient } from '#kube';
 import type { KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
-import type { ClusterConnection } from '#model';
+import type { ClusterConnection, HealthScripts, Settings } from '#model';
 import { createMemoryPublisher } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
@@ -25,6 +25,8 @@ export interface WireInputs {
   /** Started already, while the process was small. */
   readonly commands: CommandHelper;
   readonly logger: Logger;
+  /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
+  readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
 
 /** How long running passes may take to finish after a stop. */
@@ -41,7 +43,10 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
   const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
   const client = connector(inputs, hubRate)(hub.connection);
-  const settings = createSettingsStore({ ...surroundings, client, namespace, inClusterConnection: hub.connection });
+  const settings = createSettingsStore({
+    ...{ ...surroundings, client, namespace, inClusterConnection: hub.connection },
+    healthScripts: inputs.healthScripts,
+  });
   const ownership = ownershipOf(inputs, { client, namespace, metrics });
   const live = createLiveClusters({ ...surroundings, connect: connector(inputs, 1), metrics });
   const desired = createDesiredSource({

@@ -196,7 +196,7 @@ function conclude(facts: CompareFacts, paired: Paired): Comparison {
   const { app } = facts;
   const health = applicationHealth(
     paired.pairs,
-    (object) => healthOf(object, facts.settings.overrides),
+    (object) => healthOf(object, facts.settings),
     (object) => isSelf(facts, object),
   );
   const rows = paired.pairs.map((pair, i) => row(facts, paired, pair, health.resources[i] ?? null));
