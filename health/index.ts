@@ -6,14 +6,14 @@
  *   worstHealth(codes)                                      aggregation for an Application
  *   createLuaEngine(clock), compileHealthScripts(engine, overrides, folder)
  *                                                           the scripts, as a value that settings carry (`healthScripts`)
- *   customChecks, describe                                  the table of custom kinds, for docs/health.md
+ *   customChecks, checksTable                               the table of custom kinds, and how docs/health.md shows it
  *
  * Invariants: never throws for what an object holds (Unknown with a message instead); an absent number is 0; the messages are Argo CD's,
  * byte for byte, where its messages are known. It refuses to look at anything but the one object: no children, no clock. (Only the Lua
  * engine has one, handed in: it ends what runs too long, and scripts may ask for the time.)
  */
 export { customChecks } from './custom/index.ts';
-export { describe } from './custom/form.ts';
+export { checksTable } from './custom/document.ts';
 export type { Check } from './custom/form.ts';
 export { healthOf, worstHealth } from './health.ts';
 export type { HealthSettings } from './health.ts';

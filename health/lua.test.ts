@@ -25,7 +25,7 @@ function settingsOf(
   return { ...defaultSettings, overrides, healthScripts: compileHealthScripts(engine, overrides, folder) };
 }
 const thing = (parts: object = {}): KubeObject =>
-  ({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'n' }, ...parts }) as KubeObject;
+  ({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'n' }, ...parts });
 const run = (text: string, { open = true, parts = {} }: { open?: boolean; parts?: object } = {}) =>
   healthOf(thing(parts), settingsOf({ 'example.com/Thing': script(text, open) }));
 const healthy = (message: string) => ({ status: 'Healthy', message });

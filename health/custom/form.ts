@@ -171,7 +171,7 @@ const places = /\{(@?)([^{}]+)\}/g;
 
 /** A message with its places filled in. */
 export function fill(message: string | undefined, view: View, test?: Test): string {
-  if (message === undefined || !message.includes('{')) return message ?? '';
+  if (!message?.includes('{')) return message ?? '';
   return message.replace(places, (_all, mark: string, path: string) => {
     if (path === 'kind') return view.kind;
     if (mark === '@') {
@@ -188,14 +188,14 @@ function found(test: Test | undefined, view: View): Condition | undefined {
 }
 
 function part(item: Condition | undefined, name: string): string {
-  if (item === undefined) return '';
-  return name === 'message'
-    ? item.message
-    : name === 'reason'
-      ? item.reason
-      : name === 'type'
-        ? item.type
-        : item.status;
+  switch (name) {
+    case 'message':
+      return item?.message ?? '';
+    case 'reason':
+      return item?.reason ?? '';
+    default:
+      return item?.status ?? '';
+  }
 }
 
 /** A test in words, for docs/health.md. */
