@@ -8,6 +8,8 @@ import type { KubeObject, Settings } from '#model';
 import { parseSettings } from '#settings';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
+import { loadHealthScripts } from './health-scripts.ts';
+import { runOptions } from './options.ts';
 import { table } from './output.ts';
 
 const help = { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' } as const;
@@ -34,17 +36,18 @@ const file = {
 } as const;
 
 /** `driftless health -f FILE`: the health of each object, as the controller would judge it. */
-export function health({ argv, env, output: to }: CommandContext): Promise<number> {
-  const options = { file, settings, output, help };
+export async function health({ argv, env, output: to }: CommandContext): Promise<number> {
+  const options = { file, settings, healthScripts: runOptions.healthScripts, output, help };
   const { config } = readArgs(options, argv, env);
   if (config.help) {
     to.out(`usage: driftless health -f FILE [FLAGS]\n\n${describe(options)}`);
-    return Promise.resolve(0);
+    return 0;
   }
   if (config.file === '') throw new UsageError('health needs -f FILE (- for standard input)');
-  const overrides = readSettings(config.settings).overrides;
+  const read = readSettings(config.settings);
+  const rules = { ...read, healthScripts: (await loadHealthScripts(config.healthScripts))(read.overrides) };
   const results = readObjects(config.file).map((object) => {
-    const found = healthOf(object, overrides);
+    const found = healthOf(object, rules);
     return {
       group: groupOf(object.apiVersion),
       kind: object.kind,
@@ -59,7 +62,7 @@ export function health({ argv, env, output: to }: CommandContext): Promise<numbe
     const rows = results.map((r) => [r.kind, r.namespace, r.name, r.status ?? '-', r.message]);
     for (const line of table(['kind', 'namespace', 'name', 'health', 'message'], rows)) to.out(line);
   }
-  return Promise.resolve(0);
+  return 0;
 }
 
 /** `driftless diff`: exit 0 the same, 1 different; an error is thrown and becomes 2, as with kubectl diff. */

@@ -7,7 +7,7 @@ import type { CommandHelper, ToolLookup } from '#desired';
 import { createKubeClient } from '#kube';
 import type { KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
-import type { ClusterConnection } from '#model';
+import type { ClusterConnection, HealthScripts, Settings } from '#model';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
 import { parseAlgorithm } from '#sharding';
@@ -25,6 +25,8 @@ export interface WireInputs {
   readonly logger: Logger;
   /** Where helm and kustomize lie. */
   readonly tools: ToolLookup;
+  /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
+  readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
 
 /** How long running passes may take to finish after a stop. */
@@ -45,7 +47,13 @@ export function groundwork(inputs: WireInputs): Groundwork {
   const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
   const client = connector(inputs, hubRate)(hub.connection);
-  const settings = createSettingsStore({ ...surroundings, client, namespace, inClusterConnection: hub.connection });
+  const settings = createSettingsStore({
+    ...surroundings,
+    client,
+    namespace,
+    inClusterConnection: hub.connection,
+    healthScripts: inputs.healthScripts,
+  });
   const live = createLiveClusters({ ...surroundings, connect: connector(inputs, 1), metrics });
   const desired = createDesiredSource({
     ...surroundings,

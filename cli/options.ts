@@ -821,6 +821,13 @@ export const runOptions = {
     min: 0,
     help: 'How long both may disagree before it counts.',
   },
+  healthScripts: {
+    flag: 'health-scripts',
+    kind: 'string',
+    default: '',
+    env: 'DRIFTLESS_HEALTH_SCRIPTS',
+    help: 'Folder with health checks in Lua, <group>/<kind>/health.lua; _ in a name is a wildcard.',
+  },
   metricsHost: {
     flag: 'metrics-host',
     kind: 'string',

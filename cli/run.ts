@@ -5,6 +5,7 @@ import { createToolLookup, startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
+import { loadHealthScripts } from './health-scripts.ts';
 import { hubConnection, withoutSecrets } from './hub-connection.ts';
 import { runOptions } from './options.ts';
 import type { RunConfig } from './options.ts';
@@ -27,11 +28,13 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   // Before anything grows: a fork copies the page tables of the parent, and a big one stalls.
   const commands = startCommandHelper({ logger, env });
   const hub = await hubConnection(config, env);
+  const healthScripts = await loadHealthScripts(config.healthScripts);
   await withChild(signal, async (inner, stop) => {
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
     const tools = createToolLookup({ path: env['PATH'] });
-    const inputs = { config: { ...withoutSecrets(config), ...names(config) }, hub, commands, logger, tools };
+    const own = { ...withoutSecrets(config), ...names(config) };
+    const inputs = { config: own, hub, commands, logger, tools, healthScripts };
     const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });

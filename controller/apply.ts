@@ -173,7 +173,7 @@ export class Syncer {
       attempt: `${state.startedAt}/${state.retryCount ?? 0}`,
       results: state.syncResult?.resources ?? [],
       selected: selector(sync, comparison),
-      health: (object) => healthOf(object, context.snapshot.overrides),
+      health: (object) => healthOf(object, context.snapshot),
       mayPrune: (gk) =>
         !comparison.failed &&
         !isUnreadKind(comparison.unread, gk) &&

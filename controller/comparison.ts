@@ -192,7 +192,7 @@ function conclude(facts: CompareFacts, paired: Paired): Comparison {
   const { app } = facts;
   const health = applicationHealth(
     paired.pairs,
-    (object) => healthOf(object, facts.settings.overrides),
+    (object) => healthOf(object, facts.settings),
     (object) => isSelf(facts, object),
   );
   const rows = [

@@ -1,6 +1,5 @@
 import { abortable, aborted, newAbortController, runGroups } from '#base';
 import type { Runnable } from '#base';
-import { unsupportedOverrides } from '#health';
 import { appKeyOf, groupKindName, projectOf } from '#model';
 import type { Application } from '#model';
 import type { ClusterInfo } from '#live';
@@ -45,7 +44,7 @@ export class ArgoController implements Controller {
         return aborted(stop);
       },
     };
-    const groups = [[apps, projects], [triggers], pools, [announce, ...watchers, this.#warnings()]];
+    const groups = [[apps, projects], [triggers], pools, [announce, ...watchers]];
     try {
       await runGroups(groups, signal, { clock, graceMs: graceMs + 5000 });
     } finally {
@@ -78,35 +77,8 @@ export class ArgoController implements Controller {
         ...pool.progress(),
       })),
       clusters,
-      degraded: [...clusters.flatMap(degradedKinds), ...this.#ignoredSettings()],
+      degraded: clusters.flatMap(degradedKinds),
     };
-  }
-
-  /** Says what is configured but not done, at the start and whenever that changes. */
-  #warnings(): Runnable {
-    let said = '';
-    const say = (): void => {
-      const ignored = this.#ignoredSettings();
-      if (ignored.length > 0 && ignored.join() !== said)
-        this.#deps.logger.warn('settings without effect', { settings: ignored });
-      said = ignored.join();
-    };
-    return {
-      name: 'warnings about settings',
-      run: async (signal) => {
-        const stop = this.#deps.settings.onChange(say);
-        say();
-        await aborted(signal);
-        stop();
-      },
-    };
-  }
-
-  #ignoredSettings(): readonly string[] {
-    const kinds = unsupportedOverrides(this.#deps.settings.settings().overrides);
-    return kinds.map(
-      (kind) => `health script of ${kind} (resource.customizations): it is not run, built-in checks apply`,
-    );
   }
 
   #appSnapshot(app: Application): AppSnapshot {

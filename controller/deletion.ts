@@ -259,7 +259,7 @@ export class Deleter {
   }
 
   #health(object: KubeObject): HealthStatusCode {
-    return healthOf(object, this.#deps.settings().overrides)?.status ?? 'Healthy';
+    return healthOf(object, this.#deps.settings())?.status ?? 'Healthy';
   }
 }
 

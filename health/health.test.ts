@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { healthOrder } from '#model';
+import { defaultSettings, healthOrder } from '#model';
 import type { KubeObject } from '#model';
 import { healthOf, worstHealth } from './index.ts';
 
@@ -19,7 +19,7 @@ function table(title: string, apiVersion: string, kind: string, rows: readonly R
       '$name',
       ({ parts, status, message }) => {
         const expected = { status, ...(message === undefined ? {} : { message }) };
-        expect(healthOf(object(apiVersion, kind, parts), {})).toEqual(expected);
+        expect(healthOf(object(apiVersion, kind, parts), defaultSettings)).toEqual(expected);
       },
     );
   });
@@ -337,13 +337,17 @@ describe('any object', () => {
 
   it('is in progress while it is being deleted, whatever its kind', () => {
     const pending = { status: 'Progressing', message: 'Pending deletion' };
-    expect(healthOf(object('v1', 'ConfigMap', { metadata: deleting }), {})).toEqual(pending);
-    expect(healthOf(object('v1', 'Pod', { metadata: deleting, status: { phase: 'Failed' } }), {})).toEqual(pending);
+    expect(healthOf(object('v1', 'ConfigMap', { metadata: deleting }), defaultSettings)).toEqual(pending);
+    expect(healthOf(object('v1', 'Pod', { metadata: deleting, status: { phase: 'Failed' } }), defaultSettings)).toEqual(
+      pending,
+    );
   });
 
   it('keeps its real health while our hook finalizer holds it', () => {
     const held = { ...deleting, finalizers: ['argocd.argoproj.io/hook-finalizer'] };
-    expect(healthOf(object('batch/v1', 'Job', { metadata: held, ...conditions({ type: 'Complete' }) }), {})).toEqual({
+    expect(
+      healthOf(object('batch/v1', 'Job', { metadata: held, ...conditions({ type: 'Complete' }) }), defaultSettings),
+    ).toEqual({
       status: 'Healthy',
     });
   });
@@ -354,7 +358,7 @@ describe('any object', () => {
     ['extensions/v1beta1', 'Deployment'],
     ['example.com/v1', 'Pod'],
   ])('has no health where there is no check: %s %s', (apiVersion, kind) => {
-    expect(healthOf(object(apiVersion, kind), {})).toBeNull();
+    expect(healthOf(object(apiVersion, kind), defaultSettings)).toBeNull();
   });
 
   it.each([
@@ -364,7 +368,7 @@ describe('any object', () => {
   ])('is Unknown, with the reason, for %s', (_name, broken) => {
     let status: string | undefined;
     try {
-      status = healthOf(broken, {})?.status;
+      status = healthOf(broken, defaultSettings)?.status;
     } catch (error) {
       expect((error as Error).message).not.toBe('');
       status = 'Unknown';

@@ -8,8 +8,11 @@ import {
   serviceHealth,
   workflowHealth,
 } from './network.ts';
+import { customCheck } from './custom/index.ts';
+import { kstatus, wantsKstatus } from './kstatus.ts';
 import { podHealth } from './pod.ts';
 import { HealthCheckError } from './read.ts';
+import { notRun } from './scripts.ts';
 import { daemonSetHealth, deploymentHealth, jobHealth, replicaSetHealth, statefulSetHealth } from './workloads.ts';
 
 const checks: ReadonlyMap<string, (object: KubeObject) => HealthStatus> = new Map([
@@ -28,19 +31,27 @@ const checks: ReadonlyMap<string, (object: KubeObject) => HealthStatus> = new Ma
   ['argoproj.io/Workflow', workflowHealth],
 ]);
 
+/** The part of the settings that health depends on. */
+export type HealthSettings = Pick<Settings, 'overrides' | 'healthScripts'>;
+
 /**
- * Health of one live object: being deleted, else the built-in check of its kind, else null (the kind has no check). A check that cannot
- * read the object gives Unknown with the reason, never an exception. Pure.
+ * Health of one live object, null for a kind without a check. In this order: being deleted; the administrator's Lua script of its kind
+ * (`resource.customizations`, then the scripts of `--health-scripts`); our check of its custom kind; the built-in check of Kubernetes'
+ * kinds; kstatus where the object asks for it by annotation. What cannot be read is Unknown with the reason, never an exception.
  *
- * Argo CD: gitops-engine/pkg/health/health.go GetResourceHealth. Difference: health scripts in `resource.customizations` are not run yet;
- * {@link unsupportedOverrides} names them so that the controller can say so.
+ * Argo CD: gitops-engine/pkg/health/health.go GetResourceHealth, util/lua/lua.go. Difference: a script that returns nothing gives no
+ * health here, where Argo CD has an empty status that a sync waits for without end.
  */
-// eslint-disable-next-line @typescript-eslint/no-unused-vars -- the interface is agreed; scripts in overrides are not run yet
-export function healthOf(object: KubeObject, _overrides: Settings['overrides']): HealthStatus | null {
+export function healthOf(object: KubeObject, settings: HealthSettings): HealthStatus | null {
   if (object.metadata.deletionTimestamp !== undefined && !hasHookFinalizer(object))
     return { status: 'Progressing', message: 'Pending deletion' };
-  const check = checks.get(groupKindName({ group: groupOf(object.apiVersion), kind: object.kind }));
-  if (check === undefined) return null;
+  const group = groupOf(object.apiVersion);
+  const { healthScripts } = settings;
+  const scripted =
+    healthScripts === undefined ? notRun(group, object.kind, settings.overrides) : healthScripts.run(group, object);
+  if (scripted !== undefined) return scripted;
+  const check = customCheck(group, object.kind) ?? checks.get(groupKindName({ group, kind: object.kind }));
+  if (check === undefined) return wantsKstatus(object) ? kstatus(object) : null;
   try {
     return check(object);
   } catch (error) {
@@ -59,12 +70,4 @@ export function worstHealth(codes: Iterable<HealthStatusCode>): HealthStatusCode
   let worst: HealthStatusCode = 'Healthy';
   for (const code of codes) if (isWorseHealth(worst, code)) worst = code;
   return worst;
-}
-
-/** Keys of `resource.customizations` whose health script is not run, sorted; their kinds keep the built-in check, or none. */
-export function unsupportedOverrides(overrides: Settings['overrides']): readonly string[] {
-  return Object.entries(overrides)
-    .filter(([, override]) => (override.healthLua ?? '') !== '')
-    .map(([key]) => key)
-    .sort();
 }

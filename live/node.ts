@@ -95,7 +95,7 @@ export function ingestWith(
       ownerRefs,
       app: ownerRefs.length === 0 ? claimed : undefined,
       keepsBody: claimed !== undefined && bodies?.keeps(claimed) !== false,
-      health: shared(healthOf(object, settings.overrides)),
+      health: shared(healthOf(object, settings)),
       fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
     });
   };

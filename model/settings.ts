@@ -1,5 +1,7 @@
 import type { JsonObject } from '#base';
 import type { ResourceIgnoreDifferences } from './application.ts';
+import type { KubeObject } from './object.ts';
+import type { HealthStatus } from './status.ts';
 import type { TrackingSettings } from './tracking.ts';
 
 /** One entry of `resource.exclusions` / `resource.inclusions`. Empty lists mean any. */
@@ -18,6 +20,12 @@ export interface ResourceOverride {
   readonly knownTypeFields: readonly { readonly field: string; readonly type: string }[];
 }
 
+/** The health scripts of the administrators, compiled: a value of the settings, made by whoever holds the Lua engine. */
+export interface HealthScripts {
+  /** What the script of this kind says; null: it says nothing; undefined: there is no script for this kind. Never throws. */
+  run(group: string, object: KubeObject): HealthStatus | null | undefined;
+}
+
 /**
  * Everything that argocd-cm says, as one immutable value. A pass of the controller reads it once, so that it never sees two versions of a
  * setting. `version` changes with the content: caches that depend on settings compare it.
@@ -28,6 +36,8 @@ export interface Settings {
   readonly exclusions: readonly FilteredResource[];
   readonly inclusions: readonly FilteredResource[];
   readonly overrides: Readonly<Record<string, ResourceOverride>>;
+  /** Absent where there is no Lua engine: kinds that `overrides` has a script for are then Unknown, never judged by another check. */
+  readonly healthScripts?: HealthScripts;
   readonly ignoreResourceStatusField: 'all' | 'crd' | 'none';
   readonly ignoreAggregatedRoles: boolean;
   readonly ignoreDifferencesOnResourceUpdates: boolean;

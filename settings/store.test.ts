@@ -99,6 +99,9 @@ async function world(prepare: (hub: FakeHub) => void = () => undefined) {
   const store = createSettingsStore({
     ...{ client: hub.client(), namespace: 'argocd', clock, random: seededRandom(1), logger: silentLogger },
     inClusterConnection: { server: 'https://10.0.0.1', insecure: false, credentials: {} },
+    healthScripts: (overrides) => ({
+      run: (_group, { kind }) => (overrides[kind]?.healthLua === undefined ? undefined : { status: 'Suspended' }),
+    }),
   });
   const changes: Change[] = [];
   store.onChange((change) => changes.push(change));
@@ -197,6 +200,16 @@ describe('createSettingsStore', () => {
     await clock.settle();
     expect(store.problems()).toHaveLength(1);
     expect(store.clusters()).toHaveLength(4);
+    await stop();
+  });
+
+  it('12.5: settings carry the health scripts of the same overrides', async () => {
+    const { store, hub, clock, stop } = await world();
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: {} };
+    expect(store.settings().healthScripts?.run('', pod)).toBeUndefined();
+    hub.put('ConfigMap', 'argocd-cm', { 'resource.customizations.health.Pod': 'return nil' });
+    await clock.settle();
+    expect(store.settings().healthScripts?.run('', pod)).toEqual({ status: 'Suspended' });
     await stop();
   });
 

@@ -3,7 +3,15 @@ import type { Clock, Random } from '#base';
 import { apiResource, createInformer } from '#kube';
 import type { Informer, KubeClient } from '#kube';
 import { defaultSettings, labelOf, labels } from '#model';
-import type { ApplicationDestination, Cluster, ClusterConnection, KubeObject, Repository, Settings } from '#model';
+import type {
+  ApplicationDestination,
+  Cluster,
+  ClusterConnection,
+  HealthScripts,
+  KubeObject,
+  Repository,
+  Settings,
+} from '#model';
 import type { Logger } from '#telemetry';
 import { clusterList, indexClusters, parseClusterSecret, resolveDestination } from './clusters.ts';
 import type { ClusterIndex, ParsedCluster } from './clusters.ts';
@@ -24,6 +32,8 @@ export interface SettingsStoreDeps {
   readonly logger: Logger;
   /** How this process reaches the cluster it runs in: the connection of `https://kubernetes.default.svc`. */
   readonly inClusterConnection?: ClusterConnection;
+  /** Makes the health scripts of the settings ready to run. Without it, kinds that have one are Unknown. */
+  readonly healthScripts?: (overrides: Settings['overrides']) => HealthScripts;
 }
 
 type Changed = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
@@ -48,7 +58,7 @@ class WatchedSettings implements SettingsStore {
   readonly #deps: SettingsStoreDeps;
   readonly #listeners = new Set<(change: Changed) => void>();
   readonly #entries = new Map<string, Entry>();
-  #settings: Settings = defaultSettings;
+  #settings: Settings;
   #settingsProblems: readonly Problem[] = [];
   /** Made when it is asked for: a start with a thousand Secrets makes it once. */
   #clusters: ClusterIndex | undefined;
@@ -58,6 +68,7 @@ class WatchedSettings implements SettingsStore {
   constructor(informers: Informers, deps: SettingsStoreDeps) {
     this.#informers = informers;
     this.#deps = deps;
+    this.#settings = this.#withScripts(defaultSettings);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -131,8 +142,13 @@ class WatchedSettings implements SettingsStore {
     for (const problem of problems) this.#deps.logger.warn('A setting is ignored', { ...problem });
     if (settings.version === this.#settings.version) return;
     const clusters = settings.inClusterEnabled !== this.#settings.inClusterEnabled;
-    this.#settings = settings;
+    this.#settings = this.#withScripts(settings);
     this.#changed({ settings: true, clusters, repositories: false });
+  }
+
+  #withScripts(settings: Settings): Settings {
+    const healthScripts = this.#deps.healthScripts?.(settings.overrides);
+    return healthScripts === undefined ? settings : { ...settings, healthScripts };
   }
 
   #onSecret(type: 'added' | 'updated' | 'deleted', secret: KubeObject): void {

@@ -14,6 +14,7 @@ import { appKeyOf, appKeyOfInstance } from '#model';
 import type { AppKey, Application, ClusterConnection } from '#model';
 import { createSettingsStore } from '#settings';
 import { PromMetrics, silentLogger } from '#telemetry';
+import { loadHealthScripts } from '../health-scripts.ts';
 import type { ReadInstallation } from './installation.ts';
 import { ownershipOf } from './selection.ts';
 
@@ -113,7 +114,13 @@ async function build(
   const metrics = new PromMetrics();
   const client = clients.connect(hub);
   const { namespace } = installation;
-  const settings = createSettingsStore({ ...surroundings, client, namespace, inClusterConnection: hub });
+  const settings = createSettingsStore({
+    ...surroundings,
+    client,
+    namespace,
+    inClusterConnection: hub,
+    healthScripts: await loadHealthScripts(''),
+  });
   const live = createLiveClusters({ ...surroundings, metrics, connect: (connection) => clients.connect(connection) });
   const trust = await writeTrust(installation, cacheDir);
   const desired = recording(

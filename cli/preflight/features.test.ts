@@ -383,7 +383,7 @@ const installationCases: readonly InstallationCase[] = [
   [
     'a health script',
     { cm: { 'resource.customizations.health.example.com_Widget': 'return {}' } },
-    [['differs', rows.luaHealth, 'ConfigMap argocd-cm: resource.customizations of example.com/Widget']],
+    [['info', rows.luaHealth, 'ConfigMap argocd-cm: resource.customizations of example.com/Widget']],
   ],
   [
     'actions',
