@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Limiter, OwnershipLost } from '#base';
 import { apiResource, KubeApiError } from '#kube';
 import type { LiveCluster } from '#live';
+import { annotations } from '#model';
 import type { KubeObject } from '#model';
 import type { ApplyHow } from '#sync';
 import { FakeClock } from '#support';
@@ -381,6 +382,56 @@ describe('8.1.14: Replace=true', () => {
     const live = api.put(target);
     const pinned = { ...target, metadata: { ...target.metadata, resourceVersion: '1' } };
     await expect(writer().apply(pinned, live, replacing, signal)).rejects.toThrow('object was modified');
+  });
+});
+
+describe('8.1.6: what is sent over what is live', () => {
+  const wanted: KubeObject = { ...target, data: { key: '2', tuned: 'git' } };
+  const over = (live: KubeObject): KubeObject => ({
+    ...wanted,
+    data: { key: '2', tuned: (live['data'] as { tuned?: string } | undefined)?.tuned ?? 'git' },
+  });
+  /** Somebody writes between our read and our write. */
+  const tunedBefore = (verb: string): Interference => {
+    let left = 1;
+    return {
+      before: (call) => {
+        const live = api.get('ConfigMap', 'a');
+        if (!call.startsWith(verb) || live === undefined || left === 0) return;
+        left -= 1;
+        api.put({ ...live, data: { key: '1', tuned: 'just now' } });
+      },
+    };
+  };
+  const ways: [string, string, Partial<ApplyHow>][] = [
+    ['a patch', 'patch', {}],
+    ['server-side apply', 'patch', { serverSide: true }],
+    ['a replacement', 'replace', { replace: true }],
+  ];
+
+  it.each(ways)('8.1.6: %s keeps what the picture does not know yet', async (_name, _verb, as) => {
+    const old = api.put(withLastApplied({ ...target, data: { key: '1', tuned: 'old' } }));
+    api.put({ ...old, data: { key: '1', tuned: 'newer' } });
+    await writer().apply(wanted, old, { ...how, ...as, over }, signal);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2', tuned: 'newer' });
+  });
+
+  it.each(ways)('8.1.6: %s loses against who writes at that moment, and is made anew', async (_name, verb, as) => {
+    const old = api.put(withLastApplied({ ...target, data: { key: '1', tuned: 'old' } }));
+    const racing = writer({ interference: tunedBefore(verb) });
+    await racing.apply(wanted, old, { ...how, ...as, over }, signal);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2', tuned: 'just now' });
+    const record = api.get('ConfigMap', 'a')?.metadata.annotations?.[annotations.lastApplied] ?? '';
+    expect(record).not.toContain('resourceVersion');
+  });
+
+  it('8.1.6: what somebody makes at that moment is respected too', async () => {
+    const made = { ...target, data: { key: '1', tuned: 'just made' } };
+    const before = (call: string): void => {
+      if (call.startsWith('create') && api.get('ConfigMap', 'a') === undefined) api.put(made);
+    };
+    await writer({ interference: { before } }).apply(wanted, null, { ...how, over }, signal);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2', tuned: 'just made' });
   });
 });
 
