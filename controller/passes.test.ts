@@ -262,6 +262,23 @@ describe('an operation', () => {
     expect(world.app.status?.sync?.status).toBe('Synced');
   });
 
+  it('that a person terminates ends although the cluster never answers, and holds up no deletion', async () => {
+    world.application({}, operation);
+    world.ready = false;
+    await start();
+    await clock.advance(60_000);
+    const state = world.app.status?.operationState;
+    world.edit((object) => ({
+      status: { ...(object['status'] as object), operationState: { ...state, phase: 'Terminating' } },
+    }));
+    await clock.advance(120_000);
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: expect.stringContaining('Operation termination had errors: waiting for the first picture of cluster'),
+    });
+    expect(world.app.operation).toBeUndefined();
+  });
+
   it('that fails is retried as announced, then ends', async () => {
     world.application({}, { operation: { sync: {}, retry: { limit: 1 } } });
     const fail = (call: string): void => {
