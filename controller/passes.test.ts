@@ -113,6 +113,25 @@ describe('a refresh', () => {
     expect(world.dest.get('ConfigMap', 'two')).toBeUndefined();
   });
 
+  it('prunes what it had to skip as soon as the kind is fresh again, once, also without self-heal', async () => {
+    world.application({ syncPolicy: { automated: { prune: true } } });
+    await start();
+    world.degraded = [
+      { group: '', kind: 'ConfigMap', version: 'v1', state: 'degraded', message: 'watch failed', objects: 2 },
+    ];
+    world.git.push('b'.repeat(40), [configMap('one')]);
+    await clock.advance(400_000);
+    const skipped = world.app.status?.operationState;
+    expect(skipped).toMatchObject({ phase: 'Succeeded', syncResult: { revision: 'b'.repeat(40) } });
+    expect(world.dest.get('ConfigMap', 'two')).toBeDefined();
+    await clock.advance(600_000);
+    expect(world.app.status?.operationState?.startedAt).toBe(skipped?.startedAt);
+    world.degraded = [];
+    await clock.advance(600_000);
+    expect(world.dest.get('ConfigMap', 'two')).toBeUndefined();
+    expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+
   it('keeps the last comparison while the source cannot be read for a while (T-REPO)', async () => {
     world.application(automated);
     await start();
