@@ -498,4 +498,23 @@ describe('a deletion with the finalizer', () => {
       'create ConfigMap after',
     ]);
   });
+
+  it('makes a delete hook that has only a prefix once, and ends', async () => {
+    const hook = configMap('', '1', { 'argocd.argoproj.io/hook': 'PreDelete' });
+    world.git.push('a'.repeat(40), [
+      configMap('one'),
+      { ...hook, metadata: { ...hook.metadata, generateName: 'bye-' } },
+    ]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    world.hub.delete('Application', 'demo');
+    await clock.advance(60_000);
+    expect(world.hub.get('Application', 'demo')).toBeUndefined();
+    const made = world.dest.calls.filter(
+      (call) => call.startsWith('create ConfigMap bye-') || call === 'create ConfigMap ',
+    );
+    expect(made).toEqual([expect.stringMatching(/^create ConfigMap bye-predelete-\d+$/)]);
+  });
 });

@@ -170,6 +170,16 @@ describe('apply', () => {
     ).rejects.toThrow('no good');
   });
 
+  it('does not apply what has no name but a prefix: each sync would make another one', async () => {
+    const nameless: KubeObject = { ...target, metadata: { ...target.metadata, name: '', generateName: 'a-' } };
+    const said = 'from a-: cannot use generate name with apply';
+    await expect(writer().apply(nameless, null, how, signal)).rejects.toThrow(said);
+    await expect(writer().apply(nameless, null, { ...how, serverSide: true }, signal)).rejects.toThrow(said);
+    expect(api.calls).toEqual([]);
+    await writer().apply(nameless, null, { ...how, replace: true }, signal);
+    expect(api.calls).toEqual(['create ConfigMap ']);
+  });
+
   it('refuses kinds that are not served, and objects without a name', async () => {
     const gadget = { ...target, apiVersion: 'example.com/v1', kind: 'Gadget' };
     await expect(writer().apply(gadget, null, how, signal)).rejects.toBeInstanceOf(UnknownKind);

@@ -90,6 +90,13 @@ export class GuardedWriter implements ClusterWriter {
   ): Promise<ApplyResult> {
     const how = this.#deps.dryRun === true ? { ...asked, dryRun: true } : asked;
     const resource = await this.#allowed(target, signal);
+    // As kubectl: each sync would make another one, and find none of them again.
+    const prefix = (target.metadata.name ?? '') === '' ? target.metadata.generateName : undefined;
+    if (prefix !== undefined && how.replace) return this.create(target, how.dryRun, signal);
+    if (prefix !== undefined)
+      throw new DriftlessError('NAME_MISSING', `from ${prefix}: cannot use generate name with apply`, {
+        retry: 'never',
+      });
     const live = how.over === undefined ? known : await this.#read(resource, nameOf(target, resource), signal);
     try {
       if (how.replace) return await this.#replace(resource, target, live, how, signal);
