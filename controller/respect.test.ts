@@ -110,6 +110,7 @@ describe('RespectIgnoreDifferences=true', () => {
     expect(await apply({ serverSide: true })).toEqual({ other: '2' });
     expect(await apply({ replace: true })).toEqual({ tuned: '9', other: '2' });
     expect(await apply({ force: true })).toEqual({ tuned: '9', other: '2' });
+    expect(await apply({ force: true, serverSide: true })).toEqual({ other: '2' });
     expect(await apply({ replace: true }, null)).toEqual({ other: '2' });
     expect(await apply({ replace: true }, config('strange', { tuned: '9' }))).toEqual({ other: '2' });
   });

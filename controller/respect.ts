@@ -46,6 +46,7 @@ export function respectingWriter(
 }
 
 function toSend(target: KubeObject, live: KubeObject, how: ApplyHow, rules: DiffRules): KubeObject {
-  const whole = how.replace || how.force;
-  return respectIgnored(target, live, rules, whole ? 'whole' : how.serverSide ? 'server' : 'client');
+  if (how.replace) return respectIgnored(target, live, rules, 'whole');
+  // Server-side apply knows no force (GuardedWriter).
+  return respectIgnored(target, live, rules, how.serverSide ? 'server' : how.force ? 'whole' : 'client');
 }
