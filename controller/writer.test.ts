@@ -435,6 +435,18 @@ describe('8.1.6: what is sent over what is live', () => {
     expect(record).not.toContain('resourceVersion');
   });
 
+  it('8.1.6: who writes all the time is no reason for a forced apply to delete the object', async () => {
+    const old = api.put(withLastApplied({ ...target, data: { key: '1', tuned: 'old' } }));
+    let turn = 0;
+    const before = (call: string): void => {
+      const live = api.get('ConfigMap', 'a');
+      if (call.startsWith('patch') && live !== undefined) api.put({ ...live, data: { tuned: String((turn += 1)) } });
+    };
+    const busy = writer({ interference: { before } });
+    await expect(busy.apply(wanted, old, { ...how, force: true, over }, signal)).rejects.toThrow('object was modified');
+    expect(api.get('ConfigMap', 'a')?.metadata.uid).toBe(old.metadata.uid);
+  });
+
   it('8.1.6: what somebody makes at that moment is respected too', async () => {
     const made = { ...target, data: { key: '1', tuned: 'just made' } };
     const before = (call: string): void => {

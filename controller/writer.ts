@@ -149,7 +149,7 @@ export class GuardedWriter implements ClusterWriter {
         return await this.#applyOnce(resource, target, live, how, signal);
       } catch (error) {
         if (isRace(error, live) && attempt < conflictTries) live = await this.#read(resource, name, signal);
-        else if (how.force && live !== null && !holdsOthers(resource) && isRefusedChange(error))
+        else if (how.force && live !== null && !holdsOthers(resource) && isRefusedChange(error, how))
           return this.#recreate(resource, withLastApplied(target), how, signal);
         else throw error;
       }
@@ -393,7 +393,9 @@ function needsVersion(error: unknown): boolean {
   );
 }
 
-function isRefusedChange(error: unknown): boolean {
+/** Losing against a busy writer, under a version that we named, is no reason to delete the object. */
+function isRefusedChange(error: unknown, { over }: ApplyHow): boolean {
+  if (over !== undefined && isConflict(error)) return false;
   return error instanceof KubeApiError && (error.status === 409 || error.status === 422);
 }
 
