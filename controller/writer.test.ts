@@ -280,6 +280,17 @@ describe('8.1.2: making an object anew', () => {
     );
   });
 
+  it('8.1.2: a port of the original that is still taken for a moment keeps nothing from coming back', async () => {
+    const live = api.put(withLastApplied(target));
+    const taken = status(422, 'Invalid', 'spec.ports[0].nodePort: provided port is already allocated');
+    const late = refusing((call, created) => {
+      if (call !== 'create ConfigMap a' || created > 2) return undefined;
+      return created === 1 ? bad : taken;
+    });
+    await expect(untilDone(writer({ interference: late }).apply(changed, live, forced, signal))).rejects.toBe(bad);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '1' });
+  });
+
   it('8.1.2: nothing is put back over what somebody else has made, nor when the cluster is no longer ours', async () => {
     const live = api.put(withLastApplied(target));
     let theirs: KubeObject | undefined;
