@@ -66,6 +66,7 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
     backoff,
     driftSeenAt: undefined,
     unread: false,
+    stale: [],
     now,
     ...over,
   };

@@ -1,6 +1,15 @@
 import { deepEqual } from '#base';
 import { hasMultipleSources, isAutomated, isCompleted, sourceOf } from '#model';
-import type { Application, Operation, OperationState, ResourceStatus, SyncOperation, SyncStatus } from '#model';
+import type {
+  Application,
+  GroupKind,
+  Operation,
+  OperationState,
+  ResourceStatus,
+  SyncOperation,
+  SyncStatus,
+} from '#model';
+import { wasStale } from '#sync';
 import { equalSourceLists, equalSources } from './source-equality.ts';
 import { parseTime } from './times.ts';
 
@@ -25,6 +34,8 @@ export interface AutosyncFacts {
   readonly driftSeenAt: number | undefined;
   /** Some of its live objects could not be read: an operation would be refused, and a refused one is not tried again. */
   readonly unread: boolean;
+  /** Kinds whose live state is not up to date: nothing of them is pruned. */
+  readonly stale: readonly GroupKind[];
   readonly now: number;
 }
 
@@ -46,7 +57,8 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   if (refusal !== undefined) return { do: 'skip', reason: refusal };
   const revisions = revisionsOf(facts.syncStatus);
   const last = facts.app.status?.operationState;
-  if (last === undefined || !alreadyAttempted(facts, last, revisions)) return begin(facts, undefined);
+  if (last === undefined || !alreadyAttempted(facts, last, revisions) || leftPrunes(facts, last))
+    return begin(facts, undefined);
   if (last.phase !== 'Succeeded')
     return { do: 'refuse', message: `Failed last sync attempt to [${revisions.join(' ')}]: ${last.message ?? ''}` };
   if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true)
@@ -97,6 +109,27 @@ function alreadyAttempted(facts: AutosyncFacts, last: OperationState, revisions:
     if (!deepEqual([...tried], [...revisions])) return false;
   }
   return multiple ? equalSourceLists(spec.sources, result.sources) : equalSources(sourceOf(spec), result.source);
+}
+
+/**
+ * Something was not pruned only because its kind was not up to date then, and it is now: that is not tried yet. Otherwise it would stay until
+ * the next commit, where Argo CD, which knows no such kinds, would have pruned it.
+ */
+function leftPrunes({ resources, stale, app }: AutosyncFacts, last: OperationState): boolean {
+  if (last.phase !== 'Succeeded' || app.spec.syncPolicy?.automated?.prune !== true) return false;
+  const skipped = (last.syncResult?.resources ?? []).filter(wasStale);
+  return skipped.some(
+    ({ group, kind, namespace, name }) =>
+      !stale.some((gk) => gk.group === group && gk.kind === kind) &&
+      resources.some(
+        (r) =>
+          r.requiresPruning === true &&
+          (r.group ?? '') === group &&
+          r.kind === kind &&
+          (r.namespace ?? '') === namespace &&
+          r.name === name,
+      ),
+  );
 }
 
 function selfHeal(facts: AutosyncFacts, last: OperationState): { readonly attempt: number; readonly waitMs: number } {

@@ -205,7 +205,9 @@ export class Deleter {
 
   /** Creates the hooks of a type that are not there and waits for them; true when all have done their work. */
   async #runHooks(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<boolean> {
-    const hooks = (await this.#targets(leaving, signal)).filter(isOfType[type]);
+    const hooks = (await this.#targets(leaving, signal))
+      .filter(isOfType[type])
+      .map((hook) => named(hook, type, leaving));
     const live = await this.#managed(leaving, hooks, signal);
     const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
     for (const hook of missing) {
@@ -261,6 +263,17 @@ export class Deleter {
   #health(object: KubeObject): HealthStatusCode {
     return healthOf(object, this.#deps.settings())?.status ?? 'Healthy';
   }
+}
+
+/**
+ * A hook that has only a prefix gets a name that is the same in each pass over this deletion: otherwise every pass would find it missing and
+ * make another one, for ever (as Argo CD does).
+ */
+function named(hook: KubeObject, type: DeleteHook, { app }: Leaving): KubeObject {
+  const { generateName, ...metadata } = hook.metadata;
+  if (generateName === undefined || (metadata.name ?? '') !== '') return hook;
+  const since = Math.floor((parseTime(app.metadata.deletionTimestamp) ?? 0) / 1000);
+  return { ...hook, metadata: { ...metadata, name: `${generateName}${type.toLowerCase()}-${since}` } };
 }
 
 const cascadeNames: readonly string[] = [

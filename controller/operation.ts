@@ -33,6 +33,9 @@ export interface OperationDeps {
 /** A step that changed results is followed by the next one at once: what it did may be healthy already. */
 const movedMs = 50;
 const soonMs = 1000;
+/** How long the end of an operation waits for the cluster, so that its hooks can be stopped. */
+const terminateMs = 60_000;
+const untimed = { wasTerminating: true, timedOut: false };
 
 /** Nothing: an operation is all in its object. */
 export type OperationPayload = undefined;
@@ -62,7 +65,7 @@ export class OperationProcessor {
     } catch (error) {
       // Someone changed the operation between our read and our write: read again, decide again.
       if (error instanceof ApplicationChanged) return { requeueAfterMs: 0 };
-      if (error instanceof ClusterNotReady) return this.#await(taken.key, error.message);
+      if (error instanceof ClusterNotReady) return this.#await(taken.key, app, error);
       throw error;
     }
   }
@@ -125,6 +128,7 @@ export class OperationProcessor {
   #completed(key: AppKey, app: Application, state: OperationState): void {
     const { store, metrics, memories, logger } = this.#deps;
     delete memories.of(key).waiting;
+    delete memories.of(key).terminatingSince;
     metrics.synced(app, state);
     const partial = (state.operation.sync?.resources?.length ?? 0) > 0;
     const revision = state.syncResult === undefined ? '' : ` to ${state.syncResult.revision}`;
@@ -141,10 +145,22 @@ export class OperationProcessor {
     this.#deps.refresh(key, { level, reason: 'an operation completed' });
   }
 
-  /** Something that comes by itself is not there yet. */
-  #await(key: AppKey, what: string): Outcome<OperationPayload> {
-    this.#remember(key, what, soonMs);
-    return { requeueAfterMs: soonMs };
+  /** Something that comes by itself is not there yet. An operation that is to end does not wait for it for ever, as in Argo CD. */
+  async #await(key: AppKey, app: Application, { message }: ClusterNotReady): Promise<Outcome<OperationPayload>> {
+    this.#remember(key, message, soonMs);
+    const memory = this.#deps.memories.of(key);
+    // An operation that ran out of its time in this very pass is Terminating by now.
+    const fresh = this.#deps.store.get(key) ?? app;
+    const state = fresh.status?.operationState;
+    if (state?.phase !== 'Terminating') {
+      delete memory.terminatingSince;
+      return { requeueAfterMs: soonMs };
+    }
+    memory.terminatingSince ??= this.#now();
+    if (this.#now() - memory.terminatingSince < terminateMs) return { requeueAfterMs: soonMs };
+    const told = `Operation termination had errors: ${message}, its hooks may still run`;
+    const ended = { ...state, phase: 'Error' as const, message: told };
+    return this.#finish(key, fresh, endPass({ ...untimed, state: ended, now: this.#now() }), undefined);
   }
 
   #remember(key: AppKey, what: string, ms: number): void {

@@ -113,6 +113,25 @@ describe('a refresh', () => {
     expect(world.dest.get('ConfigMap', 'two')).toBeUndefined();
   });
 
+  it('prunes what it had to skip as soon as the kind is fresh again, once, also without self-heal', async () => {
+    world.application({ syncPolicy: { automated: { prune: true } } });
+    await start();
+    world.degraded = [
+      { group: '', kind: 'ConfigMap', version: 'v1', state: 'degraded', message: 'watch failed', objects: 2 },
+    ];
+    world.git.push('b'.repeat(40), [configMap('one')]);
+    await clock.advance(400_000);
+    const skipped = world.app.status?.operationState;
+    expect(skipped).toMatchObject({ phase: 'Succeeded', syncResult: { revision: 'b'.repeat(40) } });
+    expect(world.dest.get('ConfigMap', 'two')).toBeDefined();
+    await clock.advance(600_000);
+    expect(world.app.status?.operationState?.startedAt).toBe(skipped?.startedAt);
+    world.degraded = [];
+    await clock.advance(600_000);
+    expect(world.dest.get('ConfigMap', 'two')).toBeUndefined();
+    expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+
   it('keeps the last comparison while the source cannot be read for a while (T-REPO)', async () => {
     world.application(automated);
     await start();
@@ -260,6 +279,23 @@ describe('an operation', () => {
     await clock.advance(5000);
     expect(world.app.status?.operationState?.phase).toBe('Succeeded');
     expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+
+  it('that a person terminates ends although the cluster never answers, and holds up no deletion', async () => {
+    world.application({}, operation);
+    world.ready = false;
+    await start();
+    await clock.advance(60_000);
+    const state = world.app.status?.operationState;
+    world.edit((object) => ({
+      status: { ...(object['status'] as object), operationState: { ...state, phase: 'Terminating' } },
+    }));
+    await clock.advance(120_000);
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: expect.stringContaining('Operation termination had errors: waiting for the first picture of cluster'),
+    });
+    expect(world.app.operation).toBeUndefined();
   });
 
   it('that fails is retried as announced, then ends', async () => {
@@ -461,5 +497,24 @@ describe('a deletion with the finalizer', () => {
       'delete ConfigMap one',
       'create ConfigMap after',
     ]);
+  });
+
+  it('makes a delete hook that has only a prefix once, and ends', async () => {
+    const hook = configMap('', '1', { 'argocd.argoproj.io/hook': 'PreDelete' });
+    world.git.push('a'.repeat(40), [
+      configMap('one'),
+      { ...hook, metadata: { ...hook.metadata, generateName: 'bye-' } },
+    ]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    world.hub.delete('Application', 'demo');
+    await clock.advance(60_000);
+    expect(world.hub.get('Application', 'demo')).toBeUndefined();
+    const made = world.dest.calls.filter(
+      (call) => call.startsWith('create ConfigMap bye-') || call === 'create ConfigMap ',
+    );
+    expect(made).toEqual([expect.stringMatching(/^create ConfigMap bye-predelete-\d+$/)]);
   });
 });

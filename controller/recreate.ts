@@ -144,7 +144,8 @@ async function putBack(
     } catch (error) {
       if (isAlreadyExists(error)) return refusal;
       if (mayNotWrite(error, signal)) throw error;
-      const hopeless = error instanceof KubeApiError && error.status === 422;
+      // An address or port that the object itself held may be given back a moment later.
+      const hopeless = error instanceof KubeApiError && error.status === 422 && !cannotTell(error);
       if (hopeless || attempt === putBackTries) return new PutBackFailed(refusal, error);
       await deps.clock.sleep(putBackEveryMs, signal);
     }

@@ -311,6 +311,7 @@ export class RefreshProcessor {
       backoff: this.#config.selfHeal,
       driftSeenAt,
       unread: comparison.unread.length > 0,
+      stale: comparison.degraded,
       now: pass.now,
     });
   }

@@ -89,7 +89,10 @@ describe('RespectIgnoreDifferences=true', () => {
   it('8.1.6: what is sent depends on how it is sent', async () => {
     const [target, live] = [config('one', { other: '2' }), config('one', { tuned: '9', other: '1' })];
     const sent: KubeObject[] = [];
-    const inner = { apply: (object: KubeObject) => Promise.resolve(sent.push(object)) } as unknown as ClusterWriter;
+    const inner = {
+      apply: (object: KubeObject, present: KubeObject | null, { over }: ApplyHow) =>
+        Promise.resolve(sent.push(present === null ? object : (over?.(present) ?? object))),
+    } as unknown as ClusterWriter;
     const pair = { target, live, hook: false, diff: { undecided: false, faults: [] } } as unknown as ManagedPair;
     const rules = { settings: settingsWith({ jsonPointers: ['/data/tuned'] }), ignoreDifferences: [] };
     const writer = respectingWriter(inner, [pair], rules);
@@ -107,6 +110,7 @@ describe('RespectIgnoreDifferences=true', () => {
     expect(await apply({ serverSide: true })).toEqual({ other: '2' });
     expect(await apply({ replace: true })).toEqual({ tuned: '9', other: '2' });
     expect(await apply({ force: true })).toEqual({ tuned: '9', other: '2' });
+    expect(await apply({ force: true, serverSide: true })).toEqual({ other: '2' });
     expect(await apply({ replace: true }, null)).toEqual({ other: '2' });
     expect(await apply({ replace: true }, config('strange', { tuned: '9' }))).toEqual({ other: '2' });
   });

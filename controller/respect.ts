@@ -12,7 +12,7 @@ import { heldBack } from './rule-faults.ts';
  * `rules` (RespectIgnoreDifferences) what they ignore is sent as it is live. What is not there yet, and hooks, are applied as they are.
  *
  * Source: Argo CD controller/sync.go normalizeTargetResources. It works here, and not on the list of targets, because what has to be sent
- * depends on how it is sent, and because here `live` is what the object is patched against.
+ * depends on how it is sent, and on what is live then: the writer asks for it (`ApplyHow.over`).
  */
 export function respectingWriter(
   writer: ClusterWriter,
@@ -20,8 +20,10 @@ export function respectingWriter(
   rules: DiffRules | undefined,
 ): ClusterWriter {
   const managed = new Map<ResourceKey, ManagedPair>();
-  for (const pair of pairs)
-    if (pair.live !== null && pair.target !== null && !pair.hook) managed.set(keyOf(pair.live), pair);
+  for (const pair of pairs) {
+    const object = pair.live ?? pair.target;
+    if (object !== null && pair.target !== null && !pair.hook) managed.set(keyOf(object), pair);
+  }
   return {
     get surface() {
       return writer.surface;
@@ -32,17 +34,19 @@ export function respectingWriter(
     patchMetadata: (live, patch, signal) => writer.patchMetadata(live, patch, signal),
     denied: (object, namespaced) => writer.denied(object, namespaced),
     apply: async (target, live, how, signal): Promise<ApplyResult> => {
-      const pair = live === null ? undefined : managed.get(keyOf(live));
-      if (live === null || pair === undefined) return writer.apply(target, live, how, signal);
+      const pair = managed.get(keyOf(live ?? target));
+      if (pair === undefined) return writer.apply(target, live, how, signal);
       const refusal = heldBack(pair);
       if (refusal !== undefined) throw new DriftlessError('IGNORE_RULE', refusal, { retry: 'never' });
-      return writer.apply(toSend(target, live, how, rules), live, how, signal);
+      if (rules === undefined) return writer.apply(target, live, how, signal);
+      const over = (present: KubeObject): KubeObject => toSend(target, present, how, rules);
+      return writer.apply(target, live, { ...how, over }, signal);
     },
   };
 }
 
-function toSend(target: KubeObject, live: KubeObject, how: ApplyHow, rules: DiffRules | undefined): KubeObject {
-  if (rules === undefined) return target;
-  const whole = how.replace || how.force;
-  return respectIgnored(target, live, rules, whole ? 'whole' : how.serverSide ? 'server' : 'client');
+function toSend(target: KubeObject, live: KubeObject, how: ApplyHow, rules: DiffRules): KubeObject {
+  if (how.replace) return respectIgnored(target, live, rules, 'whole');
+  // Server-side apply knows no force (GuardedWriter).
+  return respectIgnored(target, live, rules, how.serverSide ? 'server' : how.force ? 'whole' : 'client');
 }

@@ -138,6 +138,7 @@ function decision(app: Application, several: boolean): string {
     backoff: { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 },
     driftSeenAt: undefined,
     unread: false,
+    stale: [],
     now: 0,
   }).do;
 }

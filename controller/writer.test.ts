@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Limiter, OwnershipLost } from '#base';
 import { apiResource, KubeApiError } from '#kube';
 import type { LiveCluster } from '#live';
+import { annotations } from '#model';
 import type { KubeObject } from '#model';
 import type { ApplyHow } from '#sync';
 import { FakeClock } from '#support';
@@ -169,6 +170,16 @@ describe('apply', () => {
     ).rejects.toThrow('no good');
   });
 
+  it('does not apply what has no name but a prefix: each sync would make another one', async () => {
+    const nameless: KubeObject = { ...target, metadata: { ...target.metadata, name: '', generateName: 'a-' } };
+    const said = 'from a-: cannot use generate name with apply';
+    await expect(writer().apply(nameless, null, how, signal)).rejects.toThrow(said);
+    await expect(writer().apply(nameless, null, { ...how, serverSide: true }, signal)).rejects.toThrow(said);
+    expect(api.calls).toEqual([]);
+    await writer().apply(nameless, null, { ...how, replace: true }, signal);
+    expect(api.calls).toEqual(['create ConfigMap ']);
+  });
+
   it('refuses kinds that are not served, and objects without a name', async () => {
     const gadget = { ...target, apiVersion: 'example.com/v1', kind: 'Gadget' };
     await expect(writer().apply(gadget, null, how, signal)).rejects.toBeInstanceOf(UnknownKind);
@@ -267,6 +278,17 @@ describe('8.1.2: making an object anew', () => {
     await expect(lost).rejects.toThrow(
       'An error occurred force-replacing the existing object with the newly provided one:\n\nspec.x: Required value.\n\nAdditionally, an error occurred attempting to restore the original object:\n\nexceeded quota',
     );
+  });
+
+  it('8.1.2: a port of the original that is still taken for a moment keeps nothing from coming back', async () => {
+    const live = api.put(withLastApplied(target));
+    const taken = status(422, 'Invalid', 'spec.ports[0].nodePort: provided port is already allocated');
+    const late = refusing((call, created) => {
+      if (call !== 'create ConfigMap a' || created > 2) return undefined;
+      return created === 1 ? bad : taken;
+    });
+    await expect(untilDone(writer({ interference: late }).apply(changed, live, forced, signal))).rejects.toBe(bad);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '1' });
   });
 
   it('8.1.2: nothing is put back over what somebody else has made, nor when the cluster is no longer ours', async () => {
@@ -381,6 +403,68 @@ describe('8.1.14: Replace=true', () => {
     const live = api.put(target);
     const pinned = { ...target, metadata: { ...target.metadata, resourceVersion: '1' } };
     await expect(writer().apply(pinned, live, replacing, signal)).rejects.toThrow('object was modified');
+  });
+});
+
+describe('8.1.6: what is sent over what is live', () => {
+  const wanted: KubeObject = { ...target, data: { key: '2', tuned: 'git' } };
+  const over = (live: KubeObject): KubeObject => ({
+    ...wanted,
+    data: { key: '2', tuned: (live['data'] as { tuned?: string } | undefined)?.tuned ?? 'git' },
+  });
+  /** Somebody writes between our read and our write. */
+  const tunedBefore = (verb: string): Interference => {
+    let left = 1;
+    return {
+      before: (call) => {
+        const live = api.get('ConfigMap', 'a');
+        if (!call.startsWith(verb) || live === undefined || left === 0) return;
+        left -= 1;
+        api.put({ ...live, data: { key: '1', tuned: 'just now' } });
+      },
+    };
+  };
+  const ways: [string, string, Partial<ApplyHow>][] = [
+    ['a patch', 'patch', {}],
+    ['server-side apply', 'patch', { serverSide: true }],
+    ['a replacement', 'replace', { replace: true }],
+  ];
+
+  it.each(ways)('8.1.6: %s keeps what the picture does not know yet', async (_name, _verb, as) => {
+    const old = api.put(withLastApplied({ ...target, data: { key: '1', tuned: 'old' } }));
+    api.put({ ...old, data: { key: '1', tuned: 'newer' } });
+    await writer().apply(wanted, old, { ...how, ...as, over }, signal);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2', tuned: 'newer' });
+  });
+
+  it.each(ways)('8.1.6: %s loses against who writes at that moment, and is made anew', async (_name, verb, as) => {
+    const old = api.put(withLastApplied({ ...target, data: { key: '1', tuned: 'old' } }));
+    const racing = writer({ interference: tunedBefore(verb) });
+    await racing.apply(wanted, old, { ...how, ...as, over }, signal);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2', tuned: 'just now' });
+    const record = api.get('ConfigMap', 'a')?.metadata.annotations?.[annotations.lastApplied] ?? '';
+    expect(record).not.toContain('resourceVersion');
+  });
+
+  it('8.1.6: who writes all the time is no reason for a forced apply to delete the object', async () => {
+    const old = api.put(withLastApplied({ ...target, data: { key: '1', tuned: 'old' } }));
+    let turn = 0;
+    const before = (call: string): void => {
+      const live = api.get('ConfigMap', 'a');
+      if (call.startsWith('patch') && live !== undefined) api.put({ ...live, data: { tuned: String((turn += 1)) } });
+    };
+    const busy = writer({ interference: { before } });
+    await expect(busy.apply(wanted, old, { ...how, force: true, over }, signal)).rejects.toThrow('object was modified');
+    expect(api.get('ConfigMap', 'a')?.metadata.uid).toBe(old.metadata.uid);
+  });
+
+  it('8.1.6: what somebody makes at that moment is respected too', async () => {
+    const made = { ...target, data: { key: '1', tuned: 'just made' } };
+    const before = (call: string): void => {
+      if (call.startsWith('create') && api.get('ConfigMap', 'a') === undefined) api.put(made);
+    };
+    await writer({ interference: { before } }).apply(wanted, null, { ...how, over }, signal);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2', tuned: 'just made' });
   });
 });
 

@@ -2,7 +2,7 @@ import { at, deepEqual, DriftlessError, goJson, isObject } from '#base';
 import type { Clock, Json, Limiter } from '#base';
 import { clientSideApplyPatch } from '#diff';
 import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
-import type { ApiSurface, KubeClient, NamedObject, Patch, WriteOptions } from '#kube';
+import type { ApiSurface, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { annotations, fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
@@ -82,12 +82,25 @@ export class GuardedWriter implements ClusterWriter {
     return this.#done(created, 'created', dryRun);
   }
 
-  async apply(target: KubeObject, live: KubeObject | null, asked: ApplyHow, signal: AbortSignal): Promise<ApplyResult> {
+  async apply(
+    target: KubeObject,
+    known: KubeObject | null,
+    asked: ApplyHow,
+    signal: AbortSignal,
+  ): Promise<ApplyResult> {
     const how = this.#deps.dryRun === true ? { ...asked, dryRun: true } : asked;
     const resource = await this.#allowed(target, signal);
+    // As kubectl: each sync would make another one, and find none of them again.
+    const prefix = (target.metadata.name ?? '') === '' ? target.metadata.generateName : undefined;
+    if (prefix !== undefined && how.replace) return this.create(target, how.dryRun, signal);
+    if (prefix !== undefined)
+      throw new DriftlessError('NAME_MISSING', `from ${prefix}: cannot use generate name with apply`, {
+        retry: 'never',
+      });
+    const live = how.over === undefined ? known : await this.#read(resource, nameOf(target, resource), signal);
     try {
       if (how.replace) return await this.#replace(resource, target, live, how, signal);
-      if (how.serverSide) return await this.#serverSide(resource, target, how, signal);
+      if (how.serverSide) return await this.#serverSide(resource, target, live, how, signal);
       return await this.#clientSide(resource, target, live, how, signal);
     } catch (error) {
       if (how.dryRun && isBeyondDryRun(error))
@@ -126,16 +139,17 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #clientSide(
-    ...[resource, target, known, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
+    ...[resource, wanted, known, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
   ): Promise<ApplyResult> {
-    const name = nameOf(target, resource);
+    const name = nameOf(wanted, resource);
     let live = known;
     for (let attempt = 1; ; attempt += 1) {
+      const target = sentOver(wanted, live, how);
       try {
         return await this.#applyOnce(resource, target, live, how, signal);
       } catch (error) {
         if (isRace(error, live) && attempt < conflictTries) live = await this.#read(resource, name, signal);
-        else if (how.force && live !== null && !holdsOthers(resource) && isRefusedChange(error))
+        else if (how.force && live !== null && !holdsOthers(resource) && isRefusedChange(error, how))
           return this.#recreate(resource, withLastApplied(target), how, signal);
         else throw error;
       }
@@ -169,23 +183,31 @@ export class GuardedWriter implements ClusterWriter {
     const patch = clientSideApplyPatch(target, live);
     if (patch === undefined) return this.#done(live, 'unchanged', how.dryRun);
     const name = nameOf(target, resource);
+    const sent = how.over === undefined ? patch : { ...patch, body: atVersion(patch.body, live) };
     const stored = await this.#write(signal, (inner) =>
-      this.#client.patch(resource, name, patch, this.#options(how, inner)),
+      this.#client.patch(resource, name, sent, this.#options(how, inner)),
     );
     return this.#done(stored, 'configured', how.dryRun);
   }
 
   async #serverSide(
-    resource: ApiResource,
-    target: KubeObject,
-    how: ApplyHow,
-    signal: AbortSignal,
+    ...[resource, target, known, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
   ): Promise<ApplyResult> {
-    const patch: Patch = { type: 'apply', body: target };
-    const stored = await this.#write(signal, (inner) =>
-      this.#client.patch(resource, nameOf(target, resource), patch, { ...this.#options(how, inner), force: true }),
-    );
-    return this.#done(stored, 'serverside-applied', how.dryRun);
+    const name = nameOf(target, resource);
+    let live = known;
+    for (let attempt = 1; ; attempt += 1) {
+      const wanted = sentOver(target, live, how);
+      const body = live === null || how.over === undefined ? wanted : atVersion(wanted, live);
+      try {
+        const stored = await this.#write(signal, (inner) =>
+          this.#client.patch(resource, name, { type: 'apply', body }, { ...this.#options(how, inner), force: true }),
+        );
+        return this.#done(stored, 'serverside-applied', how.dryRun);
+      } catch (error) {
+        if (how.over === undefined || !isConflict(error) || attempt === conflictTries) throw error;
+        live = await this.#read(resource, name, signal);
+      }
+    }
   }
 
   async #replace(
@@ -194,14 +216,16 @@ export class GuardedWriter implements ClusterWriter {
     const current = await this.#read(resource, nameOf(target, resource), signal);
     if (current === null) return this.create(target, how.dryRun, signal);
     const inPlace = holdsOthers(resource);
+    const sent = sentOver(target, inPlace ? (live ?? current) : current, how);
     if (how.force && !inPlace) {
-      const made = await this.#recreate(resource, target, how, signal);
+      const made = await this.#recreate(resource, sent, how, signal);
       return how.dryRun ? made : { object: made.object, message: `${shortName(target)} replaced` };
     }
     // As Argo CD, the version that was compared for what is updated in its place.
-    if (!inPlace) return this.#done(await this.#overwrite(resource, target, how, signal), 'replaced', how.dryRun);
+    if (!inPlace)
+      return this.#done(await this.#overwrite(resource, target, current, { how, signal }), 'replaced', how.dryRun);
     const { resourceVersion } = (live ?? current).metadata;
-    const stored = await this.#put(resource, target, resourceVersion, { how, signal });
+    const stored = await this.#put(resource, sent, resourceVersion, { how, signal });
     this.#observe(stored, how.dryRun);
     return { object: stored, message: `${target.kind}/${target.metadata.name ?? ''} updated` };
   }
@@ -209,16 +233,24 @@ export class GuardedWriter implements ClusterWriter {
   /**
    * Puts `target` in the place of whatever is there, however often somebody else writes to it: without a version where the server takes that
    * (most built-in kinds), else with the one that is there now. kubectl sends the latter always, and loses against busy writers.
+   * Where parts of it stay as they are, always with the version that these parts are of.
    */
-  async #overwrite(resource: ApiResource, target: KubeObject, how: ApplyHow, signal: AbortSignal): Promise<KubeObject> {
-    let version = target.metadata.resourceVersion;
+  async #overwrite(
+    resource: ApiResource,
+    target: KubeObject,
+    current: KubeObject,
+    { how, signal }: { readonly how: ApplyHow; readonly signal: AbortSignal },
+  ): Promise<KubeObject> {
+    const named = target.metadata.resourceVersion;
+    let version = named ?? (how.over === undefined ? undefined : current.metadata.resourceVersion);
+    let live: KubeObject | null = current;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#put(resource, target, version, { how, signal });
+        return await this.#put(resource, sentOver(target, live, how), version, { how, signal });
       } catch (error) {
-        const told = target.metadata.resourceVersion !== undefined || attempt > conflictTries;
-        if (told || !(isConflict(error) || needsVersion(error))) throw error;
-        version = (await this.#read(resource, nameOf(target, resource), signal))?.metadata.resourceVersion;
+        if (named !== undefined || attempt > conflictTries || !(isConflict(error) || needsVersion(error))) throw error;
+        live = await this.#read(resource, nameOf(target, resource), signal);
+        version = live?.metadata.resourceVersion;
       }
     }
   }
@@ -323,6 +355,16 @@ function dropNulls(value: Json): Json {
   return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null)]));
 }
 
+function sentOver(target: KubeObject, live: KubeObject | null, { over }: ApplyHow): KubeObject {
+  return live === null || over === undefined ? target : over(live);
+}
+
+/** What is sent, so that the server refuses it when somebody has written `live` since. */
+function atVersion<T extends { readonly metadata?: unknown }>(body: T, live: KubeObject): T {
+  const { resourceVersion } = live.metadata;
+  return { ...body, metadata: { ...(body.metadata as object | undefined), resourceVersion } };
+}
+
 /** The role of a binding cannot be changed in place (kubectl auth reconcile makes such a binding anew). */
 function bindsAnotherRole(target: KubeObject, live: KubeObject): boolean {
   if (groupOf(target.apiVersion) !== 'rbac.authorization.k8s.io' || !target.kind.endsWith('RoleBinding')) return false;
@@ -351,7 +393,9 @@ function needsVersion(error: unknown): boolean {
   );
 }
 
-function isRefusedChange(error: unknown): boolean {
+/** Losing against a busy writer, under a version that we named, is no reason to delete the object. */
+function isRefusedChange(error: unknown, { over }: ApplyHow): boolean {
+  if (over !== undefined && isConflict(error)) return false;
   return error instanceof KubeApiError && (error.status === 409 || error.status === 422);
 }
 

@@ -60,6 +60,11 @@ export interface ApplyHow {
   readonly force: boolean;
   readonly replace: boolean;
   readonly validate: boolean;
+  /**
+   * What to send over `live` instead of the target. The writer then reads live first, sends under the version that it has read, and asks again
+   * when somebody was faster: what is meant to stay as it is must not be what the picture remembers of it.
+   */
+  readonly over?: (live: KubeObject) => KubeObject;
 }
 
 export interface ApplyResult {

@@ -169,7 +169,7 @@ export class FakeApi {
   #patch(resource: ApiResource, name: NamedObject, patch: Patch, dryRun: boolean): KubeObject {
     const old = this.#read(resource, name);
     const next = applied(old, patch);
-    if (patch.type === 'merge' && next.metadata.resourceVersion !== old.metadata.resourceVersion)
+    if (patch.type !== 'json' && next.metadata.resourceVersion !== old.metadata.resourceVersion)
       refuse(409, 'Conflict', 'object was modified');
     if (dryRun || deepEqual(jsonOf(next), jsonOf(old))) return dryRun ? next : old;
     return this.put(next);
