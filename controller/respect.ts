@@ -41,8 +41,14 @@ export function respectingWriter(
   };
 }
 
+const spent =
+  'not applied, because it may overwrite what should be ignored: the jq programs of all ignore rules take too much work together. Make them fewer or simpler';
+
 function toSend(target: KubeObject, live: KubeObject, how: ApplyHow, rules: DiffRules | undefined): KubeObject {
   if (rules === undefined) return target;
   const whole = how.replace || how.force;
-  return respectIgnored(target, live, rules, whole ? 'whole' : how.serverSide ? 'server' : 'client');
+  const sent = respectIgnored(target, live, rules, whole ? 'whole' : how.serverSide ? 'server' : 'client');
+  if (rules.work !== undefined && rules.work.left < 0)
+    throw new DriftlessError('IGNORE_RULE', spent, { retry: 'never' });
+  return sent;
 }
