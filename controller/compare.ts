@@ -16,7 +16,7 @@ import type {
   Repository,
   Settings,
 } from '#model';
-import { gitIntegrity, isReferenceOnly, sourceDenied } from '#policy';
+import { gitIntegrity, integrityOf, isReferenceOnly, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
 import { compareState } from './comparison.ts';
 import type { Comparison, LivePicture, RenderedTargets } from './comparison.ts';
@@ -265,14 +265,25 @@ export class Comparer {
 
   /** @throws IntegrityRulesUnusable */
   #demandOf(request: CompareRequest, source: ApplicationSource): GitIntegrity | undefined {
-    const demand = gitIntegrity(request.project, source);
+    return this.#usable(gitIntegrity(request.project, source));
+  }
+
+  /** @throws IntegrityRulesUnusable */
+  #usable(demand: ReturnType<typeof gitIntegrity>): GitIntegrity | undefined {
     if (demand !== undefined && 'error' in demand) throw new IntegrityRulesUnusable(demand.error);
     return this.#config.gpgEnabled === false ? undefined : demand;
   }
 
   #localTargets(request: CompareRequest, sources: readonly ApplicationSource[]): Rendered {
     try {
-      if (!sources.some((source) => this.#demandOf(request, source) !== undefined)) return localTargets(request);
+      // An operation may name other sources than the Application: those must be permitted, and do not lift what is demanded of its own.
+      const denied = sources
+        .map(({ repoURL }) => sourceDenied(request.project, repoURL, projectOf(request.app)))
+        .find((fault) => fault !== undefined);
+      if (denied !== undefined) return failedTargets({ type: 'InvalidSpecError', message: denied });
+      const all = [...sources, ...sourcesOf(request.app.spec)];
+      const demands = all.map(({ repoURL }) => this.#usable(integrityOf(request.project, repoURL)));
+      if (demands.every((demand) => demand === undefined)) return localTargets(request);
       return failedTargets({ type: 'ComparisonError', message: noLocalManifests });
     } catch (error) {
       if (!(error instanceof IntegrityRulesUnusable)) throw error;

@@ -309,3 +309,31 @@ describe('signatures', () => {
     expect(applied()).toContain('hook');
   });
 });
+
+describe('what an operation may not do, whatever the status and the operation say', () => {
+  it('8.1.5: local manifests are refused whatever source the operation names', async () => {
+    world.project('default', { signatureKeys: [{ keyID: 'K' }] });
+    world.application();
+    await start();
+    const chart = { repoURL: 'https://charts', chart: 'x', targetRevision: '1' };
+    await sync({ sync: { manifests: [JSON.stringify(configMap('local'))], source: chart } });
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: 'ComparisonError: Cannot use local manifests when source integrity is enforced',
+    });
+    expect(applied()).toEqual([]);
+  });
+
+  it('8.1.4: local manifests with a source that the project forbids are refused', async () => {
+    world.project('strict', { sourceRepos: ['https://git/x'] });
+    world.application({ project: 'strict' });
+    await start();
+    const source = { repoURL: 'https://git/evil', path: 'p', targetRevision: 'main' };
+    await sync({ sync: { manifests: [JSON.stringify(configMap('local'))], source } });
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: "InvalidSpecError: application repo https://git/evil is not permitted in project 'strict'",
+    });
+    expect(applied()).toEqual([]);
+  });
+});

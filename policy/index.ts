@@ -27,7 +27,7 @@ export {
   isSourcePermitted,
 } from './project.ts';
 export type { PermittedDestination } from './project.ts';
-export { gitIntegrity } from './integrity.ts';
+export { gitIntegrity, integrityOf } from './integrity.ts';
 export type { GitIntegrity } from './integrity.ts';
 export { isReferenceOnly, sourceDenied, validateSpec } from './spec.ts';
 export type { ResolvedCluster } from './spec.ts';
