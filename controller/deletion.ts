@@ -208,6 +208,7 @@ export class Deleter {
     const hooks = (await this.#targets(leaving, signal)).filter(isOfType[type]);
     const live = await this.#managed(leaving, hooks, signal);
     const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
+    if (missing.length > 0 && leaving.gate.misplaced !== undefined) throw new DeletionBlocked(leaving.gate.misplaced);
     for (const hook of missing) {
       await leaving.writer.create(hook, false, signal).catch((error: unknown) => {
         if (!isAlreadyExists(error)) throw error;

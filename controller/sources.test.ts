@@ -311,6 +311,17 @@ describe('signatures', () => {
 });
 
 describe('what an operation may not do, whatever the status and the operation say', () => {
+  it('8.1.4: delete hooks go to no forbidden cluster, also not those that have no namespace', async () => {
+    const metadata = { name: 'taken', annotations: { 'argocd.argoproj.io/hook': 'PostDelete' } };
+    world.git.push(first, [{ apiVersion: 'v1', kind: 'Namespace', metadata }]);
+    world.project('default', { destinations: [{ server: 'https://mine', namespace: '*' }] });
+    world.application({}, { metadata: { finalizers: ['post-delete-finalizer.argocd.argoproj.io'] } });
+    world.edit((object) => ({ metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }));
+    await start();
+    expect(applied()).toEqual([]);
+    expect(conditions()).toContainEqual(['DeletionError', expect.stringContaining('do not match any of the allowed')]);
+  });
+
   it('8.1.5: local manifests are refused whatever source the operation names', async () => {
     world.project('default', { signatureKeys: [{ keyID: 'K' }] });
     world.application();
