@@ -20,6 +20,7 @@ import { readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncOutcome, SyncRequest } from '#sync';
 import type { Logger } from '#telemetry';
 import type { Compared, Comparer } from './compare.ts';
+import { jqSteps } from './comparison.ts';
 import type { Comparison } from './comparison.ts';
 import { formatConditions } from './conditions.ts';
 import { managedNamespace } from './namespaces.ts';
@@ -187,7 +188,7 @@ export class Syncer {
         }),
         comparison.pairs,
         hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
-          ? { settings: context.snapshot, ignoreDifferences: app.spec.ignoreDifferences ?? [] }
+          ? { settings: context.snapshot, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: jqSteps } }
           : undefined,
       ),
       warn: (message, error) => this.#deps.logger.warn(message, { application: subject.key, error }),

@@ -164,10 +164,14 @@ export function compareState(facts: CompareFacts): Comparison {
   });
 }
 
+/** Steps of all jq programs in one comparison, a second or two: with ten rules, enough for ten thousand objects. */
+export const jqSteps = 20_000_000;
+
 /** Diffs pairs under the rules of this comparison, as long as both sides are known. */
 function differ(facts: CompareFacts): (target: KubeObject | null, live: KubeObject | null) => DiffResult {
   if (facts.rendered.failed || facts.live.failed) return (_target, live) => unchanged(live);
-  const rules = { settings: facts.settings, ignoreDifferences: facts.app.spec.ignoreDifferences ?? [] };
+  const ignoreDifferences = facts.app.spec.ignoreDifferences ?? [];
+  const rules = { settings: facts.settings, ignoreDifferences, work: { left: jqSteps } };
   return (target, live) => diffObjects(target, live, rules);
 }
 

@@ -210,6 +210,7 @@ export class Deleter {
       .map((hook) => named(hook, type, leaving));
     const live = await this.#managed(leaving, hooks, signal);
     const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
+    if (missing.length > 0 && leaving.gate.misplaced !== undefined) throw new DeletionBlocked(leaving.gate.misplaced);
     for (const hook of missing) {
       await leaving.writer.create(hook, false, signal).catch((error: unknown) => {
         if (!isAlreadyExists(error)) throw error;

@@ -6,6 +6,7 @@ import type { Application, AppProject, Cluster, KubeObject, OperationState, Reso
 import {
   appNamespaceDenied,
   canSync,
+  destinationDenied,
   effectiveProject,
   impersonationTarget,
   isAppNamespacePermitted,
@@ -24,6 +25,8 @@ import { parseTime } from './times.ts';
 export interface ResourceGate {
   readonly permits: (object: KubeObject) => boolean;
   readonly permitsRef: (ref: ResourceRef) => boolean;
+  /** Why nothing at all may be created where the application goes; for objects of a namespace, theirs counts as well. */
+  readonly misplaced: string | undefined;
   /** Argo CD's words for a refusal, undefined when it is permitted. */
   readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
 }
@@ -121,7 +124,8 @@ export class Projects {
         ? `namespace ${ref.namespace} is not permitted in project '${projectName}'`
         : undefined;
     };
-    return { permits: (object) => permitsRef(refOf(object)), permitsRef, denied };
+    const misplaced = destinationDenied(app, project, cluster, scoped);
+    return { permits: (object) => permitsRef(refOf(object)), permitsRef, misplaced, denied };
   }
 
   /** Whether automated syncs may start now; an unreadable window says no. */

@@ -2,7 +2,7 @@ import { at, DriftlessError, isAbort, isObject, messageOf, parseJson } from '#ba
 import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
 import type { Capabilities, DesiredSource, KnownRepositories, Manifests, RequestedSource, Verified } from '#desired';
 import type { LiveCluster } from '#live';
-import { hydratorOf, instanceName, projectOf } from '#model';
+import { hydratorOf, instanceName, projectOf, sourcesOf } from '#model';
 import type {
   AppKey,
   Application,
@@ -13,7 +13,7 @@ import type {
   Repository,
   Settings,
 } from '#model';
-import { gitIntegrity, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
+import { gitIntegrity, integrityOf, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
 import type { RenderedTargets } from './comparison.ts';
 import { IntegrityRulesUnusable, SourceRefused, SourceUnavailable } from './errors.ts';
@@ -154,7 +154,11 @@ export class Renderer {
 
   /** @throws IntegrityRulesUnusable */
   #demandOf(request: RenderRequest, source: ApplicationSource): GitIntegrity | undefined {
-    const demand = gitIntegrity(request.project, source);
+    return this.#usable(gitIntegrity(request.project, source));
+  }
+
+  /** @throws IntegrityRulesUnusable */
+  #usable(demand: ReturnType<typeof gitIntegrity>): GitIntegrity | undefined {
     if (demand !== undefined && 'error' in demand) throw new IntegrityRulesUnusable(demand.error);
     return this.#config.gpgEnabled === false ? undefined : demand;
   }
@@ -211,8 +215,14 @@ export class Renderer {
 
   #localTargets(request: RenderRequest): Rendered {
     try {
-      if (!request.sources.some((source) => this.#demandOf(request, source) !== undefined))
-        return localTargets(request);
+      // An operation may name other sources than the Application: those must be permitted, and do not lift what is demanded of its own.
+      const denied = request.sources
+        .map(({ repoURL }) => sourceDenied(request.project, repoURL, projectOf(request.app)))
+        .find((fault) => fault !== undefined);
+      if (denied !== undefined) return failedTargets({ type: 'InvalidSpecError', message: denied });
+      const all = [...request.sources, ...sourcesOf(request.app.spec)];
+      const demands = all.map(({ repoURL }) => this.#usable(integrityOf(request.project, repoURL)));
+      if (demands.every((demand) => demand === undefined)) return localTargets(request);
       return failedTargets({ type: 'ComparisonError', message: noLocalManifests });
     } catch (error) {
       if (!(error instanceof IntegrityRulesUnusable)) throw error;

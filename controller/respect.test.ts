@@ -116,6 +116,26 @@ describe('RespectIgnoreDifferences=true', () => {
   });
 });
 
+it('8.1.12: what is ignored by more jq than there is work left for is not sent', async () => {
+  const [target, live] = [config('one', { other: '2' }), config('one', { tuned: '9', other: '1' })];
+  const sent: KubeObject[] = [];
+  const inner = { apply: (object: KubeObject) => Promise.resolve(sent.push(object)) } as unknown as ClusterWriter;
+  const pair = { target, live, hook: false, diff: { undecided: false, faults: [] } } as unknown as ManagedPair;
+  const how = { dryRun: false, serverSide: false, force: false, replace: true, validate: true };
+  const settings = settingsWith({ jqPathExpressions: ['.data.tuned'] });
+  const apply = (left: number): Promise<unknown> =>
+    respectingWriter(inner, [pair], { settings, ignoreDifferences: [], work: { left } }).apply(
+      target,
+      live,
+      how,
+      new AbortController().signal,
+    );
+  await apply(1000);
+  expect(sent.map(({ data }) => data)).toEqual([{ tuned: '9', other: '2' }]);
+  await expect(apply(3)).rejects.toThrow(/^not applied, because it may overwrite .* too much work together/);
+  expect(sent).toHaveLength(1);
+});
+
 describe('a rule that cannot be evaluated', () => {
   const odd = { jqPathExpressions: ['.data | map(1)'], jsonPointers: ['/data/tuned'] };
   const said =

@@ -45,8 +45,14 @@ export function respectingWriter(
   };
 }
 
+const spent =
+  'not applied, because it may overwrite what should be ignored: the jq programs of all ignore rules take too much work together. Make them fewer or simpler';
+
 function toSend(target: KubeObject, live: KubeObject, how: ApplyHow, rules: DiffRules): KubeObject {
-  if (how.replace) return respectIgnored(target, live, rules, 'whole');
   // Server-side apply knows no force (GuardedWriter).
-  return respectIgnored(target, live, rules, how.serverSide ? 'server' : how.force ? 'whole' : 'client');
+  const gentle = how.serverSide ? 'server' : how.force ? 'whole' : 'client';
+  const sent = respectIgnored(target, live, rules, how.replace ? 'whole' : gentle);
+  if (rules.work !== undefined && rules.work.left < 0)
+    throw new DriftlessError('IGNORE_RULE', spent, { retry: 'never' });
+  return sent;
 }

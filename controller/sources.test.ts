@@ -338,3 +338,42 @@ describe('the request to the generator', () => {
     expect(world.git.requests[0]?.repositories.repositories.map(({ url }) => url)).toEqual(['https://charts/ours']);
   });
 });
+
+describe('what an operation may not do, whatever the status and the operation say', () => {
+  it('8.1.4: delete hooks go to no forbidden cluster, also not those that have no namespace', async () => {
+    const metadata = { name: 'taken', annotations: { 'argocd.argoproj.io/hook': 'PostDelete' } };
+    world.git.push(first, [{ apiVersion: 'v1', kind: 'Namespace', metadata }]);
+    world.project('default', { destinations: [{ server: 'https://mine', namespace: '*' }] });
+    world.application({}, { metadata: { finalizers: ['post-delete-finalizer.argocd.argoproj.io'] } });
+    world.edit((object) => ({ metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }));
+    await start();
+    expect(applied()).toEqual([]);
+    expect(conditions()).toContainEqual(['DeletionError', expect.stringContaining('do not match any of the allowed')]);
+  });
+
+  it('8.1.5: local manifests are refused whatever source the operation names', async () => {
+    world.project('default', { signatureKeys: [{ keyID: 'K' }] });
+    world.application();
+    await start();
+    const chart = { repoURL: 'https://charts', chart: 'x', targetRevision: '1' };
+    await sync({ sync: { manifests: [JSON.stringify(configMap('local'))], source: chart } });
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: 'ComparisonError: Cannot use local manifests when source integrity is enforced',
+    });
+    expect(applied()).toEqual([]);
+  });
+
+  it('8.1.4: local manifests with a source that the project forbids are refused', async () => {
+    world.project('strict', { sourceRepos: ['https://git/x'] });
+    world.application({ project: 'strict' });
+    await start();
+    const source = { repoURL: 'https://git/evil', path: 'p', targetRevision: 'main' };
+    await sync({ sync: { manifests: [JSON.stringify(configMap('local'))], source } });
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: "InvalidSpecError: application repo https://git/evil is not permitted in project 'strict'",
+    });
+    expect(applied()).toEqual([]);
+  });
+});

@@ -34,7 +34,7 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
     throw new DriftlessError('DIFF_NOTHING', 'there is nothing to compare', { retry: 'never' });
   if (target === null || live === null) return oneSided(target, live, rules);
   const { settings } = rules;
-  const ignored = ignoredInDiff(refOf(target), settings, rules.ignoreDifferences);
+  const ignored = ignoredInDiff(refOf(target), rules);
   const tracked = asJson(normaliseTracking(target, live, settings.tracking));
   const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
   const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers);
@@ -61,7 +61,7 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
 function oneSided(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
   const prepared = (object: KubeObject | null): KubeObject | null => {
     if (object === null) return null;
-    const ignored = ignoredInDiff(refOf(object), rules.settings, rules.ignoreDifferences);
+    const ignored = ignoredInDiff(refOf(object), rules);
     return asKube(preparer(rules.settings, ignored)(asJson(object)));
   };
   return {

@@ -15,4 +15,4 @@ export { maskSecrets } from './mask.ts';
 export type { ObjectPair } from './mask.ts';
 export { respectIgnored } from './respect.ts';
 export type { ApplyMethod } from './respect-merge.ts';
-export type { DiffResult, DiffRules, RuleFault } from './types.ts';
+export type { DiffResult, DiffRules, JqWork, RuleFault } from './types.ts';

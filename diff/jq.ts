@@ -4,10 +4,11 @@ import { DiffRulesError } from './errors.ts';
 import { parsePathExpression } from './jq-parse.ts';
 import type { Comparison, Expression } from './jq-parse.ts';
 import type { Path } from './remove.ts';
+import type { JqWork } from './types.ts';
 import { isList } from './values.ts';
 
-/** The places in a value that an expression names, whether or not something is there. */
-export type Finder = (value: Json) => readonly Path[];
+/** The places in a value that an expression names, whether or not something is there. Its steps are taken from `work`. */
+export type Finder = (value: Json, work?: JqWork) => readonly Path[];
 
 export interface CompiledExpression {
   readonly find: Finder;
@@ -29,6 +30,7 @@ const failed: Error = new Error('jq error');
 const carried: Error = new Error('jq error');
 /** Steps of one run; upstream gives an expression a second. */
 const maxSteps = 200_000;
+export const tooMuchTogether = 'and the other jq programs take too much work together';
 /** What a step of a regular expression costs, in steps of a run. */
 const patternWork = 500;
 
@@ -45,9 +47,9 @@ export function compileExpression(source: string): CompiledExpression {
 }
 
 function finderOf(expression: Expression): Finder {
-  return (value) => {
+  return (value, work) => {
     const paths: Path[] = [];
-    const run = new Run();
+    const run = new Run(work);
     try {
       run.evaluate(expression, 'root', value, (place) => {
         if (place === 'root' || place === 'computed') throw failed;
@@ -63,6 +65,11 @@ function finderOf(expression: Expression): Finder {
 
 class Run {
   #steps = 0;
+  readonly #work: JqWork | undefined;
+
+  constructor(work: JqWork | undefined) {
+    this.#work = work;
+  }
 
   evaluate(expression: Expression, place: Place, value: Json, emit: Emit): void {
     this.#step();
@@ -128,6 +135,9 @@ class Run {
   #step(cost = 1): void {
     this.#steps += cost;
     if (this.#steps > maxSteps) throw new DiffRulesError('takes too much work on this object');
+    if (this.#work === undefined) return;
+    this.#work.left -= cost;
+    if (this.#work.left < 0) throw new DiffRulesError(tooMuchTogether);
   }
 
   #all(expression: Expression, place: Place, value: Json): readonly Json[] {

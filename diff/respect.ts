@@ -33,7 +33,7 @@ export function respectIgnored(
   rules: DiffRules,
   method: ApplyMethod,
 ): KubeObject {
-  const ignored = ignoredInDiff(refOf(target), rules.settings, rules.ignoreDifferences);
+  const ignored = ignoredInDiff(refOf(target), rules);
   const [wanted, present] = [folded(asJson(target)), asJson(live)];
   const managed = managedDifferences(wanted, present, ignored.managers);
   const marks = untilSettled(ignored, () => {

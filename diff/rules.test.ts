@@ -89,6 +89,24 @@ describe('8.1.12: an odd ignore rule spoils itself only', () => {
     expect(result.faults[0]?.problem).toBe('takes too much work on this object');
   });
 
+  it('8.1.12: many programs together have a limit, which is one fault, and pointers go on working', () => {
+    const jqPathExpressions = Array.from({ length: 5000 }, (_x, i) => `.data | .. | .. | .. | .missing${i}?`);
+    const rules = { kind: 'ConfigMap', jqPathExpressions, jsonPointers: ['/data/loose'] };
+    const work = { left: 10_000 };
+    const all = { settings: defaultSettings, ignoreDifferences: [rules], work };
+    const result = diffObjects(target, live, all);
+    expect(result).toMatchObject({ modified: true, undecided: true, paths: ['/data/other'] });
+    expect(result.faults.map(({ problem }) => problem)).toEqual([
+      'and the other jq programs take too much work together',
+    ]);
+    // No more than one more step for each try: nothing is run any more.
+    expect(work.left).toBeGreaterThan(-10);
+    expect(diffObjects(target, same, all)).toMatchObject({ modified: false, undecided: false });
+    expect(work.left).toBeGreaterThan(-20);
+    const enough = { ...all, work: { left: 10_000_000 } };
+    expect(diffObjects(target, live, enough)).toMatchObject({ faults: [], undecided: false });
+  });
+
   it.each<[Settings['raw'], string]>([
     [
       { 'resource.customizations.ignoreDifferences.ConfigMap': '' },

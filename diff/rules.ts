@@ -3,18 +3,18 @@ import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import type { ResourceIgnoreDifferences, ResourceOverride, ResourceRef, Settings } from '#model';
 import { canonicalise } from './canonical.ts';
 import { DiffRulesError } from './errors.ts';
-import { compileExpression } from './jq.ts';
+import { compileExpression, tooMuchTogether } from './jq.ts';
 import type { Finder } from './jq.ts';
 import { markAll, pathOf, prune, removeAll } from './remove.ts';
 import type { Marks } from './remove.ts';
 import { namedSchema } from './schema.ts';
 import type { TypeSchema } from './schema.ts';
-import type { RuleFault } from './types.ts';
+import type { DiffRules, JqWork, RuleFault } from './types.ts';
 import { isList } from './values.ts';
 
 /** A part of a rule: places that are ignored, or a value that is written in another way before it is compared. */
 type Part =
-  | { readonly find: Finder; readonly fault: (problem: string) => RuleFault }
+  | { readonly find: Finder; readonly fault: (problem: string) => RuleFault; readonly jq?: true }
   | { readonly rewrite: (value: Json) => Json };
 
 /** One source of ignore rules, ready to run. */
@@ -54,17 +54,13 @@ const bySettings = new WeakMap<Settings, { readonly diff: readonly Rule[]; reado
 const byList = new WeakMap<readonly ResourceIgnoreDifferences[], readonly Rule[]>();
 
 /** The ignore rules of a comparison for one object: the application's and the system's (Argo CD: util/argo/normalizers). */
-export function ignoredInDiff(
-  ref: ResourceRef,
-  settings: Settings,
-  list: readonly ResourceIgnoreDifferences[],
-): Ignored {
+export function ignoredInDiff(ref: ResourceRef, { settings, ignoreDifferences: list, work }: DiffRules): Ignored {
   let own_ = byList.get(list);
   if (own_ === undefined) {
     own_ = list.map((rule, i) => compileAppRule(rule, `spec.ignoreDifferences[${i}]`));
     byList.set(list, own_);
   }
-  return combine([...own_, ...compiled(settings).diff], ref);
+  return combine([...own_, ...compiled(settings).diff], ref, work);
 }
 
 /** The rules for the fingerprint of updates (Argo CD: settings GetIgnoreResourceUpdatesOverrides). */
@@ -72,20 +68,24 @@ export function ignoredInUpdates(ref: ResourceRef, settings: Settings): Ignored 
   return combine(compiled(settings).updates, ref);
 }
 
-function combine(rules: readonly Rule[], ref: ResourceRef): Ignored {
+function combine(rules: readonly Rule[], ref: ResourceRef, work?: JqWork): Ignored {
   const matching = rules.filter((rule) => rule.matches(ref));
   const parts = matching.flatMap((rule) => rule.parts);
   const faults = new Map(
     matching.flatMap((rule) => rule.faults).map((fault) => [`${fault.where} ${fault.rule}`, fault]),
   );
   const broken = new Set<Part>();
+  const spent = { told: false };
   const found = (part: Extract<Part, { find: Finder }>, value: Json): ReturnType<Finder> => {
     if (broken.has(part)) return [];
+    // One fault is enough for all programs that are not run any more.
+    if (part.jq === true && spent.told) return [];
     try {
-      return part.find(value);
+      return part.find(value, work);
     } catch (error) {
       if (!(error instanceof DiffRulesError)) throw error;
       broken.add(part);
+      spent.told ||= error.problem === tooMuchTogether;
       const told = part.fault(error.problem);
       faults.set(`${told.where} ${told.rule}`, told);
       return [];
@@ -211,7 +211,7 @@ function partsOf(rule: Ignore, where: string): Pick<Rule, 'parts' | 'faults'> {
     try {
       const { find, warning } = compileExpression(text);
       if (warning !== undefined) faults.push({ ...teller(warning), undecided: false });
-      parts.push({ find, fault: teller });
+      parts.push({ find, fault: teller, jq: true });
     } catch (error) {
       if (!(error instanceof DiffRulesError)) throw error;
       faults.push(teller(error.problem));

@@ -1,10 +1,17 @@
 import type { KubeObject, ResourceIgnoreDifferences, Settings } from '#model';
 
+/** What all jq programs of one comparison may do together, in steps: many small ones hold up a process as one big one does. Counted down. */
+export interface JqWork {
+  left: number;
+}
+
 /** The rules under which one comparison runs. */
 export interface DiffRules {
   readonly settings: Settings;
   /** `spec.ignoreDifferences` of the Application. */
   readonly ignoreDifferences: readonly ResourceIgnoreDifferences[];
+  /** One for all objects of a comparison; absent: each program has its own limit only. */
+  readonly work?: JqWork;
 }
 
 /** What is wrong with an ignore rule that applies to an object. Never holds values of objects. */

@@ -27,9 +27,9 @@ export {
   isSourcePermitted,
 } from './project.ts';
 export type { PermittedDestination } from './project.ts';
-export { gitIntegrity } from './integrity.ts';
+export { gitIntegrity, integrityOf } from './integrity.ts';
 export type { GitIntegrity } from './integrity.ts';
-export { isReferenceOnly, sourceDenied, validateSpec } from './spec.ts';
+export { destinationDenied, isReferenceOnly, sourceDenied, validateSpec } from './spec.ts';
 export type { ResolvedCluster } from './spec.ts';
 export { canSync } from './windows.ts';
 export type { SyncTrigger, SyncVerdict, WindowFacts } from './windows.ts';

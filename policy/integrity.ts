@@ -27,18 +27,26 @@ export function gitIntegrity(
   source: ApplicationSource,
 ): GitIntegrity | { readonly error: string } | undefined {
   if ((source.chart ?? '') !== '' || source.repoURL.startsWith('oci://')) return undefined;
+  return integrityOf(project, source.repoURL);
+}
+
+/**
+ * What a project demands of whatever comes under this URL. For manifests that come from no repository: that the source which they are said to
+ * belong to is a chart makes them no chart.
+ */
+export function integrityOf(project: AppProject, url: string): GitIntegrity | { readonly error: string } | undefined {
   if (!isReadable(project))
     return { error: `the signature rules of project ${project.metadata.name ?? ''} cannot be read` };
   const policies = policiesOf(project);
-  const asWritten = policies.filter((policy) => applies(policy, source.repoURL, globMatch));
+  const asWritten = policies.filter((policy) => applies(policy, url, globMatch));
   const matching =
-    asWritten.length > 0 ? asWritten : policies.filter((policy) => applies(policy, source.repoURL, matchesSpelling));
+    asWritten.length > 0 ? asWritten : policies.filter((policy) => applies(policy, url, matchesSpelling));
   if (matching.length > 1)
     return {
-      error: `multiple (${matching.length}) git source integrity policies found for repo URL: ${source.repoURL}`,
+      error: `multiple (${matching.length}) git source integrity policies found for repo URL: ${url}`,
     };
   const policy = matching[0];
-  return policy === undefined ? undefined : demandOf(policy, source.repoURL);
+  return policy === undefined ? undefined : demandOf(policy, url);
 }
 
 function policiesOf({ spec }: AppProject): readonly GitIntegrityPolicy[] {

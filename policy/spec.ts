@@ -34,15 +34,23 @@ export function validateSpec(
   if (structure.length > 0) return invalid(structure);
   const messages = [...sourceFaults(app, project)];
   if ('error' in cluster) return invalid([...messages, cluster.error]);
+  const denied = destinationDenied(app, project, cluster, scopedClusters);
+  return invalid(denied === undefined ? messages : [...messages, denied]);
+}
+
+/** Why a project does not let an Application go where it goes, undefined when it does. */
+export function destinationDenied(
+  app: Application,
+  project: AppProject,
+  cluster: Pick<Cluster, 'server' | 'name'>,
+  scopedClusters: readonly Pick<Cluster, 'server' | 'name'>[] = [],
+): string | undefined {
   const { destination } = app.spec;
   const namespace = destination.namespace ?? '';
-  if (!isDestinationPermitted(project, { server: cluster.server, name: cluster.name, namespace }, scopedClusters)) {
-    const shown = (destination.name ?? '') === '' ? cluster.server : cluster.name;
-    messages.push(
-      `application destination server '${shown}' and namespace '${namespace}' do not match any of the allowed destinations in project '${nameOf(project, app)}'`,
-    );
-  }
-  return invalid(messages);
+  const place = { server: cluster.server, name: cluster.name, namespace };
+  if (isDestinationPermitted(project, place, scopedClusters)) return undefined;
+  const shown = (destination.name ?? '') === '' ? cluster.server : cluster.name;
+  return `application destination server '${shown}' and namespace '${namespace}' do not match any of the allowed destinations in project '${nameOf(project, app)}'`;
 }
 
 /** Faults after which nothing else is looked at. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -98,6 +98,14 @@ describe('8.2.1: preflight', () => {
     expect(stdout + stderr).not.toContain('\u001B');
     expect(requests.length).toBeGreaterThan(10);
     expect(writesOf(requests)).toEqual([]);
+  });
+
+  it('8.2.1: what a controller keeps in the same cache folder stays as it is', async () => {
+    const folder = join(world.root, 'shared-cache');
+    const ring = join(folder, 'gpg', '1');
+    mkdirSync(ring, { recursive: true });
+    const { code } = await driftless(flags('plain', '--cache-dir', folder));
+    expect([code, existsSync(ring), readdirSync(folder).sort()]).toEqual([0, true, ['gpg', 'preflight']]);
   });
 
   describe('8.2.1: an installation with Applications in every state', () => {

@@ -72,7 +72,8 @@ async function look(parsed: Parsed<typeof preflightOptions>, context: CommandCon
         installation,
         applications: applications.filter((app) => !isLeftAlone(app, installation)),
         config: controllerConfig(runConfigOf(installation), namespace),
-        cacheDir: temporary ?? config.cacheDir,
+        // The variable is set for the controller, too: in its pod its keyring and its mirrors must stay as they are.
+        cacheDir: temporary ?? join(config.cacheDir, 'preflight'),
         commands,
         tools: createToolLookup({ path: env['PATH'] }),
         timeoutMs: config.timeout,
