@@ -132,9 +132,10 @@ describe('8.1.1: a CRD', () => {
 
   it('8.1.1: with the tracking label stays when its application is deleted with its resources', async () => {
     world.settings = byLabel;
-    world.git.push('a'.repeat(40), [crd, configMap('one')]);
+    world.git.push('a'.repeat(40), [configMap('one')]);
     world.dest.put(withLastApplied(labelled));
     const finalizers = ['resources-finalizer.argocd.argoproj.io'];
+    expect(world.dest.get(crd.kind, 'widgets.example.com')?.metadata.labels).toBeDefined();
     world.application(automated, { metadata: { name: 'demo', namespace: 'argocd', finalizers } });
     await start();
     expect(world.dest.get('ConfigMap', 'one')).toBeDefined();

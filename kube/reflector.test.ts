@@ -403,6 +403,17 @@ describe('watching', () => {
     expect(source.last.options.resourceVersion).toBe('500');
   });
 
+  it('8.1.11: after a cut, however soon, a server that is behind the version is listed anew, not watched', async () => {
+    const { source, clock } = await start({ prepare: (s) => (s.answers = [page('900')]) });
+    source.last.send(bookmark('901'));
+    await clock.advance(100);
+    source.answers = [page('50')];
+    source.last.send(cut());
+    await clock.advance(10_000);
+    expect(source.looks).toHaveLength(1);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['900', '50']);
+  });
+
   it.each([
     ['is behind it: lists anew', page('50'), '50', 2],
     ['is not: resumes', page('1000'), '900', 1],
@@ -494,7 +505,10 @@ describe('against a real socket', () => {
     const server = await ScriptedServer.start(
       (turn) => {
         if (!turn.query.has('watch')) {
-          turn.reply(200, { metadata: { resourceVersion: String(turn.query.get('limit') === '1' ? history.length : 0) }, items: [] });
+          turn.reply(200, {
+            metadata: { resourceVersion: String(turn.query.get('limit') === '1' ? history.length : 0) },
+            items: [],
+          });
           return;
         }
         turn.begin();
