@@ -177,6 +177,24 @@ describe('apply', () => {
   });
 });
 
+describe('8.1.3: what a dry run returns', () => {
+  it('8.1.3: never enters the picture', async () => {
+    const observed: KubeObject[] = [];
+    const observe = (object: KubeObject): number => observed.push(object);
+    const guarded = new GuardedWriter({
+      cluster: { surface: () => api.surface, observe } as unknown as LiveCluster,
+      ...{ client: api.client(), limiter: new Limiter(2), clock, denied: () => undefined },
+      fenced: (inner, send) => send(inner),
+    });
+    const live = api.put(withLastApplied(target));
+    const changed = { ...target, data: { key: '2' } };
+    await guarded.apply(changed, live, { ...how, dryRun: true }, signal);
+    expect(observed).toEqual([]);
+    await guarded.apply(changed, live, how, signal);
+    expect(observed.map((object) => object['data'])).toEqual([{ key: '2' }]);
+  });
+});
+
 describe('delete', () => {
   it('8.1.11: is of this very object: what has taken its name since stays', async () => {
     const live = api.put(target);

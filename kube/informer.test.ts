@@ -315,6 +315,16 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
     expect(informer.list().map(whole).sort()).toEqual(['a@13 uid-a', 'b@8 earlier']);
   });
 
+  it('8.1.11: a write of ours during a list that does not show it stays only when it is newer than the list', async () => {
+    const running = await start([object('a', '9')]);
+    running.source.onList = () => {
+      running.informer.writeBack(object('before', '25'));
+      running.informer.writeBack(object('after', '31'));
+    };
+    await relist(running, '30', [object('a', '9')]);
+    expect(running.informer.list().map(whole).sort()).toEqual(['a@9 uid-a', 'after@31 uid-after']);
+  });
+
   it('8.1.11: the late answer about an object that another has replaced since changes nothing', async () => {
     const { informer, heard } = await start([object('b', '9', { uid: 'second' })]);
     heard.length = 0;
