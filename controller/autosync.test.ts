@@ -124,6 +124,16 @@ describe('decideAutosync', () => {
     expect(decideAutosync(facts(application({}, moved)))).toMatchObject({ do: 'start' });
   });
 
+  it('8.1.7: a failed attempt at the hydrated branch is not begun again, whatever spec.source says', () => {
+    const sourceHydrator = {
+      drySource: { repoURL: 'https://git/dry', path: 'p', targetRevision: 'main' },
+      syncSource: { targetBranch: 'env/prod', path: 'x' },
+    };
+    const tried = { repoURL: 'https://git/dry', path: 'x', targetRevision: 'env/prod' };
+    const failed = ran({ phase: 'Failed', message: 'boom', syncResult: { revision: 'sha1', source: tried } });
+    expect(decideAutosync(facts(application(on, failed, { sourceHydrator })))).toMatchObject({ do: 'refuse' });
+  });
+
   it('refuses to repeat a failed attempt, also with self-heal', () => {
     expect(decideAutosync(facts(application(on, ran({ phase: 'Failed', message: 'boom' }))))).toEqual({
       do: 'refuse',

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
@@ -106,5 +107,42 @@ describe('8.1.1: a CRD', () => {
     expect(live?.['spec']).toMatchObject({ scope: 'Cluster' });
     expect(live?.metadata.annotations).not.toHaveProperty([trackingId]);
     expect(world.app.status).toMatchObject({ sync: { status: 'Synced' } });
+  });
+
+  const byLabel = { ...defaultSettings, tracking: { ...defaultSettings.tracking, method: 'label' as const } };
+  const labelled: KubeObject = {
+    ...crd,
+    metadata: { ...crd.metadata, labels: { [defaultSettings.tracking.labelKey]: 'demo' } },
+  };
+
+  it('8.1.1: with the tracking label is neither listed nor pruned when Git has it no more', async () => {
+    world.settings = byLabel;
+    world.git.push('a'.repeat(40), [configMap('one')]);
+    world.dest.put(withLastApplied(labelled));
+    world.application(automated);
+    await start();
+    await clock.advance(300_000);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' } });
+    expect(world.app.status?.resources?.map(({ kind }) => kind)).toEqual(['ConfigMap']);
+    world.edit(() => ({ operation: { sync: { prune: true } } }));
+    await clock.advance(10_000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+    expect(writesOf(crd.kind)).toEqual([]);
+  });
+
+  it('8.1.1: with the tracking label stays when its application is deleted with its resources', async () => {
+    world.settings = byLabel;
+    world.git.push('a'.repeat(40), [configMap('one')]);
+    world.dest.put(withLastApplied(labelled));
+    const finalizers = ['resources-finalizer.argocd.argoproj.io'];
+    expect(world.dest.get(crd.kind, 'widgets.example.com')?.metadata.labels).toBeDefined();
+    world.application(automated, { metadata: { name: 'demo', namespace: 'argocd', finalizers } });
+    await start();
+    expect(world.dest.get('ConfigMap', 'one')).toBeDefined();
+    world.hub.delete('Application', 'demo');
+    await clock.advance(60_000);
+    expect(world.hub.get('Application', 'demo')).toBeUndefined();
+    expect(world.dest.get('ConfigMap', 'one')).toBeUndefined();
+    expect(writesOf(crd.kind).filter((call) => call.startsWith('delete'))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { Limiter } from '#base';
 import { apiResource, KubeApiError } from '#kube';
@@ -8,6 +8,8 @@ import type { HealthStatus, KubeObject } from '#model';
 import { pairResources, readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncRequest } from '#sync';
 import { FakeClock } from '#support';
+import { Syncer } from './apply.ts';
+import { dryRunOnly } from './dry-run-client.ts';
 import { FakeApi } from './testing/fake-api.ts';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 import { GuardedWriter, withLastApplied } from './writer.ts';
@@ -174,6 +176,32 @@ function requestFor(
   };
 }
 
+describe('8.1.3: a client for dry runs', () => {
+  it.each([[false], [true]])(
+    '8.1.3: sends every verb as a dry run, whatever its caller asks (impersonating: %s)',
+    async (acting) => {
+      const api = new FakeApi('https://c', kinds);
+      const there = api.put(configMap('there'));
+      const plain = dryRunOnly(api.client());
+      const client = acting ? plain.impersonate('somebody') : plain;
+      const [resource] = kinds;
+      if (resource === undefined) throw new Error('there are kinds');
+      const name = { namespace: there.metadata.namespace ?? '', name: 'there' };
+      const options = { signal: new AbortController().signal, dryRun: false };
+      await client.create(resource, configMap('new'), options);
+      await client.replace(resource, { ...there, metadata: { ...there.metadata, labels: { a: 'b' } } }, options);
+      await client.patch(resource, name, { type: 'merge', body: { metadata: { labels: { a: 'b' } } } }, options);
+      await client.delete(resource, name, options);
+      expect(api.calls).toEqual(
+        ['create ConfigMap new', 'replace ConfigMap there', 'patch ConfigMap there', 'delete ConfigMap there'].map(
+          (call) => `${call} (dry run)`,
+        ),
+      );
+      expect([...api.objects.values()]).toEqual([there]);
+    },
+  );
+});
+
 describe('8.1.3: the controller', () => {
   const clock = new FakeClock();
   const stops: (() => Promise<void>)[] = [];
@@ -181,6 +209,7 @@ describe('8.1.3: the controller', () => {
     const ended = stops.splice(0).map((stop) => stop());
     await clock.advance(60_000);
     await Promise.all(ended);
+    jest.restoreAllMocks();
   });
 
   it('8.1.3: gives a dry run a writer that cannot write, and tells its user what it would do', async () => {
@@ -196,6 +225,7 @@ describe('8.1.3: the controller', () => {
     const before = jsonOf([...world.dest.objects.values()]);
     const options = ['CreateNamespace=true'];
     world.application({}, { operation: { sync: { revision: sha, dryRun: true, prune: true, syncOptions: options } } });
+    const writers = jest.spyOn(Syncer.prototype, 'writer');
     const replica = world.replica();
     stops.push(() => replica.stop());
     await clock.advance(30_000);
@@ -210,5 +240,7 @@ describe('8.1.3: the controller', () => {
     expect(jsonOf([...world.dest.objects.values()])).toEqual(before);
     expect(world.dest.calls.filter((call) => /^(?:create|patch|replace|delete)/.test(call)).length).toBeGreaterThan(1);
     expect(world.app.status?.history).toBeUndefined();
+    expect(writers).toHaveBeenCalled();
+    for (const [, , rights] of writers.mock.calls) expect(rights.dryRun).toBe(true);
   });
 });

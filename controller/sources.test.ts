@@ -84,6 +84,31 @@ describe('a source hydrator', () => {
     expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: first });
   });
 
+  it('8.1.4: a sync that somebody asks for is of the hydrated branch too, also beside another spec.source', async () => {
+    const other = { repoURL: 'https://git/other', path: 'p', targetRevision: 'main' };
+    application({ source: other, sourceHydrator: hydrator, syncPolicy: {} });
+    await start();
+    await sync({ sync: { prune: true } });
+    const synced = { repoURL: 'https://git/dry', path: 'x', targetRevision: 'env/prod' };
+    expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded', syncResult: { source: synced } });
+    expect(new Set(world.git.rendered.map(({ repoURL }) => repoURL))).toEqual(new Set(['https://git/dry']));
+    expect(applied()).toEqual(['one', 'two']);
+  });
+
+  it('8.1.4: the hooks of a deletion are those of the hydrated branch', async () => {
+    const other = { repoURL: 'https://git/other', path: 'p', targetRevision: 'main' };
+    world.git.push(first, [configMap('before', '1', { 'argocd.argoproj.io/hook': 'PreDelete' })]);
+    application({ source: other, sourceHydrator: hydrator });
+    const finalizers = ['pre-delete-finalizer.argocd.argoproj.io'];
+    world.edit((object) => ({ metadata: { ...object.metadata, finalizers } }));
+    world.hub.delete('Application', 'demo');
+    await start();
+    await clock.advance(60_000);
+    expect(world.dest.calls).toContain('create ConfigMap before');
+    expect(world.hub.get('Application', 'demo')).toBeUndefined();
+    expect(new Set(world.git.rendered.map(({ repoURL }) => repoURL))).toEqual(new Set(['https://git/dry']));
+  });
+
   it('8.1.4: the project must permit what is read and what is rendered', async () => {
     world.project('strict', { sourceRepos: ['https://git/other', 'https://git/x'] });
     const elsewhere = { ...hydrator, syncSource: { ...hydrator.syncSource, repoURL: 'https://git/hydrated' } };

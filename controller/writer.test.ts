@@ -188,6 +188,36 @@ describe('apply', () => {
   });
 });
 
+describe('8.1.3: what a dry run returns', () => {
+  it('8.1.3: never enters the picture', async () => {
+    const observed: KubeObject[] = [];
+    const observe = (object: KubeObject): number => observed.push(object);
+    const guarded = new GuardedWriter({
+      cluster: { surface: () => api.surface, observe } as unknown as LiveCluster,
+      ...{ client: api.client(), limiter: new Limiter(2), clock, denied: () => undefined },
+      fenced: (inner, send) => send(inner),
+    });
+    const live = api.put(withLastApplied(target));
+    const changed = { ...target, data: { key: '2' } };
+    await guarded.apply(changed, live, { ...how, dryRun: true }, signal);
+    expect(observed).toEqual([]);
+    await guarded.apply(changed, live, how, signal);
+    expect(observed.map((object) => object['data'])).toEqual([{ key: '2' }]);
+  });
+});
+
+describe('delete', () => {
+  it('8.1.11: is of this very object: what has taken its name since stays', async () => {
+    const live = api.put(target);
+    api.delete('ConfigMap', 'a');
+    const other = api.put({ ...target, data: { key: 'theirs' } });
+    await expect(writer().delete(live, 'Foreground', signal)).rejects.toThrow('UID');
+    expect(api.get('ConfigMap', 'a')).toBe(other);
+    await writer().delete(other, 'Foreground', signal);
+    expect(api.get('ConfigMap', 'a')).toBeUndefined();
+  });
+});
+
 describe('8.1.2: making an object anew', () => {
   const forced = { ...how, force: true };
   const immutable = status(422, 'Invalid', 'field is immutable');
@@ -318,6 +348,73 @@ describe('8.1.2: making an object anew', () => {
     });
     await expect(writer({ interference: swap }).apply(changed, live, forced, signal)).rejects.toThrow('UID');
     expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '1' });
+  });
+
+  it('8.1.2: whoever loses the cluster in the middle leaves the rest to the next owner, at once', async () => {
+    const live = api.put(withLastApplied(target));
+    const lost = new OwnershipLost('cluster');
+    const afterDeletion = refusing((call, created) =>
+      call === 'create ConfigMap a' && created === 1 ? lost : undefined,
+    );
+    const first = untilDone(writer({ interference: afterDeletion }).apply(changed, live, forced, signal));
+    await expect(first).rejects.toBe(lost);
+    expect(api.get('ConfigMap', 'a')).toBeUndefined();
+    const whilePuttingBack = refusing((call, created) => {
+      if (call !== 'create ConfigMap a') return undefined;
+      return created === 1 ? bad : lost;
+    });
+    const again = api.put(withLastApplied(target));
+    const second = untilDone(writer({ interference: whilePuttingBack }).apply(changed, again, forced, signal));
+    await expect(second).rejects.toBe(lost);
+  });
+
+  it('8.1.2: what somebody else made after the refusal stays, and the refusal is told', async () => {
+    const live = api.put(withLastApplied(target));
+    let theirs: KubeObject | undefined;
+    const taken = refusing((call, created) => {
+      if (call !== 'create ConfigMap a' || created > 1) return undefined;
+      theirs = api.put({ ...target, data: { key: 'theirs' } });
+      return bad;
+    });
+    await expect(untilDone(writer({ interference: taken }).apply(changed, live, forced, signal))).rejects.toBe(bad);
+    expect(api.get('ConfigMap', 'a')).toBe(theirs);
+  });
+
+  it('8.1.2: where somebody else was faster, and where the original is refused for good, nothing is tried again', async () => {
+    let tries = 0;
+    const count = (call: string): boolean => {
+      if (call === 'create ConfigMap a') tries += 1;
+      return call === 'create ConfigMap a';
+    };
+    const exists = status(409, 'AlreadyExists');
+    const live = api.put(withLastApplied(target));
+    const taken = refusing((call) => (count(call) ? exists : undefined));
+    await expect(untilDone(writer({ interference: taken }).apply(changed, live, forced, signal))).rejects.toBe(exists);
+    expect(tries).toBe(1);
+    tries = 0;
+    const again = api.put(withLastApplied(target));
+    const hopeless = refusing((call) => (count(call) ? bad : undefined));
+    const work = untilDone(writer({ interference: hopeless }).apply(changed, again, forced, signal));
+    await expect(work).rejects.toThrow('attempting to restore the original object');
+    expect(tries).toBe(2);
+  });
+
+  it('8.1.2: another object under the name is not waited for: the deleted one is gone', async () => {
+    const live = api.put(withLastApplied(target));
+    const swapped: Interference = {
+      ...refusing(() => undefined),
+      after: (call) => {
+        if (call === 'delete ConfigMap a') api.put({ ...target, data: { key: 'theirs' } });
+      },
+    };
+    const started = clock.now();
+    let endedAt = Number.POSITIVE_INFINITY;
+    const work = writer({ interference: swapped })
+      .apply(changed, live, forced, signal)
+      .finally(() => (endedAt = clock.now()));
+    await expect(untilDone(work)).rejects.toThrow('already exists');
+    expect(endedAt).toBe(started);
+    expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: 'theirs' });
   });
 
   it('8.1.2: waits until the object is gone, and says so when it does not go', async () => {

@@ -304,6 +304,36 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
     expect(running.informer.get('default/a')?.metadata.resourceVersion).toBe('13');
   });
 
+  it("8.1.11: what an event shows again takes our writes, and a confirmed write of ours stands in nobody else's way", async () => {
+    const { informer, source, clock } = await start([object('a', '9'), object('b', '9')]);
+    source.last.send(event('DELETED', object('a', '20')), event('ADDED', object('a', '9')));
+    await clock.settle();
+    informer.writeBack(object('a', '13'));
+    informer.writeBack(object('b', '21'));
+    source.last.send(event('MODIFIED', object('b', '21')), event('ADDED', object('b', '8', { uid: 'earlier' })));
+    await clock.settle();
+    expect(informer.list().map(whole).sort()).toEqual(['a@13 uid-a', 'b@8 earlier']);
+  });
+
+  it('8.1.11: a write of ours during a list that does not show it stays only when it is newer than the list', async () => {
+    const running = await start([object('a', '9')]);
+    running.source.onList = () => {
+      running.informer.writeBack(object('before', '25'));
+      running.informer.writeBack(object('after', '31'));
+    };
+    await relist(running, '30', [object('a', '9')]);
+    expect(running.informer.list().map(whole).sort()).toEqual(['a@9 uid-a', 'after@31 uid-after']);
+  });
+
+  it('8.1.11: the late answer about an object that another has replaced since changes nothing', async () => {
+    const { informer, heard } = await start([object('b', '9', { uid: 'second' })]);
+    heard.length = 0;
+    informer.writeBack(object('b', '7', { uid: 'first' }));
+    expect([informer.list().map(whole), heard]).toEqual([['b@9 second'], []]);
+    informer.writeBack(object('b', '11', { uid: 'third' }));
+    expect(heard).toEqual(['deleted b@9', 'added b@11']);
+  });
+
   it('8.1.11: an older event of the object that ours has replaced changes nothing', async () => {
     const { informer, source, heard, clock } = await start([object('a', '9')]);
     informer.writeBack(object('a', '12', { uid: 'ours' }));

@@ -403,6 +403,26 @@ describe('watching', () => {
     expect(source.last.options.resourceVersion).toBe('500');
   });
 
+  it('8.1.11: a silent watch that the server ends in order is followed by a look, too', async () => {
+    const { source, clock } = await start({ prepare: (s) => (s.answers = [page('900')]) });
+    source.answers = [page('50')];
+    await clock.advance(100_000);
+    source.last.send('end');
+    await clock.advance(10_000);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['900', '50']);
+  });
+
+  it('8.1.11: after a cut, however soon, a server that is behind the version is listed anew, not watched', async () => {
+    const { source, clock } = await start({ prepare: (s) => (s.answers = [page('900')]) });
+    source.last.send(bookmark('901'));
+    await clock.advance(100);
+    source.answers = [page('50')];
+    source.last.send(cut());
+    await clock.advance(10_000);
+    expect(source.looks).toHaveLength(1);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['900', '50']);
+  });
+
   it.each([
     ['is behind it: lists anew', page('50'), '50', 2],
     ['is not: resumes', page('1000'), '900', 1],
@@ -416,6 +436,7 @@ describe('watching', () => {
     await clock.advance(10_000);
     expect(source.looks[0]).toMatchObject({ limit: 1 });
     expect(source.lists).toHaveLength(lists);
+    expect(source.watches).toHaveLength(2);
     expect(source.last.options.resourceVersion).toBe(version);
     // A bookmark is a word.
     await clock.advance(100_000);

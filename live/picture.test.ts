@@ -396,3 +396,35 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
     });
   });
 });
+
+describe('8.1.11: a write of ours in the picture', () => {
+  const version = (resourceVersion: string, uid = 'u'): KubeObject => ({
+    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    metadata: { name: 'a', namespace: 'ns', uid, resourceVersion },
+  });
+  const shown = (picture: Picture): readonly string[] =>
+    [...picture.store.ofKind('', 'ConfigMap')].map((node) => `${node.resourceVersion} ${node.uid}`);
+
+  it('8.1.11: is not undone by an event, nor by the page of a list, that is older', async () => {
+    await withSink((sink, picture) => {
+      picture.observe(version('12'));
+      sink.event('MODIFIED', version('11'));
+      expect(shown(picture)).toEqual(['12 u']);
+      const list = sink.startList();
+      picture.observe(version('15'));
+      list.add([version('13')], '14');
+      list.commit('14');
+      expect(shown(picture)).toEqual(['15 u']);
+    });
+  });
+
+  it('8.1.11: apart from those, the word of the server counts, whatever its number', async () => {
+    await withSink((sink, picture) => {
+      const list = sink.startList();
+      list.add([version('900')], '901');
+      list.commit('901');
+      sink.event('DELETED', version('12', 'other'));
+      expect(shown(picture)).toEqual([]);
+    });
+  });
+});

@@ -181,6 +181,20 @@ function requestFor(
   };
 }
 
+describe('8.1.1: CRDs', () => {
+  it('8.1.1: have no prune task, whoever hands them to the plan', () => {
+    const crd: KubeObject = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'widgets.example.com' },
+    };
+    const extra = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'n' } };
+    const resources = [crd, extra].map((live) => ({ target: null, live, modified: true }));
+    const tasks = planTasks({ ...requestFor([]), resources }, undefined);
+    expect(tasks.map((task) => objectOf(task).kind)).toEqual(['ConfigMap']);
+  });
+});
+
 describe('order of execution', () => {
   const rank: Readonly<Record<string, number>> = { PreSync: 0, Sync: 1, PostSync: 2, SyncFail: 3 };
 

@@ -123,6 +123,14 @@ describe('8.2.2: the imports of run --shadow', () => {
     expect([...reached.keys()].filter((path) => writing.test(readFileSync(path, 'utf8')))).toEqual([]);
   });
 
+  it('make clients in one place only, which makes them read-only', () => {
+    const makes = /createKubeClient\([\s\S]*?\n {4}\}\)/g;
+    const made = [...reached.keys()]
+      .filter((path) => path.startsWith('cli/') || path.startsWith('controller/'))
+      .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(makes)].map(([text]) => [path, text] as const));
+    expect(made).toEqual([['cli/groundwork.ts', expect.stringContaining('readOnly: config.shadow,')]]);
+  });
+
   it('name only modules that are there', () => {
     expect([...Object.keys(writers), root].filter((path) => !existsSync(path))).toEqual([]);
   });

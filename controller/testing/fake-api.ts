@@ -154,6 +154,8 @@ export class FakeApi {
 
   #create(resource: ApiResource, object: KubeObject, dryRun: boolean): KubeObject {
     if (this.objects.has(keyOf(object))) refuse(409, 'AlreadyExists', `${resource.resource} already exists`);
+    if (object.metadata.resourceVersion !== undefined)
+      refuse(500, 'InternalError', 'resourceVersion should not be set on objects to be created');
     return dryRun ? object : this.put({ ...object, apiVersion: apiVersionOf(resource.group, resource.version) });
   }
 

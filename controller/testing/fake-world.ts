@@ -356,7 +356,7 @@ export class FakeWorld {
       client: this.dest.client(interference),
       managed: (app, targets) => {
         const wanted = new Set(targets.map(keyOf));
-        const found = all().filter((o) => trackedApp(o, defaultSettings.tracking) === app || wanted.has(keyOf(o)));
+        const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
         const dark = new Map([...targets, ...found].map((o) => [keyOf(o), o] as const));
         const unread = [...dark].flatMap(([key, o]): UnreadObject[] => {
           const message = this.unread(o);
