@@ -103,6 +103,9 @@ export class Syncer {
     const { settings } = this.#deps;
     const snapshot = settings();
     const gate = this.#deps.gate(subject.app, subject.project, subject.cluster);
+    // The condition in the status is the user's to write, and may be late: each step asks for itself.
+    if (gate.misplaced !== undefined && !terminating)
+      return failed(started, 'Error', formatConditions([{ type: 'InvalidSpecError', message: gate.misplaced }]));
     const compared = await this.#compare(subject, started, sync, { snapshot, gate, signal });
     const pinned = pin(started, compared);
     const refusal = refusalOf(subject.app, sync, compared.comparison);

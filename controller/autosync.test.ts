@@ -194,6 +194,12 @@ describe('decideAutosync', () => {
     expect(decision.do === 'refuse' ? '' : decision.reason).toMatch(/self-heal attempt (?:4|10)/);
   });
 
+  it('8.1.9: an operation that a clock ahead of ours ended does not freeze self-heal for as long as it was ahead', () => {
+    const finishedAt = new Date(now + 86_400_000).toISOString();
+    const ahead = { status: { ...third.status, operationState: { ...healed.operationState!, finishedAt } } };
+    expect(decideAutosync(facts(application(on, ahead)))).toMatchObject({ do: 'start' });
+  });
+
   it('8.1.14: without backoff waits its first time too, from the end of the operation before', () => {
     const linear = { ...backoff, backoffMs: 0, timeoutMs: 5000 };
     const wait = decideAutosync(facts(application(on, ran()), { backoff: linear }));

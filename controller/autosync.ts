@@ -133,11 +133,17 @@ function leftPrunes({ resources, stale, app }: AutosyncFacts, last: OperationSta
 }
 
 function selfHeal(facts: AutosyncFacts, last: OperationState): { readonly attempt: number; readonly waitMs: number } {
-  const finished = parseTime(last.finishedAt);
+  const finished = pastOf(facts, parseTime(last.finishedAt));
   const sinceMs = finished === undefined ? 0 : facts.now - finished;
   const counted = last.operation.sync?.autoHealAttemptsCount ?? 0;
   const attempts = finished !== undefined && wasQuiet(facts, finished, counted) ? 0 : counted;
   return { attempt: attempts + 1, waitMs: Math.max(0, selfHealDelayMs(attempts, facts.backoff) - sinceMs) };
+}
+
+/** Whoever ended the operation may have had a clock that was ahead: what lies further ahead than any delay was long ago. */
+function pastOf({ backoff, now }: AutosyncFacts, time: number | undefined): number | undefined {
+  const longest = Math.max(backoff.capMs, backoff.timeoutMs, backoff.backoffMs);
+  return time !== undefined && time - now > longest ? now - longest - 1 : time;
 }
 
 /**

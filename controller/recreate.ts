@@ -34,8 +34,11 @@ export class PutBackFailed extends DriftlessError {
   }
 }
 
-/** How long it may take until a deleted object is gone, and how often to look (kubectl replace --force). */
-const goneMs = 300_000;
+/**
+ * How long it may take until a deleted object is gone, and how often to look. kubectl waits five minutes; here an operation processor waits, and a
+ * tenant's finalizers must not hold all of them. The next try goes on from there.
+ */
+const goneMs = 30_000;
 const goneEveryMs = 1000;
 /** What keeps the original from coming back may pass (a quota that is counted anew, a server that starts). */
 const putBackTries = 5;

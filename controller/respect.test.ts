@@ -119,7 +119,9 @@ describe('RespectIgnoreDifferences=true', () => {
 it('8.1.12: what is ignored by more jq than there is work left for is not sent', async () => {
   const [target, live] = [config('one', { other: '2' }), config('one', { tuned: '9', other: '1' })];
   const sent: KubeObject[] = [];
-  const inner = { apply: (object: KubeObject) => Promise.resolve(sent.push(object)) } as unknown as ClusterWriter;
+  const inner = {
+    apply: async (_target: KubeObject, present: KubeObject, { over }: ApplyHow) => sent.push(over!(present)),
+  } as unknown as ClusterWriter;
   const pair = { target, live, hook: false, diff: { undecided: false, faults: [] } } as unknown as ManagedPair;
   const how = { dryRun: false, serverSide: false, force: false, replace: true, validate: true };
   const settings = settingsWith({ jqPathExpressions: ['.data.tuned'] });

@@ -200,7 +200,7 @@ function whyNot(app: Application, { installation, compared }: Findings): string 
   const cluster = clusterOf(app, installation);
   const info = compared.clusters.find(({ server }) => server === cluster?.server);
   if (info !== undefined && info.state !== 'synced')
-    return `cluster ${cluster?.name ?? ''} could not be read${info.message === undefined ? '' : `: ${scrub(info.message)}`}`;
+    return `cluster ${scrub(cluster?.name ?? '')} could not be read${info.message === undefined ? '' : `: ${scrub(info.message)}`}`;
   const failure = compared.failures.get(appKeyOf(app));
   return failure !== undefined && unreadable.has(failure.code)
     ? `repository ${scrub(failure.url)} could not be read: ${scrub(failure.message)}`
