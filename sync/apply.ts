@@ -1,6 +1,6 @@
 import { isAbort, messageOf } from '#base';
 import { groupOf } from '#model';
-import type { KubeObject, ResourceResult, ResultCode } from '#model';
+import type { KubeObject, ResultCode } from '#model';
 import { hasResourceOption, resourceOption } from './options.ts';
 import { crdGroupKind, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
@@ -37,11 +37,6 @@ export function notTried(task: SyncTask): TaskResult {
   const { kind, metadata } = objectOf(task);
   const name = metadata.name ?? metadata.generateName ?? '';
   return { status: 'Synced', message: `${kind}/${name} not tried: its kind is not known yet (dry run)` };
-}
-
-/** True of a result that says: not pruned, because nobody could be sure that the live state of its kind is up to date. */
-export function wasStale({ status, message = '' }: ResourceResult): boolean {
-  return status === 'PruneSkipped' && message.startsWith('ignored (the live state of ');
 }
 
 /** Deletes one object that is no longer wanted, if it may. */

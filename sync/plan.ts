@@ -329,6 +329,11 @@ function imagesOf(object: KubeObject): { readonly images?: readonly string[] } {
   return images.length > 0 ? { images } : {};
 }
 
+/** True of a result that says: not pruned, because nobody could be sure that the live state of its kind is up to date. */
+export function wasStale({ status, message = '' }: ResourceResult): boolean {
+  return status === 'PruneSkipped' && message.startsWith('ignored (the live state of ');
+}
+
 /** True if the hook goes away by `policy`. */
 export function hasPolicy(task: SyncTask, policy: 'HookSucceeded' | 'HookFailed' | 'BeforeHookCreation'): boolean {
   return task.hook && deletePolicies(objectOf(task)).includes(policy);

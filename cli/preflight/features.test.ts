@@ -558,6 +558,8 @@ const undetected: Readonly<Record<string, string>> = {
   'ARGOCD_CONTROLLER_SHARD with dynamic distribution': ownAffair,
   'a controller of Argo CD that holds a shard': 'it does so now, and is scaled to 0 for the switch',
   'an emptied shard ConfigMap': ownAffair,
+  'PreDelete and PostDelete hooks': 'about deletions that are still to come',
+  'terminating an operation on a cluster that does not answer': 'about operations that are still to come',
   'jq programs of one comparison': byComparison,
   'local manifests of an operation (`argocd app sync --local`)': 'about operations that are still to come',
   'Kustomize: remote bases, Helm charts that it would have to download': byComparison,

@@ -241,22 +241,6 @@ describe('bad input', () => {
   });
 });
 
-describe('settings that are not carried out', () => {
-  it('are named, the one health script that is not run', async () => {
-    const key = 'resource.customizations.health.example.com_Gadget';
-    world.hub.store.create({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'argocd-cm', namespace: 'argocd' },
-      data: { [key]: 'return { status = "Healthy" }' },
-    });
-    const { controller } = await world.replica();
-    expect(controller.snapshot().degraded).toEqual([expect.stringContaining('health script of example.com/Gadget')]);
-    world.hub.store.delete('', 'ConfigMap', 'argocd', 'argocd-cm');
-    await eventually(() => expect(controller.snapshot().degraded).toEqual([]), 2000);
-  });
-});
-
 describe('an Application whose cluster had no owner', () => {
   it('loses the mark of that when a replica looks after it (T-SHARD-3)', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
