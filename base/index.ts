@@ -23,6 +23,7 @@ export {
 } from './errors.ts';
 export type { ErrorDetails, ErrorFields, Retry } from './errors.ts';
 export { compileGlob, globMatch } from './glob.ts';
+export { parseGoBool } from './go-bool.ts';
 export { hashJson, hashText } from './hash.ts';
 export {
   at,
@@ -41,6 +42,7 @@ export type { Json, JsonObject, MutableJson, MutableJsonObject } from './json.ts
 export { applyMergePatch, createMergePatch, formatPointer, parsePointer, removeAt } from './json-patch.ts';
 export { runGroups } from './lifecycle.ts';
 export type { Runnable } from './lifecycle.ts';
+export { omit } from './omit.ts';
 export { compileLinearPattern } from './pattern.ts';
 export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';

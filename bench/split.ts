@@ -36,7 +36,7 @@ function clusterAt(server: string): Cluster {
   return { ...identity, namespaces: [], clusterResources: false, labels: {}, annotations: {}, connection };
 }
 
-/** Heap that the picture of the cluster takes, when a replica owns the first `owned` of the parts. */
+/** Heap that the cache of the cluster takes, when a replica owns the first `owned` of the parts. */
 async function heapOf(sim: SimCluster, { random }: BenchContext, owned: number): Promise<number> {
   const surroundings = { clock: systemClock, random, logger: silentLogger };
   const limits = { qps: 10_000, burst: 10_000 };

@@ -106,7 +106,7 @@ export function startOrder(
 
 type Info = ReturnType<ReturnType<typeof createLiveClusters>['infos']>[number];
 
-/** Ready: this replica has a shard and what that gives to it, and every cluster of these has its first picture or a reason why not. */
+/** Ready: this replica has a shard and what that gives to it, and every cluster of these has a filled cache or a reason why not. */
 function readiness(ownership: Ownership, infos: readonly Info[]): { ok: boolean; reason?: string } {
   if (ownership.identity().shard === undefined) {
     const standby = ownership.conditions().find(({ type }) => type === 'Standby');

@@ -9,8 +9,8 @@ import { loadHealthScripts } from './health-scripts.ts';
 import { hubConnection, withoutSecrets } from './hub-connection.ts';
 import { runOptions } from './options.ts';
 import type { RunConfig } from './options.ts';
-import { wireShadow } from './wire-shadow.ts';
-import { wire } from './wire.ts';
+import { wireShadow } from './assemble-shadow.ts';
+import { wire } from './assemble.ts';
 
 /** How long stopping may take before the process ends anyway. */
 const graceMs = 8000;

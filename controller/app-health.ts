@@ -1,6 +1,5 @@
-import { annotationOf, annotations, isWorseHealth } from '#model';
+import { annotationOf, annotations, isHook, isSkipped, isWorseHealth } from '#model';
 import type { HealthStatus, HealthStatusCode, KubeObject } from '#model';
-import { isHook, isSkipped } from '#sync';
 import { describeObject, gkOf } from './targets.ts';
 
 export interface HealthPair {

@@ -11,7 +11,7 @@ import type {
 } from '#model';
 import { wasStale } from '#sync';
 import { equalSourceLists, equalSources } from './source-equality.ts';
-import { parseTime } from './times.ts';
+import { parseTime } from './kube-time.ts';
 
 /** How long to wait between self-heal attempts. */
 export interface SelfHealBackoff {

@@ -5,7 +5,7 @@ import type { LiveCluster, LiveClusters } from '#live';
 import { instanceName, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationSource, AppProject, Cluster, KubeObject, Settings } from '#model';
 import { compareState } from './comparison.ts';
-import type { Comparison, LivePicture } from './comparison.ts';
+import type { Comparison, LiveState } from './comparison.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
@@ -46,21 +46,21 @@ export interface Compared {
   readonly revisions: readonly string[];
 }
 
-/** How long a pass waits for the first picture of a cluster before it gives its place in the pool to others. */
-const firstPictureMs = 3000;
+/** How long a pass waits for the filled cache of a cluster before it gives its place in the pool to others. */
+const fillWaitMs = 3000;
 
 /**
- * A cluster that has a picture. Waits a little for the first one.
+ * A cluster that has a cache. Waits a little for it to be filled.
  * @throws ClusterNotReady when there is none yet: a pass must not hold its place in the pool for a cluster that does not answer.
  */
-export async function firstPicture(
+export async function filledCluster(
   deps: { readonly live: LiveClusters; readonly clock: Clock },
   server: string,
   signal: AbortSignal,
 ): Promise<LiveCluster> {
-  const what = `the first picture of cluster ${server}`;
+  const what = `the filled cache of cluster ${server}`;
   try {
-    return await withDeadline(signal, { clock: deps.clock, limitMs: firstPictureMs, what }, (inner) =>
+    return await withDeadline(signal, { clock: deps.clock, limitMs: fillWaitMs, what }, (inner) =>
       deps.live.cluster(server, inner),
     );
   } catch (error) {
@@ -94,7 +94,7 @@ export class Comparer {
     signal: AbortSignal,
   ): Promise<Compared> {
     const sources = request.sources ?? sourcesOf(request.app.spec);
-    const cluster = await firstPicture(this.#deps, request.cluster.server, signal);
+    const cluster = await filledCluster(this.#deps, request.cluster.server, signal);
     const rendered = await this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
     const normal = this.#normalize(request, cluster, rendered.objects);
     const live = await this.#live(request, cluster, normal.targets, signal);
@@ -118,7 +118,7 @@ export class Comparer {
     return { comparison: compareState(facts), cluster, revisions: rendered.facts.revisions };
   }
 
-  /** The normalised manifests alone, for hooks that run while the application is deleted. Throws what keeps them from being rendered. */
+  /** The normalized manifests alone, for hooks that run while the application is deleted. Throws what keeps them from being rendered. */
   async targets(request: CompareRequest, cluster: LiveCluster, signal: AbortSignal): Promise<readonly KubeObject[]> {
     const sources = sourcesOf(request.app.spec);
     const rendered = await this.#renderer.sources({ ...request, sources }, cluster, signal);
@@ -146,11 +146,11 @@ export class Comparer {
     cluster: LiveCluster,
     targets: readonly KubeObject[],
     signal: AbortSignal,
-  ): Promise<LivePicture> {
+  ): Promise<LiveState> {
     try {
-      cluster.surface();
-      const picture = await cluster.managed(this.#instance(request.key), targets, signal);
-      return { ...picture, conditions: [], failed: false };
+      cluster.discovery();
+      const cache = await cluster.managed(this.#instance(request.key), targets, signal);
+      return { ...cache, conditions: [], failed: false };
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
       const message = `Failed to load live state: ${messageOf(error)}`;

@@ -9,6 +9,8 @@ import {
   csvAnnotation,
   gvkOf,
   hasMultipleSources,
+  isHook,
+  isSkipped,
   keyOf,
   parseTrackingId,
   refOf,
@@ -28,17 +30,7 @@ import type {
   SyncStatus,
   SyncStatusCode,
 } from '#model';
-import {
-  isHook,
-  isPostDeleteHook,
-  isPreDeleteHook,
-  isSkipped,
-  optionValue,
-  pairResources,
-  phasesOf,
-  resourceOption,
-  waveOf,
-} from '#sync';
+import { isPostDeleteHook, isPreDeleteHook, optionValue, pairResources, phasesOf, resourceOption, waveOf } from '#sync';
 import { applicationHealth } from './app-health.ts';
 import { managedNamespaceMetadataChanged } from './freshness.ts';
 import { isManagedNamespace, managedNamespace } from './namespaces.ts';
@@ -62,7 +54,7 @@ export interface ManagedPair {
 
 /** What the sources said. */
 export interface RenderedTargets {
-  /** Normalised; empty when `failed`. */
+  /** Normalized; empty when `failed`. */
   readonly targets: readonly KubeObject[];
   /** Resolved revisions, one per source; empty when the manifests could not be loaded. */
   readonly revisions: readonly string[];
@@ -74,11 +66,11 @@ export interface RenderedTargets {
 }
 
 /** What the cluster said. */
-export interface LivePicture {
+export interface LiveState {
   readonly objects: ReadonlyMap<ResourceKey, KubeObject>;
   /** What could not be read, although the cluster as a whole can be. */
   readonly unread?: readonly UnreadObject[];
-  /** Kinds whose picture is not fresh. */
+  /** Kinds whose cache is not fresh. */
   readonly degraded: readonly KindState[];
   readonly conditions: readonly ApplicationCondition[];
   readonly failed: boolean;
@@ -91,7 +83,7 @@ export interface CompareFacts {
   readonly controllerNamespace: string;
   readonly settings: Settings;
   readonly rendered: RenderedTargets;
-  readonly live: LivePicture;
+  readonly live: LiveState;
   /** The revisions that were asked for, one per source: kept in the status when nothing could be resolved. */
   readonly requested: readonly string[];
   readonly isNamespaced: (gk: GroupKind) => boolean | undefined;
@@ -215,7 +207,7 @@ function conclude(facts: CompareFacts, paired: Paired): Comparison {
   ];
   return {
     syncStatus: syncStatus(facts, appStatus(app, paired.failed, rows)),
-    // Without a live picture nobody can tell (Argo CD takes everything for missing).
+    // Without a live cache nobody can tell (Argo CD takes everything for missing).
     health: facts.live.failed ? { status: 'Unknown', message: '' } : { status: health.status, message: health.message },
     resourceHealthSource: facts.persistResourceHealth ? '' : 'appTree',
     resources: rows.map((item) => item.status).sort(byIdentity),

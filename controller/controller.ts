@@ -87,7 +87,7 @@ export class ArgoController implements Controller {
     return {
       key,
       project: projectOf(app),
-      cluster: this.#parts.territory.clusterOf(app)?.server ?? '',
+      cluster: this.#parts.guard.clusterOf(app)?.server ?? '',
       ...statusFacts(app),
       ...(memory?.lastRefresh === undefined ? {} : { lastRefresh: memory.lastRefresh }),
       ...(memory?.waiting === undefined ? {} : { waiting: memory.waiting }),

@@ -28,16 +28,16 @@ import type {
 import type { Outcome } from '#queues';
 import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
-import type { Syncer } from './apply.ts';
-import { firstPicture } from './compare.ts';
+import type { Syncer } from './syncer.ts';
+import { filledCluster } from './compare.ts';
 import type { Comparer } from './compare.ts';
 import { ClusterNotReady, DeletionBlocked } from './errors.ts';
 import { cleanupOf, hookNames } from './finalizers.ts';
 import type { DeleteHook } from './finalizers.ts';
 import type { ResourceGate } from './projects.ts';
-import type { ApplicationStore } from './status.ts';
+import type { ApplicationStore } from './application-store.ts';
 import { gkOf } from './targets.ts';
-import { parseTime } from './times.ts';
+import { parseTime } from './kube-time.ts';
 import type { GuardedWriter } from './writer.ts';
 
 export interface DeleterDeps {
@@ -143,8 +143,8 @@ export class Deleter {
   ): Promise<Leaving> {
     const { app, config } = subject;
     const gate = this.#deps.gate(app, project, config);
-    const cluster = await firstPicture(this.#deps, config.server, signal);
-    cluster.surface();
+    const cluster = await filledCluster(this.#deps, config.server, signal);
+    cluster.discovery();
     const user = this.#deps.deletesAs(app, project, config);
     const writer = this.#deps.syncer.writer(cluster, user, { key: subject.key, gate });
     return { ...subject, project, cluster, gate, writer };

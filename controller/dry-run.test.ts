@@ -8,7 +8,7 @@ import type { HealthStatus, KubeObject } from '#model';
 import { pairResources, readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncRequest } from '#sync';
 import { FakeClock } from '#support';
-import { Syncer } from './apply.ts';
+import { Syncer } from './syncer.ts';
 import { dryRunOnly } from './dry-run-client.ts';
 import { FakeApi } from './testing/fake-api.ts';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
@@ -116,7 +116,7 @@ async function run(api: FakeApi, drawn: typeof plan extends fc.Arbitrary<infer T
       if (drawn.refuse !== '' && call.startsWith(drawn.refuse)) throw refusal;
     },
   });
-  const cluster = { surface: () => api.surface, observe: () => undefined } as unknown as LiveCluster;
+  const cluster = { discovery: () => api.discovery, observe: () => undefined } as unknown as LiveCluster;
   const writer = new GuardedWriter({
     ...{ cluster, client, clock, limiter: new Limiter(20), denied: () => undefined },
     fenced: (signal, send) => send(signal),

@@ -63,10 +63,10 @@ export class DeletionBlocked extends DriftlessError {
   }
 }
 
-/** A cluster has no complete picture yet, or this replica is just taking it over: nothing is wrong, the pass comes again soon. */
+/** A cluster has no complete cache yet, or this replica is just taking it over: nothing is wrong, the pass comes again soon. */
 export class ClusterNotReady extends DriftlessError {
   constructor(server: string, cause: unknown) {
-    super('CLUSTER_NOT_READY', `waiting for the first picture of cluster ${server}`, {
+    super('CLUSTER_NOT_READY', `waiting for the cache of cluster ${server} to fill`, {
       cause,
       retry: { afterMs: 1000 },
       fields: { server },

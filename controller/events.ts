@@ -4,7 +4,7 @@ import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
 import type { Application, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
-import { kubeTime } from './times.ts';
+import { kubeTime } from './kube-time.ts';
 
 const eventResource = apiResource('', 'v1', 'Event', 'events', true);
 

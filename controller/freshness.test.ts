@@ -1,8 +1,8 @@
+import { omit } from '#base';
 import { describe, expect, it } from '@jest/globals';
 import type { Application, ApplicationSpec, ApplicationStatus } from '#model';
 import { compareLevel, mergeRequests, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
 import { comparedToOf } from './sources.ts';
-import { without } from './without.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);
 const facts = { now, comparedAt: undefined, softMs: 120_000, hardMs: 0 };
@@ -112,7 +112,7 @@ describe('refreshDue', () => {
   });
 
   it('refreshes what was never compared, even with expiry off', () => {
-    const fresh: Application = { ...app(), status: without(app().status ?? {}, 'reconciledAt') };
+    const fresh: Application = { ...app(), status: omit(app().status ?? {}, 'reconciledAt') };
     expect(refreshDue(fresh, undefined, { ...facts, softMs: 0 })).toMatchObject({ level: 2 });
   });
 

@@ -2,7 +2,7 @@ import { hasMultipleSources, sourceOf, annotationOf, annotations, asObject } fro
 import type { Application } from '#model';
 import { hydrationUntold } from './hydration.ts';
 import { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
-import { parseTime } from './times.ts';
+import { parseTime } from './kube-time.ts';
 
 /**
  * How deep a refresh goes (Argo CD: CompareWith).

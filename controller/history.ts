@@ -1,5 +1,5 @@
 import type { Application, OperationState, RevisionHistory, SyncOperationResult } from '#model';
-import { kubeTime } from './times.ts';
+import { kubeTime } from './kube-time.ts';
 
 /**
  * `status.history` after a sync that counts (not a dry run, not partial, succeeded), oldest first and cut to the limit. Undefined when

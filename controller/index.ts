@@ -5,7 +5,7 @@
  * Mental model: events become keys in two queues (triggers). A refresh pass compares one Application and writes its status (refresh); an
  * operation pass does one step of a sync or of a deletion (operation). Decisions are pure (freshness, autosync, operation-state, comparison);
  * the only writer of Applications is `status`, the only writer of managed clusters is `writer`. What a refresh does about its findings are its
- * hands: `refresh-writes` for the controller in charge (wire), `shadow` for one that must not write (wire-shadow).
+ * effects: `refresh-writes` for the controller in charge (create-controller), `shadow` for one that must not write (create-shadow).
  *
  * Invariants: an Application is written only by its owner, checked just before the write; no difference, no write; the object is the only
  * memory of an operation, so a pass may end anywhere and go on elsewhere; nothing of a kind is pruned while its live state is not fresh.
@@ -23,6 +23,6 @@ export type {
   WatchDeps,
 } from './types.ts';
 export type { Disagreement, PlannedWrite, Verdict } from './verdict.ts';
-export { createShadowController } from './wire-shadow.ts';
-export type { ShadowConfig, ShadowDeps } from './wire-shadow.ts';
-export { createController } from './wire.ts';
+export { createShadowController } from './create-shadow.ts';
+export type { ShadowConfig, ShadowDeps } from './create-shadow.ts';
+export { createController } from './create-controller.ts';

@@ -35,7 +35,7 @@ export function treeRoots(comparison: Comparison): readonly TreeRoot[] {
   return comparison.pairs.map(({ key, target, live, unread }) => ({
     key,
     version: versionOf(sideOf({ live, target }).apiVersion),
-    // The picture may know it, although it could not be read whole.
+    // The cache may know it, although it could not be read whole.
     live: live !== null || unread === true,
   }));
 }

@@ -1,7 +1,7 @@
 import { isAutomated, normalizeGitUrl, projectOf, sourceOf } from '#model';
 import type { Application, OperationState } from '#model';
 import type { CounterMetric, HistogramMetric, Labels, Metrics } from '#telemetry';
-import { parseTime } from './times.ts';
+import { parseTime } from './kube-time.ts';
 
 /** The server of the cluster that an application goes to, also where its destination is a name; undefined when that cannot be told. */
 export type ServerOf = (app: Application) => string | undefined;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationPhase, OperationState } from '#model';
 import { backstopMs, endPass, nextRetryAt, startPass } from './operation-state.ts';
-import { kubeTime } from './times.ts';
+import { kubeTime } from './kube-time.ts';
 
 const now = Date.UTC(2026, 0, 1, 10);
 const startedAt = kubeTime(now);

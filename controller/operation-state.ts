@@ -1,8 +1,7 @@
-import { parseSecondsOrDuration } from '#base';
+import { omit, parseSecondsOrDuration } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
-import { kitchenTime, kubeTime, parseTime } from './times.ts';
-import { without } from './without.ts';
+import { kitchenTime, kubeTime, parseTime } from './kube-time.ts';
 
 /**
  * The state machine of `status.operationState`. The object is the only memory of an operation (decision D8): each pass reads it, does one
@@ -56,7 +55,7 @@ function startRetry(current: OperationState, now: number): PassStart {
   if (retryAt > now)
     return { do: 'wait', ms: retryAt - now, reason: `retry ${current.retryCount ?? 1} of the operation` };
   const latest = retriesLatest(current.operation);
-  const rest = without(current, 'finishedAt', 'syncResult');
+  const rest = omit(current, 'finishedAt', 'syncResult');
   const attempt = `Attempt #${current.retryCount ?? 1}`;
   return {
     do: 'continue',
@@ -76,7 +75,7 @@ function retriesLatest(operation: Operation): boolean {
 
 function withoutRevisions(operation: Operation): Operation {
   if (operation.sync === undefined) return operation;
-  return { ...operation, sync: without(operation.sync, 'revision', 'revisions') };
+  return { ...operation, sync: omit(operation.sync, 'revision', 'revisions') };
 }
 
 export interface PassEnd {

@@ -4,7 +4,7 @@ import { isCompleted, jsonOf } from '#model';
 import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
 import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
-import type { Syncer, SyncSubject } from './apply.ts';
+import type { Syncer, SyncSubject } from './syncer.ts';
 import type { Deleter } from './deletion.ts';
 import { ApplicationChanged, ClusterNotReady } from './errors.ts';
 import { compareLevel } from './freshness.ts';
@@ -13,7 +13,7 @@ import { nextHistory } from './history.ts';
 import type { Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import { backstopMs, endPass, startPass } from './operation-state.ts';
-import type { ApplicationStore } from './status.ts';
+import type { ApplicationStore } from './application-store.ts';
 
 export interface OperationDeps {
   readonly store: ApplicationStore;

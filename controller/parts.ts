@@ -13,7 +13,7 @@ import type { RefreshRequest } from './freshness.ts';
 import type { Memories } from './memory.ts';
 import type { Projects } from './projects.ts';
 import { applicationResource, projectResource } from './resources.ts';
-import type { Territory } from './territory.ts';
+import type { OwnershipGuard } from './ownership-guard.ts';
 import { Triggers } from './triggers.ts';
 import type { TriggerDeps } from './triggers.ts';
 import type { ControllerConfig, WatchDeps } from './types.ts';
@@ -42,7 +42,7 @@ export interface Parts {
   /** In the order of `pools`. */
   readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
   readonly memories: Memories;
-  readonly territory: Territory;
+  readonly guard: OwnershipGuard;
   /** The applications of this replica. */
   readonly mine: () => Iterable<Application>;
 }
@@ -104,11 +104,11 @@ export function makeTriggers(
   parts: Pick<TriggerDeps, 'apps' | 'forget'> & {
     readonly queues: TriggerQueues;
     readonly projectInformer: Informer;
-    readonly territory: Territory;
+    readonly guard: OwnershipGuard;
     readonly projects: Projects;
   },
 ): Triggers {
-  const { queues, territory, projects } = parts;
+  const { queues, guard, projects } = parts;
   return new Triggers({
     apps: parts.apps,
     projects: parts.projectInformer,
@@ -116,7 +116,7 @@ export function makeTriggers(
     ownership: deps.ownership,
     live: deps.live,
     ...queues,
-    isMine: (app) => territory.isMine(app),
+    isMine: (app) => guard.isMine(app),
     isWatched: (namespace) => isWatched(config, namespace),
     watchesOrphans: (app) => projects.watchesOrphans(app),
     forget: parts.forget,

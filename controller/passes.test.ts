@@ -269,7 +269,7 @@ describe('an operation', () => {
     expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
   });
 
-  it('waits for a cluster that has no picture yet instead of failing', async () => {
+  it('waits for a cluster that has no cache yet instead of failing', async () => {
     world.application({}, operation);
     world.ready = false;
     await start();
@@ -293,7 +293,7 @@ describe('an operation', () => {
     await clock.advance(120_000);
     expect(world.app.status?.operationState).toMatchObject({
       phase: 'Error',
-      message: expect.stringContaining('Operation termination had errors: waiting for the first picture of cluster'),
+      message: expect.stringContaining('Operation termination had errors: waiting for the cache of cluster'),
     });
     expect(world.app.operation).toBeUndefined();
   });

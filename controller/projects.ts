@@ -15,11 +15,11 @@ import {
   validateSpec,
 } from '#policy';
 import type { SettingsStore } from '#settings';
-import type { SyncSubject } from './apply.ts';
+import type { SyncSubject } from './syncer.ts';
 import { ProjectUnusable } from './errors.ts';
 import type { SpecVerdict } from './refresh.ts';
-import type { Territory } from './territory.ts';
-import { parseTime } from './times.ts';
+import type { OwnershipGuard } from './ownership-guard.ts';
+import { parseTime } from './kube-time.ts';
 
 /** What one application may have on its cluster, by its project. */
 export interface ResourceGate {
@@ -35,7 +35,7 @@ export interface ProjectsDeps {
   /** AppProjects of the controller's namespace. */
   readonly informer: Informer;
   readonly settings: SettingsStore;
-  readonly territory: Territory;
+  readonly guard: OwnershipGuard;
   readonly clock: Clock;
 }
 
@@ -76,7 +76,7 @@ export class Projects {
 
   /** Project, cluster and spec of an application in order, or the conditions that say what is not. */
   validate(app: Application): SpecVerdict {
-    const cluster = this.#deps.territory.resolve(app);
+    const cluster = this.#deps.guard.resolve(app);
     try {
       const project = this.of(app);
       const conditions = validateSpec(app, project, cluster, this.#scoped(app));
@@ -94,7 +94,7 @@ export class Projects {
    * @throws with the message that the operation shows.
    */
   subjectOf(app: Application): SyncSubject {
-    const cluster = this.#deps.territory.resolve(app);
+    const cluster = this.#deps.guard.resolve(app);
     let project: AppProject;
     try {
       project = this.of(app);

@@ -1,11 +1,10 @@
-import { at, DriftlessError, isAbort, isObject, messageOf, OwnershipLost, withDeadline } from '#base';
+import { at, DriftlessError, isAbort, isObject, messageOf, omit, OwnershipLost, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { isAlreadyExists, isNotFound, KubeApiError } from '#kube';
 import type { KubeClient, NamedObject } from '#kube';
 import { fieldManager, groupOf, jsonOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
-import type { Send } from './territory.ts';
-import { without } from './without.ts';
+import type { Send } from './ownership-guard.ts';
 
 export interface RecreateDeps {
   readonly client: KubeClient;
@@ -157,7 +156,7 @@ async function putBack(
 
 /** A live object as it can be created: without what the server gave it. Who manages which field stays on record. */
 function reborn(original: KubeObject): KubeObject {
-  const metadata = without(
+  const metadata = omit(
     original.metadata,
     ...(['resourceVersion', 'uid', 'creationTimestamp', 'generation'] as const),
     ...(['deletionTimestamp', 'deletionGracePeriodSeconds'] as const),
@@ -180,7 +179,7 @@ function withoutSelector(job: KubeObject): KubeObject {
   const template = at(spec, 'template');
   const metadata = at(template, 'metadata');
   const labels = at(metadata, 'labels');
-  const rest = without(spec as Record<string, unknown>, 'selector') as typeof spec;
+  const rest = omit(spec as Record<string, unknown>, 'selector') as typeof spec;
   if (!isObject(template) || !isObject(metadata) || !isObject(labels)) return { ...job, spec: rest };
   const kept = Object.fromEntries(Object.entries(labels).filter(([name]) => !generatedLabels.includes(name)));
   return { ...job, spec: { ...rest, template: { ...template, metadata: { ...metadata, labels: kept } } } };

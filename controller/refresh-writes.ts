@@ -8,8 +8,8 @@ import type { AutosyncDecision } from './autosync.ts';
 import { compareLevel, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh, RefreshRequest } from './freshness.ts';
 import { withSyncError } from './refresh.ts';
-import type { Assessment, Found, Pass, RefreshHands } from './refresh.ts';
-import type { ApplicationStore } from './status.ts';
+import type { Assessment, Found, Pass, RefreshEffects } from './refresh.ts';
+import type { ApplicationStore } from './application-store.ts';
 
 export interface RefreshWritesDeps {
   readonly store: ApplicationStore;
@@ -21,8 +21,8 @@ export interface RefreshWritesDeps {
   readonly logger: Logger;
 }
 
-/** The hands of the controller in charge: they publish, write what differs, and start automated syncs. */
-export class RefreshWrites implements RefreshHands {
+/** The effects of the controller in charge: they publish, write what differs, and start automated syncs. */
+export class RefreshWrites implements RefreshEffects {
   readonly #deps: RefreshWritesDeps;
 
   constructor(deps: RefreshWritesDeps) {

@@ -1,3 +1,4 @@
+import { omit } from '#base';
 import type { Clock, Random } from '#base';
 import type { LiveCluster } from '#live';
 import { hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
@@ -29,10 +30,9 @@ import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import type { ResourceGate } from './projects.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
-import { kubeTime } from './times.ts';
+import { kubeTime } from './kube-time.ts';
 import { buildTree } from './tree.ts';
 import type { BuiltTree } from './tree.ts';
-import { without } from './without.ts';
 
 /** What an application's spec and project say, or why they say nothing good. */
 export type SpecVerdict =
@@ -42,7 +42,7 @@ export type SpecVerdict =
 export interface RefreshDeps {
   /** The last known version of an application, from memory; its status says what this controller compared last. */
   readonly lookup: (key: AppKey) => Application | undefined;
-  readonly hands: RefreshHands;
+  readonly effects: RefreshEffects;
   readonly comparer: Comparer;
   readonly memories: Memories;
   readonly metrics: AppMetrics;
@@ -113,7 +113,7 @@ export interface Assessment {
  * What is done about what a pass finds out: everything that leaves this process. The seam between looking and acting; the pass itself is the
  * same for the controller in charge (`refresh-writes`) and for one that must not write (`shadow`). Called in this order.
  */
-export interface RefreshHands {
+export interface RefreshEffects {
   /** What is asked of a pass: what the queue says, or more. */
   request(key: AppKey, queued: RefreshRequest | undefined): RefreshRequest | undefined;
   /** The application as the pass shall see it, and the request in its annotations. */
@@ -150,7 +150,7 @@ export class RefreshProcessor {
       return 'done';
     }
     const memory = this.#deps.memories.of(key);
-    const due = refreshDue(app, this.#deps.hands.request(key, taken.payload), this.#facts(memory));
+    const due = refreshDue(app, this.#deps.effects.request(key, taken.payload), this.#facts(memory));
     if (due === undefined) return this.#untilExpiry(app, memory);
     memory.lastRefresh = { at: this.#now(), reason: due.reason, level: due.level };
     let answered: boolean;
@@ -169,7 +169,7 @@ export class RefreshProcessor {
   /** True unless a new request was made meanwhile. */
   async #run(key: AppKey, app: Application, due: Refresh, signal: AbortSignal): Promise<boolean> {
     const started = this.#deps.clock.monotonic();
-    const { before, asked } = await this.#deps.hands.begin(app);
+    const { before, asked } = await this.#deps.effects.begin(app);
     const pass: Pass = {
       key,
       refresh: due,
@@ -181,7 +181,7 @@ export class RefreshProcessor {
       now: this.#now(),
     };
     const stored = await this.#pass(pass, signal);
-    const answered = pass.asked === undefined || (await this.#deps.hands.answer(stored, pass.asked));
+    const answered = pass.asked === undefined || (await this.#deps.effects.answer(stored, pass.asked));
     const durationMs = this.#deps.clock.monotonic() - started;
     this.#deps.metrics.reconciled(stored, durationMs);
     this.#deps.logger.info('Reconciliation completed', {
@@ -196,14 +196,14 @@ export class RefreshProcessor {
   }
 
   async #pass(pass: Pass, signal: AbortSignal): Promise<Application> {
-    const { hands } = this.#deps;
+    const { effects } = this.#deps;
     const assessment = await this.#assess(pass, signal);
     const { found } = assessment;
-    await hands.publish(pass, assessment, signal);
-    const stored = await hands.store(pass, assessment);
+    await effects.publish(pass, assessment, signal);
+    const stored = await effects.store(pass, assessment);
     if (found === undefined) return stored;
     if (pass.refresh.level >= compareLevel.latest && !found.comparison.failed) pass.memory.comparedAt = pass.now;
-    await hands.act(pass, stored, found);
+    await effects.act(pass, stored, found);
     return stored;
   }
 
@@ -318,7 +318,7 @@ export class RefreshProcessor {
 
   #nextStatus(pass: Pass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): ApplicationStatus {
     const inline = comparison.resourceHealthSource === '';
-    const rest = without(status, 'resourceHealthSource', 'sourceType', 'sourceTypes', 'resources');
+    const rest = omit(status, 'resourceHealthSource', 'sourceType', 'sourceTypes', 'resources');
     const types = comparison.sourceTypes;
     const multiple = hasMultipleSources(pass.before.spec);
     const next: ApplicationStatus = {

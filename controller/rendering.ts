@@ -234,7 +234,7 @@ export class Renderer {
 /** A cluster that does not answer has none: what is rendered for it is not compared with anything. */
 function capabilitiesOf(cluster: LiveCluster): Capabilities {
   try {
-    return { kubeVersion: cluster.info().serverVersion ?? '', apiVersions: cluster.surface().apiVersions };
+    return { kubeVersion: cluster.info().serverVersion ?? '', apiVersions: cluster.discovery().apiVersions };
   } catch {
     return { kubeVersion: '', apiVersions: [] };
   }

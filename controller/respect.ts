@@ -25,8 +25,8 @@ export function respectingWriter(
     if (object !== null && pair.target !== null && !pair.hook) managed.set(keyOf(object), pair);
   }
   return {
-    get surface() {
-      return writer.surface;
+    get discovery() {
+      return writer.discovery;
     },
     get: (object, signal) => writer.get(object, signal),
     create: (object, dryRun, signal) => writer.create(object, dryRun, signal),

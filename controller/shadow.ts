@@ -1,4 +1,4 @@
-import { hashJson } from '#base';
+import { hashJson, omit } from '#base';
 import { annotations, appKeyOf, isErrorCondition } from '#model';
 import type { AppKey, Application, SyncStatus } from '#model';
 import type { AddOptions } from '#queues';
@@ -6,9 +6,8 @@ import { compareLevel, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh, RefreshRequest } from './freshness.ts';
 import { judge, revisionText } from './judge.ts';
 import type { Ledger } from './ledger.ts';
-import type { Assessment, Pass, RefreshHands } from './refresh.ts';
+import type { Assessment, Pass, RefreshEffects } from './refresh.ts';
 import type { Verdict } from './verdict.ts';
-import { without } from './without.ts';
 
 export interface ShadowHandsDeps {
   /** The last known version of an application, from memory. */
@@ -32,7 +31,7 @@ interface Own {
  * this process but log lines and metrics. What the controller in charge remembers in the object (what it compared, which refresh requests it
  * answered) is remembered here.
  */
-export class ShadowHands implements RefreshHands {
+export class ShadowEffects implements RefreshEffects {
   readonly #deps: ShadowHandsDeps;
   readonly #own = new Map<AppKey, Own>();
 
@@ -45,12 +44,12 @@ export class ShadowHands implements RefreshHands {
     const app = this.#deps.lookup(key);
     if (app === undefined) return undefined;
     const own = this.#own.get(key);
-    const status = without(app.status ?? {}, 'reconciledAt');
+    const status = omit(app.status ?? {}, 'reconciledAt');
     const answered = own?.answered !== undefined && own.answered === requestText(app);
     return {
       ...app,
       metadata: answered
-        ? { ...app.metadata, annotations: without(app.metadata.annotations ?? {}, annotations.refresh) }
+        ? { ...app.metadata, annotations: omit(app.metadata.annotations ?? {}, annotations.refresh) }
         : app.metadata,
       status:
         own?.comparedTo === undefined

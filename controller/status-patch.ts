@@ -1,4 +1,4 @@
-import { applyMergePatch, createMergePatch } from '#base';
+import { applyMergePatch, createMergePatch, omit } from '#base';
 import type { JsonObject } from '#base';
 import { asObject, jsonOf } from '#model';
 import type {
@@ -11,8 +11,7 @@ import type {
   RevisionHistory,
 } from '#model';
 import { setConditions } from './conditions.ts';
-import { parseTime } from './times.ts';
-import { without } from './without.ts';
+import { parseTime } from './kube-time.ts';
 
 /**
  * The health of a status: the time moves only when the code changes; with health kept in the tree the message stays frozen until then,
@@ -38,8 +37,8 @@ export function nextHealth(
  * never part of it: that has its own writer.
  */
 export function statusPatch(before: ApplicationStatus | undefined, after: ApplicationStatus): JsonObject | undefined {
-  const from = without(before ?? {}, 'operationState');
-  const to = without(after, 'operationState');
+  const from = omit(before ?? {}, 'operationState');
+  const to = omit(after, 'operationState');
   const patch = createMergePatch(jsonOf(from) as JsonObject, jsonOf(to) as JsonObject);
   return patch === undefined ? undefined : { status: patch };
 }
@@ -93,10 +92,10 @@ export function withConditions(
   time: string,
 ): ApplicationStatus {
   const conditions = setConditions(status.conditions, fresh, evaluated, time);
-  return conditions.length === 0 ? without(status, 'conditions') : { ...status, conditions };
+  return conditions.length === 0 ? omit(status, 'conditions') : { ...status, conditions };
 }
 
-/** The JSON patch that stores an operation's state; a final one clears `operation` and adds the history entry in the same breath. */
+/** The JSON patch that stores an operation's state; a final one clears `operation` and adds the history entry in one write. */
 export function operationStatePatch(
   app: Application,
   state: OperationState,
@@ -126,7 +125,7 @@ export function operationStateMerge(
 }
 
 /**
- * The merge patch that normalises a spec, undefined when it is in order: an empty project becomes `default`, empty syncPolicy, helm,
+ * The merge patch that normalizes a spec, undefined when it is in order: an empty project becomes `default`, empty syncPolicy, helm,
  * kustomize and directory blocks go (Argo CD: NormalizeApplicationSpec).
  */
 export function normalizationPatch(app: Application): JsonObject | undefined {

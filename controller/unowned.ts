@@ -8,7 +8,7 @@ import type { Ownership } from '#sharding';
 import type { Logger } from '#telemetry';
 import { setConditions } from './conditions.ts';
 import { applicationResource } from './resources.ts';
-import { kubeTime } from './times.ts';
+import { kubeTime } from './kube-time.ts';
 
 export interface UnownedWarningsDeps {
   readonly hub: Pick<KubeClient, 'patch'>;

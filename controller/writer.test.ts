@@ -40,7 +40,7 @@ function writer(
   const observed: KubeObject[] = [];
   return new GuardedWriter({
     cluster: {
-      surface: () => api.surface,
+      discovery: () => api.discovery,
       observe: (object: KubeObject) => observed.push(object),
     } as unknown as LiveCluster,
     client: api.client(over.interference),
@@ -189,11 +189,11 @@ describe('apply', () => {
 });
 
 describe('8.1.3: what a dry run returns', () => {
-  it('8.1.3: never enters the picture', async () => {
+  it('8.1.3: never enters the cache', async () => {
     const observed: KubeObject[] = [];
     const observe = (object: KubeObject): number => observed.push(object);
     const guarded = new GuardedWriter({
-      cluster: { surface: () => api.surface, observe } as unknown as LiveCluster,
+      cluster: { discovery: () => api.discovery, observe } as unknown as LiveCluster,
       ...{ client: api.client(), limiter: new Limiter(2), clock, denied: () => undefined },
       fenced: (inner, send) => send(inner),
     });
@@ -484,7 +484,7 @@ describe('8.1.2: making an object anew', () => {
 describe('8.1.14: Replace=true', () => {
   const replacing = { ...how, replace: true };
 
-  it('8.1.14: sends the version that is there now, not the one of the picture', async () => {
+  it('8.1.14: sends the version that is there now, not the one of the cache', async () => {
     const old = api.put(target);
     api.put({ ...old, data: { key: 'moved on' } });
     const result = await writer().apply({ ...target, data: { key: '2' } }, old, replacing, signal);
@@ -492,7 +492,7 @@ describe('8.1.14: Replace=true', () => {
     expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2' });
   });
 
-  it('8.1.14: keeps to the picture for what is updated in place, and to a version that Git names', async () => {
+  it('8.1.14: keeps to the cache for what is updated in place, and to a version that Git names', async () => {
     const space: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } };
     const old = api.put(space);
     api.put({ ...old, spec: { finalizers: [] } });
@@ -527,7 +527,7 @@ describe('8.1.6: what is sent over what is live', () => {
     ['a replacement', 'replace', { replace: true }],
   ];
 
-  it.each(ways)('8.1.6: %s keeps what the picture does not know yet', async (_name, _verb, as) => {
+  it.each(ways)('8.1.6: %s keeps what the cache does not know yet', async (_name, _verb, as) => {
     const old = api.put(withLastApplied({ ...target, data: { key: '1', tuned: 'old' } }));
     api.put({ ...old, data: { key: '1', tuned: 'newer' } });
     await writer().apply(wanted, old, { ...how, ...as, over }, signal);

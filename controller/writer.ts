@@ -1,8 +1,8 @@
-import { at, deepEqual, DriftlessError, goJson, isObject } from '#base';
+import { at, deepEqual, DriftlessError, goJson, isObject, omit } from '#base';
 import type { Clock, Json, Limiter } from '#base';
 import { clientSideApplyPatch } from '#diff';
 import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
-import type { ApiSurface, KubeClient, NamedObject, WriteOptions } from '#kube';
+import type { ApiDiscovery, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { annotations, fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
@@ -11,8 +11,7 @@ import { dryRunOnly } from './dry-run-client.ts';
 import { PolicyDenied, UnknownKind } from './errors.ts';
 import { recreate, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
-import type { Send } from './territory.ts';
-import { without } from './without.ts';
+import type { Send } from './ownership-guard.ts';
 
 export interface WriterDeps {
   readonly cluster: LiveCluster;
@@ -47,7 +46,7 @@ export class GuardedWriter implements ClusterWriter {
   readonly #deps: WriterDeps;
   readonly #client: KubeClient;
   readonly #recreation: RecreateDeps;
-  #fresh: ApiSurface | undefined;
+  #fresh: ApiDiscovery | undefined;
 
   constructor(deps: WriterDeps) {
     this.#deps = deps;
@@ -60,8 +59,8 @@ export class GuardedWriter implements ClusterWriter {
     };
   }
 
-  get surface(): ApiSurface {
-    return this.#deps.cluster.surface();
+  get discovery(): ApiDiscovery {
+    return this.#deps.cluster.discovery();
   }
 
   denied(object: KubeObject, namespaced: boolean): string | undefined {
@@ -300,7 +299,7 @@ export class GuardedWriter implements ClusterWriter {
   async #resource(object: KubeObject, signal: AbortSignal): Promise<ApiResource> {
     const gk = { group: groupOf(object.apiVersion), kind: object.kind };
     const version = versionOf(object.apiVersion);
-    const known = this.surface.find(gk, version) ?? this.#fresh?.find(gk, version);
+    const known = this.discovery.find(gk, version) ?? this.#fresh?.find(gk, version);
     if (known !== undefined) return known;
     this.#fresh = await this.#client.discover({ signal });
     const found = this.#fresh.find(gk, version);
@@ -337,7 +336,7 @@ export function shortName(object: KubeObject): string {
 
 /** The object with kubectl's record of what was applied: Go's JSON of the object without that very record, and a line end. */
 export function withLastApplied(target: KubeObject): KubeObject {
-  const kept = without(target.metadata.annotations ?? {}, annotations.lastApplied);
+  const kept = omit(target.metadata.annotations ?? {}, annotations.lastApplied);
   const bare = { ...target, metadata: { ...target.metadata, annotations: kept } };
   const record = `${goJson(jsonOf(bare))}\n`;
   return { ...bare, metadata: { ...bare.metadata, annotations: { ...kept, [annotations.lastApplied]: record } } };

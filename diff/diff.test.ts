@@ -4,10 +4,10 @@ import { cloneJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject, ResourceIgnoreDifferences, ResourceOverride, Settings } from '#model';
-import { clientSideApplyPatch, predictApply } from './apply.ts';
+import { clientSideApplyPatch, predictApply } from './client-side-apply.ts';
 import { diffObjects, fingerprint } from './diff.ts';
 import { applyJsonPatch } from './json-merge.ts';
-import { normalise } from './normalize.ts';
+import { normalize } from './normalize.ts';
 
 const override = (part: Partial<ResourceOverride>): ResourceOverride => ({
   useOpenLibs: false,
@@ -585,10 +585,10 @@ describe('predictApply and clientSideApplyPatch', () => {
     expect(clientSideApplyPatch(kube(target), predictApply(kube(target), kube(live)))).toBeUndefined();
   });
 
-  it('normalise is idempotent and keeps the reference when nothing changes', () => {
+  it('normalize is idempotent and keeps the reference when nothing changes', () => {
     for (const object of [target, live]) {
-      const once = normalise(object, false);
-      expect(normalise(once, false)).toBe(once);
+      const once = normalize(object, false);
+      expect(normalize(once, false)).toBe(once);
     }
   });
 });

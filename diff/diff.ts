@@ -2,13 +2,13 @@ import { deepEqual, DriftlessError, formatPointer, hashJson, isObject, own, setO
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { refOf, withLeftoverTracking } from '#model';
 import type { KubeObject, Settings } from '#model';
-import { asJson, asKube, lastApplied } from './apply.ts';
+import { asJson, asKube, lastApplied } from './client-side-apply.ts';
 import { canonicalise } from './canonical.ts';
 import type { Empties } from './canonical.ts';
 import { withDefaults } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
 import { withoutManaged } from './managed-fields.ts';
-import { normalise, normaliseTracking } from './normalize.ts';
+import { normalize, normalizeTracking } from './normalize.ts';
 import { ignoredInDiff, ignoredInUpdates, untilSettled } from './rules.ts';
 import type { Ignored } from './rules.ts';
 import { schemaOf } from './schema.ts';
@@ -21,7 +21,7 @@ const maxPaths = 10;
 
 /**
  * Compares what should be with what is (Argo CD: util/argo/diff StateDiffs of one pair, gitops-engine/pkg/diff Diff, three-way).
- * `modified` says whether applying `target` would change `live`, after normalisation and ignore rules: fields that only live has never
+ * `modified` says whether applying `target` would change `live`, after normalization and ignore rules: fields that only live has never
  * count, unless what was applied last says that they were ours. Either side may be null: only live is not modified (a prune candidate),
  * only a target is. Pure; neither argument is changed; results share parts with them.
  *
@@ -35,7 +35,7 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   if (target === null || live === null) return oneSided(target, live, rules);
   const { settings } = rules;
   const ignored = ignoredInDiff(refOf(target), rules);
-  const tracked = asJson(normaliseTracking(target, live, settings.tracking));
+  const tracked = asJson(normalizeTracking(target, live, settings.tracking));
   const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
   const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers);
   const prepare = preparer(settings, ignored);
@@ -75,7 +75,7 @@ function oneSided(target: KubeObject | null, live: KubeObject | null, rules: Dif
 }
 
 function preparer(settings: Settings, ignored: Ignored): (object: JsonObject, empties?: Empties) => JsonObject {
-  return (object, empties = 'drop') => ignored.strip(normalise(object, settings.ignoreAggregatedRoles, empties));
+  return (object, empties = 'drop') => ignored.strip(normalize(object, settings.ignoreAggregatedRoles, empties));
 }
 
 /** A namespace that the target leaves to the destination, and annotations that are empty, say nothing. */

@@ -1,5 +1,5 @@
 /**
- * diff: how live differs from target. Normalisation, ignore rules, three-way prediction, Secret masking. Pure: values in, values out.
+ * diff: how live differs from target. Normalization, ignore rules, three-way prediction, Secret masking. Pure: values in, values out.
  *
  * Interface:
  *   diffObjects(target | null, live | null, rules) -> DiffResult      one pair
@@ -8,8 +8,8 @@
  *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing
  *   predictApply(target, live) · clientSideApplyPatch(target, live)   what kubectl's client-side apply would do, and send
  */
-export { clientSideApplyPatch, predictApply } from './apply.ts';
-export type { ApplyPatch } from './apply.ts';
+export { clientSideApplyPatch, predictApply } from './client-side-apply.ts';
+export type { ApplyPatch } from './client-side-apply.ts';
 export { diffObjects, fingerprint } from './diff.ts';
 export { maskSecrets } from './mask.ts';
 export type { ObjectPair } from './mask.ts';

@@ -2,8 +2,8 @@ import { goJson, isObject, own, parseJson, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { annotations, groupOf } from '#model';
 import type { KubeObject } from '#model';
-import { asJson, asKube } from './apply.ts';
-import { normaliseSecret } from './normalize.ts';
+import { asJson, asKube } from './client-side-apply.ts';
+import { normalizeSecret } from './normalize.ts';
 
 /** Two objects, each null when it does not exist. */
 export interface ObjectPair {
@@ -43,7 +43,7 @@ function isSecret(object: KubeObject): boolean {
 }
 
 function prepared(object: KubeObject | null): JsonObject | undefined {
-  return object === null ? undefined : normaliseSecret(asJson(object));
+  return object === null ? undefined : normalizeSecret(asJson(object));
 }
 
 function annotationsOf(object: JsonObject): JsonObject | undefined {
@@ -57,7 +57,7 @@ function lastAppliedOf(object: JsonObject | undefined): JsonObject | undefined {
   if (typeof text !== 'string') return undefined;
   try {
     const parsed = parseJson(text);
-    return isObject(parsed) ? normaliseSecret(parsed) : undefined;
+    return isObject(parsed) ? normalizeSecret(parsed) : undefined;
   } catch {
     return undefined;
   }

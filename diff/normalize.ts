@@ -14,17 +14,17 @@ import { isList, textOf } from './values.ts';
  *
  * Argo CD: gitops-engine/pkg/diff Normalize.
  */
-export function normalise(object: JsonObject, ignoreAggregatedRoles: boolean, empties: Empties = 'drop'): JsonObject {
+export function normalize(object: JsonObject, ignoreAggregatedRoles: boolean, empties: Empties = 'drop'): JsonObject {
   const [apiVersion, kind] = [textOf(own(object, 'apiVersion')), textOf(own(object, 'kind'))];
   let result = removeSteps(object, ['metadata', 'creationTimestamp']) as JsonObject;
-  if (apiVersion === 'v1' && kind === 'Secret') result = normaliseSecret(result);
-  if (apiVersion === 'v1' && kind === 'Endpoints') result = normaliseEndpoints(result);
-  if (kind === 'Role' || kind === 'ClusterRole') result = normaliseRole(result, apiVersion, ignoreAggregatedRoles);
+  if (apiVersion === 'v1' && kind === 'Secret') result = normalizeSecret(result);
+  if (apiVersion === 'v1' && kind === 'Endpoints') result = normalizeEndpoints(result);
+  if (kind === 'Role' || kind === 'ClusterRole') result = normalizeRole(result, apiVersion, ignoreAggregatedRoles);
   return canonicalise(result, schemaOf({ apiVersion, kind }), empties) as JsonObject;
 }
 
 /** `stringData` wins over `data`, in base64; what is not a string is copied as it is, so that the API server can refuse it. */
-export function normaliseSecret(secret: JsonObject): JsonObject {
+export function normalizeSecret(secret: JsonObject): JsonObject {
   const [data, stringData] = [own(secret, 'data'), own(secret, 'stringData')];
   const entries = isObject(data) ? Object.entries(data) : [];
   if (stringData === undefined && !entries.some(([, value]) => value === null)) return secret;
@@ -42,7 +42,7 @@ export function normaliseSecret(secret: JsonObject): JsonObject {
   return result;
 }
 
-function normaliseRole(role: JsonObject, apiVersion: string, ignoreAggregated: boolean): JsonObject {
+function normalizeRole(role: JsonObject, apiVersion: string, ignoreAggregated: boolean): JsonObject {
   if (!apiVersion.startsWith('rbac.authorization.k8s.io/')) return role;
   const rules = own(role, 'rules');
   const aggregated = ignoreAggregated && isObject(own(role, 'aggregationRule'));
@@ -51,7 +51,7 @@ function normaliseRole(role: JsonObject, apiVersion: string, ignoreAggregated: b
 }
 
 /** The API server repacks and orders subsets: compare them in one order. */
-function normaliseEndpoints(endpoints: JsonObject): JsonObject {
+function normalizeEndpoints(endpoints: JsonObject): JsonObject {
   const subsets = own(endpoints, 'subsets');
   if (!isList(subsets)) return endpoints;
   const sorted = subsets.map((subset) => {
@@ -82,7 +82,7 @@ function inOrder(items: readonly Json[]): readonly Json[] {
  * older tracking method, a tracking annotation that it lacks is taken from the target, and the label goes when the target has none. An
  * existing annotation is never overwritten.
  */
-export function normaliseTracking(target: KubeObject, live: KubeObject, tracking: TrackingSettings): KubeObject {
+export function normalizeTracking(target: KubeObject, live: KubeObject, tracking: TrackingSettings): KubeObject {
   const label = live.metadata.labels?.[tracking.labelKey] ?? '';
   if (tracking.method === 'label' || label === '' || live.kind === 'CustomResourceDefinition') return live;
   let metadata = live.metadata;

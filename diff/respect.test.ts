@@ -4,7 +4,7 @@ import { createMergePatch } from '#base';
 import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject, ResourceIgnoreDifferences, ResourceOverride, Settings } from '#model';
-import { clientSideApplyPatch, predictApply } from './apply.ts';
+import { clientSideApplyPatch, predictApply } from './client-side-apply.ts';
 import { compileExpression } from './jq.ts';
 import { removeAll } from './remove.ts';
 import { respectIgnored } from './respect.ts';

@@ -2,9 +2,9 @@ import { isObject, own } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations, refOf } from '#model';
 import type { KubeObject, TrackingSettings } from '#model';
-import { asJson, asKube, lastApplied } from './apply.ts';
+import { asJson, asKube, lastApplied } from './client-side-apply.ts';
 import { fieldsOwned, managedDifferences } from './managed-fields.ts';
-import { normaliseSecret } from './normalize.ts';
+import { normalizeSecret } from './normalize.ts';
 import { markAll, noMarks, prune } from './remove.ts';
 import type { Marks } from './remove.ts';
 import { mergeMaps } from './respect-merge.ts';
@@ -62,7 +62,7 @@ export function respectIgnored(
 /** Only a core Secret has two places for one value. */
 function folded(target: JsonObject): JsonObject {
   const isSecret = own(target, 'apiVersion') === 'v1' && own(target, 'kind') === 'Secret';
-  return isSecret && own(target, 'stringData') !== undefined ? normaliseSecret(target) : target;
+  return isSecret && own(target, 'stringData') !== undefined ? normalizeSecret(target) : target;
 }
 
 /** kubectl always sends the map of annotations, so it never goes as a whole. */

@@ -29,9 +29,9 @@ export interface RuleFault {
 /** The difference of one managed object. */
 export interface DiffResult {
   readonly modified: boolean;
-  /** Live, after normalisation and ignore rules. `null` when there is no live object. */
+  /** Live, after normalization and ignore rules. `null` when there is no live object. */
   readonly normalizedLive: KubeObject | null;
-  /** What live would be after applying target, normalised the same way. `null` when there is no target (a prune candidate). */
+  /** What live would be after applying target, normalized the same way. `null` when there is no target (a prune candidate). */
   readonly predictedLive: KubeObject | null;
   /** JSON pointers of the first differing paths (at most 10), for people. Names only, never values. */
   readonly paths: readonly string[];

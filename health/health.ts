@@ -1,18 +1,15 @@
 import { finalizers, groupKindName, groupOf, isWorseHealth } from '#model';
 import type { HealthStatus, HealthStatusCode, KubeObject, Settings } from '#model';
-import {
-  apiServiceHealth,
-  autoscalerHealth,
-  claimHealth,
-  ingressHealth,
-  serviceHealth,
-  workflowHealth,
-} from './network.ts';
+import { apiServiceHealth } from './api-service.ts';
+import { autoscalerHealth } from './autoscaler.ts';
 import { customCheck } from './custom/index.ts';
 import { kstatus, wantsKstatus } from './kstatus.ts';
+import { ingressHealth, serviceHealth } from './network.ts';
 import { podHealth } from './pod.ts';
 import { HealthCheckError } from './read.ts';
 import { notRun } from './scripts.ts';
+import { claimHealth } from './storage.ts';
+import { workflowHealth } from './workflow.ts';
 import { daemonSetHealth, deploymentHealth, jobHealth, replicaSetHealth, statefulSetHealth } from './workloads.ts';
 
 const checks: ReadonlyMap<string, (object: KubeObject) => HealthStatus> = new Map([

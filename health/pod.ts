@@ -1,6 +1,6 @@
-import { annotationOf } from '#model';
+import { annotationOf, isHook } from '#model';
 import type { HealthStatus, KubeObject } from '#model';
-import { fieldsOf, requireVersion } from './read.ts';
+import { fieldsOf, requireVersion, withMessage } from './read.ts';
 import type { Fields } from './read.ts';
 
 const ignoreRestartPolicy = 'argocd.argoproj.io/ignore-restart-policy';
@@ -16,15 +16,15 @@ export function podHealth(object: KubeObject): HealthStatus {
   const message = status.text('message');
   switch (status.text('phase')) {
     case 'Pending':
-      return result('Progressing', message);
+      return withMessage('Progressing', message);
     case 'Succeeded':
-      return result('Healthy', message);
+      return withMessage('Healthy', message);
     case 'Failed':
-      return result('Degraded', message === '' ? failureOf(status) : message);
+      return withMessage('Degraded', message === '' ? failureOf(status) : message);
     case 'Running':
-      return result(runningStatus(status, alwaysLike, policy), message);
+      return withMessage(runningStatus(status, alwaysLike, policy), message);
     default:
-      return result('Unknown', message);
+      return withMessage('Unknown', message);
   }
 }
 
@@ -58,16 +58,4 @@ function failureOf(status: Fields): string {
     if (code !== 0) return `container ${JSON.stringify(container.text('name'))} failed with exit code ${code}`;
   }
   return '';
-}
-
-/** Argo's hook annotation makes a hook unless it says only Skip; Helm's unless it says only crd-install. */
-function isHook(object: KubeObject): boolean {
-  const argo = annotationOf(object, 'argocd.argoproj.io/hook');
-  if (argo !== undefined) return argo !== 'Skip';
-  const helm = annotationOf(object, 'helm.sh/hook');
-  return helm !== undefined && helm !== 'crd-install';
-}
-
-function result(status: HealthStatus['status'], message: string): HealthStatus {
-  return message === '' ? { status } : { status, message };
 }

@@ -1,7 +1,7 @@
 import { DriftlessError, isObject, own } from '#base';
 import type { Json, JsonObject } from '#base';
 import { gvkOf } from '#model';
-import type { KubeObject } from '#model';
+import type { HealthStatus, HealthStatusCode, KubeObject } from '#model';
 
 /** A health check could not read the object; its text becomes the message of the Unknown status. */
 export class HealthCheckError extends DriftlessError {
@@ -87,4 +87,9 @@ export function requireVersion(object: KubeObject, ...versions: readonly string[
   const { group, version, kind } = gvkOf(object);
   if (!versions.includes(version))
     throw new HealthCheckError(`unsupported ${kind} GVK: ${group}/${version}, Kind=${kind}`);
+}
+
+/** A health status; an empty message is left out. */
+export function withMessage(status: HealthStatusCode, message: string): HealthStatus {
+  return message === '' ? { status } : { status, message };
 }

@@ -11,7 +11,7 @@ import type { Spec } from './exchange.ts';
 import { resourcePath, withQuery } from './paths.ts';
 import { SingleFlight } from './single-flight.ts';
 import type {
-  ApiSurface,
+  ApiDiscovery,
   CallOptions,
   DeleteOptions,
   KubeClient,
@@ -46,7 +46,7 @@ export function createKubeClient(connection: ClusterConnection, deps: KubeClient
 class RawClient implements KubeClient {
   readonly #exchange: Exchange;
   readonly #user: string | undefined;
-  readonly #discovering = new SingleFlight<ApiSurface>();
+  readonly #discovering = new SingleFlight<ApiDiscovery>();
 
   constructor(exchange: Exchange, user: string | undefined) {
     this.#exchange = exchange;
@@ -151,7 +151,7 @@ class RawClient implements KubeClient {
     return watchStream(this.#exchange, spec, onOpen);
   }
 
-  discover(options: CallOptions): Promise<ApiSurface> {
+  discover(options: CallOptions): Promise<ApiDiscovery> {
     return this.#discovering.run(options.signal, (signal) =>
       discover((path, accept) =>
         this.#exchange.send(

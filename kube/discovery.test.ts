@@ -135,15 +135,15 @@ const wayIn: Record<string, (turn: Turn) => void> = {
 describe.each(Object.keys(wayIn))('%s discovery', (name) => {
   it('finds every resource in its preferred version, with subresources folded in', async () => {
     const { client } = await connect(wayIn[name]!);
-    const surface = await client.discover({ signal: noSignal });
-    expect(surface.preferred.map((r) => `${r.group}/${r.version}/${r.resource}`)).toEqual([
+    const discovery = await client.discover({ signal: noSignal });
+    expect(discovery.preferred.map((r) => `${r.group}/${r.version}/${r.resource}`)).toEqual([
       '/v1/pods',
       '/v1/nodes',
       'apps/v1/deployments',
       'autoscaling/v2/horizontalpodautoscalers',
       'autoscaling/v1beta1/oldies',
     ]);
-    expect(surface.find({ group: '', kind: 'Pod' })).toEqual({
+    expect(discovery.find({ group: '', kind: 'Pod' })).toEqual({
       group: '',
       version: 'v1',
       kind: 'Pod',
@@ -153,13 +153,13 @@ describe.each(Object.keys(wayIn))('%s discovery', (name) => {
       subresources: ['status', 'log', 'eviction'],
       shortNames: ['po'],
     });
-    expect(surface.find({ group: '', kind: 'Node' })?.namespaced).toBe(false);
+    expect(discovery.find({ group: '', kind: 'Node' })?.namespaced).toBe(false);
     const hpa = { group: 'autoscaling', kind: 'HorizontalPodAutoscaler' };
-    expect(surface.find(hpa)?.version).toBe('v2');
-    expect(surface.find(hpa, 'v1beta1')?.version).toBe('v1beta1');
-    expect(surface.find(hpa, 'v3')).toBeUndefined();
-    expect(surface.find({ group: 'apps', kind: 'Pod' })).toBeUndefined();
-    expect(surface.apiVersions.filter((v) => !v.startsWith('metrics'))).toEqual([
+    expect(discovery.find(hpa)?.version).toBe('v2');
+    expect(discovery.find(hpa, 'v1beta1')?.version).toBe('v1beta1');
+    expect(discovery.find(hpa, 'v3')).toBeUndefined();
+    expect(discovery.find({ group: 'apps', kind: 'Pod' })).toBeUndefined();
+    expect(discovery.apiVersions.filter((v) => !v.startsWith('metrics'))).toEqual([
       'apps/v1',
       'apps/v1/Deployment',
       'autoscaling/v1beta1',
@@ -184,8 +184,8 @@ describe.each(Object.keys(wayIn))('%s discovery', (name) => {
 describe('discovery', () => {
   it('T-JS-1: asked by many at once, asks the server once', async () => {
     const { client, server } = await connect(wayIn['aggregated']!);
-    const surfaces = await Promise.all(Array.from({ length: 20 }, () => client.discover({ signal: noSignal })));
-    expect(new Set(surfaces).size).toBe(1);
+    const discoveries = await Promise.all(Array.from({ length: 20 }, () => client.discover({ signal: noSignal })));
+    expect(new Set(discoveries).size).toBe(1);
     expect(server.turns.map((turn) => turn.path)).toEqual(['/api', '/apis']);
     await client.discover({ signal: noSignal });
     expect(server.turns).toHaveLength(4);
@@ -207,9 +207,9 @@ describe('discovery', () => {
     const { client } = await connect((turn) =>
       turn.path === '/api' ? turn.reply(200, core) : turn.status(403, 'Forbidden', 'not for you'),
     );
-    const surface = await client.discover({ signal: noSignal });
-    expect(surface.preferred.map((r) => r.kind)).toEqual(['Pod', 'Node']);
-    expect(surface.failedGroups.get('*')).toBe('not for you');
+    const discovery = await client.discover({ signal: noSignal });
+    expect(discovery.preferred.map((r) => r.kind)).toEqual(['Pod', 'Node']);
+    expect(discovery.failedGroups.get('*')).toBe('not for you');
     const { client: outside } = await connect((turn) => turn.status(403, 'Forbidden', 'not for you'));
     await expect(outside.discover({ signal: noSignal })).rejects.toMatchObject({ code: 'KUBE_FORBIDDEN' });
   });

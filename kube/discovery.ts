@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '#base';
 import { apiVersionOf } from '#model';
 import type { ApiResource, GroupKind } from '#model';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
-import type { ApiSurface } from './types.ts';
+import type { ApiDiscovery } from './types.ts';
 
 /** Gets one document of the server. */
 export type GetDocument = (path: string, accept: string) => Promise<Json>;
@@ -29,7 +29,7 @@ interface Group {
  * cannot be read now (an extension API server that is down) are named in `failedGroups` ("*": all but core); the rest is complete.
  * @throws what the first request threw when nothing could be read at all.
  */
-export async function discover(get: GetDocument): Promise<ApiSurface> {
+export async function discover(get: GetDocument): Promise<ApiDiscovery> {
   const failedGroups = new Map<string, string>();
   const groups: Group[] = [];
   const errors: unknown[] = [];
@@ -48,7 +48,7 @@ export async function discover(get: GetDocument): Promise<ApiSurface> {
     }
   }
   if (groups.length === 0 && errors.length > 0) throw errors[0] as Error;
-  return surface(groups, failedGroups);
+  return discovery(groups, failedGroups);
 }
 
 /** Servers before 1.26 ignore what they do not know; some proxies answer 406. */
@@ -143,7 +143,7 @@ function foldSubresources(group: string, version: string, entries: readonly Json
     });
 }
 
-function surface(groups: readonly Group[], failedGroups: ReadonlyMap<string, string>): ApiSurface {
+function discovery(groups: readonly Group[], failedGroups: ReadonlyMap<string, string>): ApiDiscovery {
   const preferred: ApiResource[] = [];
   const exact = new Map<string, ApiResource>();
   const best = new Map<string, ApiResource>();

@@ -32,7 +32,7 @@ export {
 } from './errors.ts';
 export type { KubeStatus } from './errors.ts';
 export type {
-  ApiSurface,
+  ApiDiscovery,
   CallOptions,
   DeleteOptions,
   KubeClient,

@@ -28,7 +28,7 @@ export type InformerEvent =
   | { readonly type: 'deleted'; readonly object: KubeObject };
 
 /**
- * A complete, current picture of one kind, with whole objects. Same name with a new UID is a deletion and an addition. Listeners are
+ * A complete, current cache of one kind, with whole objects. Same name with a new UID is a deletion and an addition. Listeners are
  * isolated from each other; they are called synchronously after the store has changed.
  */
 export interface Informer extends Runnable {

@@ -111,7 +111,7 @@ class StoreInformer implements Informer {
     };
   }
 
-  /** Whoever runs us must be told that a picture is not current, and when it is again: once each, not once per attempt. */
+  /** Whoever runs us must be told that a cache is not current, and when it is again: once each, not once per attempt. */
   #say(state: ReflectorState): void {
     const { logger, resource } = this.#options;
     const what = { kind: groupKindName(resource), server: this.#options.client.server };
@@ -138,7 +138,7 @@ class StoreInformer implements Informer {
         }
       },
       commit: (resourceVersion) => {
-        // Before the listeners run: what they see is a complete picture.
+        // Before the listeners run: what they see is a complete cache.
         this.#synced = true;
         this.#replace(next, list, resourceVersion);
       },

@@ -12,7 +12,7 @@ import { clientFor, configMaps, object, ScriptedServer, ScriptedSource, selfSign
 import type { Turn } from './testing/index.ts';
 
 /** Keeps what it is told, by name, and writes down every call. */
-class Picture implements ReflectorSink {
+class CacheSink implements ReflectorSink {
   objects = new Map<string, string>();
   readonly log: string[] = [];
   readonly states: ReflectorState[] = [];
@@ -46,7 +46,7 @@ class Picture implements ReflectorSink {
 interface Running {
   readonly clock: FakeClock;
   readonly source: ScriptedSource;
-  readonly sink: Picture;
+  readonly sink: CacheSink;
   readonly reflector: Reflector;
   readonly stop: () => Promise<void>;
 }
@@ -60,14 +60,14 @@ async function start(
   setup: {
     tuning?: Partial<ReflectorTuning>;
     prepare?: (source: ScriptedSource) => void;
-    sink?: Picture;
+    sink?: CacheSink;
     client?: KubeClient;
   } = {},
 ): Promise<Running> {
   const clock = new FakeClock();
   const source = new ScriptedSource();
   setup.prepare?.(source);
-  const sink = setup.sink ?? new Picture();
+  const sink = setup.sink ?? new CacheSink();
   const reflector = new Reflector({
     client: setup.client ?? source,
     resource: configMaps,
@@ -99,7 +99,7 @@ const answer = (code: number, reason: string, retryAfterMs?: number): KubeApiErr
   new KubeApiError({ code, reason, message: reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }, 'GET x');
 const expired = (): KubeApiError => answer(410, 'Expired');
 const cut = (): KubeConnectionError => new KubeConnectionError('https://x', 'connection reset', undefined);
-const states = (sink: Picture): string[] => sink.states.map((state) => state.state);
+const states = (sink: CacheSink): string[] => sink.states.map((state) => state.state);
 
 describe('listing', () => {
   it('takes page after page, and is ready with the last one', async () => {
@@ -122,7 +122,7 @@ describe('listing', () => {
     expect(states(sink)).toEqual(['listing', 'synced']);
   });
 
-  it('begins again in one piece when the pages expire under it, and keeps the old picture meanwhile', async () => {
+  it('begins again in one piece when the pages expire under it, and keeps the old cache meanwhile', async () => {
     const { source, sink } = await start({
       prepare: (s) => {
         s.answers = [{ ...page('10', object('a', '1')), continue: 'more' }, expired(), page('20', object('b', '2'))];
@@ -331,7 +331,7 @@ describe('watching', () => {
   });
 
   it('T-JS-7: a sink that throws loses nothing but its own work', async () => {
-    class Faulty extends Picture {
+    class Faulty extends CacheSink {
       override event(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: KubeObject): void {
         super.event(type, item);
         if (item.metadata.name === 'bad') throw new Error('handler bug');
@@ -529,7 +529,7 @@ describe('against a real socket', () => {
       { tls: identity, http2: true },
     );
     const client = clientFor(server, { clock, connection: { caData: identity.cert } });
-    const sink = new Picture();
+    const sink = new CacheSink();
     const reflector = new Reflector({
       client,
       resource: configMaps,
@@ -603,7 +603,7 @@ describe('against a real socket', () => {
       });
     });
     const client = clientFor(server, { clock });
-    const sink = new Picture();
+    const sink = new CacheSink();
     const reflector = new Reflector({
       client,
       resource: configMaps,

@@ -74,7 +74,7 @@ export interface WatchOptions {
 }
 
 /** What a server can serve, as of one moment. Immutable. */
-export interface ApiSurface {
+export interface ApiDiscovery {
   /** Every served resource in the server's preferred version, subresources folded in. */
   readonly preferred: readonly ApiResource[];
   /** By group and kind; with `version` exactly that one, else the preferred. */
@@ -107,7 +107,7 @@ export interface KubeClient {
    * JSON throws; an ERROR event throws KubeApiError (410: code `KUBE_EXPIRED`). Silence beyond the idle limit throws.
    */
   watch(resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent>;
-  discover(options: CallOptions): Promise<ApiSurface>;
+  discover(options: CallOptions): Promise<ApiDiscovery>;
   /** `gitVersion` of /version. */
   version(options: CallOptions): Promise<string>;
   /** The same connection acting as another user (Impersonate-User). */

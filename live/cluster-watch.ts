@@ -1,13 +1,13 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
 import { messageOf, scrub, Shutdown, withChild, withDeadline } from '#base';
-import type { ApiSurface, KubeClient, ReflectorOptions } from '#kube';
+import type { ApiDiscovery, KubeClient, ReflectorOptions } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
 import { groupOf } from '#model';
 import type { Logger } from '#telemetry';
 import { KindWatch } from './kind-watch.ts';
-import type { Picture } from './picture.ts';
-import { plainVersion, planWatches, SurfaceMemory } from './surface.ts';
-import type { WatchPlan } from './surface.ts';
+import type { ClusterCache } from './cluster-cache.ts';
+import { plainVersion, planWatches, DiscoveryMemory } from './discovery.ts';
+import type { WatchPlan } from './discovery.ts';
 
 /** Durations in milliseconds; every member has a default in `defaultTuning`. */
 export interface LiveTuning {
@@ -36,14 +36,14 @@ export const defaultTuning: LiveTuning = {
 
 export interface ClusterWatchDeps {
   readonly client: KubeClient;
-  readonly picture: Picture;
+  readonly cache: ClusterCache;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly lists: Limiter;
   readonly tuning: LiveTuning;
   readonly reflect: (options: ReflectorOptions) => Runnable;
-  /** State or surface may have changed. */
+  /** State or discovery may have changed. */
   readonly onState: () => void;
   readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
 }
@@ -67,8 +67,8 @@ export class ClusterWatch {
   readonly #deps: ClusterWatchDeps;
   #cluster: Cluster;
   #settings: Settings;
-  readonly #memory = new SurfaceMemory();
-  #surface: ApiSurface | undefined;
+  readonly #memory = new DiscoveryMemory();
+  #discovery: ApiDiscovery | undefined;
   #serverVersion: string | undefined;
   #failure: string | undefined;
   /** Watches were started for everything that the first discovery found. */
@@ -85,8 +85,8 @@ export class ClusterWatch {
     this.#deps = deps;
   }
 
-  surface(): ApiSurface | undefined {
-    return this.#surface;
+  discovery(): ApiDiscovery | undefined {
+    return this.#discovery;
   }
 
   serverVersion(): string | undefined {
@@ -124,7 +124,7 @@ export class ClusterWatch {
   reconfigure(cluster: Cluster, settings: Settings): void {
     this.#cluster = cluster;
     this.#settings = settings;
-    if (this.#surface !== undefined) this.#apply(this.#surface);
+    if (this.#discovery !== undefined) this.#apply(this.#discovery);
   }
 
   /** Lists everything again and reads every object again, for settings that decide how objects are read. */
@@ -147,16 +147,16 @@ export class ClusterWatch {
     const { client, clock, tuning, logger } = this.#deps;
     const limit = { clock, limitMs: tuning.discoveryDeadlineMs, what: `discovery of ${this.#cluster.server}` };
     try {
-      const [surface, version] = await withDeadline(signal, limit, async (child) => {
+      const [discovery, version] = await withDeadline(signal, limit, async (child) => {
         const version = await client.version({ signal: child });
         return [this.#memory.complete(await client.discover({ signal: child })), version] as const;
       });
-      if (this.#surface === undefined && surface.preferred.length === 0)
+      if (this.#discovery === undefined && discovery.preferred.length === 0)
         throw new Error('failed to discover server resources, zero resources returned');
       this.#serverVersion = plainVersion(version);
       this.#failure = undefined;
-      this.#surface = surface;
-      this.#apply(surface);
+      this.#discovery = discovery;
+      this.#apply(discovery);
       return true;
     } catch (error) {
       if (signal.aborted) return false;
@@ -167,10 +167,10 @@ export class ClusterWatch {
     }
   }
 
-  #apply(surface: ApiSurface): void {
-    const plan = planWatches(surface, this.#cluster, this.#settings);
+  #apply(discovery: ApiDiscovery): void {
+    const plan = planWatches(discovery, this.#cluster, this.#settings);
     for (const [key, { watch, stop }] of [...this.#running]) {
-      if (plan.has(key) || surface.failedGroups.has(watch.resource.group)) continue;
+      if (plan.has(key) || discovery.failedGroups.has(watch.resource.group)) continue;
       stop();
       this.#running.delete(key);
       this.#dropRows(watch, plan);
@@ -182,7 +182,7 @@ export class ClusterWatch {
 
   /** Rows go when nobody watches them any more; a kind that is watched in another version keeps them until its new list is complete. */
   #dropRows(watch: KindWatch, plan: ReadonlyMap<string, WatchPlan>): void {
-    const { picture } = this.#deps;
+    const { cache } = this.#deps;
     const { group, kind } = watch.resource;
     const covers = new Set(
       [...plan.values()]
@@ -190,18 +190,18 @@ export class ClusterWatch {
         .map(({ namespace }) => namespace ?? '*'),
     );
     if (covers.has('*')) return;
-    for (const node of [...picture.store.ofKind(group, kind)]) {
+    for (const node of [...cache.store.ofKind(group, kind)]) {
       const mine = watch.namespace === undefined || node.namespace === watch.namespace;
-      if (mine && !covers.has(node.namespace)) picture.forget(node.key);
+      if (mine && !covers.has(node.namespace)) cache.forget(node.key);
     }
   }
 
   #start(key: string, { resource, namespace }: WatchPlan): void {
     const parent = this.#signal;
     if (parent === undefined || parent.aborted) return;
-    const { client, picture, clock, random, logger, lists, tuning, reflect, onState, onEvent } = this.#deps;
+    const { client, cache, clock, random, logger, lists, tuning, reflect, onState, onEvent } = this.#deps;
     const watch = new KindWatch(resource, namespace, {
-      ...{ client, picture, clock, random, lists, reflect, onState, onEvent },
+      ...{ client, cache, clock, random, lists, reflect, onState, onEvent },
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,
       relistMs: tuning.relistMs,

@@ -2,7 +2,7 @@ import { globMatch } from '#base';
 import type { FilteredResource, GroupKind, Settings } from '#model';
 
 /**
- * Whether the settings keep a kind out of a cluster's picture (Argo CD: util/settings/resources_filter.go): excluded, else not excluded
+ * Whether the settings keep a kind out of a cluster's cache (Argo CD: util/settings/resources_filter.go): excluded, else not excluded
  * when an inclusion names it, else excluded when the cluster has inclusions. Events, metrics and leases are always out: they change all
  * the time and nobody deploys them.
  */

@@ -1,9 +1,9 @@
 /**
- * live: what the clusters say. One picture of each cluster that this replica owns, kept by one watch per kind. A kind that fails is
- * degraded alone: its old picture stays, nothing of it may be pruned, and no other kind notices.
+ * live: what the clusters say. One cache of each cluster that this replica owns, kept by one watch per kind. A kind that fails is
+ * degraded alone: its old cache stays, nothing of it may be pruned, and no other kind notices.
  *
  *   LiveClusters ── WatchedCluster ──┬─ ClusterWatch (discovery) ── KindWatch ── reflector of #kube
- *     (which)         (questions)    ├─ Picture (which of two versions counts) ── NodeStore (indexes)
+ *     (which)         (questions)    ├─ ClusterCache (which of two versions counts) ── NodeStore (indexes)
  *                                    └─ ChangeBatch (tells applications, once per object and batch)
  *
  * Invariants: an older version of an object never replaces a newer one, whichever path it came by; rows go only when a complete list, a

@@ -6,12 +6,12 @@ import { jsonOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import type { StoredNode } from './node.ts';
-import type { Picture } from './picture.ts';
+import type { ClusterCache } from './cluster-cache.ts';
 
-/** Keeps one kind (in one namespace, or in all) in the picture. */
+/** Keeps one kind (in one namespace, or in all) in the cache. */
 export interface KindWatchDeps {
   readonly client: KubeClient;
-  readonly picture: Picture;
+  readonly cache: ClusterCache;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -114,22 +114,22 @@ export class KindWatch {
   }
 
   #sink(): ReflectorSink {
-    const { picture, onEvent } = this.#deps;
+    const { cache, onEvent } = this.#deps;
     return {
       startList: () => this.#startList(),
       event: (type, object) => {
         onEvent(this.resource, object);
         this.#version = object.metadata.resourceVersion ?? this.#version;
-        if (type === 'DELETED') picture.delete(object);
-        else picture.put(picture.read(object));
+        if (type === 'DELETED') cache.delete(object);
+        else cache.put(cache.read(object));
       },
       state: (state) => this.#onState(state),
     };
   }
 
   #startList(): ListCollector {
-    const { picture } = this.#deps;
-    const list = picture.nextList();
+    const { cache } = this.#deps;
+    const list = cache.nextList();
     const isFirst = this.#syncedAt === undefined;
     const readAgain = this.#readAgain;
     const before = this.#version;
@@ -138,17 +138,17 @@ export class KindWatch {
       add: (items, version) => {
         const wentBack = isOlderVersion(version, before);
         for (const item of items) {
-          const known = readAgain || wentBack ? undefined : picture.known(item);
+          const known = readAgain || wentBack ? undefined : cache.known(item);
           const same = known !== undefined && holdsSame(known, item);
           if (same) known.seen = list;
           else {
             if (!isFirst) this.#deps.onEvent(this.resource, item);
-            picture.listed(picture.read(item), list, known === undefined && !wentBack);
+            cache.listed(cache.read(item), list, known === undefined && !wentBack);
           }
         }
       },
       commit: (version) => {
-        picture.settle(this.#rows(), list, version);
+        cache.settle(this.#rows(), list, version);
         this.#version = version;
         this.#syncedAt = this.#deps.clock.now();
         if (readAgain) this.#readAgain = false;
@@ -159,7 +159,7 @@ export class KindWatch {
 
   *#rows(): Iterable<StoredNode> {
     const { group, kind } = this.resource;
-    for (const node of this.#deps.picture.store.ofKind(group, kind))
+    for (const node of this.#deps.cache.store.ofKind(group, kind))
       if (this.namespace === undefined || node.namespace === this.namespace) yield node;
   }
 
@@ -172,7 +172,7 @@ export class KindWatch {
       this.#refreshing = false;
     }
     const recovered = next.state === 'synced' && (before.state === 'degraded' || before.state === 'forbidden');
-    if (recovered) this.#deps.picture.announce(this.resource);
+    if (recovered) this.#deps.cache.announce(this.resource);
     this.#deps.onState();
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Limiter } from '#base';
-import type { ApiSurface, KubeClient, ReflectorOptions } from '#kube';
+import type { ApiDiscovery, KubeClient, ReflectorOptions } from '#kube';
 import type { ApiResource, Cluster, GroupKind, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
 import type { Configuration } from './adapt.ts';
@@ -13,8 +13,8 @@ import { managedObjects } from './managed.ts';
 import { NodeStore } from './node-store.ts';
 import { ingestWith } from './node.ts';
 import type { StoredNode } from './node.ts';
-import { Picture } from './picture.ts';
-import { kindText } from './surface.ts';
+import { ClusterCache } from './cluster-cache.ts';
+import { kindText } from './discovery.ts';
 import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveNode, ManagedObjects } from './types.ts';
 
 export interface LiveClusterDeps {
@@ -26,18 +26,18 @@ export interface LiveClusterDeps {
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onEvent: (resource: ApiResource) => void;
-  /** The tracked objects of the picture that this one replaces: when the new one is complete, their applications hear of it. */
+  /** The tracked objects of the cache that this one replaces: when the new one is complete, their applications hear of it. */
   readonly earlier?: ReadonlyMap<ResourceKey, StoredNode>;
 }
 
-/** One cluster: its picture, its watches, and the questions that others ask. */
+/** One cluster: its cache, its watches, and the questions that others ask. */
 export class WatchedCluster implements LiveCluster {
   readonly server: string;
   readonly client: KubeClient;
   readonly #deps: LiveClusterDeps;
   readonly #store = new NodeStore();
   readonly #changes: ChangeBatch;
-  readonly #picture: Picture;
+  readonly #cache: ClusterCache;
   readonly #watch: ClusterWatch;
   #cluster: Cluster;
   #complete = false;
@@ -53,13 +53,13 @@ export class WatchedCluster implements LiveCluster {
     const { clock, random, logger, tuning, reflect, emit, onEvent } = deps;
     const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit };
     this.#changes = new ChangeBatch(changes);
-    this.#picture = new Picture({
+    this.#cache = new ClusterCache({
       store: this.#store,
       changes: this.#changes,
       ingest: ingestWith(settings, (gk) => this.isNamespaced(gk), bodies),
     });
     this.#watch = new ClusterWatch(cluster, settings, {
-      ...{ client: deps.client, picture: this.#picture, clock, random, logger, tuning, reflect },
+      ...{ client: deps.client, cache: this.#cache, clock, random, logger, tuning, reflect },
       lists: new Limiter(tuning.lists),
       onState: () => this.#onState(),
       onEvent: (resource, object) => {
@@ -79,7 +79,7 @@ export class WatchedCluster implements LiveCluster {
     }
   }
 
-  /** Resolves when the first picture is complete, or discovery has failed. */
+  /** Resolves when the cache is filled, or discovery has failed. */
   async settled(signal: AbortSignal): Promise<void> {
     while (this.#state() === 'connecting' && !this.#abandoned) {
       signal.throwIfAborted();
@@ -105,7 +105,7 @@ export class WatchedCluster implements LiveCluster {
     this.#wakeWaiters();
   }
 
-  /** All tracked objects, for the picture that replaces this one. */
+  /** All tracked objects, for the cache that replaces this one. */
   tracked(): ReadonlyMap<ResourceKey, StoredNode> {
     return new Map([
       ...(this.#deps.earlier ?? []),
@@ -113,10 +113,10 @@ export class WatchedCluster implements LiveCluster {
     ]);
   }
 
-  /** Takes over what can change without a new picture. */
+  /** Takes over what can change without a new cache. */
   reconfigure({ cluster, settings, bodies }: Configuration, readAgain: boolean): void {
     this.#cluster = cluster;
-    if (readAgain) this.#picture.ingestWith(ingestWith(settings, (gk) => this.isNamespaced(gk), bodies));
+    if (readAgain) this.#cache.ingestWith(ingestWith(settings, (gk) => this.isNamespaced(gk), bodies));
     this.#watch.reconfigure(cluster, settings);
     if (readAgain) this.#watch.readAgain();
   }
@@ -140,13 +140,13 @@ export class WatchedCluster implements LiveCluster {
     };
   }
 
-  surface(): ApiSurface {
-    const surface = this.#watch.surface();
-    if (surface === undefined) {
+  discovery(): ApiDiscovery {
+    const discovery = this.#watch.discovery();
+    if (discovery === undefined) {
       const why = this.#watch.failure() ?? 'not connected yet';
       throw new ClusterUnavailable(this.server, `failed to get server version: ${why}`);
     }
-    return surface;
+    return discovery;
   }
 
   async managed(
@@ -154,12 +154,12 @@ export class WatchedCluster implements LiveCluster {
     targets: readonly KubeObject[],
     signal: AbortSignal,
   ): Promise<ManagedObjects & { readonly degraded: readonly KindState[] }> {
-    const surface = this.surface();
+    const discovery = this.discovery();
     const watches = new Map<string, KindWatch[]>();
     for (const watch of this.#watch.watches())
       watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
     const sources = {
-      ...{ cluster: this.#cluster, client: this.client, surface, store: this.#store },
+      ...{ cluster: this.#cluster, client: this.client, discovery, store: this.#store },
       isFresh: (target: GroupKind & { readonly namespace: string }) =>
         (watches.get(kindText(target)) ?? []).some(
           (watch) =>
@@ -183,7 +183,7 @@ export class WatchedCluster implements LiveCluster {
   }
 
   isNamespaced(gk: GroupKind): boolean | undefined {
-    return this.#watch.surface()?.find(gk)?.namespaced;
+    return this.#watch.discovery()?.find(gk)?.namespaced;
   }
 
   observe(object: KubeObject): void {
@@ -192,21 +192,21 @@ export class WatchedCluster implements LiveCluster {
       const sameKind = kind === object.kind && `${group === '' ? '' : `${group}/`}${version}` === object.apiVersion;
       return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
     });
-    if (watched) this.#picture.observe(object);
+    if (watched) this.#cache.observe(object);
   }
 
   #state(): ClusterInfo['state'] {
     if (this.#complete) return 'synced';
-    return this.#watch.surface() === undefined && this.#watch.failure() !== undefined ? 'failed' : 'connecting';
+    return this.#watch.discovery() === undefined && this.#watch.failure() !== undefined ? 'failed' : 'connecting';
   }
 
   #onState(): void {
     if (!this.#complete && this.#watch.settled()) {
       this.#complete = true;
-      this.#picture.speak();
-      if (this.#deps.earlier !== undefined) this.#picture.announceAll(this.#deps.earlier);
+      this.#cache.speak();
+      if (this.#deps.earlier !== undefined) this.#cache.announceAll(this.#deps.earlier);
       const kinds = this.#watch.watches().length;
-      this.#deps.logger.info('Cluster picture is complete', { kinds, objects: this.#store.size });
+      this.#deps.logger.info('Cluster cache is complete', { kinds, objects: this.#store.size });
     }
     if (this.#state() !== 'connecting') this.#wakeWaiters();
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
 import { KubeApiError, KubeConnectionError } from '#kube';
-import type { ApiSurface, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
+import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
 import { annotations, defaultSettings, groupOf, keyOf, resourceKey } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, KubeObject, Settings } from '#model';
 import { FakeClock } from '#support';
@@ -93,7 +93,7 @@ class FakeServer {
       watch: (resource, options) => this.#watch(resource, options),
       discover: async ({ signal }) => {
         await this.#act('discover', '*', signal);
-        return this.#surface();
+        return this.#discovery();
       },
       version: async () => {
         await this.#act('version', '*');
@@ -166,7 +166,7 @@ class FakeServer {
       if (!this.silent.has(resource.resource) && matches(object, resource, namespace)) push({ type, object });
   }
 
-  #surface(): ApiSurface {
+  #discovery(): ApiDiscovery {
     const kinds = [...this.kinds];
     return {
       preferred: kinds.filter(
@@ -261,7 +261,7 @@ async function managedNames(w: World, app = 'shop', targets: readonly KubeObject
   return [...objects.values()].map((object) => object.metadata.name ?? '').sort();
 }
 
-describe('the first picture', () => {
+describe('the first fill of a cache', () => {
   it('is complete when every kind was listed, and is silent', async () => {
     const w = await world((server) => server.put(tracked('a')));
     expect(w.cluster().info()).toMatchObject({
@@ -312,8 +312,8 @@ describe('the first picture', () => {
     const w = await world((server) => server.faults.set('version', 'refuse'));
     const live = await w.live.cluster(url, w.signal);
     expect(live.info()).toMatchObject({ state: 'failed', message: 'cannot reach https://a: connection refused' });
-    expect(() => live.surface()).toThrow(ClusterUnavailable);
-    expect(() => live.surface()).toThrow(
+    expect(() => live.discovery()).toThrow(ClusterUnavailable);
+    expect(() => live.discovery()).toThrow(
       'error synchronizing cache state : failed to sync cluster https://a: failed to get server version: cannot reach https://a: connection refused',
     );
     await expect(live.managed('shop', [], w.signal)).rejects.toThrow(ClusterUnavailable);
@@ -604,7 +604,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     expect(
       w
         .cluster()
-        .surface()
+        .discovery()
         .preferred.map(({ kind }) => kind),
     ).toContain('Widget');
     w.server.failedGroups.clear();
@@ -898,7 +898,7 @@ describe('setClusters', () => {
     await w.stop();
   });
 
-  it('makes a new picture for another certificate authority', async () => {
+  it('makes a new cache for another certificate authority', async () => {
     const w = await world((server) => server.put(tracked('a')));
     const old = w.cluster();
     const moved = clusterAt(url);
@@ -910,7 +910,7 @@ describe('setClusters', () => {
     await w.stop();
   });
 
-  it('tells all applications of a new picture: what happened between the two has no event', async () => {
+  it('tells all applications of a new cache: what happened between the two has no event', async () => {
     const w = await world((server) => {
       server.put(tracked('a'));
       server.put(tracked('gone', 'other'));
@@ -958,7 +958,7 @@ describe('setClusters', () => {
     const before = gets();
     expect(await managedNames(w, 'shop')).toEqual(['a']);
     expect(gets()).toBe(before);
-    // In the picture all the same: owners, health, and whom it concerns.
+    // In the cache all the same: owners, health, and whom it concerns.
     expect(w.cluster().node(configMap('b'))?.app).toBe('other');
     expect(await managedNames(w, 'other')).toEqual(['b']);
     expect(gets()).toBe(before + 1);

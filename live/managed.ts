@@ -1,21 +1,21 @@
 import { DeadlineExceeded, mapLimit, messageOf } from '#base';
 import { isNotFound, KubeApiError, KubeConnectionError, KubeCredentialError } from '#kube';
-import type { ApiSurface, KubeClient } from '#kube';
+import type { ApiDiscovery, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
 import type { Cluster, KubeObject, ResourceKey } from '#model';
 import { LiveStateError } from './errors.ts';
 import type { NodeStore } from './node-store.ts';
 import type { StoredNode } from './node.ts';
-import { kindText } from './surface.ts';
+import { kindText } from './discovery.ts';
 import type { ManagedObjects, UnreadObject } from './types.ts';
 
 /** Where live objects come from. */
 export interface ManagedSources {
   readonly cluster: Pick<Cluster, 'namespaces' | 'clusterResources'>;
   readonly client: KubeClient;
-  readonly surface: ApiSurface;
+  readonly discovery: ApiDiscovery;
   readonly store: NodeStore;
-  /** Whether the picture of a kind in a namespace is complete and current: then absent means that there is none. */
+  /** Whether the cache of a kind in a namespace is complete and current: then absent means that there is none. */
   readonly isFresh: (target: { readonly group: string; readonly kind: string; readonly namespace: string }) => boolean;
 }
 
@@ -29,7 +29,7 @@ const parallelReads = 16;
 
 /**
  * Live objects of an application: its tracked roots, and for each target the object of the same key, tracked or not, in the target's API
- * version. Bodies that the picture does not keep are read from the server, once per version of the object (Argo CD:
+ * version. Bodies that the cache does not keep are read from the server, once per version of the object (Argo CD:
  * gitops-engine/pkg/cache GetManagedLiveObjs).
  *
  * What cannot be read is unread, and all else is there (Argo CD: one read that fails loses all live objects of the application).
@@ -105,15 +105,15 @@ async function liveOf(
   if (node.body?.apiVersion === target.apiVersion) return node.body;
   const fetched = node.fetched?.get(target.apiVersion);
   if (fetched !== undefined) return fetched;
-  const live = await read(reachable(target, node, sources.surface), node, sources, signal);
+  const live = await read(reachable(target, node, sources.discovery), node, sources, signal);
   if (live !== undefined) (node.fetched ??= new Map()).set(target.apiVersion, live);
   return live;
 }
 
-/** The target's version, or the picture's own where the server does not serve that one any more. */
-function reachable(target: KubeObject, node: StoredNode, surface: ApiSurface): KubeObject {
+/** The target's version, or the cache's own where the server does not serve that one any more. */
+function reachable(target: KubeObject, node: StoredNode, discovery: ApiDiscovery): KubeObject {
   const gk = { group: node.group, kind: node.kind };
-  if (surface.find(gk, versionOf(target.apiVersion)) !== undefined) return target;
+  if (discovery.find(gk, versionOf(target.apiVersion)) !== undefined) return target;
   return { ...target, apiVersion: apiVersionOf(node.group, node.version) };
 }
 
@@ -127,10 +127,10 @@ async function read(
   const { kind, metadata, apiVersion } = target;
   if (node?.body?.apiVersion === apiVersion) return node.body;
   const group = groupOf(apiVersion);
-  const resource = sources.surface.find({ group, kind }, versionOf(apiVersion));
+  const resource = sources.discovery.find({ group, kind }, versionOf(apiVersion));
   if (resource === undefined) {
     // Not knowing a kind is not the same as knowing that there is none.
-    const broken = sources.surface.failedGroups.get(group);
+    const broken = sources.discovery.failedGroups.get(group);
     if (broken !== undefined) throw new Error(broken);
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { at, deepEqual } from '#base';
+import { at, deepEqual, parseGoBool } from '#base';
 import type { Json } from '#base';
 import { fingerprint } from '#diff';
 import { healthOf } from '#health';
@@ -121,8 +121,7 @@ export function isSameVersion(before: StoredNode, after: StoredNode): boolean {
 function needsFingerprint(object: KubeObject, app: string | undefined, settings: Settings): boolean {
   if (!settings.ignoreResourceUpdatesEnabled) return false;
   if (app !== undefined || (object.kind === 'Application' && groupOf(object.apiVersion) === 'argoproj.io')) return true;
-  const asked = annotationOf(object, annotations.ignoreResourceUpdates) ?? '';
-  return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(asked);
+  return parseGoBool(annotationOf(object, annotations.ignoreResourceUpdates)) === true;
 }
 
 /** A million healthy objects share one value. */

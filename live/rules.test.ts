@@ -4,7 +4,7 @@ import { defaultSettings } from '#model';
 import type { Cluster, FilteredResource, Settings } from '#model';
 import { adaptation } from './adapt.ts';
 import { isExcluded } from './filter.ts';
-import { plainVersion } from './surface.ts';
+import { plainVersion } from './discovery.ts';
 
 const url = 'https://prod.example.com:6443';
 const rule = (over: Partial<FilteredResource>): FilteredResource => ({
@@ -102,7 +102,7 @@ describe('adaptation', () => {
     ['insecure', { insecure: true }],
     ['server name', { tlsServerName: 'x' }],
     ['proxy', { proxyUrl: 'http://p' }],
-  ])('is a new picture for another %s', (_what, over) => {
+  ])('is a new cache for another %s', (_what, over) => {
     expect(step(connection(over))).toEqual({ act: 'rebuild' });
   });
 

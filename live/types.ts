@@ -1,5 +1,5 @@
 import type { Runnable } from '#base';
-import type { ApiSurface, KubeClient } from '#kube';
+import type { ApiDiscovery, KubeClient } from '#kube';
 import type { AppKey, Cluster, GroupKind, HealthStatus, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
 
 /** One object of a cluster in compact form: identity, owners, health, hash. Bodies are kept for tracked roots only. */
@@ -69,12 +69,12 @@ export interface LiveCluster {
   readonly server: string;
   info(): ClusterInfo;
   /** Throws CLUSTER_UNAVAILABLE (with Argo CD's text) while discovery has never worked. */
-  surface(): ApiSurface;
+  discovery(): ApiDiscovery;
   /** The client for this cluster: reads only; writes go through the controller's write choke point. */
   readonly client: KubeClient;
   /**
    * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
-   * same key even if untracked, converted to the target's API version where needed. `degraded` names kinds whose picture is not
+   * same key even if untracked, converted to the target's API version where needed. `degraded` names kinds whose cache is not
    * fresh: nothing of them may be pruned. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
    */
   managed(
@@ -89,7 +89,7 @@ export interface LiveCluster {
   topLevel(namespace: string): readonly LiveNode[];
   /** Whether a kind is namespaced; undefined when the server does not know it. */
   isNamespaced(gk: GroupKind): boolean | undefined;
-  /** Puts an object that a write returned into the picture, so that the next read is not older than our own write. */
+  /** Puts an object that a write returned into the cache, so that the next read is not older than our own write. */
   observe(object: KubeObject): void;
 }
 
@@ -113,7 +113,7 @@ export interface LiveClusters extends Runnable {
     settings: Settings,
     bodies?: (server: string) => BodyFilter | undefined,
   ): void;
-  /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its first picture. */
+  /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its filled cache. */
   cluster(server: string, signal: AbortSignal): Promise<LiveCluster>;
   /** Without waiting. */
   peek(server: string): LiveCluster | undefined;

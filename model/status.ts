@@ -43,7 +43,7 @@ export type ConditionType =
   | 'RepeatedResourceWarning'
   | 'ExcludedResourceWarning'
   | 'OrphanedResourceWarning'
-  /** Ours: a kind whose live picture is not up to date (Argo CD has no word for it). */
+  /** Ours: a kind whose live cache is not up to date (Argo CD has no word for it). */
   | 'StaleResourceWarning'
   /** Ours: an ignore rule that applies to resources here does not do what it looks like. */
   | 'IgnoreRuleWarning'

@@ -14,7 +14,7 @@ export interface PermittedDestination {
 
 /**
  * May applications of `project` read from this repository? (Argo CD: AppProject.IsSourcePermitted.) Entries are globs with separator `/`
- * over normalised URLs; `!entry` denies what it matches, and allows all that it does not match, so a lone deny entry allows the rest.
+ * over normalized URLs; `!entry` denies what it matches, and allows all that it does not match, so a lone deny entry allows the rest.
  *
  * Difference: a deny entry that is no glob allows nothing; upstream it allows everything.
  */

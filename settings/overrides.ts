@@ -1,7 +1,7 @@
-import { isObject, own } from '#base';
+import { isObject, own, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ResourceOverride } from '#model';
-import { parseGoBool, strings, yamlValue } from './values.ts';
+import { strings, yamlValue } from './values.ts';
 import type { Report } from './values.ts';
 
 type Mutable = { -readonly [K in keyof ResourceOverride]: ResourceOverride[K] };

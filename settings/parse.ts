@@ -1,9 +1,9 @@
-import { hashJson, isObject, own } from '#base';
+import { hashJson, isObject, own, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { FilteredResource, Settings, TrackingMethod } from '#model';
 import { parseOverrides } from './overrides.ts';
-import { csv, parseGoBool, strings, yamlValue } from './values.ts';
+import { csv, strings, yamlValue } from './values.ts';
 import type { Problem, Report } from './values.ts';
 
 /**

@@ -1,7 +1,6 @@
-import { Secret } from '#base';
+import { parseGoBool, Secret } from '#base';
 import { bareRepository, normalizeGitUrl } from '#model';
 import type { KubeObject, Repository } from '#model';
-import { parseGoBool } from './values.ts';
 import { secretData } from './secret-data.ts';
 
 /** A repository or credential Secret as it was read. */
@@ -50,11 +49,11 @@ export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { r
     type,
     ...optionalText(data, ['name', 'project', 'username', 'proxy', 'noProxy']),
     ...optionalSecret(data, ['password', 'bearerToken', 'sshPrivateKey', 'tlsClientCertData', 'tlsClientCertKey']),
-    insecure: isTrue(data['insecure']) || isTrue(data['insecureIgnoreHostKey']),
+    insecure: parseGoBool(data['insecure']) === true || parseGoBool(data['insecureIgnoreHostKey']) === true,
     inheritedCreds: false,
   };
   const hasCredentials =
-    credentialKeys.some((key) => (data[key] ?? '') !== '') || isTrue(data['useAzureWorkloadIdentity']);
+    credentialKeys.some((key) => (data[key] ?? '') !== '') || parseGoBool(data['useAzureWorkloadIdentity']) === true;
   return { repository, hasCredentials };
 }
 
@@ -119,8 +118,4 @@ function optionalSecret<K extends string>(
     if (value !== undefined && value !== '') found[key] = new Secret(value);
   }
   return found;
-}
-
-function isTrue(text: string | undefined): boolean {
-  return text !== undefined && parseGoBool(text) === true;
 }

@@ -10,12 +10,6 @@ export interface Problem {
 /** Collects what is wrong with the keys of argocd-cm. */
 export type Report = (key: string, message: string) => void;
 
-/** Go's strconv.ParseBool; undefined for anything else. */
-export function parseGoBool(text: string): boolean | undefined {
-  if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
-  return ['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text) ? false : undefined;
-}
-
 /** Items of a comma-separated list, trimmed, without empties. */
 export function csv(text: string | undefined): readonly string[] {
   return (text ?? '')

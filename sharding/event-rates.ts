@@ -20,7 +20,7 @@ interface Heard {
  * How busy clusters are, in live events per second. Only a cluster's owner can measure that, and whoever plans the table must know it of all:
  * so each replica reports its busiest clusters with its renewals (slots-document.ts), and remembers what others reported.
  *
- * Rates are powers of two, so that reports and tables do not change with every breath of a cluster. Times are monotonic milliseconds.
+ * Rates are powers of two, so that reports and tables do not change with each small change of a cluster. Times are monotonic milliseconds.
  */
 export class EventRateBook {
   readonly #counted = new Map<string, { readonly total: number; readonly at: number }>();

@@ -1,3 +1,4 @@
+import { parseGoBool } from '#base';
 import { annotations, appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
@@ -108,8 +109,7 @@ function skippedServers(clusters: readonly Cluster[]): ReadonlySet<string> {
   return skipped;
 }
 
-/** Go's strconv.ParseBool of the skip-reconcile annotation; anything else is no. */
+/** Told to be left alone by the skip-reconcile annotation; what is not a truth value is no. */
 function isSkipped(cluster: Cluster): boolean {
-  const value = cluster.annotations[annotations.skipReconcile];
-  return value !== undefined && ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(value);
+  return parseGoBool(cluster.annotations[annotations.skipReconcile]) === true;
 }

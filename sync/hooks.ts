@@ -1,16 +1,9 @@
-import { annotationOf, annotations, csvAnnotation } from '#model';
-import type { HealthStatus, HookType, KubeObject, OperationPhase, SyncPhase } from '#model';
+import { annotationOf, annotations, csvAnnotation, hookTypes, isHook, isSkipped } from '#model';
+import type { HealthStatus, KubeObject, OperationPhase, SyncPhase } from '#model';
 
 /** When a hook is deleted. */
 export type HookDeletePolicy = 'HookSucceeded' | 'HookFailed' | 'BeforeHookCreation';
 
-const argoTypes: ReadonlySet<string> = new Set<HookType>(['PreSync', 'Sync', 'PostSync', 'SyncFail', 'Skip']);
-const helmTypes: Readonly<Record<string, HookType>> = {
-  'pre-install': 'PreSync',
-  'pre-upgrade': 'PreSync',
-  'post-install': 'PostSync',
-  'post-upgrade': 'PostSync',
-};
 const argoPolicies: ReadonlySet<string> = new Set<HookDeletePolicy>([
   'HookSucceeded',
   'HookFailed',
@@ -21,26 +14,6 @@ const helmPolicies: Readonly<Record<string, HookDeletePolicy>> = {
   'hook-failed': 'HookFailed',
   'before-hook-creation': 'BeforeHookCreation',
 };
-
-/** Hook types of an object: Argo CD's annotation, and only if it names none, Helm's (gitops-engine/pkg/sync/hook). */
-export function hookTypes(object: KubeObject): readonly HookType[] {
-  const argo = csvAnnotation(object, annotations.hook).filter((type) => argoTypes.has(type)) as HookType[];
-  if (argo.length > 0) return argo;
-  const helm = csvAnnotation(object, annotations.helmHook).flatMap((type) => helmTypes[type] ?? []);
-  return [...new Set(helm)];
-}
-
-/** An object that is rendered but never synced: its one hook type is `Skip`. */
-export function isSkipped(object: KubeObject): boolean {
-  const types = hookTypes(object);
-  return types.length === 1 && types[0] === 'Skip';
-}
-
-export function isHook(object: KubeObject): boolean {
-  if (annotationOf(object, annotations.hook) !== undefined) return !isSkipped(object);
-  const helm = annotationOf(object, annotations.helmHook);
-  return helm !== undefined && helm !== 'crd-install';
-}
 
 /** A hook whose type means nothing here (a garbage value, or only pre/post-delete): left out of syncs. */
 export function isIgnored(object: KubeObject): boolean {

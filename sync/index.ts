@@ -6,7 +6,7 @@
  * status.
  */
 export { wasStale } from './plan.ts';
-export { isHook, isIgnored, isPostDeleteHook, isPreDeleteHook, isSkipped, phasesOf, waveOf } from './hooks.ts';
+export { isIgnored, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf } from './hooks.ts';
 export { hasResourceOption, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export type { OperationFacts } from './options.ts';
 export { pairResources } from './reconcile.ts';

@@ -1,7 +1,8 @@
+import { hookTypes, isHook, isSkipped } from '#model';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { KubeObject } from '#model';
-import { deletePolicies, hookTypes, isHook, isIgnored, isSkipped, phasesOf, waveOf } from './hooks.ts';
+import { deletePolicies, isIgnored, phasesOf, waveOf } from './hooks.ts';
 import { optionValue, readSyncOptions, resourceOption } from './options.ts';
 import { isPrune, objectOf, planTasks } from './plan.ts';
 import { pairResources } from './reconcile.ts';

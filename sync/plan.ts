@@ -1,6 +1,6 @@
-import { annotationOf, finalizers, groupOf, isCompleted, isTrackable, resourceKey, versionOf } from '#model';
+import { annotationOf, finalizers, groupOf, isCompleted, isHook, isTrackable, resourceKey, versionOf } from '#model';
 import type { GroupKind, KubeObject, OperationPhase, ResourceResult, ResultCode, SyncPhase } from '#model';
-import { deletePolicies, isHook, phasesOf, waveOf } from './hooks.ts';
+import { deletePolicies, phasesOf, waveOf } from './hooks.ts';
 import { hasResourceOption } from './options.ts';
 import type { SyncOptions, SyncRequest } from './types.ts';
 

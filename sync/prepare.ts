@@ -52,7 +52,7 @@ export function checkTasks(
 function faultOf(task: SyncTask, request: SyncRequest, toCome: ReadonlySet<string>): string | undefined {
   const object = objectOf(task);
   const group = groupOf(object.apiVersion);
-  const resource = request.writer.surface.find({ group, kind: object.kind }, versionOf(object.apiVersion));
+  const resource = request.writer.discovery.find({ group, kind: object.kind }, versionOf(object.apiVersion));
   if (resource === undefined) {
     if (isPrune(task) || !mayBeMissing(object, request.options, toCome))
       return 'the server could not find the requested resource';

@@ -1,6 +1,6 @@
-import { groupOf, isTrackable, resourceKey } from '#model';
+import { groupOf, isHook, isTrackable, resourceKey } from '#model';
 import type { GroupKind, KubeObject, ResourceKey } from '#model';
-import { isHook, isIgnored } from './hooks.ts';
+import { isIgnored } from './hooks.ts';
 
 export interface PairedResources {
   /** Ordinary resources: target, live or both; never neither. */

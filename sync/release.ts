@@ -11,7 +11,7 @@ const pauseMs = 10;
  * Takes our finalizer off a hook that has it, and returns the hook as it is then; null when it is gone, or when another object has taken its
  * name. The finalizers that others have set stay.
  *
- * The hook is read anew for each try: what the picture says of it may be older than its end, which somebody has just written.
+ * The hook is read anew for each try: what the cache says of it may be older than its end, which somebody has just written.
  * Source: gitops-engine/pkg/sync/sync_context.go (removeHookFinalizer).
  * @throws what the cluster answers when it will not do it, a conflict after the last try.
  */

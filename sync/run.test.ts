@@ -82,7 +82,7 @@ class World {
   }
 
   readonly writer: ClusterWriter = {
-    surface: { preferred: [], apiVersions: [], failedGroups: new Map(), find: (gk) => this.find(gk) },
+    discovery: { preferred: [], apiVersions: [], failedGroups: new Map(), find: (gk) => this.find(gk) },
     get: async (wanted) =>
       this.live.get(keyOf({ ...wanted, metadata: { ...wanted.metadata, namespace: namespaceOf(wanted) } })) ?? null,
     apply: async (target: KubeObject, _live: KubeObject | null, how: ApplyHow) => {
@@ -322,7 +322,7 @@ describe('pruning', () => {
     expect(world.log).toEqual([]);
   });
 
-  it('leaves kinds alone whose live picture is not fresh', async () => {
+  it('leaves kinds alone whose live cache is not fresh', async () => {
     const world = new World();
     world.put(object('Service', 'old'));
     const outcome = await world.step([]);

@@ -1,7 +1,7 @@
 import { mapLimit, messageOf } from '#base';
 import { groupOf, isCompleted } from '#model';
 import type { OperationPhase, ResourceResult, ResultCode } from '#model';
-import { applyTask, notTried, pruneTask } from './apply.ts';
+import { applyTask, notTried, pruneTask } from './task.ts';
 import { hookPhase } from './hooks.ts';
 import {
   hasPolicy,

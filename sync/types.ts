@@ -1,5 +1,5 @@
 import type { Clock } from '#base';
-import type { ApiSurface } from '#kube';
+import type { ApiDiscovery } from '#kube';
 import type { GroupKind, HealthStatus, KubeObject, OperationPhase, ResourceResult } from '#model';
 
 /** One managed resource: what it should be (null: prune candidate) and what it is (null: missing). */
@@ -38,7 +38,7 @@ export interface SyncOptions {
  * OwnershipLost, or PolicyDenied.
  */
 export interface ClusterWriter {
-  readonly surface: ApiSurface;
+  readonly discovery: ApiDiscovery;
   get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | null>;
   /** kubectl apply: three-way merge with last-applied, or server-side apply. Creates when missing. */
   apply(target: KubeObject, live: KubeObject | null, how: ApplyHow, signal: AbortSignal): Promise<ApplyResult>;
@@ -62,7 +62,7 @@ export interface ApplyHow {
   readonly validate: boolean;
   /**
    * What to send over `live` instead of the target. The writer then reads live first, sends under the version that it has read, and asks again
-   * when somebody was faster: what is meant to stay as it is must not be what the picture remembers of it.
+   * when somebody was faster: what is meant to stay as it is must not be what the cache remembers of it.
    */
   readonly over?: (live: KubeObject) => KubeObject;
 }
@@ -91,7 +91,7 @@ export interface SyncRequest {
   readonly results: readonly ResourceResult[];
   readonly selected: (object: KubeObject) => boolean;
   readonly health: (object: KubeObject) => HealthStatus | null;
-  /** Kinds whose live picture is not fresh: nothing of them is pruned. */
+  /** Kinds whose live cache is not fresh: nothing of them is pruned. */
   readonly mayPrune: (gk: GroupKind) => boolean;
   /** Metadata for the destination namespace with CreateNamespace; null: leave it alone. */
   readonly namespaceModifier: (live: KubeObject | null) => KubeObject | null;

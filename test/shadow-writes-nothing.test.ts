@@ -3,22 +3,22 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 /**
- * The static proof that `run --shadow` has no write path: from its composition root all imports are followed, name by name through the doors
- * of the rooms (a door names everything, but only what is asked for by name is used), and none may lead to a module that writes.
+ * The static proof that `run --shadow` has no write path: from its composition root all imports are followed, name by name through the public interfaces
+ * of the modules (an index names everything, but only what is asked for by name is used), and none may lead to a module that writes.
  */
-const root = 'cli/wire-shadow.ts';
+const root = 'cli/assemble-shadow.ts';
 
 /** What writes, or hands out the right to. With the reason, so that nobody takes a line away for convenience. */
 const writers: Readonly<Record<string, string>> = {
-  'cli/wire.ts': 'puts the controller in charge together',
-  'controller/wire.ts': 'puts the controller in charge together',
-  'controller/apply.ts': 'runs operations',
+  'cli/assemble.ts': 'puts the controller in charge together',
+  'controller/create-controller.ts': 'puts the controller in charge together',
+  'controller/syncer.ts': 'runs operations',
   'controller/deletion.ts': 'deletes managed objects, takes finalizers off',
   'controller/events.ts': 'creates Events',
   'controller/operation.ts': 'runs operations',
   'controller/project-finalizers.ts': 'takes finalizers off AppProjects',
   'controller/refresh-writes.ts': 'publishes, writes status and finalizers, starts automated syncs',
-  'controller/status.ts': 'the only writer of Applications',
+  'controller/application-store.ts': 'the only writer of Applications',
   'controller/unowned.ts': 'marks Applications',
   'controller/writer.ts': 'the only writer of managed clusters',
   'publish/memory.ts': 'what others read instead of Argo CD',
@@ -136,7 +136,7 @@ describe('8.2.2: the imports of run --shadow', () => {
   });
 
   it('are followed: from the controller in charge the same walk leads to every writer', () => {
-    const all = walk('cli/wire.ts');
+    const all = walk('cli/assemble.ts');
     expect(Object.keys(writers).filter((path) => !all.has(path))).toEqual([]);
     const calling = [...all.keys()].filter((path) => writing.test(readFileSync(path, 'utf8')));
     expect(calling).toEqual(

@@ -1,3 +1,4 @@
+import { parseGoBool } from '#base';
 import { normalizeGitUrl } from '#model';
 import type { AppProject, Application, Cluster, KubeObject, Settings } from '#model';
 import { parseRepositorySecret } from '#settings';
@@ -106,7 +107,7 @@ export function workloadFacts(object: KubeObject): WorkloadFacts {
 
 /** Go's strconv.ParseBool; anything else is no. */
 export function isTrue(text: string | undefined): boolean {
-  return text !== undefined && ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text);
+  return parseGoBool(text) === true;
 }
 
 /** A list or map with something in it. */

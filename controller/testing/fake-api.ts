@@ -1,7 +1,7 @@
 import { applyMergePatch, cloneJson, deepEqual, parsePointer, removeAt, setOwn } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { KubeApiError } from '#kube';
-import type { ApiSurface, KubeClient, ListPage, NamedObject, Patch, WatchEvent, WatchOptions } from '#kube';
+import type { ApiDiscovery, KubeClient, ListPage, NamedObject, Patch, WatchEvent, WatchOptions } from '#kube';
 import { apiVersionOf, gvkOf, jsonOf, keyOf, resourceKey } from '#model';
 import type { ApiResource, KubeObject, ResourceKey } from '#model';
 
@@ -36,7 +36,7 @@ export class FakeApi {
     this.#kinds = kinds;
   }
 
-  get surface(): ApiSurface {
+  get discovery(): ApiDiscovery {
     const kinds = this.#kinds;
     return {
       preferred: kinds,
@@ -130,7 +130,7 @@ export class FakeApi {
           if (w.dryRun !== true) this.delete(r.kind, o.name);
         }),
       watch: (r, options) => this.#watch(r, options),
-      discover: () => call('discover', () => this.surface),
+      discover: () => call('discover', () => this.discovery),
       version: () => call('version', () => 'v1.30.0'),
       impersonate: (user) => {
         this.impersonated.push(user);

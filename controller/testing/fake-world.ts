@@ -33,8 +33,8 @@ import { createLogger, PromMetrics, silentLogger } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { Controller, ControllerConfig, WatchDeps } from '../types.ts';
 import type { Verdict } from '../verdict.ts';
-import { createShadowController } from '../wire-shadow.ts';
-import { createController } from '../wire.ts';
+import { createShadowController } from '../create-shadow.ts';
+import { createController } from '../create-controller.ts';
 import { FakeApi } from './fake-api.ts';
 import type { Interference } from './fake-api.ts';
 
@@ -135,13 +135,13 @@ export class FakeWorld {
   readonly hub = new FakeApi('https://hub', []);
   readonly dest = new FakeApi(server, kinds);
   readonly git = new FakeGit();
-  /** Kinds whose live picture is not fresh. */
+  /** Kinds whose live cache is not fresh. */
   degraded: KindState[] = [];
   /** Objects that the destination does not show just now, and why. */
   unread: (object: KubeObject) => string | undefined = () => undefined;
   /** The chart repositories that Secrets name. */
   readonly charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
-  /** False: the cluster has no picture yet. */
+  /** False: the cluster has no cache yet. */
   ready = true;
   /** What argocd-cm says. */
   settings: Settings = defaultSettings;
@@ -352,7 +352,7 @@ export class FakeWorld {
     return {
       server,
       info: () => info,
-      surface: () => this.dest.surface,
+      discovery: () => this.dest.discovery,
       client: this.dest.client(interference),
       managed: (app, targets) => {
         const wanted = new Set(targets.map(keyOf));
@@ -373,7 +373,7 @@ export class FakeWorld {
         }
       },
       topLevel: () => [],
-      isNamespaced: (gk) => this.dest.surface.find(gk)?.namespaced,
+      isNamespaced: (gk) => this.dest.discovery.find(gk)?.namespaced,
       observe: () => undefined,
     };
   }

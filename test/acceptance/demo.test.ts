@@ -161,7 +161,7 @@ describe('a running demo', () => {
     process.kill(pid, 'SIGKILL');
     await eventually(() => expect(demo.stderr).toContain('driftless-1 ended (SIGKILL) and is started again'), limitMs);
     const ready = (): number =>
-      readFileSync(join(folder, 'driftless-1.log'), 'utf8').split('Cluster picture is complete').length;
+      readFileSync(join(folder, 'driftless-1.log'), 'utf8').split('Cluster cache is complete').length;
     const seen = ready();
     await eventually(() => expect(ready()).toBeGreaterThan(seen), limitMs);
     await eventually(allGood, limitMs);

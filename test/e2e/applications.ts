@@ -95,7 +95,7 @@ export class TestApplication {
 }
 
 /**
- * Somebody who writes to an object all the time: whoever writes with the resourceVersion of a picture loses. With pauses, which are longer than
+ * Somebody who writes to an object all the time: whoever writes with the resourceVersion of a cache loses. With pauses, which are longer than
  * writes also on a slow machine, who reads first and tries again gets through. Begins when the object is there.
  * @returns what stops it; that tells how often it wrote
  */

@@ -79,7 +79,7 @@ function howToApply(task: SyncTask, request: SyncRequest): ApplyHow {
 
 /** A namespaced object without a namespace goes where the Application goes. */
 function inNamespace(target: KubeObject, request: SyncRequest): KubeObject {
-  const resource = request.writer.surface.find({ group: groupOf(target.apiVersion), kind: target.kind });
+  const resource = request.writer.discovery.find({ group: groupOf(target.apiVersion), kind: target.kind });
   const namespaced = resource?.namespaced ?? true;
   if (!namespaced || target.metadata.namespace !== undefined) return target;
   return { ...target, metadata: { ...target.metadata, namespace: request.destinationNamespace } };

@@ -13,7 +13,7 @@ import type { NodeStore } from './node-store.ts';
  * Nothing else is ordered by versions. A server may be set back to an earlier state, or be another one behind the same address: then a
  * complete list is the truth whatever its numbers, and so is each event of the watch that follows it.
  */
-export class Picture {
+export class ClusterCache {
   readonly store: NodeStore;
   readonly #changes: ChangeBatch;
   #ingest: Ingest;
@@ -35,7 +35,7 @@ export class Picture {
     this.#ingest = ingest;
   }
 
-  /** The first picture is complete: changes are told from now on. */
+  /** The cache was filled once: changes are told from now on. */
   speak(): void {
     this.#silent = false;
   }
@@ -125,7 +125,7 @@ export class Picture {
     this.#told(before, concerned);
   }
 
-  /** Tells about every tracked object of a kind, for instance when its picture is fresh again after an outage. */
+  /** Tells about every tracked object of a kind, for instance when its cache is fresh again after an outage. */
   announce(gk: GroupKind): void {
     for (const node of this.store.ofKind(gk.group, gk.kind))
       if (node.app !== undefined) this.#told(node, this.#concerned(node));

@@ -3,7 +3,7 @@ import { instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
-import { Syncer } from './apply.ts';
+import { Syncer } from './syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from './deletion.ts';
 import { EventRecorder } from './events.ts';
@@ -27,8 +27,8 @@ import { ProjectFinalizers } from './project-finalizers.ts';
 import { Projects } from './projects.ts';
 import { RefreshWrites } from './refresh-writes.ts';
 import { RefreshProcessor } from './refresh.ts';
-import { ApplicationStore } from './status.ts';
-import { isSkipped, Territory } from './territory.ts';
+import { ApplicationStore } from './application-store.ts';
+import { isSkipped, OwnershipGuard } from './ownership-guard.ts';
 import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
 import { UnownedWarnings } from './unowned.ts';
 
@@ -54,13 +54,13 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
   const queues = makeQueues(deps, config);
   const { apps, projects: projectInformer } = makeInformers(deps, config);
   const memories = new Memories();
-  const territory = new Territory(deps, (namespace) => isWatched(config, namespace));
-  const projects = new Projects({ ...deps, informer: projectInformer, territory }, config);
+  const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
+  const projects = new Projects({ ...deps, informer: projectInformer, guard }, config);
   const triggers = makeTriggers(deps, config, {
     queues: { refreshQueue: queues.refresh, operationQueue: queues.operation, projectQueue: queues.project },
     apps,
     projectInformer,
-    territory,
+    guard,
     projects,
     forget: (key, deleted) => {
       memories.forget(key);
@@ -71,16 +71,16 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     hub: deps.hub,
     informer: apps,
     events: new EventRecorder(deps),
-    fenced: (app, signal, send) => territory.toApplication(app, signal, send),
+    fenced: (app, signal, send) => guard.toApplication(app, signal, send),
     onForeignChange: (key) => triggers.look(key, 'the application changed'),
     clock: deps.clock,
     logger: deps.logger,
     signal: persist,
   });
-  const handlers = makeHandlers(deps, config, { queues, store, memories, territory, projects });
+  const handlers = makeHandlers(deps, config, { queues, store, memories, guard, projects });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
-  exposeApplications(deps.metrics, mine, (app) => territory.clusterOf(app)?.server);
+  exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
   return {
     apps,
     projects: projectInformer,
@@ -89,7 +89,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
       new UnownedWarnings({
         ...deps,
         apps,
-        clusterOf: (app) => territory.clusterOf(app),
+        clusterOf: (app) => guard.clusterOf(app),
         isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isSkipped(app),
       }),
     ],
@@ -100,7 +100,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     ],
     queues: [queues.refresh, queues.operation, queues.project],
     memories,
-    territory,
+    guard,
     mine,
   };
 }
@@ -133,7 +133,7 @@ interface Shared {
   readonly queues: Queues;
   readonly store: ApplicationStore;
   readonly memories: Memories;
-  readonly territory: Territory;
+  readonly guard: OwnershipGuard;
   readonly projects: Projects;
 }
 
@@ -142,9 +142,9 @@ function makeHandlers(
   config: ControllerConfig,
   shared: Shared,
 ): { readonly refresh: Handler<AppKey, RefreshRequest>; readonly operation: Handler<AppKey, undefined> } {
-  const { queues, store, memories, territory, projects } = shared;
+  const { queues, store, memories, guard, projects } = shared;
   const { clock, random, logger, settings, live } = deps;
-  const metrics = new AppMetrics(deps.metrics, (app) => territory.clusterOf(app)?.server);
+  const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const comparer = makeComparer(deps, config);
   const common = {
     store,
@@ -153,7 +153,7 @@ function makeHandlers(
     metrics,
     settings: () => settings.settings(),
     gate: projects.gate.bind(projects),
-    isMine: (app: Application) => territory.isMine(app),
+    isMine: (app: Application) => guard.isMine(app),
     actAs: projects.actAs.bind(projects),
     clock,
     logger,
@@ -162,7 +162,7 @@ function makeHandlers(
     {
       ...common,
       windowBlocks: (app, project, state) => projects.windowBlocks(app, project, state),
-      toCluster: (server, key, signal, send) => territory.toCluster(server, key, signal, send),
+      toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
     },
     { kubectlParallelism: config.kubectlParallelism, waveDelayMs: config.syncWaveDelayMs },
   );
@@ -170,7 +170,7 @@ function makeHandlers(
     {
       ...common,
       lookup: (key) => store.get(key),
-      hands: makeHands(deps, config, shared),
+      effects: makeEffects(deps, config, shared),
       random,
       validate: (app) => projects.validate(app),
       peek: (server) => live.peek(server),
@@ -194,7 +194,7 @@ function makeHandlers(
   };
 }
 
-function makeHands(deps: ControllerDeps, config: ControllerConfig, { store, queues }: Shared): RefreshWrites {
+function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, queues }: Shared): RefreshWrites {
   return new RefreshWrites({
     store,
     publisher: deps.publisher,
@@ -208,7 +208,7 @@ function makeHands(deps: ControllerDeps, config: ControllerConfig, { store, queu
 function makeDeleter(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { queues, territory, projects, memories }: Shared,
+  { queues, guard, projects, memories }: Shared,
   common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'projectOf' | 'clusterOf' | 'deletesAs' | 'forget'>,
 ): Deleter {
   return new Deleter(
@@ -216,7 +216,7 @@ function makeDeleter(
       ...common,
       live: deps.live,
       projectOf: (app) => projects.of(app),
-      clusterOf: (app) => territory.clusterOf(app),
+      clusterOf: (app) => guard.clusterOf(app),
       deletesAs: projects.deletesAs.bind(projects),
       forget: async (key, app) => {
         memories.forget(key);

@@ -1,4 +1,4 @@
-import { OwnershipLost, withChild } from '#base';
+import { OwnershipLost, parseGoBool, withChild } from '#base';
 import type { Clock } from '#base';
 import { annotationOf, annotations, appKeyOf, asObject } from '#model';
 import type { AppKey, Application, Cluster } from '#model';
@@ -9,7 +9,7 @@ import type { Ownership } from '#sharding';
 export type Send<T> = (signal: AbortSignal) => Promise<T>;
 
 /** What belongs to this replica: the answer to "may I?" for applications, in one place. */
-export class Territory {
+export class OwnershipGuard {
   readonly #settings: SettingsStore;
   readonly #ownership: Ownership;
   readonly #clock: Clock;
@@ -82,8 +82,7 @@ export class Territory {
   }
 }
 
-/** Told to be left alone: Go's strconv.ParseBool of the skip-reconcile annotation; anything else is no. */
+/** Told to be left alone by the skip-reconcile annotation; what is not a truth value is no. */
 export function isSkipped(app: Application): boolean {
-  const value = annotationOf(asObject(app), annotations.skipReconcile);
-  return value !== undefined && ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(value);
+  return parseGoBool(annotationOf(asObject(app), annotations.skipReconcile)) === true;
 }

@@ -1,4 +1,4 @@
-import { deepEqual, KeyedMutex } from '#base';
+import { deepEqual, KeyedMutex, omit } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { isConflict, isNotFound, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
@@ -29,9 +29,8 @@ import {
   tooLargeStatus,
   withConditions,
 } from './status-patch.ts';
-import type { Send } from './territory.ts';
-import { kubeTime } from './times.ts';
-import { without } from './without.ts';
+import type { Send } from './ownership-guard.ts';
+import { kubeTime } from './kube-time.ts';
 
 export interface ApplicationStoreDeps {
   readonly hub: KubeClient;
@@ -174,7 +173,7 @@ export class ApplicationStore {
       if (fresh === undefined) return 'gone';
       if (fresh.operation !== undefined && fresh.operation !== null) return 'busy';
       if (lastRun(fresh) !== lastRun(app) || fresh.metadata.deletionTimestamp !== undefined) return 'changed';
-      const status = without(fresh.status ?? {}, 'operationState');
+      const status = omit(fresh.status ?? {}, 'operationState');
       const next = { ...asObject(fresh), operation: jsonOf(operation), status: jsonOf(status) } as KubeObject;
       try {
         const stored = await this.#locked(fresh, (signal) =>

@@ -20,8 +20,8 @@ import {
 import type { Parts } from './parts.ts';
 import { Projects } from './projects.ts';
 import { RefreshProcessor } from './refresh.ts';
-import { ShadowHands } from './shadow.ts';
-import { Territory } from './territory.ts';
+import { ShadowEffects } from './shadow.ts';
+import { OwnershipGuard } from './ownership-guard.ts';
 import type { Controller, ControllerConfig, WatchDeps } from './types.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -36,8 +36,8 @@ export interface ShadowConfig extends ControllerConfig {
 }
 
 /**
- * Builds a controller that runs beside the one in charge and writes nothing, anywhere: the same passes from the same triggers, with hands
- * that record what they would have done ({@link ShadowHands}). Nothing starts before `run`.
+ * Builds a controller that runs beside the one in charge and writes nothing, anywhere: the same passes from the same triggers, with effects
+ * that record what they would have done ({@link ShadowEffects}). Nothing starts before `run`.
  *
  * What it is made of imports no module that writes; test/shadow-writes-nothing.test.ts walks the imports from here. Operations, deletions, projects
  * on their way out, Events, published trees and `argocd_app_info` (it would count each Application twice) are the other's.
@@ -59,21 +59,21 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
   const queue = makeRefreshQueue(deps, config);
   const { apps, projects: informer } = makeInformers(deps, config);
   const memories = new Memories();
-  const territory = new Territory(deps, (namespace) => isWatched(config, namespace));
-  const projects = new Projects({ ...deps, informer, territory }, config);
-  const hands = makeHands(deps, config, { queue, lookup: (key) => applicationIn(apps, key) });
+  const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
+  const projects = new Projects({ ...deps, informer, guard }, config);
+  const effects = makeEffects(deps, config, { queue, lookup: (key) => applicationIn(apps, key) });
   const triggers = makeTriggers(deps, config, {
     queues: { refreshQueue: queue, operationQueue: nobody, projectQueue: nobody },
     apps,
     projectInformer: informer,
-    territory,
+    guard,
     projects,
     forget: (key) => {
       memories.forget(key);
-      hands.forget(key);
+      effects.forget(key);
     },
   });
-  const refresher = makeRefresher(deps, config, { hands, memories, territory, projects });
+  const refresher = makeRefresher(deps, config, { effects, memories, guard, projects });
   return {
     apps,
     projects: informer,
@@ -82,23 +82,23 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     pools: [makePool(deps, config, queue, (taken, signal) => refresher.handle(taken, signal), config.statusProcessors)],
     queues: [queue],
     memories,
-    territory,
+    guard,
     mine: ownApplications(triggers, apps),
   };
 }
 
-function makeHands(
+function makeEffects(
   deps: ShadowDeps,
   config: ShadowConfig,
   parts: {
     readonly queue: WorkQueue<AppKey, RefreshRequest>;
     readonly lookup: (key: AppKey) => Application | undefined;
   },
-): ShadowHands {
+): ShadowEffects {
   const { disagreementMs, appResyncMs, jitterMs } = config;
   // The other looks for new commits at its own time, with the same interval.
   const revisionMs = disagreementMs + appResyncMs + jitterMs;
-  return new ShadowHands({
+  return new ShadowEffects({
     lookup: parts.lookup,
     ledger: new Ledger(deps, { disagreementMs, revisionMs }),
     requeue: (key, options) => parts.queue.add(key, options),
@@ -110,26 +110,26 @@ function makeRefresher(
   deps: ShadowDeps,
   config: ShadowConfig,
   parts: {
-    readonly hands: ShadowHands;
+    readonly effects: ShadowEffects;
     readonly memories: Memories;
-    readonly territory: Territory;
+    readonly guard: OwnershipGuard;
     readonly projects: Projects;
   },
 ): RefreshProcessor {
-  const { hands, memories, territory, projects } = parts;
+  const { effects, memories, guard, projects } = parts;
   const { clock, random, logger, settings, live } = deps;
   return new RefreshProcessor(
     {
-      hands,
+      effects,
       memories,
       clock,
       random,
       logger,
-      lookup: (key) => hands.lookup(key),
+      lookup: (key) => effects.lookup(key),
       comparer: makeComparer(deps, config),
-      metrics: new AppMetrics(deps.metrics, (app) => territory.clusterOf(app)?.server),
+      metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
       settings: () => settings.settings(),
-      isMine: (app) => territory.isMine(app),
+      isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),
       gate: projects.gate.bind(projects),
       peek: (server) => live.peek(server),

@@ -26,8 +26,8 @@ import { formatConditions } from './conditions.ts';
 import { managedNamespace } from './namespaces.ts';
 import type { ResourceGate } from './projects.ts';
 import { respectingWriter } from './respect.ts';
-import type { Territory } from './territory.ts';
-import { parseTime } from './times.ts';
+import type { OwnershipGuard } from './ownership-guard.ts';
+import { parseTime } from './kube-time.ts';
 import { isUnreadKind, unreadConditions } from './unread.ts';
 import { GuardedWriter } from './writer.ts';
 
@@ -39,7 +39,7 @@ export interface SyncDeps {
   readonly windowBlocks: (app: Application, project: AppProject, state: OperationState) => string | undefined;
   /** Whom to act as on the cluster; undefined: ourselves. Throws with Argo CD's text when that cannot be told. */
   readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
-  readonly toCluster: Territory['toCluster'];
+  readonly toCluster: OwnershipGuard['toCluster'];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -331,7 +331,7 @@ function explained(item: ResourceResult, cluster: LiveCluster): { readonly messa
   const message = item.message ?? '';
   const { group, kind, version, namespace, name } = item;
   if (message.includes('the server could not find the requested resource')) {
-    const served = cluster.surface().find({ group, kind });
+    const served = cluster.discovery().find({ group, kind });
     const which = `${group}/${kind}`;
     if (served === undefined)
       return {

@@ -1,4 +1,4 @@
-import type { ApiSurface } from '#kube';
+import type { ApiDiscovery } from '#kube';
 import type { ApiResource, Cluster, GroupKind, Settings } from '#model';
 import { isExcluded } from './filter.ts';
 
@@ -18,13 +18,13 @@ export function kindText(gk: GroupKind): string {
  * gitops-engine/pkg/cache processApi).
  */
 export function planWatches(
-  surface: ApiSurface,
+  discovery: ApiDiscovery,
   cluster: Pick<Cluster, 'server' | 'namespaces' | 'clusterResources'>,
   settings: Settings,
 ): ReadonlyMap<string, WatchPlan> {
   const plan = new Map<string, WatchPlan>();
   const seen = new Set<string>();
-  for (const resource of surface.preferred) {
+  for (const resource of discovery.preferred) {
     const kind = kindText(resource);
     if (seen.has(kind) || !isWatchable(resource) || isExcluded(settings, resource, cluster.server)) continue;
     seen.add(kind);
@@ -51,25 +51,27 @@ function isWatchable(resource: ApiResource): boolean {
  * What a server serves, over time. A group that discovery cannot read for once is as it was when it could: an aggregated API that is down
  * has not been removed, and forgetting its kinds would make cluster-scoped objects namespaced and existing ones missing.
  */
-export class SurfaceMemory {
-  readonly #known = new Map<string, ApiSurface>();
+export class DiscoveryMemory {
+  readonly #known = new Map<string, ApiDiscovery>();
 
-  /** The surface, completed by what is remembered of its failed groups. */
-  complete(surface: ApiSurface): ApiSurface {
-    for (const { group } of surface.preferred) this.#known.set(group, surface);
-    const lost = [...surface.failedGroups.keys()].filter((group) => !surface.preferred.some((r) => r.group === group));
-    const before = (group: string): ApiSurface | undefined =>
+  /** The discovery, completed by what is remembered of its failed groups. */
+  complete(discovery: ApiDiscovery): ApiDiscovery {
+    for (const { group } of discovery.preferred) this.#known.set(group, discovery);
+    const lost = [...discovery.failedGroups.keys()].filter(
+      (group) => !discovery.preferred.some((r) => r.group === group),
+    );
+    const before = (group: string): ApiDiscovery | undefined =>
       lost.includes(group) ? this.#known.get(group) : undefined;
     const remembered = lost.flatMap((group) => before(group)?.preferred.filter((r) => r.group === group) ?? []);
-    if (remembered.length === 0) return surface;
+    if (remembered.length === 0) return discovery;
     const apiVersions = lost.flatMap(
       (group) => before(group)?.apiVersions.filter((text) => text.startsWith(`${group}/`)) ?? [],
     );
     return {
-      preferred: [...surface.preferred, ...remembered],
-      find: (gk, version) => surface.find(gk, version) ?? before(gk.group)?.find(gk, version),
-      apiVersions: [...new Set([...surface.apiVersions, ...apiVersions])].sort(),
-      failedGroups: surface.failedGroups,
+      preferred: [...discovery.preferred, ...remembered],
+      find: (gk, version) => discovery.find(gk, version) ?? before(gk.group)?.find(gk, version),
+      apiVersions: [...new Set([...discovery.apiVersions, ...apiVersions])].sort(),
+      failedGroups: discovery.failedGroups,
     };
   }
 }

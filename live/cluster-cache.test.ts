@@ -11,7 +11,7 @@ import { ChangeBatch } from './changes.ts';
 import { KindWatch } from './kind-watch.ts';
 import { NodeStore } from './node-store.ts';
 import { ingestWith } from './node.ts';
-import { Picture } from './picture.ts';
+import { ClusterCache } from './cluster-cache.ts';
 
 interface Step {
   readonly act: 'put' | 'delete';
@@ -43,14 +43,14 @@ function history(steps: readonly Step[]): {
   return { events, state };
 }
 
-async function withSink(body: (sink: ReflectorSink, picture: Picture) => Promise<void> | void): Promise<void> {
+async function withSink(body: (sink: ReflectorSink, cache: ClusterCache) => Promise<void> | void): Promise<void> {
   const clock = new FakeClock();
   const store = new NodeStore();
   const changes = new ChangeBatch({ server: 'https://a', store, clock, batchMs: 50, emit: () => undefined });
-  const picture = new Picture({ store, changes, ingest: ingestWith(defaultSettings, () => true) });
+  const cache = new ClusterCache({ store, changes, ingest: ingestWith(defaultSettings, () => true) });
   let sink: ReflectorSink | undefined;
   const watch = new KindWatch(apiResource('', 'v1', 'ConfigMap', 'configmaps', true), undefined, {
-    ...{ client: {} as KubeClient, picture, clock, random: seededRandom(1), logger: silentLogger },
+    ...{ client: {} as KubeClient, cache, clock, random: seededRandom(1), logger: silentLogger },
     ...{ lists: new Limiter(1), pageSize: 2, relistMs: 0, onState: () => undefined, onEvent: () => undefined },
     reflect: (options) => {
       sink = options.sink;
@@ -62,13 +62,13 @@ async function withSink(body: (sink: ReflectorSink, picture: Picture) => Promise
   const controller = new AbortController();
   const running = watch.run(controller.signal);
   if (sink === undefined) throw new Error('not started');
-  await body(sink, picture);
+  await body(sink, cache);
   controller.abort(new Shutdown());
   await running;
 }
 
-function versions(picture: Picture): Record<string, string> {
-  const found = [...picture.store.ofKind('', 'ConfigMap')].map((node) => [
+function versions(cache: ClusterCache): Record<string, string> {
+  const found = [...cache.store.ofKind('', 'ConfigMap')].map((node) => [
     node.name,
     `${node.uid} ${node.resourceVersion}`,
   ]);
@@ -98,7 +98,7 @@ describe('a kind, whatever way the news come', () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.infiniteStream(fc.nat()), fc.nat(3), async (all, picks, abandoned) => {
         const { events, state } = history(all);
-        await withSink((sink, picture) => {
+        await withSink((sink, cache) => {
           listed(sink, new Map(), 1);
           for (let i = 0; i < events.length && events.length > 0; i += 1) {
             const event = events[picks.next().value % events.length];
@@ -110,7 +110,7 @@ describe('a kind, whatever way the news come', () => {
             list.abandon();
           }
           listed(sink, state, 9 + all.length);
-          expect(versions(picture)).toEqual(expected(state));
+          expect(versions(cache)).toEqual(expected(state));
         });
       }),
     );
@@ -120,15 +120,15 @@ describe('a kind, whatever way the news come', () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.infiniteStream(fc.nat()), async (all, picks) => {
         const { events, state } = history(all);
-        await withSink((sink, picture) => {
+        await withSink((sink, cache) => {
           listed(sink, new Map(), 1);
           events.forEach((event, i) => {
             // An answer may come before its event, or long after: also after the object is gone.
             const written = events[picks.next().value % Math.min(events.length, i + 2)];
-            if (written !== undefined && written.type !== 'DELETED') picture.observe(written.object);
+            if (written !== undefined && written.type !== 'DELETED') cache.observe(written.object);
             sink.event(event.type, event.object);
           });
-          expect(versions(picture)).toEqual(expected(state));
+          expect(versions(cache)).toEqual(expected(state));
         });
       }),
     );
@@ -138,23 +138,23 @@ describe('a kind, whatever way the news come', () => {
     const { state } = history([{ act: 'put', name: 'a' }]);
     const [object] = [...state.values()];
     for (const version of ['9', '8'])
-      await withSink((sink, picture) => {
+      await withSink((sink, cache) => {
         listed(sink, state, 9);
         const list = sink.startList();
         list.add([...state.values()], '20');
-        picture.observe({ ...object!, metadata: { ...object!.metadata, resourceVersion: version } });
+        cache.observe({ ...object!, metadata: { ...object!.metadata, resourceVersion: version } });
         list.commit('20');
-        expect(versions(picture)).toEqual(expected(state));
+        expect(versions(cache)).toEqual(expected(state));
       });
   });
 
   it('does not bring back what a list has shown to be gone', async () => {
     const { state } = history([{ act: 'put', name: 'a' }]);
-    await withSink((sink, picture) => {
+    await withSink((sink, cache) => {
       listed(sink, state, 9);
       listed(sink, new Map(), 20);
-      for (const object of state.values()) picture.observe(object);
-      expect(versions(picture)).toEqual({});
+      for (const object of state.values()) cache.observe(object);
+      expect(versions(cache)).toEqual({});
     });
   });
 });
@@ -225,18 +225,18 @@ const deed = fc.record({
 });
 type Deed = typeof deed extends fc.Arbitrary<infer T> ? T : never;
 
-/** Plays deeds on a server, and tells the picture of them as an API server would. */
+/** Plays deeds on a server, and tells the cache of them as an API server would. */
 class Play {
   readonly server = new Store();
   readonly #sink: ReflectorSink;
-  readonly #picture: Picture;
+  readonly #cache: ClusterCache;
   #answers: KubeObject[] = [];
   /** Where the watch is; a server that went back sends nothing up to there. */
   #position = 0;
 
-  constructor(sink: ReflectorSink, picture: Picture) {
+  constructor(sink: ReflectorSink, cache: ClusterCache) {
     this.#sink = sink;
-    this.#picture = picture;
+    this.#cache = cache;
   }
 
   do({ act, name, x }: Deed): void {
@@ -251,7 +251,7 @@ class Play {
   }
 
   answers(): void {
-    for (const object of this.#answers.splice(0)) this.#picture.observe(object);
+    for (const object of this.#answers.splice(0)) this.#cache.observe(object);
   }
 
   events(): void {
@@ -277,21 +277,21 @@ class Play {
   }
 }
 
-function bodies(picture: Picture): Record<string, string> {
-  return texts([...picture.store.ofKind('', 'ConfigMap')].map((node) => node.body));
+function bodies(cache: ClusterCache): Record<string, string> {
+  return texts([...cache.store.ofKind('', 'ConfigMap')].map((node) => node.body));
 }
 
 describe('8.1.11: a server that is set back to an earlier state', () => {
-  it('8.1.11: is in the picture after the next complete list, whatever the numbers say and whatever we wrote', async () => {
+  it('8.1.11: is in the cache after the next complete list, whatever the numbers say and whatever we wrote', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(deed, { maxLength: 40 }), async (deeds) => {
-        await withSink((sink, picture) => {
-          const play = new Play(sink, picture);
+        await withSink((sink, cache) => {
+          const play = new Play(sink, cache);
           play.list(() => undefined);
           for (const one of deeds) play.do(one);
           play.answers();
           play.list(() => undefined);
-          expect(bodies(picture)).toEqual(play.server.text());
+          expect(bodies(cache)).toEqual(play.server.text());
         });
       }),
       { numRuns: 500 },
@@ -306,8 +306,8 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
     const writes = fc.array(write, { maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(fc.array(deed, { maxLength: 25 }), writes, writes, async (deeds, during, after) => {
-        await withSink((sink, picture) => {
-          const play = new Play(sink, picture);
+        await withSink((sink, cache) => {
+          const play = new Play(sink, cache);
           play.list(() => undefined);
           for (const one of deeds) play.do(one);
           play.answers();
@@ -318,14 +318,14 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
           // What we wrote last is there before any event tells of it; after a step back, when the list is complete.
           const last = deeds.some(({ act }) => act === 'restore') ? [] : during;
           for (const { name, act } of new Map(last.map((one) => [one.name, one])).values())
-            if (act === 'own') expect(bodies(picture)[name]).toBe(play.server.text()[name]);
+            if (act === 'own') expect(bodies(cache)[name]).toBe(play.server.text()[name]);
           for (const one of after) {
             play.do(one);
             play.answers();
-            if (one.act === 'own') expect(bodies(picture)[one.name]).toBe(play.server.text()[one.name]);
+            if (one.act === 'own') expect(bodies(cache)[one.name]).toBe(play.server.text()[one.name]);
           }
           play.events();
-          expect(bodies(picture)).toEqual(play.server.text());
+          expect(bodies(cache)).toEqual(play.server.text());
         });
       }),
       { numRuns: 500 },
@@ -337,7 +337,7 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
       ...{ apiVersion: 'v1', kind: 'ConfigMap' },
       metadata: { name: 'a', namespace: 'ns', uid, resourceVersion },
     });
-    await withSink((sink, picture) => {
+    await withSink((sink, cache) => {
       const shown = (object: KubeObject, version: string): void => {
         const list = sink.startList();
         list.add([object], version);
@@ -345,9 +345,9 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
       };
       shown(named('first', '900'), '900');
       shown(named('second', '50'), '60');
-      expect(versions(picture)).toEqual({ a: 'second 50' });
+      expect(versions(cache)).toEqual({ a: 'second 50' });
       sink.event('ADDED', named('third', '41'));
-      expect(versions(picture)).toEqual({ a: 'third 41' });
+      expect(versions(cache)).toEqual({ a: 'third 41' });
     });
   });
   it('8.1.11: reads an object again that has the version of another state of it', async () => {
@@ -355,7 +355,7 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
       ...{ apiVersion: 'v1', kind: 'ConfigMap' },
       metadata: { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '40', creationTimestamp },
     });
-    await withSink((sink, picture) => {
+    await withSink((sink, cache) => {
       for (const [at, version] of [
         ['then', '50'],
         ['now', '45'],
@@ -364,14 +364,14 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
         list.add([made(at)], version);
         list.commit(version);
       }
-      expect([...picture.store.ofKind('', 'ConfigMap')].map((node) => node.createdAt)).toEqual(['now']);
+      expect([...cache.store.ofKind('', 'ConfigMap')].map((node) => node.createdAt)).toEqual(['now']);
     });
   });
   it('8.1.11: compares whole objects, also where the numbers have passed ours by now', async () => {
     const server = new Store();
     const object = (x: number): KubeObject => ({ ...server.put('a', 0), data: { x } });
     const [then, now] = [object(1), object(2)];
-    await withSink((sink, picture) => {
+    await withSink((sink, cache) => {
       for (const [item, version] of [
         [then, '50'],
         [{ ...now, metadata: then.metadata }, '70'],
@@ -380,51 +380,51 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
         list.add([item], version);
         list.commit(version);
       }
-      expect(Object.values(bodies(picture))).toEqual([expect.stringContaining('{"x":2}')]);
+      expect(Object.values(bodies(cache))).toEqual([expect.stringContaining('{"x":2}')]);
     });
   });
 
   it('8.1.11: shows our write of an object that was gone and is there again', async () => {
     const server = new Store();
     const [then, now] = [server.put('a', 0), server.put('a', 1)];
-    await withSink((sink, picture) => {
+    await withSink((sink, cache) => {
       listed(sink, new Map([[keyOf(then), then]]), 20);
       sink.event('DELETED', then);
       listed(sink, new Map([[keyOf(then), then]]), 11);
-      picture.observe(now);
-      expect(bodies(picture)).toEqual(texts([now]));
+      cache.observe(now);
+      expect(bodies(cache)).toEqual(texts([now]));
     });
   });
 });
 
-describe('8.1.11: a write of ours in the picture', () => {
+describe('8.1.11: a write of ours in the cache', () => {
   const version = (resourceVersion: string, uid = 'u'): KubeObject => ({
     ...{ apiVersion: 'v1', kind: 'ConfigMap' },
     metadata: { name: 'a', namespace: 'ns', uid, resourceVersion },
   });
-  const shown = (picture: Picture): readonly string[] =>
-    [...picture.store.ofKind('', 'ConfigMap')].map((node) => `${node.resourceVersion} ${node.uid}`);
+  const shown = (cache: ClusterCache): readonly string[] =>
+    [...cache.store.ofKind('', 'ConfigMap')].map((node) => `${node.resourceVersion} ${node.uid}`);
 
   it('8.1.11: is not undone by an event, nor by the page of a list, that is older', async () => {
-    await withSink((sink, picture) => {
-      picture.observe(version('12'));
+    await withSink((sink, cache) => {
+      cache.observe(version('12'));
       sink.event('MODIFIED', version('11'));
-      expect(shown(picture)).toEqual(['12 u']);
+      expect(shown(cache)).toEqual(['12 u']);
       const list = sink.startList();
-      picture.observe(version('15'));
+      cache.observe(version('15'));
       list.add([version('13')], '14');
       list.commit('14');
-      expect(shown(picture)).toEqual(['15 u']);
+      expect(shown(cache)).toEqual(['15 u']);
     });
   });
 
   it('8.1.11: apart from those, the word of the server counts, whatever its number', async () => {
-    await withSink((sink, picture) => {
+    await withSink((sink, cache) => {
       const list = sink.startList();
       list.add([version('900')], '901');
       list.commit('901');
       sink.event('DELETED', version('12', 'other'));
-      expect(shown(picture)).toEqual([]);
+      expect(shown(cache)).toEqual([]);
     });
   });
 });

@@ -1,0 +1,6 @@
+/** Go's strconv.ParseBool; undefined for anything that it refuses, and for no text at all. */
+export function parseGoBool(text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
+  return ['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text) ? false : undefined;
+}

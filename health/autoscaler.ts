@@ -1,0 +1,52 @@
+import { isObject, parseJson } from '#base';
+import type { Json } from '#base';
+import { annotationOf } from '#model';
+import type { HealthStatus, KubeObject } from '#model';
+import { Fields, fieldsOf, HealthCheckError, requireVersion, withMessage } from './read.ts';
+
+const autoscalerConditions = 'autoscaling.alpha.kubernetes.io/conditions';
+const waitingToAutoscale: HealthStatus = { status: 'Progressing', message: 'Waiting to Autoscale' };
+const autoscalerFaults: Readonly<Record<string, readonly string[]>> = {
+  AbleToScale: ['FailedGetScale', 'FailedUpdateScale'],
+  ScalingActive: [
+    'FailedGetResourceMetric',
+    'FailedGetObjectMetric',
+    'FailedGetPodsMetric',
+    'FailedGetExternalMetric',
+    'FailedComputeMetricsReplicas',
+    'InvalidSelector',
+  ],
+};
+
+/** Argo CD: gitops-engine/pkg/health/health_hpa.go. A fault counts whatever the `status` of its condition says. */
+export function autoscalerHealth(object: KubeObject): HealthStatus {
+  requireVersion(object, 'v1', 'v2');
+  const conditions = object.apiVersion.endsWith('/v1')
+    ? annotatedConditions(object)
+    : fieldsOf(object).fields('status').list('conditions');
+  for (const condition of conditions) {
+    const type = condition.text('type');
+    const faults = Object.hasOwn(autoscalerFaults, type) ? autoscalerFaults[type] : undefined;
+    if (faults?.includes(condition.text('reason'))) return withMessage('Degraded', condition.text('message'));
+  }
+  const good = conditions.find(
+    (condition) =>
+      ['AbleToScale', 'ScalingLimited'].includes(condition.text('type')) && condition.text('status') === 'True',
+  );
+  return good === undefined ? waitingToAutoscale : withMessage('Healthy', good.text('message'));
+}
+
+function annotatedConditions(object: KubeObject): readonly Fields[] {
+  const text = annotationOf(object, autoscalerConditions) ?? '';
+  if (text === '') return [];
+  let parsed: Json;
+  try {
+    parsed = parseJson(text);
+  } catch {
+    throw new HealthCheckError(`failed to convert conditions from annotation ${autoscalerConditions}: not valid JSON`);
+  }
+  if (parsed === null) return [];
+  if (!Array.isArray(parsed))
+    throw new HealthCheckError(`failed to convert conditions from annotation ${autoscalerConditions}: not a list`);
+  return (parsed as readonly Json[]).map((item) => new Fields(isObject(item) ? item : {}, object.kind));
+}
