@@ -34,7 +34,7 @@ export default {
         pathNot: '[.]test[.]ts$',
       },
       to: {
-        path: '^(?:kube|live|desired|sync/(?:run|apply)|publish|telemetry|queues)/|^(?:node:)?(?:fs|net|http|https|http2|child_process|dgram|tls)$',
+        path: '^(?:kube|live|desired|sync/(?:run|task)|publish|telemetry|queues)/|^(?:node:)?(?:fs|net|http|https|http2|child_process|dgram|tls)$',
         dependencyTypesNot: ['type-only'],
       },
     },

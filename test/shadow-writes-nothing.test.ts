@@ -140,7 +140,7 @@ describe('8.2.2: the imports of run --shadow', () => {
     expect(Object.keys(writers).filter((path) => !all.has(path))).toEqual([]);
     const calling = [...all.keys()].filter((path) => writing.test(readFileSync(path, 'utf8')));
     expect(calling).toEqual(
-      expect.arrayContaining(['controller/status.ts', 'controller/events.ts', 'controller/writer.ts']),
+      expect.arrayContaining(['controller/application-store.ts', 'controller/events.ts', 'controller/writer.ts']),
     );
   });
 });
