@@ -7,7 +7,7 @@ import { defaultSettings, groupOf } from '#model';
 import type { KubeObject, Settings } from '#model';
 import { parseSettings } from '#settings';
 import { describe, readArgs } from './args.ts';
-import type { CommandContext } from './driftless.ts';
+import type { CommandContext } from './command.ts';
 import { loadHealthScripts } from './health-scripts.ts';
 import { runOptions } from './options.ts';
 import { table } from './output.ts';

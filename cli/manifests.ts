@@ -10,7 +10,7 @@ import type { ApplicationSource, KubeObject } from '#model';
 import { parseSettings } from '#settings';
 import { silentLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
-import type { CommandContext } from './driftless.ts';
+import type { CommandContext } from './command.ts';
 import { readObjects } from './files.ts';
 import type { Output } from './output.ts';
 

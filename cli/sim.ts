@@ -1,6 +1,6 @@
 import { aborted, UsageError } from '#base';
 import { describe, readArgs } from './args.ts';
-import type { CommandContext } from './driftless.ts';
+import type { CommandContext } from './command.ts';
 import { startFleet, writeKubeconfig } from './fleet.ts';
 
 const options = {

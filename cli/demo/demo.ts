@@ -6,7 +6,7 @@ import { startDashboard } from '#dashboard';
 import type { Application } from '#model';
 import type { SimCluster } from '#sim';
 import { describe, readArgs } from '../args.ts';
-import type { CommandContext } from '../driftless.ts';
+import type { CommandContext } from '../command.ts';
 import { startFleet, writeKubeconfig } from '../fleet.ts';
 import { paint } from '../output.ts';
 import type { Output } from '../output.ts';
