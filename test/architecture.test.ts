@@ -96,6 +96,22 @@ describe('the architecture', () => {
     expect(found).toEqual([]);
   });
 
+  it('explains every error code in docs/errors.md, and no other', () => {
+    const thrown = modules
+      .flatMap((name) => sourceFiles(name))
+      .filter((path) => path.endsWith('.ts') && !/[.]test[.]ts$|\/testing\//.test(path))
+      .flatMap((path) => [
+        ...read(path).matchAll(/(?:super|new DriftlessError)\(\s*'([A-Z][A-Z_]+)'/g),
+        ...(/ErrorCode = ([^;]+);/.exec(read(path))?.[1] ?? '').matchAll(/'([A-Z_]+)'/g),
+      ])
+      .map(([, code = '']) => code);
+    const explained = [...read('docs/errors.md').matchAll(/^\| (`[A-Z_`, ]+) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, code = '']) => code),
+    );
+    expect(explained).toEqual([...new Set(explained)]);
+    expect([...new Set(thrown)].sort()).toEqual([...explained].sort());
+  });
+
   it('keeps Kubernetes and Argo CD out of base', () => {
     const words = /\b(kubectl|argo|pod|deployment|namespace|configmap)\b/i;
     const code = readdirSync('base').filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
