@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
@@ -94,6 +94,14 @@ describe('the architecture', () => {
       foreign.filter((name) => read(path).includes(name)).map((name) => `${path}: ${name}`),
     );
     expect(found).toEqual([]);
+  });
+
+  it('names only files and folders that are there', () => {
+    const page = read('ARCHITECTURE.md');
+    const table = page.slice(page.indexOf('## Where to change what'));
+    const named = [...table.matchAll(/`((?:[\w-]+\/)+(?:[\w.-]+)?)`/g)].map(([, path = '']) => path);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
   });
 
   it('explains every error code in docs/errors.md, and no other', () => {
