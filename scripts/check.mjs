@@ -44,6 +44,7 @@ function targets() {
     'desired',
     'sync',
     'publish',
+    'compare',
     'controller',
     'cli',
     'sim',

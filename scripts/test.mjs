@@ -22,6 +22,7 @@ const modules = [
   'desired',
   'sync',
   'publish',
+  'compare',
   'controller',
   'cli',
   'sim',
