@@ -32,8 +32,7 @@ import type {
 } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, optionValue, pairResources, phasesOf, resourceOption, waveOf } from '#sync';
 import { applicationHealth } from './app-health.ts';
-import { managedNamespaceMetadataChanged } from './freshness.ts';
-import { isManagedNamespace, managedNamespace } from './namespaces.ts';
+import { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged } from './namespaces.ts';
 import { faultConditions } from './rule-faults.ts';
 import { comparedToOf } from './sources.ts';
 import { gkOf } from './targets.ts';
