@@ -9,7 +9,7 @@
  *
  * It refuses to fetch anything: what Git and the cluster say comes in as values.
  */
-export { compareState, jqSteps, sideOf } from './comparison.ts';
+export { compareState, jqSteps } from './comparison.ts';
 export type { CompareFacts, Comparison, LiveState, ManagedPair, RenderedTargets } from './comparison.ts';
 export { managedResources, treeRoots } from './managed.ts';
 export { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged } from './namespaces.ts';

@@ -287,7 +287,7 @@ export class RefreshProcessor {
     return {
       status: this.#nextStatus(pass, decided, comparison, built),
       tree: built.tree,
-      managed: managedResources(comparison, pass.settings),
+      managed: managedResources(comparison, pass.before, pass.settings),
       conditions: fresh,
       found: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
     };
