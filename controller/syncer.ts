@@ -1,6 +1,7 @@
 import { Limiter, messageOf } from '#base';
 import type { Clock } from '#base';
 import { healthOf } from '#health';
+import { findResource } from '#kube';
 import type { LiveCluster } from '#live';
 import { annotationOf, annotations, asObject, hasMultipleSources, hasSyncOption, keyOf, refOf, sourceOf } from '#model';
 import type {
@@ -331,7 +332,7 @@ function explained(item: ResourceResult, cluster: LiveCluster): { readonly messa
   const message = item.message ?? '';
   const { group, kind, version, namespace, name } = item;
   if (message.includes('the server could not find the requested resource')) {
-    const served = cluster.discovery().find({ group, kind });
+    const served = findResource(cluster.discovery(), { group, kind });
     const which = `${group}/${kind}`;
     if (served === undefined)
       return {

@@ -1,5 +1,6 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Limiter } from '#base';
+import { findResource } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions } from '#kube';
 import type { ApiResource, Cluster, GroupKind, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
@@ -183,7 +184,8 @@ export class WatchedCluster implements LiveCluster {
   }
 
   isNamespaced(gk: GroupKind): boolean | undefined {
-    return this.#watch.discovery()?.find(gk)?.namespaced;
+    const discovery = this.#watch.discovery();
+    return discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced;
   }
 
   observe(object: KubeObject): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
-import { KubeApiError, KubeConnectionError } from '#kube';
+import { findResource, KubeApiError, KubeConnectionError } from '#kube';
 import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
 import { annotations, defaultSettings, groupOf, keyOf, resourceKey } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, KubeObject, Settings } from '#model';
@@ -172,10 +172,7 @@ class FakeServer {
       preferred: kinds.filter(
         (kind, i) => kinds.findIndex((o) => o.group === kind.group && o.kind === kind.kind) === i,
       ),
-      find: (gk, version) =>
-        kinds.find(
-          (k) => k.group === gk.group && k.kind === gk.kind && (version === undefined || k.version === version),
-        ),
+      served: kinds,
       apiVersions: [],
       failedGroups: new Map(this.failedGroups),
     };
@@ -607,6 +604,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
         .discovery()
         .preferred.map(({ kind }) => kind),
     ).toContain('Widget');
+    expect(findResource(w.cluster().discovery(), { group: 'example.com', kind: 'Widget' }, 'v1')).toBeDefined();
     w.server.failedGroups.clear();
     await w.clock.advance(60_000);
     expect(w.server.watching()).not.toContain('widgets');

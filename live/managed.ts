@@ -1,5 +1,5 @@
 import { DeadlineExceeded, mapLimit, messageOf } from '#base';
-import { isNotFound, KubeApiError, KubeConnectionError, KubeCredentialError } from '#kube';
+import { findResource, isNotFound, KubeApiError, KubeConnectionError, KubeCredentialError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
 import type { Cluster, KubeObject, ResourceKey } from '#model';
@@ -113,7 +113,7 @@ async function liveOf(
 /** The target's version, or the cache's own where the server does not serve that one any more. */
 function reachable(target: KubeObject, node: StoredNode, discovery: ApiDiscovery): KubeObject {
   const gk = { group: node.group, kind: node.kind };
-  if (discovery.find(gk, versionOf(target.apiVersion)) !== undefined) return target;
+  if (findResource(discovery, gk, versionOf(target.apiVersion)) !== undefined) return target;
   return { ...target, apiVersion: apiVersionOf(node.group, node.version) };
 }
 
@@ -127,7 +127,7 @@ async function read(
   const { kind, metadata, apiVersion } = target;
   if (node?.body?.apiVersion === apiVersion) return node.body;
   const group = groupOf(apiVersion);
-  const resource = sources.discovery.find({ group, kind }, versionOf(apiVersion));
+  const resource = findResource(sources.discovery, { group, kind }, versionOf(apiVersion));
   if (resource === undefined) {
     // Not knowing a kind is not the same as knowing that there is none.
     const broken = sources.discovery.failedGroups.get(group);

@@ -1,7 +1,7 @@
 import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
 import type { Clock } from '#base';
 import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
-import { apiResource } from '#kube';
+import { apiResource, findResource } from '#kube';
 import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode, UnreadObject } from '#live';
 import {
   asApplication,
@@ -373,7 +373,7 @@ export class FakeWorld {
         }
       },
       topLevel: () => [],
-      isNamespaced: (gk) => this.dest.discovery.find(gk)?.namespaced,
+      isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
       observe: () => undefined,
     };
   }
