@@ -2,6 +2,8 @@ import { Limiter, messageOf } from '#base';
 import type { Clock } from '#base';
 import { healthOf } from '#health';
 import { findResource } from '#kube';
+import type { ClusterClients } from '#kube';
+import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
 import { annotationOf, annotations, asObject, hasMultipleSources, hasSyncOption, keyOf, refOf, sourceOf } from '#model';
 import type {
@@ -24,6 +26,7 @@ import type { Compared, Comparer } from './compare.ts';
 import { jqSteps } from './comparison.ts';
 import type { Comparison } from './comparison.ts';
 import { formatConditions } from './conditions.ts';
+import { ClusterNotReady } from './errors.ts';
 import { managedNamespace } from './namespaces.ts';
 import type { ResourceGate } from './projects.ts';
 import { respectingWriter } from './respect.ts';
@@ -40,6 +43,7 @@ export interface SyncDeps {
   readonly windowBlocks: (app: Application, project: AppProject, state: OperationState) => string | undefined;
   /** Whom to act as on the cluster; undefined: ourselves. Throws with Argo CD's text when that cannot be told. */
   readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
+  readonly clients: ClusterClients;
   readonly toCluster: OwnershipGuard['toCluster'];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -201,12 +205,17 @@ export class Syncer {
     };
   }
 
-  /** The write choke point for one application on one cluster. */
+  /**
+   * The write choke point for one application on one cluster.
+   * @throws ClusterNotReady when the cluster has just been given up.
+   */
   writer(cluster: LiveCluster, user: string | undefined, rights: WriterRights): GuardedWriter {
     const { key, gate, dryRun = false } = rights;
+    const client = this.#deps.clients.of(cluster.server);
+    if (client === undefined) throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
     return new GuardedWriter({
       cluster,
-      client: user === undefined ? cluster.client : cluster.client.impersonate(user),
+      client: user === undefined ? client : client.impersonate(user),
       fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
       denied: (object, namespaced) => gate.denied(object, namespaced),
       limiter: this.#limiter,

@@ -49,6 +49,8 @@ export type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorSt
 export { createInformer } from './informer.ts';
 export { findResource } from './find-resource.ts';
 export { Reflector } from './reflector.ts';
+export { SharedClients } from './shared-clients.ts';
+export type { ClusterClients } from './shared-clients.ts';
 export { isOlderVersion } from './version.ts';
 export type {
   InformerOptions,

@@ -2,7 +2,7 @@ import type { Clock, Random, Runnable } from '#base';
 import { Limiter } from '#base';
 import { findResource } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions } from '#kube';
-import type { ApiResource, Cluster, GroupKind, KubeObject, ResourceKey } from '#model';
+import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
 import type { Configuration } from './adapt.ts';
 import { ChangeBatch } from './changes.ts';
@@ -20,6 +20,8 @@ import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveNode, Managed
 
 export interface LiveClusterDeps {
   readonly client: KubeClient;
+  /** Closes the client, when nothing reads through it any more. */
+  readonly disconnect: () => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -34,7 +36,6 @@ export interface LiveClusterDeps {
 /** One cluster: its cache, its watches, and the questions that others ask. */
 export class WatchedCluster implements LiveCluster {
   readonly server: string;
-  readonly client: KubeClient;
   readonly #deps: LiveClusterDeps;
   readonly #store = new NodeStore();
   readonly #changes: ChangeBatch;
@@ -48,7 +49,6 @@ export class WatchedCluster implements LiveCluster {
 
   constructor({ cluster, settings, bodies }: Configuration, deps: LiveClusterDeps) {
     this.server = cluster.server;
-    this.client = deps.client;
     this.#deps = deps;
     this.#cluster = cluster;
     const { clock, random, logger, tuning, reflect, emit, onEvent } = deps;
@@ -76,7 +76,7 @@ export class WatchedCluster implements LiveCluster {
       await this.#watch.run(signal);
     } finally {
       this.#changes.stop();
-      await this.client.close();
+      await this.#deps.disconnect();
     }
   }
 
@@ -112,6 +112,11 @@ export class WatchedCluster implements LiveCluster {
       ...(this.#deps.earlier ?? []),
       ...[...this.#store.tracked()].map((node) => [node.key, node] as const),
     ]);
+  }
+
+  /** Swaps credentials in place. */
+  updateCredentials(connection: ClusterConnection): void {
+    this.#deps.client.updateCredentials(connection);
   }
 
   /** Takes over what can change without a new cache. */
@@ -160,7 +165,7 @@ export class WatchedCluster implements LiveCluster {
     for (const watch of this.#watch.watches())
       watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
     const sources = {
-      ...{ cluster: this.#cluster, client: this.client, discovery, store: this.#store },
+      ...{ cluster: this.#cluster, client: this.#deps.client, discovery, store: this.#store },
       isFresh: (target: GroupKind & { readonly namespace: string }) =>
         (watches.get(kindText(target)) ?? []).some(
           (watch) =>

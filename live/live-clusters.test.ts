@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
-import { findResource, KubeApiError, KubeConnectionError } from '#kube';
+import { findResource, KubeApiError, KubeConnectionError, SharedClients } from '#kube';
 import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
-import { annotations, defaultSettings, groupOf, keyOf, resourceKey } from '#model';
+import { annotations, appKey, defaultSettings, groupOf, keyOf, partIndex, resourceKey } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, KubeObject, Settings } from '#model';
 import { FakeClock } from '#support';
 import { PromMetrics, silentLogger } from '#telemetry';
@@ -209,6 +209,7 @@ interface World {
   readonly server: FakeServer;
   readonly clock: FakeClock;
   readonly live: LiveClusters;
+  readonly clients: SharedClients;
   readonly metrics: PromMetrics;
   readonly changes: LiveChange[];
   readonly signal: AbortSignal;
@@ -229,9 +230,10 @@ async function world(
   const { clock } = server;
   const metrics = new PromMetrics();
   const controller = new AbortController();
+  const clients = new SharedClients((connection) => server.client(connection));
   const live = createLiveClusters({
     ...{ clock, metrics, random: seededRandom(1), logger: silentLogger },
-    connect: (connection) => server.client(connection),
+    clients,
     tuning: { relistMs: 0, ...options.tuning },
   });
   const changes: LiveChange[] = [];
@@ -250,7 +252,7 @@ async function world(
     expect(clock.pending).toBe(0);
     expect(server.watching()).toEqual([]);
   };
-  return { ...{ server, clock, live, metrics, changes, cluster, stop }, signal: controller.signal };
+  return { ...{ server, clock, live, clients, metrics, changes, cluster, stop }, signal: controller.signal };
 }
 
 async function managedNames(w: World, app = 'shop', targets: readonly KubeObject[] = []): Promise<readonly string[]> {
@@ -948,9 +950,13 @@ describe('setClusters', () => {
       server.put(tracked('a', 'shop'));
       server.put(tracked('b', 'other'));
     });
-    const own = (version: string, ...names: string[]): void =>
-      w.live.setClusters([clusterAt(url)], defaultSettings, () => ({ version, keeps: (name) => names.includes(name) }));
-    own('1', 'shop');
+    const part = (app: string): number => partIndex(appKey('argocd', app), 64);
+    expect(part('shop')).not.toBe(part('other'));
+    const own = (...owned: readonly number[]): void => {
+      const bodies = { of: 64, owned, namespace: 'argocd' };
+      w.live.setClusters([clusterAt(url)], defaultSettings, new Map([[url, bodies]]));
+    };
+    own(part('shop'));
     await w.clock.advance(100);
     const gets = (): number => w.server.requests.filter((request) => request.startsWith('get')).length;
     const before = gets();
@@ -960,10 +966,26 @@ describe('setClusters', () => {
     expect(w.cluster().node(configMap('b'))?.app).toBe('other');
     expect(await managedNames(w, 'other')).toEqual(['b']);
     expect(gets()).toBe(before + 1);
-    own('2', 'shop', 'other');
+    own(part('shop'), part('other'));
     await w.clock.advance(100);
     expect([await managedNames(w, 'shop'), await managedNames(w, 'other')]).toEqual([['a'], ['b']]);
     expect(gets()).toBe(before + 1);
+    await w.stop();
+  });
+
+  it('9.2: lends its client to writers, one after another, as long as the cluster is kept', async () => {
+    const w = await world();
+    const first = w.clients.of(url);
+    w.live.setClusters([clusterAt(url, {}, 'two')], defaultSettings);
+    expect([w.clients.of(url) === first, w.server.credentials]).toEqual([true, ['two']]);
+    const moved = clusterAt(url);
+    w.live.setClusters([{ ...moved, connection: { ...moved.connection, caData: 'x' } }], defaultSettings);
+    await w.clock.advance(100);
+    const second = w.clients.of(url);
+    expect([second === undefined, second === first, w.server.closed]).toEqual([false, false, 1]);
+    w.live.setClusters([], defaultSettings);
+    await w.clock.settle();
+    expect([w.clients.of(url), w.server.closed]).toEqual([undefined, 2]);
     await w.stop();
   });
 

@@ -1,8 +1,8 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Shutdown, withChild } from '#base';
 import { Reflector } from '#kube';
-import type { KubeClient, ReflectorOptions } from '#kube';
-import type { Cluster, ClusterConnection, Settings } from '#model';
+import type { ReflectorOptions, SharedClients } from '#kube';
+import type { Cluster, Settings } from '#model';
 import type { Logger, Metrics } from '#telemetry';
 import { adaptation } from './adapt.ts';
 import type { Configuration } from './adapt.ts';
@@ -14,8 +14,8 @@ import { registerMetrics } from './metrics.ts';
 import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
 
 export interface LiveClustersDeps {
-  /** A client for a connection; called once per cluster and again when the way to its server changes. */
-  readonly connect: (connection: ClusterConnection) => KubeClient;
+  /** A client is opened once per cluster, and again when the way to its server changes; it is closed when its watches have ended. */
+  readonly clients: Pick<SharedClients, 'open' | 'close'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -67,15 +67,11 @@ class WatchedClusters implements LiveClusters {
     await Promise.all(this.#running);
   }
 
-  setClusters(
-    clusters: readonly Cluster[],
-    settings: Settings,
-    bodies: (server: string) => BodyFilter | undefined = () => undefined,
-  ): void {
+  setClusters(clusters: readonly Cluster[], settings: Settings, bodies?: ReadonlyMap<string, BodyFilter>): void {
     const wanted = new Map<string, Cluster>();
     for (const cluster of clusters) if (!wanted.has(cluster.server)) wanted.set(cluster.server, cluster);
     for (const server of [...this.#kept.keys()]) if (!wanted.has(server)) this.#drop(server);
-    for (const cluster of wanted.values()) this.#keep({ cluster, settings, bodies: bodies(cluster.server) });
+    for (const cluster of wanted.values()) this.#keep({ cluster, settings, bodies: bodies?.get(cluster.server) });
   }
 
   async cluster(server: string, signal: AbortSignal): Promise<LiveCluster> {
@@ -116,15 +112,17 @@ class WatchedClusters implements LiveClusters {
       return;
     }
     kept.configuration = configuration;
-    if (step.newCredentials) kept.live.client.updateCredentials(cluster.connection);
+    if (step.newCredentials) kept.live.updateCredentials(cluster.connection);
     if (step.reconfigure) kept.live.reconfigure(configuration, step.readAgain);
   }
 
   #add(configuration: Configuration, earlier?: ReturnType<WatchedCluster['tracked']>): void {
     const { cluster } = configuration;
-    const { clock, random, logger, connect, tuning, reflect } = this.#deps;
+    const { clock, random, logger, clients, tuning, reflect } = this.#deps;
+    const client = clients.open(cluster.server, cluster.connection);
     const live = new WatchedCluster(configuration, {
-      ...{ clock, random, client: connect(cluster.connection) },
+      ...{ clock, random, client },
+      disconnect: () => clients.close(cluster.server, client),
       logger: logger.child({ server: cluster.server }),
       tuning: { ...defaultTuning, ...tuning },
       reflect: reflect ?? ((options) => new Reflector(options)),

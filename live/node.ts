@@ -4,6 +4,7 @@ import { fingerprint } from '#diff';
 import { healthOf } from '#health';
 import { annotationOf, annotations, groupOf, resourceKey, trackedApp, versionOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
+import { bodyRule } from './filter.ts';
 import { claimTemplates, ownersOf } from './owners.ts';
 import type { Owner } from './owners.ts';
 import type { BodyFilter, LiveNode } from './types.ts';
@@ -87,6 +88,7 @@ export function ingestWith(
   isNamespaced: (gk: GroupKind) => boolean | undefined,
   bodies?: BodyFilter,
 ): Ingest {
+  const keepsBodyOf = bodyRule(bodies);
   return (object) => {
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
@@ -94,7 +96,7 @@ export function ingestWith(
       object,
       ownerRefs,
       app: ownerRefs.length === 0 ? claimed : undefined,
-      keepsBody: claimed !== undefined && bodies?.keeps(claimed) !== false,
+      keepsBody: claimed !== undefined && keepsBodyOf(claimed),
       health: shared(healthOf(object, settings)),
       fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
     });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { seededRandom, Shutdown, systemClock } from '#base';
-import { createKubeClient } from '#kube';
+import { createKubeClient, SharedClients } from '#kube';
 import { annotations, defaultSettings, resourceKey } from '#model';
 import type { Cluster, KubeObject } from '#model';
 import { startSimCluster } from '#sim';
@@ -37,8 +37,9 @@ describe('live over a real socket', () => {
     sim.store.create(configMap('before'));
     live = createLiveClusters({
       ...{ clock: systemClock, random, logger: silentLogger, metrics: new PromMetrics() },
-      connect: (connection) =>
+      clients: new SharedClients((connection) =>
         createKubeClient(connection, { clock: systemClock, random, logger: silentLogger, userAgent: 'test' }),
+      ),
       tuning: { lists: 8 },
     });
     changes = [];

@@ -1,5 +1,5 @@
 import type { Runnable } from '#base';
-import type { ApiDiscovery, KubeClient } from '#kube';
+import type { ApiDiscovery } from '#kube';
 import type { AppKey, Cluster, GroupKind, HealthStatus, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
 
 /** One object of a cluster in compact form: identity, owners, health, hash. Bodies are kept for tracked roots only. */
@@ -70,8 +70,6 @@ export interface LiveCluster {
   info(): ClusterInfo;
   /** Throws CLUSTER_UNAVAILABLE (with Argo CD's text) while discovery has never worked. */
   discovery(): ApiDiscovery;
-  /** The client for this cluster: reads only; writes go through the controller's write choke point. */
-  readonly client: KubeClient;
   /**
    * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
    * same key even if untracked, converted to the target's API version where needed. `degraded` names kinds whose cache is not
@@ -94,25 +92,25 @@ export interface LiveCluster {
 }
 
 /**
- * Of which applications whole objects are kept, where this replica owns some applications of a cluster only (a split one). Another `version`
- * says that the answers have changed.
+ * Of which applications whole objects are kept, where this replica owns some parts of a split cluster only. `partIndex` of #model tells the
+ * part of an application.
  */
 export interface BodyFilter {
-  readonly version: string;
-  readonly keeps: (instance: string) => boolean;
+  /** How many parts the cluster has. */
+  readonly of: number;
+  /** Parts of this replica, ascending. */
+  readonly owned: readonly number[];
+  /** The controller's own namespace: where applications are whose instance name says no other. */
+  readonly namespace: string;
 }
 
 /** All clusters that this replica owns. */
 export interface LiveClusters extends Runnable {
   /**
-   * Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). `bodies` answers for the
-   * clusters of which not everything is ours: objects of other applications are then kept in compact form only.
+   * Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). `bodies` has, by server,
+   * the clusters of which not everything is ours: objects of other applications are then kept in compact form only.
    */
-  setClusters(
-    clusters: readonly Cluster[],
-    settings: Settings,
-    bodies?: (server: string) => BodyFilter | undefined,
-  ): void;
+  setClusters(clusters: readonly Cluster[], settings: Settings, bodies?: ReadonlyMap<string, BodyFilter>): void;
   /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its filled cache. */
   cluster(server: string, signal: AbortSignal): Promise<LiveCluster>;
   /** Without waiting. */

@@ -221,8 +221,9 @@ export class FakeWorld {
   ): { readonly controller: Controller; stop(): Promise<void> } {
     const { hub, index = 0, dest = {} } = options;
     const deps = {
-      ...this.#deps(index, dest),
+      ...this.#deps(index),
       hub: this.hub.client(hub),
+      clients: { of: () => this.dest.client(dest) },
       publisher: createMemoryPublisher(),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       ...(options.logger === undefined ? {} : { logger: options.logger }),
@@ -236,7 +237,7 @@ export class FakeWorld {
     const verdicts: Verdict[] = [];
     const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Line) };
     const deps = {
-      ...this.#deps(0, {}),
+      ...this.#deps(0),
       hub: this.hub.client(),
       logger: createLogger({ level: 'info', format: 'json', destination }),
       onVerdict: (verdict: Verdict) => void verdicts.push(verdict),
@@ -245,12 +246,12 @@ export class FakeWorld {
     return { ...this.#started(controller), lines, verdicts, metrics: deps.metrics };
   }
 
-  #deps(index: number, dest: Interference): WatchDeps {
+  #deps(index: number): WatchDeps {
     return {
       hub: this.hub.client(),
       settings: this.#settings(),
       ownership: this.#ownership(index),
-      live: this.#live(dest),
+      live: this.#live(),
       desired: this.git.source(),
       clock: this.clock,
       random: seededRandom(1),
@@ -331,8 +332,8 @@ export class FakeWorld {
     };
   }
 
-  #live(interference: Interference): LiveClusters {
-    const cluster = this.#liveCluster(interference);
+  #live(): LiveClusters {
+    const cluster = this.#liveCluster();
     return {
       name: 'live',
       run: (signal) => aborted(signal),
@@ -345,7 +346,7 @@ export class FakeWorld {
     };
   }
 
-  #liveCluster(interference: Interference): LiveCluster {
+  #liveCluster(): LiveCluster {
     const all = (): readonly KubeObject[] => [...this.dest.objects.values()];
     const counts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
     const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...counts, kinds: [] };
@@ -353,7 +354,6 @@ export class FakeWorld {
       server,
       info: () => info,
       discovery: () => this.dest.discovery,
-      client: this.dest.client(interference),
       managed: (app, targets) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
