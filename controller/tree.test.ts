@@ -1,13 +1,15 @@
-import { describe, expect, it } from '@jest/globals';
-import type { LiveNode } from '#live';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { TreeRow } from '#live';
 import { resourceKey } from '#model';
 import type { Application, AppProject, ResourceKey } from '#model';
+import { readTree } from './tree-rows.ts';
+import type { TreeRowsQuery } from './tree-rows.ts';
 import { buildTree } from './tree.ts';
-import type { TreeFacts } from './tree.ts';
+import type { BuiltTree } from './tree.ts';
 
 const key = (kind: string, name: string): ResourceKey => resourceKey('', kind, 'apps', name);
 
-function node(kind: string, name: string, over: Partial<LiveNode> = {}): LiveNode {
+function node(kind: string, name: string, over: Partial<TreeRow> = {}): TreeRow {
   return {
     key: key(kind, name),
     group: '',
@@ -19,6 +21,7 @@ function node(kind: string, name: string, over: Partial<LiveNode> = {}): LiveNod
     resourceVersion: '1',
     createdAt: '2026-01-01T00:00:00Z',
     owners: [],
+    parents: [],
     health: null,
     deleting: false,
     images: [],
@@ -26,7 +29,7 @@ function node(kind: string, name: string, over: Partial<LiveNode> = {}): LiveNod
   };
 }
 
-const children: Readonly<Record<string, readonly LiveNode[]>> = {
+const children: Readonly<Record<string, readonly TreeRow[]>> = {
   web: [node('ReplicaSet', 'web-1')],
   'web-1': [node('Pod', 'web-1-a', { images: ['nginx:1'] }), node('Pod', 'web-1-b', { images: ['nginx:1', 'side:2'] })],
 };
@@ -39,8 +42,17 @@ const app: Application = {
   spec: { destination: { namespace: 'apps' } },
 };
 
-function facts(over: Partial<TreeFacts> = {}, orphanedResources?: AppProject['spec']['orphanedResources']): TreeFacts {
-  return {
+/** What was to be left out, of each question for a tree. */
+let asked: (readonly ResourceKey[])[];
+beforeEach(() => {
+  asked = [];
+});
+
+async function built(
+  over: Partial<TreeRowsQuery> = {},
+  orphanedResources?: AppProject['spec']['orphanedResources'],
+): Promise<BuiltTree> {
+  const query: TreeRowsQuery = {
     app,
     project: {
       apiVersion: '',
@@ -53,31 +65,30 @@ function facts(over: Partial<TreeFacts> = {}, orphanedResources?: AppProject['sp
       { key: key('Secret', 'gone'), version: 'v1', live: false },
     ],
     cluster: {
-      walk: (roots, visit) => {
-        const go = (one: LiveNode, parents: readonly ResourceKey[]): void => {
-          if (!visit(one, parents)) return;
-          for (const child of children[one.name] ?? []) go(child, [one.key]);
-        };
-        for (const root of roots)
-          go(
-            all.find((one) => one.key === root)!,
-            [],
-          );
+      tree: ({ roots, leaveOut }) => {
+        asked.push(leaveOut);
+        const below = (one: TreeRow): readonly TreeRow[] =>
+          leaveOut.includes(one.key)
+            ? []
+            : [one, ...(children[one.name] ?? []).flatMap((child) => below({ ...child, parents: [one.key] }))];
+        return Promise.resolve(all.filter(({ key: root }) => roots.includes(root)).flatMap(below));
       },
-      topLevel: () => [
-        node('Deployment', 'web', { app: 'demo' }),
-        node('ConfigMap', 'orphan'),
-        node('ConfigMap', 'kube-root-ca.crt'),
-      ],
+      topLevel: () =>
+        Promise.resolve([
+          node('Deployment', 'web', { app: 'demo' }),
+          node('ConfigMap', 'orphan'),
+          node('ConfigMap', 'kube-root-ca.crt'),
+        ]),
     },
     permitted: () => true,
     ...over,
   };
+  return buildTree({ ...query, rows: await readTree(query, new AbortController().signal) });
 }
 
 describe('buildTree', () => {
-  it('shows what is managed, what is missing, and everything below', () => {
-    const { tree, summary, conditions } = buildTree(facts());
+  it('shows what is managed, what is missing, and everything below', async () => {
+    const { tree, summary, conditions } = await built();
     expect(
       tree.nodes.map((n) => `${n.kind}/${n.name} < ${(n.parentRefs ?? []).map((p) => p.uid ?? '').join()}`),
     ).toEqual([
@@ -93,18 +104,30 @@ describe('buildTree', () => {
     expect(conditions).toEqual([]);
   });
 
-  it('leaves out what the project forbids, with everything below it', () => {
-    const { tree } = buildTree(facts({ permitted: (ref) => ref.kind !== 'ReplicaSet' }));
+  it('leaves out what the project forbids, with everything below it', async () => {
+    const { tree } = await built({ permitted: (ref) => ref.kind !== 'ReplicaSet' });
     expect(tree.nodes.map((n) => n.name)).toEqual(['web', 'gone']);
   });
 
-  it('finds orphans where the project watches them, and warns only when it says so', () => {
-    const quiet = buildTree(facts({}, {}));
+  it('9.2: names to the cluster what it leaves out, and asks once where there is nothing', async () => {
+    await built();
+    expect(asked).toEqual([[]]);
+    asked = [];
+    await built({ permitted: (ref) => ref.kind !== 'ReplicaSet' });
+    expect(asked).toEqual([[], [key('ReplicaSet', 'web-1')]]);
+    asked = [];
+    const { tree } = await built({ permitted: (ref) => ref.kind !== 'ConfigMap' }, {});
+    expect([asked, tree.orphanedNodes]).toEqual([[[]], []]);
+  });
+
+  it('finds orphans where the project watches them, and warns only when it says so', async () => {
+    const quiet = await built({}, {});
     expect(quiet.tree.orphanedNodes.map((n) => n.name)).toEqual(['orphan']);
     expect(quiet.conditions).toEqual([]);
-    expect(buildTree(facts({}, { warn: true })).conditions).toEqual([
+    expect((await built({}, { warn: true })).conditions).toEqual([
       { type: 'OrphanedResourceWarning', message: 'Application has 1 orphaned resources' },
     ]);
-    expect(buildTree(facts({}, { ignore: [{ kind: 'ConfigMap', name: 'orph*' }] })).tree.orphanedNodes).toEqual([]);
+    const ignoring = await built({}, { ignore: [{ kind: 'ConfigMap', name: 'orph*' }] });
+    expect(ignoring.tree.orphanedNodes).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ import type { RecreateDeps } from './recreate.ts';
 import type { Send } from './ownership-guard.ts';
 
 export interface WriterDeps {
-  readonly cluster: Pick<LiveCluster, 'discovery' | 'observe'>;
+  readonly cluster: Pick<LiveCluster, 'observe'> & { discovery(): ApiDiscovery };
   /** The cluster's client, already acting as whoever this application's syncs act as. */
   readonly client: KubeClient;
   /** Sends a write if this replica may write for the application right now; throws OwnershipLost otherwise. */

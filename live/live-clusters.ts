@@ -11,6 +11,7 @@ import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterIgnored } from './errors.ts';
 import { WatchedCluster } from './live-cluster.ts';
 import { registerMetrics } from './metrics.ts';
+import { Versions } from './versioned.ts';
 import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
 
 export interface LiveClustersDeps {
@@ -43,6 +44,8 @@ class WatchedClusters implements LiveClusters {
   readonly #listeners = new Set<(change: LiveChange) => void>();
   readonly #running = new Set<Promise<void>>();
   readonly #countEvent: (server: string, group: string, kind: string) => void;
+  /** One for all: the cache that replaces another one must not count from the start. */
+  readonly #versions = new Versions();
   #signal: AbortSignal | undefined;
 
   constructor(deps: LiveClustersDeps) {
@@ -125,6 +128,7 @@ class WatchedClusters implements LiveClusters {
       disconnect: () => clients.close(cluster.server, client),
       logger: logger.child({ server: cluster.server }),
       tuning: { ...defaultTuning, ...tuning },
+      versions: this.#versions,
       reflect: reflect ?? ((options) => new Reflector(options)),
       emit: (change) => this.#emit(change),
       onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),

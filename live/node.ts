@@ -7,7 +7,7 @@ import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from 
 import { bodyRule } from './filter.ts';
 import { claimTemplates, ownersOf } from './owners.ts';
 import type { Owner } from './owners.ts';
-import type { BodyFilter, LiveNode } from './types.ts';
+import type { BodyFilter, LiveRow } from './types.ts';
 
 /** What an object says about itself, read once. */
 interface Reading {
@@ -23,7 +23,7 @@ interface Reading {
  * A node as the store keeps it: what its neighbours see, and what the store needs. There may be a million: members that most nodes lack
  * are set on those that have them only, what is the same is shared, and what can be derived is.
  */
-export class StoredNode implements LiveNode {
+export class StoredNode implements LiveRow {
   readonly key: ResourceKey;
   readonly group: string;
   readonly kind: string;
@@ -74,6 +74,17 @@ export class StoredNode implements LiveNode {
   get owners(): readonly ResourceKey[] {
     return this.ownerRefs.length === 0 ? none : this.ownerRefs.map((owner) => owner.key);
   }
+}
+
+/** What others see of a node: a copy. */
+export function rowOf(node: StoredNode): LiveRow {
+  const { key, group, kind, namespace, name, version, uid, resourceVersion, createdAt } = node;
+  const { owners, app, health, deleting, images } = node;
+  return {
+    ...{ key, group, kind, namespace, name, version, uid, resourceVersion, createdAt },
+    ...{ owners, health, deleting, images },
+    ...(app === undefined ? {} : { app }),
+  };
 }
 
 /** Reads an object into a node. Pure; never throws for what the object holds. */

@@ -1,9 +1,21 @@
 import type { Runnable } from '#base';
 import type { ApiDiscovery } from '#kube';
-import type { AppKey, Cluster, GroupKind, HealthStatus, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
+import type {
+  AppKey,
+  Cluster,
+  GroupKind,
+  HealthStatus,
+  KubeObject,
+  ObjectName,
+  ResourceKey,
+  ResourceRef,
+  Settings,
+} from '#model';
 
-/** One object of a cluster in compact form: identity, owners, health, hash. Bodies are kept for tracked roots only. */
-export interface LiveNode extends ResourceRef {
+/**
+ * One object of a cluster in compact form: identity, owners, health. A copy of what the cache says, which does not change any more.
+ */
+export interface LiveRow extends ResourceRef {
   readonly key: ResourceKey;
   readonly version: string;
   readonly uid: string;
@@ -16,6 +28,31 @@ export interface LiveNode extends ResourceRef {
   readonly health: HealthStatus | null;
   readonly deleting: boolean;
   readonly images: readonly string[];
+}
+
+/** A row of an owner tree. */
+export interface TreeRow extends LiveRow {
+  /** Keys of those of its owners that exist. */
+  readonly parents: readonly ResourceKey[];
+}
+
+export interface TreeQuery {
+  readonly roots: readonly ResourceKey[];
+  /** Left out, and with each what hangs on nothing else. */
+  readonly leaveOut: readonly ResourceKey[];
+}
+
+/** What a server can serve. */
+export interface LiveDiscovery extends ApiDiscovery {
+  /** Another number whenever the server serves something else. */
+  readonly version: number;
+}
+
+/** Kinds whose cache is not fresh: nothing of them may be pruned. */
+export interface DegradedKinds {
+  /** Another number whenever other kinds are, or one for another reason. The counts of objects do not matter. */
+  readonly version: number;
+  readonly kinds: readonly KindState[];
 }
 
 /** A live object changed. One event per object and batch; no body. */
@@ -63,28 +100,31 @@ export interface ManagedObjects {
   readonly objects: ReadonlyMap<ResourceKey, KubeObject>;
   /** By key. None of them is in `objects`. */
   readonly unread: readonly UnreadObject[];
+  readonly degraded: DegradedKinds;
 }
 
+/**
+ * What one cluster says. Every answer is a plain value that does not change afterwards: no callback, no client and no node of the cache goes out,
+ * so that a cluster may live on a thread of its own. What needs the cache comes as a promise for the same reason; discovery and info are small,
+ * and have a version or are asked for rarely.
+ */
 export interface LiveCluster {
   readonly server: string;
   info(): ClusterInfo;
   /** Throws CLUSTER_UNAVAILABLE (with Argo CD's text) while discovery has never worked. */
-  discovery(): ApiDiscovery;
+  discovery(): LiveDiscovery;
   /**
    * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
-   * same key even if untracked, converted to the target's API version where needed. `degraded` names kinds whose cache is not
-   * fresh: nothing of them may be pruned. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
+   * same key even if untracked, converted to the target's API version where needed. Of the targets only their names are
+   * read. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
    */
-  managed(
-    app: string,
-    targets: readonly KubeObject[],
-    signal: AbortSignal,
-  ): Promise<ManagedObjects & { readonly degraded: readonly KindState[] }>;
-  node(key: ResourceKey): LiveNode | undefined;
-  /** Owner tree from `roots` downwards, each node once, parents before children; cycle-safe. `visit` returns false to leave out a subtree. */
-  walk(roots: Iterable<ResourceKey>, visit: (node: LiveNode, parents: readonly ResourceKey[]) => boolean): void;
+  managed(app: string, targets: readonly ObjectName[], signal: AbortSignal): Promise<ManagedObjects>;
+  /** Rows by key; of what the cache does not know there is none. */
+  rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>>;
+  /** Owner tree from the roots downwards, each row once, after the first of its parents; cycles end where they meet themselves. */
+  tree(query: TreeQuery, signal: AbortSignal): Promise<readonly TreeRow[]>;
   /** Top-level objects of a namespace (for orphan monitoring). */
-  topLevel(namespace: string): readonly LiveNode[];
+  topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /** Whether a kind is namespaced; undefined when the server does not know it. */
   isNamespaced(gk: GroupKind): boolean | undefined;
   /** Puts an object that a write returned into the cache, so that the next read is not older than our own write. */

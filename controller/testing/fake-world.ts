@@ -2,7 +2,16 @@ import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base
 import type { Clock } from '#base';
 import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
 import { apiResource, findResource } from '#kube';
-import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode, UnreadObject } from '#live';
+import type {
+  ClusterInfo,
+  DegradedKinds,
+  KindState,
+  LiveChange,
+  LiveCluster,
+  LiveClusters,
+  TreeRow,
+  UnreadObject,
+} from '#live';
 import {
   asApplication,
   bareRepository,
@@ -21,7 +30,7 @@ import type {
   AppProjectSpec,
   Cluster,
   KubeObject,
-  ResourceKey,
+  ObjectName,
   Settings,
 } from '#model';
 import { isReferenceOnly } from '#policy';
@@ -138,7 +147,7 @@ export class FakeWorld {
   /** Kinds whose live cache is not fresh. */
   degraded: KindState[] = [];
   /** Objects that the destination does not show just now, and why. */
-  unread: (object: KubeObject) => string | undefined = () => undefined;
+  unread: (object: ObjectName) => string | undefined = () => undefined;
   /** The chart repositories that Secrets name. */
   readonly charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
   /** False: the cluster has no cache yet. */
@@ -148,6 +157,7 @@ export class FakeWorld {
   /** Which replica owns the cluster. */
   owner = 0;
   readonly clock: Clock;
+  #degraded: DegradedKinds = { version: 1, kinds: [] };
   readonly #owners = new Set<(change: OwnershipChange) => void>();
 
   constructor(clock: Clock) {
@@ -346,6 +356,12 @@ export class FakeWorld {
     };
   }
 
+  #degradedKinds(): DegradedKinds {
+    if (this.#degraded.kinds !== this.degraded)
+      this.#degraded = { version: this.#degraded.version + 1, kinds: this.degraded };
+    return this.#degraded;
+  }
+
   #liveCluster(): LiveCluster {
     const all = (): readonly KubeObject[] => [...this.dest.objects.values()];
     const counts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
@@ -353,7 +369,7 @@ export class FakeWorld {
     return {
       server,
       info: () => info,
-      discovery: () => this.dest.discovery,
+      discovery: () => ({ ...this.dest.discovery, version: 1 }),
       managed: (app, targets) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
@@ -363,16 +379,14 @@ export class FakeWorld {
           return message === undefined ? [] : [{ ...refOf(o), key, version: versionOf(o.apiVersion), message }];
         });
         const shown = found.filter((o) => this.unread(o) === undefined).map((o) => [keyOf(o), o] as const);
-        return Promise.resolve({ objects: new Map(shown), unread, degraded: this.degraded });
+        return Promise.resolve({ objects: new Map(shown), unread, degraded: this.#degradedKinds() });
       },
-      node: () => undefined,
-      walk: (roots, visit) => {
-        for (const key of roots) {
-          const object = this.dest.objects.get(key);
-          if (object !== undefined) visit(nodeOf(key, object), []);
-        }
+      rows: () => Promise.resolve(new Map()),
+      tree: ({ roots, leaveOut }) => {
+        const found = roots.filter((key) => !leaveOut.includes(key)).map((key) => this.dest.objects.get(key));
+        return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
-      topLevel: () => [],
+      topLevel: () => Promise.resolve([]),
       isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
       observe: () => undefined,
     };
@@ -384,16 +398,17 @@ function changeOf(object: KubeObject): LiveChange {
   return { server, key: keyOf(object), apps: new Map(id === undefined ? [] : [[id.app, { managed: true }]]) };
 }
 
-function nodeOf(key: ResourceKey, object: KubeObject): LiveNode {
+function rowOf(object: KubeObject): TreeRow {
   return {
     ...refOf(object),
-    key,
+    key: keyOf(object),
     group: groupOf(object.apiVersion),
     version: versionOf(object.apiVersion),
     uid: object.metadata.uid ?? '',
     resourceVersion: object.metadata.resourceVersion ?? '',
     createdAt: '',
     owners: [],
+    parents: [],
     health: null,
     deleting: false,
     images: [],
