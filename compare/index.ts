@@ -19,5 +19,5 @@ export { comparedToOf } from './sources.ts';
 export { gkOf, normalizeTargets } from './targets.ts';
 export type { NormalTargets, TargetRules } from './targets.ts';
 export { buildTree } from './tree.ts';
-export type { BuiltTree, LiveNodes, TreeFacts, TreeRoot } from './tree.ts';
+export type { BuiltTree, TreeFacts, TreeRoot, TreeRows } from './tree.ts';
 export { isUnreadKind, unreadConditions } from './unread.ts';
