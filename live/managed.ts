@@ -46,7 +46,9 @@ export async function managedObjects(
 ): Promise<Found> {
   for (const target of targets) checkReach(target, sources.cluster);
   const objects = new Map<ResourceKey, KubeObject>();
-  const unique = new Map(targets.map((target) => [keyOf(target), target]));
+  // What the server is to name (generateName) has no name to be found by.
+  const named = targets.filter(({ metadata }) => (metadata.name ?? '') !== '');
+  const unique = new Map(named.map((target) => [keyOf(target), target]));
   for (const node of sources.store.ofApp(app)) {
     if (node.ownerRefs.length > 0) continue;
     if (node.body !== undefined) objects.set(node.key, node.body);
