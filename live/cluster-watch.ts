@@ -6,7 +6,7 @@ import { groupOf, jsonOf } from '#model';
 import type { Logger } from '#telemetry';
 import { KindWatch } from './kind-watch.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { plainVersion, planWatches, DiscoveryMemory } from './discovery.ts';
+import { DiscoveryMemory, failureOf, plainVersion, planWatches } from './discovery.ts';
 import type { WatchPlan } from './discovery.ts';
 import type { LiveDiscovery } from './types.ts';
 import { Versioned } from './versioned.ts';
@@ -182,7 +182,7 @@ export class ClusterWatch {
   #apply(discovery: ApiDiscovery): void {
     const plan = planWatches(discovery, this.#cluster, this.#settings);
     for (const [key, { watch, stop }] of [...this.#running]) {
-      if (plan.has(key) || discovery.failedGroups.has(watch.resource.group)) continue;
+      if (plan.has(key) || failureOf(discovery, watch.resource.group) !== undefined) continue;
       stop();
       this.#running.delete(key);
       this.#dropRows(watch, plan);

@@ -646,6 +646,30 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.stop();
   });
 
+  it('9.2: keeps all kinds but those of core when a discovery can read no other group', async () => {
+    const w = await world(
+      (server) => {
+        server.serve('example.com', 'v1', 'Widget');
+        server.put(widget);
+      },
+      { tuning: { discoveryMs: 10_000 } },
+    );
+    const [configMaps, pods] = w.server.kinds.splice(0);
+    w.server.kinds.push(configMaps!);
+    w.server.failedGroups.set('*', 'too many requests');
+    await w.clock.advance(60_000);
+    expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'widgets']);
+    expect(await row(w, widgetKey)).toBeDefined();
+    const unknown = { apiVersion: 'other.example.com/v1', kind: 'Thing', metadata: { name: 't', namespace: 'ns' } };
+    const { unread } = await w.cluster().managed('shop', [unknown], w.signal);
+    expect(unread).toMatchObject([{ kind: 'Thing', message: expect.stringMatching(/too many requests$/) }]);
+    w.server.failedGroups.clear();
+    w.server.kinds.push(pods!);
+    await w.clock.advance(60_000);
+    expect(w.server.watching()).toEqual(['configmaps', 'pods']);
+    await w.stop();
+  });
+
   it('keeps the rows while it turns to another preferred version', async () => {
     const w = await world(
       (server) => {

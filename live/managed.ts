@@ -6,7 +6,7 @@ import type { Cluster, KubeObject, ObjectName, ResourceKey } from '#model';
 import { LiveStateError } from './errors.ts';
 import type { NodeStore } from './node-store.ts';
 import type { StoredNode } from './node.ts';
-import { kindText } from './discovery.ts';
+import { failureOf, kindText } from './discovery.ts';
 import type { ManagedObjects, UnreadObject } from './types.ts';
 
 /** Where live objects come from. */
@@ -134,7 +134,7 @@ async function read(
   const resource = findResource(sources.discovery, { group, kind }, versionOf(apiVersion));
   if (resource === undefined) {
     // Not knowing a kind is not the same as knowing that there is none.
-    const broken = sources.discovery.failedGroups.get(group);
+    const broken = failureOf(sources.discovery, group);
     if (broken !== undefined) throw new Error(broken);
     return undefined;
   }
