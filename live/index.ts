@@ -29,6 +29,5 @@ export type {
   LiveRow,
   ManagedObjects,
   TreeQuery,
-  TreeRow,
   UnreadObject,
 } from './types.ts';
