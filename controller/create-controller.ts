@@ -1,6 +1,7 @@
-import { newAbortController } from '#base';
-import { instanceName } from '#model';
+import { newAbortController, OwnershipLost } from '#base';
+import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
+import type { Fence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
 import { Syncer } from './syncer.ts';
@@ -38,6 +39,8 @@ interface Queues {
   readonly project: WorkQueue<string, undefined>;
 }
 
+const never = new AbortController().signal;
+
 /** Builds the controller; nothing starts before `run`. */
 export function createController(deps: ControllerDeps, config: ControllerConfig): Controller {
   // Outlives the work: status writes of finished passes end with it.
@@ -64,7 +67,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     projects,
     forget: (key, deleted) => {
       memories.forget(key);
-      if (deleted) forgetPublished(deps, config, key, persist);
+      if (deleted !== undefined)
+        void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
     },
   });
   const store = new ApplicationStore({
@@ -122,11 +126,30 @@ function makeQueues(deps: ControllerDeps, config: ControllerConfig): Queues {
   };
 }
 
-function forgetPublished(deps: ControllerDeps, config: ControllerConfig, key: AppKey, signal: AbortSignal): void {
-  deps.publisher.remove(instanceName(key, config.namespace), signal).catch((error: unknown) => {
+/** Around what is published of an application, as it is known when it is written. */
+function publishFence(guard: OwnershipGuard, current: () => Application | undefined, key: AppKey): Fence {
+  return (send) => {
+    const app = current();
+    if (app === undefined) return Promise.reject(new OwnershipLost(`application ${key}, which is gone`));
+    return guard.toApplication(app, never, send);
+  };
+}
+
+/** Takes away what was published of an application that is gone; one of the same name may be another replica's by then. */
+async function unpublish(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  gone: { readonly guard: OwnershipGuard; readonly app: Application; readonly current: () => Application | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const key = appKeyOf(gone.app);
+  const fence = publishFence(gone.guard, () => gone.current() ?? gone.app, key);
+  try {
+    await deps.publisher.remove(instanceName(key, config.namespace), { signal, fence });
+  } catch (error) {
     if (!signal.aborted)
       deps.logger.warn('Unable to remove the published state of an application', { application: key, error });
-  });
+  }
 }
 
 interface Shared {
@@ -194,10 +217,11 @@ function makeHandlers(
   };
 }
 
-function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, queues }: Shared): RefreshWrites {
+function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, queues, guard }: Shared): RefreshWrites {
   return new RefreshWrites({
     store,
     publisher: deps.publisher,
+    fence: (key) => publishFence(guard, () => store.get(key), key),
     requeue: (key, options) => queues.refresh.add(key, options),
     startOperation: (key) => queues.operation.add(key),
     namespace: config.namespace,
@@ -208,7 +232,7 @@ function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, qu
 function makeDeleter(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { queues, guard, projects, memories }: Shared,
+  { queues, guard, projects, memories, store }: Shared,
   common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'projectOf' | 'clusterOf' | 'deletesAs' | 'forget'>,
 ): Deleter {
   return new Deleter(
@@ -221,7 +245,7 @@ function makeDeleter(
       forget: async (key, app) => {
         memories.forget(key);
         queues.project.add(`${config.namespace}/${app.spec.project ?? 'default'}`);
-        await deps.publisher.remove(instanceName(key, config.namespace), new AbortController().signal);
+        await unpublish(deps, config, { guard, app, current: () => store.get(key) }, never);
       },
     },
     config,
