@@ -140,7 +140,7 @@ function defaultText({ default: value }: OptionSpec): string {
 
 /** The repo-server is told of in one line. */
 function isService({ key = '', flag }: OptionSpec): boolean {
-  return /^P:(?:repo\.server|controller\.repo\.server\.)/.test(key) || /^repo-server/.test(flag);
+  return /^P:(?:repo|controller\.repo)\.server/.test(key) || flag.startsWith('repo-server');
 }
 
 function serviceFeatures({ params }: Installation): readonly Feature[] {
