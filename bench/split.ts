@@ -65,7 +65,9 @@ export const split: Benchmark = {
   about: `heap for a cluster of 5,000 Applications with one object each, whole and for one of ${parts} parts`,
   async run(context) {
     const sim = await startSimCluster({
-      ...{ name: 'hot', clock: systemClock, random: context.random },
+      name: 'hot',
+      clock: systemClock,
+      random: context.random,
       workloads: { enabled: false, delayMs: 0 },
     });
     try {

@@ -34,7 +34,12 @@ function ownershipOf(
   { client, namespace, neighbours: { clock, random, logger, metrics } }: Groundwork,
 ): Ownership {
   return createOwnership({
-    ...{ client, namespace, clock, random, logger, metrics },
+    client,
+    namespace,
+    clock,
+    random,
+    logger,
+    metrics,
     algorithm: algorithm(config.shardingMethod, logger),
     dynamic: config.dynamicClusterDistribution,
     hostname: config.hostname,

@@ -1,5 +1,7 @@
 import { omit } from '#base';
 import type { Clock, Random } from '#base';
+import { buildTree, managedResources, treeRoots } from '#compare';
+import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
 import { hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
 import type {
@@ -17,22 +19,18 @@ import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
 import { decideAutosync } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
-import type { Comparer } from './compare.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparer } from './comparer.ts';
 import { ownedConditions } from './conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from './errors.ts';
 import { hookFinalizers } from './finalizers.ts';
 import { compareLevel, msUntilExpiry, refreshDue } from './freshness.ts';
 import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
 import { hydrationConditions } from './hydration.ts';
-import { managedResources, treeRoots } from './managed.ts';
 import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import type { ResourceGate } from './projects.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
 import { kubeTime } from './kube-time.ts';
-import { buildTree } from './tree.ts';
-import type { BuiltTree } from './tree.ts';
 
 /** What an application's spec and project say, or why they say nothing good. */
 export type SpecVerdict =
@@ -289,7 +287,7 @@ export class RefreshProcessor {
     return {
       status: this.#nextStatus(pass, decided, comparison, built),
       tree: built.tree,
-      managed: managedResources(comparison, pass.settings),
+      managed: managedResources(comparison, pass.before, pass.settings),
       conditions: fresh,
       found: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
     };

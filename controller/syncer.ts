@@ -1,5 +1,7 @@
 import { Limiter, messageOf } from '#base';
 import type { Clock } from '#base';
+import { isUnreadKind, jqSteps, managedNamespace, unreadConditions } from '#compare';
+import type { Comparison } from '#compare';
 import { healthOf } from '#health';
 import type { LiveCluster } from '#live';
 import { annotationOf, annotations, asObject, hasMultipleSources, hasSyncOption, keyOf, refOf, sourceOf } from '#model';
@@ -19,16 +21,12 @@ import type {
 import { readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncOutcome, SyncRequest } from '#sync';
 import type { Logger } from '#telemetry';
-import type { Compared, Comparer } from './compare.ts';
-import { jqSteps } from './comparison.ts';
-import type { Comparison } from './comparison.ts';
+import type { Compared, Comparer } from './comparer.ts';
 import { formatConditions } from './conditions.ts';
-import { managedNamespace } from './namespaces.ts';
 import type { ResourceGate } from './projects.ts';
 import { respectingWriter } from './respect.ts';
 import type { OwnershipGuard } from './ownership-guard.ts';
 import { parseTime } from './kube-time.ts';
-import { isUnreadKind, unreadConditions } from './unread.ts';
 import { GuardedWriter } from './writer.ts';
 
 export interface SyncDeps {

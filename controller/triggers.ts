@@ -1,5 +1,6 @@
 import { aborted, deepEqual } from '#base';
 import type { Clock, Runnable, Timer } from '#base';
+import { equalLoosely } from '#compare';
 import type { Informer, InformerEvent } from '#kube';
 import type { BodyFilter, LiveChange, LiveClusters } from '#live';
 import {
@@ -22,7 +23,6 @@ import { partIndex } from '#sharding';
 import type { Ownership } from '#sharding';
 import { compareLevel } from './freshness.ts';
 import type { CompareLevel, RefreshRequest } from './freshness.ts';
-import { equalLoosely } from './source-equality.ts';
 
 export interface TriggerDeps {
   readonly apps: Informer;

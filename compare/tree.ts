@@ -1,4 +1,4 @@
-import type { LiveCluster, LiveNode } from '#live';
+import type { LiveNode } from '#live';
 import { asObject, keyOfRef, parseResourceKey } from '#model';
 import type {
   Application,
@@ -18,11 +18,17 @@ export interface TreeRoot {
   readonly live: boolean;
 }
 
+/** What the tree asks a cluster for: `LiveCluster` answers it. */
+export interface LiveNodes {
+  walk(roots: Iterable<ResourceKey>, visit: (node: LiveNode, parents: readonly ResourceKey[]) => boolean): void;
+  topLevel(namespace: string): readonly LiveNode[];
+}
+
 export interface TreeFacts {
   readonly app: Application;
   readonly project: AppProject;
   readonly roots: readonly TreeRoot[];
-  readonly cluster: Pick<LiveCluster, 'walk' | 'topLevel'>;
+  readonly cluster: LiveNodes;
   /** By the project; what it forbids is left out with its whole subtree. */
   readonly permitted: (ref: ResourceRef) => boolean;
 }

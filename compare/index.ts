@@ -1,0 +1,23 @@
+/**
+ * compare: how an Application differs from what it should be. Pure: values in, values out.
+ *
+ * Interface:
+ *   normalizeTargets(rendered, rules) -> targets       what the sources say, as it is meant for this Application
+ *   compareState(facts) -> Comparison                  both sides, compared: status, health, conditions, managed pairs
+ *   managedResources, treeRoots, buildTree             what others read of it
+ *   equalSources, equalLoosely, ...                    whether two texts of a spec mean the same
+ *
+ * It refuses to fetch anything: what Git and the cluster say comes in as values.
+ */
+export { compareState, jqSteps } from './comparison.ts';
+export type { CompareFacts, Comparison, LiveState, ManagedPair, RenderedTargets } from './comparison.ts';
+export { managedResources, treeRoots } from './managed.ts';
+export { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged } from './namespaces.ts';
+export { heldBack } from './rule-faults.ts';
+export { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
+export { comparedToOf } from './sources.ts';
+export { gkOf, normalizeTargets } from './targets.ts';
+export type { NormalTargets, TargetRules } from './targets.ts';
+export { buildTree } from './tree.ts';
+export type { BuiltTree, LiveNodes, TreeFacts, TreeRoot } from './tree.ts';
+export { isUnreadKind, unreadConditions } from './unread.ts';
