@@ -205,6 +205,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     kubectlParallelism: config.kubectlParallelism,
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
+    clusterInfoMs: config.clusterInfoInterval,
     rateLimiter: {
       bucketSize: config.wqBucketSize,
       bucketQps: config.wqBucketQps,

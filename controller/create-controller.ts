@@ -1,13 +1,17 @@
-import { newAbortController, OwnershipLost } from '#base';
-import { appKeyOf, instanceName } from '#model';
+import { aborted, newAbortController, OwnershipLost } from '#base';
+import type { Runnable } from '#base';
+import type { Informer } from '#kube';
+import { appKeyOf, appKeyOfInstance, asApplication, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import type { Fence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
+import { ClusterReports } from './cluster-reports.ts';
 import { Syncer } from './syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from './deletion.ts';
 import { EventRecorder } from './events.ts';
+import { compareLevel } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics, exposeApplications } from './metrics.ts';
@@ -90,6 +94,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     projects: projectInformer,
     triggers,
     watchers: [
+      publishedAgain(deps, config, queues.refresh),
+      makeClusterReports(deps, config, { apps, guard, projects }),
       new UnownedWarnings({
         ...deps,
         apps,
@@ -150,6 +156,41 @@ async function unpublish(
     if (!signal.aborted)
       deps.logger.warn('Unable to remove the published state of an application', { application: key, error });
   }
+}
+
+/** Compares applications anew whose published state is lost, and not in memory either. */
+function publishedAgain(
+  { publisher }: ControllerDeps,
+  config: ControllerConfig,
+  refresh: WorkQueue<AppKey, RefreshRequest>,
+): Runnable {
+  return {
+    name: 'published again',
+    run: async (signal) => {
+      const stop = publisher.onLost((instance) => {
+        const payload = { level: compareLevel.recent, reason: 'what its clients read was lost' };
+        refresh.add(appKeyOfInstance(instance, config.namespace), { payload, priority: 'resync' });
+      });
+      await aborted(signal);
+      stop();
+    },
+  };
+}
+
+function makeClusterReports(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  { apps, guard, projects }: Pick<Shared, 'guard' | 'projects'> & { readonly apps: Informer },
+): ClusterReports {
+  return new ClusterReports(
+    {
+      ...deps,
+      clusters: () => deps.settings.clusters(),
+      apps: () => apps.list().map(asApplication),
+      serverOf: (app) => (projects.permitsNamespaceOf(app) ? guard.clusterOf(app)?.server : undefined),
+    },
+    config.clusterInfoMs ?? 10_000,
+  );
 }
 
 interface Shared {

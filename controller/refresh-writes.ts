@@ -49,7 +49,8 @@ export class RefreshWrites implements RefreshEffects {
     const instance = instanceName(pass.key, namespace);
     try {
       await publisher.setTree(instance, tree, terms);
-      if (managed !== undefined) await publisher.setManagedResources(instance, managed, terms);
+      if (managed === undefined) return;
+      await publisher.setManagedResources(instance, managed === 'none' ? undefined : managed, terms);
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
       logger.warn('Unable to publish the state of an application', { application: pass.key, error });
