@@ -17,7 +17,7 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
   const ownership = ownershipOf(inputs, ground);
   const publisher = publisherOf(inputs, ground);
   const controller = createController(
-    { ...neighbours, ownership, publisher, hub: ground.client },
+    { ...neighbours, ownership, publisher, hub: ground.client, clients: ground.clients },
     controllerConfig(inputs.config, namespace),
   );
   return startOrder(inputs, ground, { controller, ownership, others: [publisher] });

@@ -8,7 +8,7 @@ import type { Runnable } from '#base';
 import { createController } from '#controller';
 import type { Controller, ControllerConfig } from '#controller';
 import { createDesiredSource, createInProcessRunner } from '#desired';
-import { createKubeClient } from '#kube';
+import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
 import type { Application, ClusterConnection, KubeObject } from '#model';
@@ -177,14 +177,14 @@ export class World {
       destination: { write: (line) => void process.stderr.write(line) },
     });
     const common = { clock: systemClock, random: this.#random, logger };
-    const clients: KubeClient[] = [];
+    const opened: KubeClient[] = [];
     const connect = (connection: ClusterConnection): KubeClient => {
       const client = createKubeClient(connection, {
         ...common,
         userAgent: 'test',
         limits: { qps: 1000, burst: 1000 },
       });
-      clients.push(client);
+      opened.push(client);
       return client;
     };
     const hub = connect({ server: this.hub.url, insecure: false, credentials: {} });
@@ -200,7 +200,8 @@ export class World {
       heartbeatMs: 1000,
       controllerName: 'test',
     });
-    const live = createLiveClusters({ ...common, connect, metrics });
+    const clients = new SharedClients(connect);
+    const live = createLiveClusters({ ...common, clients, metrics });
     const desired = createDesiredSource({
       ...common,
       cacheDir: mkdtempSync(join(this.root, 'cache-')),
@@ -214,7 +215,7 @@ export class World {
         hub,
         settings,
         ownership,
-        live,
+        ...{ live, clients },
         desired,
         publisher,
         metrics,
@@ -234,7 +235,7 @@ export class World {
       stop: async () => {
         stop.abort(new Shutdown());
         await ended;
-        await Promise.all(clients.map((client) => client.close()));
+        await Promise.all(opened.map((client) => client.close()));
       },
     };
     this.#replicas.push(replica);
