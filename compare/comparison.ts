@@ -1,3 +1,4 @@
+import type { DiffResult } from '#diff';
 import type { KindState, UnreadObject } from '#live';
 import type {
   AppKey,
@@ -16,7 +17,7 @@ import { fold } from './fold.ts';
 import type { ComparedRow } from './fold.ts';
 import { pairUp } from './pairing.ts';
 import { makeRow } from './row.ts';
-import type { DiffSides, DiffVerdict, RowRules } from './row.ts';
+import type { RowRules } from './row.ts';
 
 /** One managed resource of a comparison. Never neither target nor live. */
 export interface ManagedPair {
@@ -28,9 +29,7 @@ export interface ManagedPair {
   readonly own: boolean;
   /** The live object could not be read: that there is none says nothing. */
   readonly unread?: true;
-  readonly diff: DiffVerdict;
-  /** Absent when this pair was compared earlier: `managedResources` makes them again. */
-  readonly sides?: DiffSides;
+  readonly diff: DiffResult;
 }
 
 /** What the sources said. */
@@ -112,7 +111,7 @@ export const jqSteps = 20_000_000;
 export function compareState(facts: CompareFacts): Comparison {
   const { frame, resources } = pairUp(facts);
   const rules = rulesOf(facts);
-  const rows = resources.map((resource): ComparedRow => ({ facts: resource, ...makeRow(resource, rules) }));
+  const rows = resources.map((resource): ComparedRow => ({ facts: resource, row: makeRow(resource, rules) }));
   return fold(facts, frame, rows).comparison;
 }
 

@@ -1,11 +1,20 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { compareState, normalizeTargets } from '#compare';
-import type { Comparison, LiveState, NormalTargets } from '#compare';
+import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
 import { ClusterIgnored, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
 import { instanceName, sourcesOf } from '#model';
-import type { AppKey, Application, ApplicationSource, AppProject, Cluster, KubeObject, Settings } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationSource,
+  AppProject,
+  Cluster,
+  KubeObject,
+  ResourceKey,
+  Settings,
+} from '#model';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
@@ -13,6 +22,8 @@ import type { RendererConfig, RendererDeps } from './rendering.ts';
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
   readonly clock: Clock;
+  /** Where rows are kept from one comparison to the next; absent: every comparison is a full one. */
+  readonly rows?: RowStore;
 }
 
 export interface ComparerConfig extends RendererConfig {
@@ -36,6 +47,8 @@ export interface CompareRequest {
   readonly localManifests: readonly string[];
   /** May this application, by its project, have this object in this place? */
   readonly permitted: (object: KubeObject) => boolean;
+  /** The resources that changed since the last comparison: only they must be compared. Absent: all. */
+  readonly changed?: ReadonlySet<ResourceKey>;
 }
 
 export interface Compared {
@@ -96,7 +109,7 @@ export class Comparer {
     const rendered = await this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
     const normal = this.#normalize(request, cluster, rendered.objects);
     const live = await this.#live(request, cluster, normal.targets, signal);
-    const facts = {
+    const facts: CompareFacts = {
       app: request.app,
       key: request.key,
       instance: this.#instance(request.key),
@@ -109,11 +122,13 @@ export class Comparer {
       },
       live,
       requested: request.revisions,
-      isNamespaced: (gk: { group: string; kind: string }) => cluster.isNamespaced(gk),
+      isNamespaced: (gk) => cluster.isNamespaced(gk),
       permitted: request.permitted,
       persistResourceHealth: this.#config.persistResourceHealth,
     };
-    return { comparison: compareState(facts), cluster, revisions: rendered.facts.revisions };
+    const { rows } = this.#deps;
+    const comparison = rows === undefined ? compareState(facts) : rows.compare(facts, request.changed).comparison;
+    return { comparison, cluster, revisions: rendered.facts.revisions };
   }
 
   /** The normalized manifests alone, for hooks that run while the application is deleted. Throws what keeps them from being rendered. */

@@ -169,6 +169,7 @@ function makeHandlers(
   const refresher = new RefreshProcessor(
     {
       ...common,
+      comparer: makeComparer(deps, config, memories.rows),
       lookup: (key) => store.get(key),
       effects: makeEffects(deps, config, shared),
       random,

@@ -126,7 +126,7 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config),
+      comparer: makeComparer(deps, config, memories.rows),
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
       settings: () => settings.settings(),
       isMine: (app) => guard.isMine(app),

@@ -73,6 +73,23 @@ describe('a refresh', () => {
     expect(world.git.asked.length).toBeGreaterThan(20);
   });
 
+  it('9.2: compares what changed in the cluster, and everything at the resync', async () => {
+    const judged: string[] = [];
+    const run = (_group: string, { metadata }: KubeObject): undefined => void judged.push(metadata.name ?? '');
+    world.settings = { ...world.settings, healthScripts: { run } };
+    world.application({ syncPolicy: { automated: {} } });
+    await start();
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    judged.length = 0;
+    world.dest.put({ ...world.dest.get('ConfigMap', 'one')!, data: { key: 'by hand' } });
+    await clock.advance(500);
+    expect(world.app.status?.sync?.status).toBe('OutOfSync');
+    expect(judged).toEqual(['one']);
+    judged.length = 0;
+    await clock.advance(125_000);
+    expect([...new Set(judged)].sort()).toEqual(['one', 'two']);
+  });
+
   it('heals drift without waiting, and prunes what left Git', async () => {
     world.application(automated);
     await start();

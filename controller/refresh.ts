@@ -158,7 +158,9 @@ export class RefreshProcessor {
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
       const ms = error instanceof ClusterNotReady ? soonMs : unreadableMs;
       memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
-      return { requeueAfterMs: ms, payload: { level: due.level, reason: due.reason } };
+      const { level, reason, resources } = due;
+      const payload = { level, reason, ...(resources === undefined ? {} : { resources }) };
+      return { requeueAfterMs: ms, payload };
     }
     if (!answered) return { requeueAfterMs: 0, priority: 'asked' };
     return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
@@ -261,6 +263,7 @@ export class RefreshProcessor {
         noRevisionCache: pass.refresh.level === compareLevel.forceResolve,
         localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
         permitted: (object: KubeObject) => gate.permits(object),
+        ...(pass.refresh.resources === undefined ? {} : { changed: pass.refresh.resources }),
       },
       (error) => this.#tolerates(pass, error),
       signal,
@@ -287,7 +290,7 @@ export class RefreshProcessor {
     return {
       status: this.#nextStatus(pass, decided, comparison, built),
       tree: built.tree,
-      managed: managedResources(comparison, pass.before, pass.settings),
+      managed: managedResources(comparison, pass.settings),
       conditions: fresh,
       found: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
     };
