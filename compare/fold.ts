@@ -12,7 +12,7 @@ import type {
   SyncStatusCode,
 } from '#model';
 import { applicationHealth } from './app-health.ts';
-import type { CompareFacts, Comparison, ManagedPair } from './comparison.ts';
+import type { CompareFacts, Comparison, ManagedPair } from './types.ts';
 import { managedNamespaceMetadataChanged } from './namespaces.ts';
 import type { Frame } from './pairing.ts';
 import { sideOf } from './row.ts';

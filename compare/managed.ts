@@ -2,7 +2,7 @@ import { maskSecrets } from '#diff';
 import { parseResourceKey, versionOf } from '#model';
 import type { Settings } from '#model';
 import type { ManagedResource } from '#publish';
-import type { Comparison } from './comparison.ts';
+import type { Comparison } from './types.ts';
 import { sideOf } from './row.ts';
 import type { TreeRoot } from './tree.ts';
 

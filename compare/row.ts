@@ -7,6 +7,7 @@ import {
   annotations,
   appKeyOfInstance,
   csvAnnotation,
+  destinationNamespaceOf,
   gvkOf,
   isHook,
   isSkipped,
@@ -148,12 +149,12 @@ export function identityOf(facts: RowFacts, version: string): string | undefined
 export function versionOfRules(rules: RowRules): string {
   const { app, key, instance, controllerNamespace, settings, persistResourceHealth, failed } = rules;
   const { name = '', namespace = '', uid = '' } = app.metadata;
-  const { destination, syncPolicy, ignoreDifferences } = app.spec;
+  const { syncPolicy, ignoreDifferences } = app.spec;
   return hashJson(
     jsonOf([
       [settings.version, persistResourceHealth, failed],
       [key, instance, controllerNamespace, name, namespace, uid],
-      [destination.namespace ?? '', syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
+      [destinationNamespaceOf(app), syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
       ignoreDifferences ?? [],
     ]),
   );

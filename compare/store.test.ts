@@ -5,7 +5,7 @@ import type { KindState, UnreadObject } from '#live';
 import { appKey, defaultSettings, keyOf, refOf, resourceKey, versionOf } from '#model';
 import type { Application, ApplicationSpec, KubeObject, ResourceKey, Settings } from '#model';
 import { compareState, rulesOf } from './comparison.ts';
-import type { CompareFacts, Comparison } from './comparison.ts';
+import type { CompareFacts, Comparison } from './types.ts';
 import { fold } from './fold.ts';
 import type { ComparedRow } from './fold.ts';
 import { managedResources } from './managed.ts';

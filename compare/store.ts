@@ -1,7 +1,7 @@
 import { keyOf } from '#model';
 import type { AppKey, ResourceKey } from '#model';
 import { jqSteps, rulesOf } from './comparison.ts';
-import type { CompareFacts } from './comparison.ts';
+import type { CompareFacts } from './types.ts';
 import { fold } from './fold.ts';
 import type { ComparedRow, Folded } from './fold.ts';
 import { pairUp } from './pairing.ts';

@@ -1,5 +1,5 @@
 import type { LiveNode } from '#live';
-import { asObject, keyOfRef, parseResourceKey } from '#model';
+import { asObject, destinationNamespaceOf, keyOfRef, parseResourceKey } from '#model';
 import type {
   Application,
   ApplicationCondition,
@@ -108,7 +108,7 @@ function parentRef(key: ResourceKey, uid: string | undefined): NonNullable<TreeN
 
 function orphanRoots(facts: TreeFacts): readonly ResourceKey[] {
   const rules = facts.project.spec.orphanedResources;
-  const namespace = facts.app.spec.destination.namespace ?? '';
+  const namespace = destinationNamespaceOf(facts.app);
   if (rules === undefined || namespace === '') return [];
   const managed = new Set(facts.roots.map((root) => root.key));
   return facts.cluster

@@ -143,7 +143,7 @@ function makeHandlers(
   shared: Shared,
 ): { readonly refresh: Handler<AppKey, RefreshRequest>; readonly operation: Handler<AppKey, undefined> } {
   const { queues, store, memories, guard, projects } = shared;
-  const { clock, random, logger, settings, live } = deps;
+  const { clock, random, logger, live } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const comparer = makeComparer(deps, config);
   const common = {
@@ -151,17 +151,13 @@ function makeHandlers(
     comparer,
     memories,
     metrics,
-    settings: () => settings.settings(),
-    gate: projects.gate.bind(projects),
     isMine: (app: Application) => guard.isMine(app),
-    actAs: projects.actAs.bind(projects),
     clock,
     logger,
   };
   const syncer = new Syncer(
     {
       ...common,
-      windowBlocks: (app, project, state) => projects.windowBlocks(app, project, state),
       toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
     },
     { kubectlParallelism: config.kubectlParallelism, waveDelayMs: config.syncWaveDelayMs },
@@ -175,7 +171,6 @@ function makeHandlers(
       random,
       validate: (app) => projects.validate(app),
       peek: (server) => live.peek(server),
-      autosyncAllowed: (app, project) => projects.autosyncAllowed(app, project),
     },
     config,
   );
@@ -184,7 +179,7 @@ function makeHandlers(
       ...common,
       syncer,
       deleter: makeDeleter(deps, config, shared, { ...common, syncer }),
-      subjectOf: (app) => projects.subjectOf(app),
+      bind: (app) => projects.ofOperation(app),
       refresh: (key, request) => queues.refresh.add(key, { payload: request, priority: 'asked' }),
     },
     config,
@@ -209,16 +204,14 @@ function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, qu
 function makeDeleter(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { queues, guard, projects, memories }: Shared,
-  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'projectOf' | 'clusterOf' | 'deletesAs' | 'forget'>,
+  { queues, projects, memories }: Shared,
+  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'bind' | 'forget'>,
 ): Deleter {
   return new Deleter(
     {
       ...common,
       live: deps.live,
-      projectOf: (app) => projects.of(app),
-      clusterOf: (app) => guard.clusterOf(app),
-      deletesAs: projects.deletesAs.bind(projects),
+      bind: (app) => projects.ofDeletion(app),
       forget: async (key, app) => {
         memories.forget(key);
         queues.project.add(`${config.namespace}/${app.spec.project ?? 'default'}`);

@@ -117,7 +117,7 @@ function makeRefresher(
   },
 ): RefreshProcessor {
   const { effects, memories, guard, projects } = parts;
-  const { clock, random, logger, settings, live } = deps;
+  const { clock, random, logger, live } = deps;
   return new RefreshProcessor(
     {
       effects,
@@ -128,12 +128,9 @@ function makeRefresher(
       lookup: (key) => effects.lookup(key),
       comparer: makeComparer(deps, config, memories.rows),
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
-      settings: () => settings.settings(),
       isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),
-      gate: projects.gate.bind(projects),
       peek: (server) => live.peek(server),
-      autosyncAllowed: (app, project) => projects.autosyncAllowed(app, project),
     },
     config,
   );

@@ -286,6 +286,21 @@ describe('an operation', () => {
     expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
   });
 
+  it('9.3: works in one step with the settings that held when it began', async () => {
+    world.application();
+    await start();
+    world.git.meanwhile = () => {
+      world.settings = { ...world.settings, impersonation: { enabled: true, enforced: true } };
+    };
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(2000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+    // The next one looks again, and finds that the project names nobody to act as.
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(2000);
+    expect(world.app.status?.operationState?.message).toMatch(/^no matching service account found/);
+  });
+
   it('waits for a cluster that has no cache yet instead of failing', async () => {
     world.application({}, operation);
     world.ready = false;

@@ -10,6 +10,7 @@ import {
   appKeyOfInstance,
   asApplication,
   asObject,
+  destinationNamespaceOf,
   isAutomated,
   isErrorCondition,
   jsonOf,
@@ -311,7 +312,7 @@ export class Triggers implements Runnable {
     const found = new Map<string, AppKey[]>();
     for (const key of this.#mine) {
       const app = this.#app(key);
-      const namespace = app?.spec.destination.namespace ?? '';
+      const namespace = app === undefined ? '' : destinationNamespaceOf(app);
       if (app === undefined || namespace === '' || !this.#deps.watchesOrphans(app)) continue;
       found.set(namespace, [...(found.get(namespace) ?? []), key]);
     }
