@@ -26,5 +26,5 @@ export type { StoredComparison } from './store.ts';
 export { gkOf, normalizeTargets } from './targets.ts';
 export type { NormalTargets, TargetRules } from './targets.ts';
 export { buildTree } from './tree.ts';
-export type { BuiltTree, LiveNodes, TreeFacts, TreeRoot } from './tree.ts';
+export type { BuiltTree, TreeFacts, TreeRoot, TreeRows } from './tree.ts';
 export { isUnreadKind, unreadConditions } from './unread.ts';

@@ -152,8 +152,8 @@ export class Comparer {
   ): Promise<LiveState> {
     try {
       cluster.discovery();
-      const cache = await cluster.managed(this.#instance(request.bound.key), targets, signal);
-      return { ...cache, conditions: [], failed: false };
+      const { degraded, ...cache } = await cluster.managed(this.#instance(request.bound.key), targets, signal);
+      return { ...cache, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
       const message = `Failed to load live state: ${messageOf(error)}`;

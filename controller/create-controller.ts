@@ -143,7 +143,7 @@ function makeHandlers(
   shared: Shared,
 ): { readonly refresh: Handler<AppKey, RefreshRequest>; readonly operation: Handler<AppKey, undefined> } {
   const { queues, store, memories, guard, projects } = shared;
-  const { clock, random, logger, live } = deps;
+  const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const comparer = makeComparer(deps, config);
   const common = {
@@ -158,6 +158,7 @@ function makeHandlers(
   const syncer = new Syncer(
     {
       ...common,
+      clients,
       toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
     },
     { kubectlParallelism: config.kubectlParallelism, waveDelayMs: config.syncWaveDelayMs },

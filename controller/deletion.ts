@@ -170,7 +170,9 @@ export class Deleter {
     const { objects, degraded, unread } = await leaving.cluster.managed(instance, targets, signal);
     if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
     const known = leaving.bound.app.status?.resources ?? [];
-    const blind = degraded.find((kind) => known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind));
+    const blind = degraded.kinds.find((kind) =>
+      known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
+    );
     if (blind !== undefined)
       throw new DeletionBlocked(
         `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,

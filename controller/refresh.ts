@@ -22,6 +22,7 @@ import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
 import { kubeTime } from './kube-time.ts';
+import { readTree } from './tree-rows.ts';
 
 export interface RefreshDeps {
   /** The last known version of an application, from memory; its status says what this controller compared last. */
@@ -190,7 +191,7 @@ export class RefreshProcessor {
   async #assess(pass: Pass, signal: AbortSignal): Promise<Assessment> {
     const verdict = this.#deps.validate(pass.before);
     if (pass.refresh.level === compareLevel.nothing && verdict.ok) {
-      const done = this.#treeOnly(pass, verdict.bound);
+      const done = await this.#treeOnly(pass, verdict.bound, signal);
       if (done !== undefined) return done;
     }
     const conditions = [...(verdict.ok ? [] : verdict.conditions), ...hydrationConditions(pass.before)];
@@ -215,10 +216,10 @@ export class RefreshProcessor {
   }
 
   /** A child moved: the tree changes, the comparison does not. Undefined when there is nothing to build it from. */
-  #treeOnly(pass: Pass, bound: BoundApplication): Assessment | undefined {
+  async #treeOnly(pass: Pass, bound: BoundApplication, signal: AbortSignal): Promise<Assessment | undefined> {
     const cluster = this.#deps.peek(bound.cluster.server);
     if (cluster === undefined || pass.memory.roots === undefined) return undefined;
-    const { tree, conditions, summary } = this.#tree(pass, bound, cluster);
+    const { tree, conditions, summary } = await this.#tree(pass, bound, cluster, signal);
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.tree, pass.time);
     return { status: { ...status, summary }, tree, managed: undefined, conditions, found: undefined };
   }
@@ -246,7 +247,7 @@ export class RefreshProcessor {
     pass.memory.unreadable = comparison.failed || comparison.unread.length > 0;
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = differences(comparison);
-    const built = this.#tree(pass, bound, cluster);
+    const built = await this.#tree(pass, bound, cluster, signal);
     return this.#conclude(pass, status, { comparison, built, bound });
   }
 
@@ -310,14 +311,11 @@ export class RefreshProcessor {
     return stamp ? { ...next, reconciledAt: pass.time } : next;
   }
 
-  #tree(pass: Pass, { app, project, gate }: BoundApplication, cluster: LiveCluster): BuiltTree {
-    return buildTree({
-      app,
-      project,
-      roots: pass.memory.roots ?? [],
-      cluster,
-      permitted: (ref) => gate.permitsRef(ref),
-    });
+  async #tree(pass: Pass, bound: BoundApplication, cluster: LiveCluster, signal: AbortSignal): Promise<BuiltTree> {
+    const { app, project, gate } = bound;
+    const subject = { app, project, roots: pass.memory.roots ?? [] };
+    const query = { ...subject, cluster, permitted: gate.permitsRef };
+    return buildTree({ ...subject, rows: await readTree(query, signal) });
   }
 
   /** Level 1 stays at the revisions of the last comparison. */

@@ -3,6 +3,9 @@ import type { Clock } from '#base';
 import { isUnreadKind, jqSteps, managedNamespace, unreadConditions } from '#compare';
 import type { Comparison } from '#compare';
 import { healthOf } from '#health';
+import { findResource } from '#kube';
+import type { ClusterClients } from '#kube';
+import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
 import {
   annotationOf,
@@ -30,6 +33,7 @@ import type { Logger } from '#telemetry';
 import type { BoundApplication } from './bound.ts';
 import type { Compared, Comparer } from './comparer.ts';
 import { formatConditions } from './conditions.ts';
+import { ClusterNotReady } from './errors.ts';
 import { respectingWriter } from './respect.ts';
 import type { OwnershipGuard } from './ownership-guard.ts';
 import { parseTime } from './kube-time.ts';
@@ -37,6 +41,7 @@ import { GuardedWriter } from './writer.ts';
 
 export interface SyncDeps {
   readonly comparer: Comparer;
+  readonly clients: ClusterClients;
   readonly toCluster: OwnershipGuard['toCluster'];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -175,11 +180,16 @@ export class Syncer {
     };
   }
 
-  /** The write choke point for one application on one cluster. */
+  /**
+   * The write choke point for one application on one cluster.
+   * @throws ClusterNotReady when the cluster has just been given up.
+   */
   writer({ key, gate }: BoundApplication, cluster: LiveCluster, { user, dryRun = false }: WritingAs): GuardedWriter {
+    const client = this.#deps.clients.of(cluster.server);
+    if (client === undefined) throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
     return new GuardedWriter({
       cluster,
-      client: user === undefined ? cluster.client : cluster.client.impersonate(user),
+      client: user === undefined ? client : client.impersonate(user),
       fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
       denied: (object, namespaced) => gate.denied(object, namespaced),
       limiter: this.#limiter,
@@ -305,7 +315,7 @@ function explained(item: ResourceResult, cluster: LiveCluster): { readonly messa
   const message = item.message ?? '';
   const { group, kind, version, namespace, name } = item;
   if (message.includes('the server could not find the requested resource')) {
-    const served = cluster.discovery().find({ group, kind });
+    const served = findResource(cluster.discovery(), { group, kind });
     const which = `${group}/${kind}`;
     if (served === undefined)
       return {
