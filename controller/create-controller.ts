@@ -93,16 +93,28 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
         isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isSkipped(app),
       }),
     ],
-    pools: [
-      makePool(deps, config, queues.refresh, handlers.refresh, config.statusProcessors),
-      makePool(deps, config, queues.operation, handlers.operation, config.operationProcessors),
-      makePool(deps, config, queues.project, (taken, signal) => leaving.handle(taken, signal), 1),
-    ],
+    pools: makePools(deps, config, queues, { ...handlers, project: (taken, signal) => leaving.handle(taken, signal) }),
     queues: [queues.refresh, queues.operation, queues.project],
     memories,
     guard,
     mine,
   };
+}
+
+interface Handlers {
+  readonly refresh: Handler<AppKey, RefreshRequest>;
+  readonly operation: Handler<AppKey, undefined>;
+  readonly project: Handler<string, undefined>;
+}
+
+/** In the order of the queues. */
+function makePools(deps: ControllerDeps, config: ControllerConfig, queues: Queues, handlers: Handlers): Parts['pools'] {
+  const { statusProcessors, operationProcessors } = config;
+  return [
+    makePool(deps, config, { queue: queues.refresh, handler: handlers.refresh, workers: statusProcessors }),
+    makePool(deps, config, { queue: queues.operation, handler: handlers.operation, workers: operationProcessors }),
+    makePool(deps, config, { queue: queues.project, handler: handlers.project, workers: 1 }),
+  ];
 }
 
 function makeQueues(deps: ControllerDeps, config: ControllerConfig): Queues {
@@ -137,11 +149,7 @@ interface Shared {
   readonly projects: Projects;
 }
 
-function makeHandlers(
-  deps: ControllerDeps,
-  config: ControllerConfig,
-  shared: Shared,
-): { readonly refresh: Handler<AppKey, RefreshRequest>; readonly operation: Handler<AppKey, undefined> } {
+function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
   const { queues, store, memories, guard, projects } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);

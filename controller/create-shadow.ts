@@ -1,6 +1,6 @@
 import { newAbortController } from '#base';
 import type { AppKey, Application } from '#model';
-import type { WorkQueue } from '#queues';
+import type { Handler, WorkQueue } from '#queues';
 import { ArgoController } from './controller.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { Ledger } from './ledger.ts';
@@ -74,12 +74,13 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     },
   });
   const refresher = makeRefresher(deps, config, { effects, memories, guard, projects });
+  const handler: Handler<AppKey, RefreshRequest> = (taken, signal) => refresher.handle(taken, signal);
   return {
     apps,
     projects: informer,
     triggers,
     watchers: [],
-    pools: [makePool(deps, config, queue, (taken, signal) => refresher.handle(taken, signal), config.statusProcessors)],
+    pools: [makePool(deps, config, { queue, handler, workers: config.statusProcessors })],
     queues: [queue],
     memories,
     guard,

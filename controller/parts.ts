@@ -146,12 +146,18 @@ export function applicationIn(apps: Informer, key: AppKey): Application | undefi
   return object === undefined ? undefined : asApplication(object);
 }
 
+/** A queue, who works on its items, and how many at once. */
+interface PoolWork<K extends string, P> {
+  readonly queue: WorkQueue<K, P>;
+  readonly handler: Handler<K, P>;
+  readonly workers: number;
+}
+
 export function makePool<K extends string, P>(
-  ...[deps, config, queue, handler, workers]: [WatchDeps, ControllerConfig, WorkQueue<K, P>, Handler<K, P>, number]
+  { clock, logger, queueMetrics }: WatchDeps,
+  { graceMs }: ControllerConfig,
+  { queue, handler, workers }: PoolWork<K, P>,
 ): Pool {
-  const { clock, logger, queueMetrics } = deps;
-  return new Processors<K, P>(
-    { queue, handler, clock, logger, ...(queueMetrics === undefined ? {} : { metrics: queueMetrics }) },
-    { workers, graceMs: config.graceMs },
-  );
+  const metrics = queueMetrics === undefined ? {} : { metrics: queueMetrics };
+  return new Processors<K, P>({ queue, handler, clock, logger, ...metrics }, { workers, graceMs });
 }

@@ -130,7 +130,11 @@ export class Renderer {
     if (demand === undefined) return { revision, problems: [] };
     const { noRevisionCache, noCache } = request;
     const order = {
-      ...{ repository, revision, noRevisionCache, noCache, ...demand },
+      repository,
+      revision,
+      noRevisionCache,
+      noCache,
+      ...demand,
       ...(source.targetRevision === undefined ? {} : { targetRevision: source.targetRevision }),
     };
     const verified = await this.#deps.desired.verify(order, signal).catch((error: unknown): Verified => {
