@@ -3,7 +3,7 @@ import type { UnreadObject } from '#live';
 import { appKey, defaultSettings, keyOf, resourceKey } from '#model';
 import type { Application, ApplicationSpec, KubeObject, ResourceStatus } from '#model';
 import { compareState } from './comparison.ts';
-import type { CompareFacts, Comparison } from './comparison.ts';
+import type { CompareFacts, Comparison } from './types.ts';
 import { normalizeTargets } from './targets.ts';
 
 const clusterScoped = new Set(['Namespace', 'ClusterRole']);

@@ -12,11 +12,11 @@ import type {
   SyncStatusCode,
 } from '#model';
 import { applicationHealth } from './app-health.ts';
-import type { CompareFacts, Comparison, ManagedPair } from './comparison.ts';
+import type { CompareFacts, Comparison, ManagedPair } from './types.ts';
 import { managedNamespaceMetadataChanged } from './namespaces.ts';
 import type { Frame } from './pairing.ts';
 import { sideOf } from './row.ts';
-import type { DiffSides, Row, RowFacts } from './row.ts';
+import type { Row, RowFacts } from './row.ts';
 import { faultConditions } from './rule-faults.ts';
 import { comparedToOf } from './sources.ts';
 import { gkOf } from './targets.ts';
@@ -26,8 +26,6 @@ import { unreadConditions, unreadRow } from './unread.ts';
 export interface ComparedRow {
   readonly facts: RowFacts;
   readonly row: Row;
-  /** Of a row that was made in this comparison. */
-  readonly sides?: DiffSides;
 }
 
 /** What an application comes to, in numbers: each row adds to them, and taking it away again takes off as much. */
@@ -91,7 +89,7 @@ function byPlace(a: ComparedRow, b: ComparedRow): number {
   return a.facts.at - b.facts.at || (a.row.key < b.row.key ? -1 : Number(a.row.key > b.row.key));
 }
 
-function pairOf({ facts, row, sides }: ComparedRow): ManagedPair {
+function pairOf({ facts, row }: ComparedRow): ManagedPair {
   return {
     key: row.key,
     target: facts.target,
@@ -100,7 +98,6 @@ function pairOf({ facts, row, sides }: ComparedRow): ManagedPair {
     own: row.own,
     ...(facts.unread ? { unread: true } : {}),
     diff: row.diff,
-    ...(sides === undefined ? {} : { sides }),
   };
 }
 

@@ -15,7 +15,7 @@
  * It refuses to fetch anything: what Git and the cluster say comes in as values.
  */
 export { compareState, jqSteps } from './comparison.ts';
-export type { CompareFacts, Comparison, LiveState, ManagedPair, RenderedTargets } from './comparison.ts';
+export type { CompareFacts, Comparison, LiveState, ManagedPair, RenderedTargets } from './types.ts';
 export { managedResources, treeRoots } from './managed.ts';
 export { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged } from './namespaces.ts';
 export { heldBack } from './rule-faults.ts';

@@ -1,26 +1,17 @@
 import { maskSecrets } from '#diff';
 import { parseResourceKey, versionOf } from '#model';
-import type { Application, Settings } from '#model';
+import type { Settings } from '#model';
 import type { ManagedResource } from '#publish';
-import { jqSteps } from './comparison.ts';
-import type { Comparison, ManagedPair } from './comparison.ts';
-import { diffOf, sideOf } from './row.ts';
-import type { DiffSides, RowRules } from './row.ts';
+import type { Comparison } from './types.ts';
+import { sideOf } from './row.ts';
 import type { TreeRoot } from './tree.ts';
 
 /** What the UI reads about each managed resource. Secrets are masked, equal values equally on all four sides (decision D10). */
-export function managedResources(
-  comparison: Comparison,
-  app: Application,
-  settings: Settings,
-): readonly ManagedResource[] {
-  const rules = { app, settings, failed: comparison.failed, work: { left: jqSteps } };
+export function managedResources(comparison: Comparison, settings: Settings): readonly ManagedResource[] {
   return comparison.pairs
-    .map((pair): ManagedResource => {
-      const { key, target, live, hook, diff } = pair;
-      const { predictedLive, normalizedLive } = sidesOf(pair, rules);
+    .map(({ key, target, live, hook, diff }): ManagedResource => {
       const shown = maskSecrets(target, live, settings.sensitiveAnnotations);
-      const predicted = maskSecrets(predictedLive, normalizedLive, settings.sensitiveAnnotations);
+      const predicted = maskSecrets(diff.predictedLive, diff.normalizedLive, settings.sensitiveAnnotations);
       return {
         ...parseResourceKey(key),
         targetState: shown.target,
@@ -33,11 +24,6 @@ export function managedResources(
       };
     })
     .sort((a, b) => (identity(a) < identity(b) ? -1 : Number(identity(a) > identity(b))));
-}
-
-/** As they were compared: rows that are kept do not hold them. */
-function sidesOf(pair: ManagedPair, rules: Pick<RowRules, 'app' | 'settings' | 'failed' | 'work'>): DiffSides {
-  return pair.sides ?? diffOf({ ...pair, unread: pair.unread === true }, rules, pair.hook);
 }
 
 function identity(r: ManagedResource): string {

@@ -1,4 +1,4 @@
-import { annotations } from '#model';
+import { annotations, destinationNamespaceOf } from '#model';
 import type { Application, KubeObject } from '#model';
 import { equalNamespaceMetadata } from './source-equality.ts';
 
@@ -7,7 +7,7 @@ import { equalNamespaceMetadata } from './source-equality.ts';
  * labels and annotations replace those of the object. No tracking is added. Source: Argo CD controller/sync_namespace.go.
  */
 export function managedNamespace(app: Application, live: KubeObject | null): KubeObject | null {
-  const name = app.spec.destination.namespace ?? '';
+  const name = destinationNamespaceOf(app);
   if (name === '') return null;
   const metadata = app.spec.syncPolicy?.managedNamespaceMetadata;
   const bare: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };

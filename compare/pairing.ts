@@ -1,7 +1,7 @@
-import { keyOf } from '#model';
+import { destinationNamespaceOf, keyOf } from '#model';
 import type { Application, KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
-import type { CompareFacts, Comparison } from './comparison.ts';
+import type { CompareFacts, Comparison } from './types.ts';
 import { isManagedNamespace, managedNamespace } from './namespaces.ts';
 import { afterTargets, isAnyHook, isDeleteHook, sideOf } from './row.ts';
 import type { RowFacts } from './row.ts';
@@ -25,8 +25,12 @@ export function pairUp(facts: CompareFacts): PairedUp {
   const deletion = partitionDeleteHooks(facts.rendered.targets);
   const live = new Map([...facts.live.objects].filter(([, object]) => facts.permitted(object)));
   const targets = withManagedNamespace(facts, deletion.targets, live);
-  const destination = facts.app.spec.destination.namespace ?? '';
-  const { pairs, hooks, liveHooks } = pairResources(targets, live, destination, facts.isNamespaced);
+  const { pairs, hooks, liveHooks } = pairResources(
+    targets,
+    live,
+    destinationNamespaceOf(facts.app),
+    facts.isNamespaced,
+  );
   const unread = new Set(facts.live.unread?.map(({ key }) => key));
   const degraded = new Set(facts.live.degraded.map(({ group, kind }) => `${group}/${kind}`));
   const manifests = manifestsOf(hooks);

@@ -7,6 +7,7 @@ import {
   annotations,
   appKeyOfInstance,
   csvAnnotation,
+  destinationNamespaceOf,
   gvkOf,
   isHook,
   isSkipped,
@@ -67,19 +68,13 @@ export interface RowRules {
   readonly work: JqWork;
 }
 
-/** What the difference of two sides comes to, without the sides. */
-export type DiffVerdict = Pick<DiffResult, 'modified' | 'paths' | 'faults' | 'undecided'>;
-
-/** Both sides as they were compared. They take as much memory as the objects themselves, so rows do not keep them. */
-export type DiffSides = Pick<DiffResult, 'normalizedLive' | 'predictedLive'>;
-
-/** One resource, compared. Small: the objects that it was made from are not in it. */
+/** One resource, compared. Small: of the objects that it was made from it holds only what `diff` shares with the live one. */
 export interface Row {
   readonly key: ResourceKey;
   readonly hook: boolean;
   /** False: the live object carries the tracking of another one (a copy); it is none of our business. */
   readonly own: boolean;
-  readonly diff: DiffVerdict;
+  readonly diff: DiffResult;
   /** Null: it has none, or does not count. */
   readonly health: HealthStatus | null;
   /** Its entry in `status.resources`. */
@@ -96,29 +91,23 @@ export interface Row {
   readonly scripted: boolean;
 }
 
-/** A row that was just made, with what only its maker knows. */
-export interface MadeRow {
-  readonly row: Row;
-  readonly sides: DiffSides;
-}
-
 /**
  * Compares one resource. A function of its arguments, but for scripts of the administrator (`scripted`) and for the work that the rows before
  * it have left: once `rules.work` is used up, rows depend on each other. Source: Argo CD controller/state.go CompareAppState, the loop over
  * resources.
  */
-export function makeRow(facts: RowFacts, rules: RowRules): MadeRow {
+export function makeRow(facts: RowFacts, rules: RowRules): Row {
   const object = sideOf(facts);
   const hook = isAnyHook(object);
   const own = isSelfReferenced(rules.settings, facts.target, facts.live);
   const before = rules.work.left;
-  const { normalizedLive, predictedLive, ...diff } = diffOf(facts, rules, hook);
+  const diff = diffOf(facts, rules, hook);
   const prune = facts.target === null && facts.live !== null && own;
   const silent = hook || !own || (facts.target !== null && isSkipped(facts.target));
   const computed = silent ? undefined : codeOf(facts, rules, diff);
   const extraneous = prune && csvAnnotation(object, annotations.compareOptions).includes('IgnoreExtraneous');
   const { health, scripted } = healthIn(facts, rules);
-  const row: Row = {
+  return {
     key: keyOf(object),
     hook,
     own,
@@ -137,7 +126,6 @@ export function makeRow(facts: RowFacts, rules: RowRules): MadeRow {
     spent: before - rules.work.left,
     scripted,
   };
-  return { row, sides: { normalizedLive, predictedLive } };
 }
 
 /**
@@ -161,12 +149,12 @@ export function identityOf(facts: RowFacts, version: string): string | undefined
 export function versionOfRules(rules: RowRules): string {
   const { app, key, instance, controllerNamespace, settings, persistResourceHealth, failed } = rules;
   const { name = '', namespace = '', uid = '' } = app.metadata;
-  const { destination, syncPolicy, ignoreDifferences } = app.spec;
+  const { syncPolicy, ignoreDifferences } = app.spec;
   return hashJson(
     jsonOf([
       [settings.version, persistResourceHealth, failed],
       [key, instance, controllerNamespace, name, namespace, uid],
-      [destination.namespace ?? '', syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
+      [destinationNamespaceOf(app), syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
       ignoreDifferences ?? [],
     ]),
   );
@@ -202,11 +190,7 @@ export function diffRules(app: Application, settings: Settings, work: JqWork): D
 }
 
 /** Hooks and what could not be read do not differ, and nothing does while one side of the application is not known. */
-export function diffOf(
-  facts: Pick<RowFacts, 'target' | 'live' | 'unread'>,
-  rules: Pick<RowRules, 'app' | 'settings' | 'failed' | 'work'>,
-  hook: boolean,
-): DiffResult {
+function diffOf(facts: RowFacts, rules: RowRules, hook: boolean): DiffResult {
   const { target, live } = facts;
   if (rules.failed || hook || facts.unread)
     return { modified: false, normalizedLive: live, predictedLive: live, paths: [], faults: [], undecided: false };
@@ -263,7 +247,7 @@ function statusOf(
   };
 }
 
-function codeOf(facts: RowFacts, rules: RowRules, diff: DiffVerdict): SyncStatusCode {
+function codeOf(facts: RowFacts, rules: RowRules, diff: DiffResult): SyncStatusCode {
   const { target, live } = facts;
   if (rules.failed || facts.unread) return 'Unknown';
   if (live === null && facts.degraded) return 'Unknown';

@@ -1,7 +1,7 @@
 import type { RuleFault } from '#diff';
 import { gvkOf } from '#model';
 import type { ApplicationCondition, KubeObject } from '#model';
-import type { ManagedPair } from './comparison.ts';
+import type { ManagedPair } from './types.ts';
 
 /**
  * One condition for each ignore rule that applies to resources here and has a fault, however many they are; none for rules that apply to

@@ -5,7 +5,7 @@ import type { KindState, UnreadObject } from '#live';
 import { appKey, defaultSettings, keyOf, refOf, resourceKey, versionOf } from '#model';
 import type { Application, ApplicationSpec, KubeObject, ResourceKey, Settings } from '#model';
 import { compareState, rulesOf } from './comparison.ts';
-import type { CompareFacts, Comparison } from './comparison.ts';
+import type { CompareFacts, Comparison } from './types.ts';
 import { fold } from './fold.ts';
 import type { ComparedRow } from './fold.ts';
 import { managedResources } from './managed.ts';
@@ -235,9 +235,8 @@ function unreadOf(target: KubeObject): UnreadObject {
 
 /** All that a comparison says. */
 function said(comparison: Comparison): string {
-  const pairs = comparison.pairs.map((pair) => ({ ...pair, sides: undefined }));
   const resourceHealth = [...comparison.resourceHealth];
-  return JSON.stringify({ ...comparison, pairs, resourceHealth });
+  return JSON.stringify({ ...comparison, resourceHealth });
 }
 
 /** What an application of many resources costs after a change of one. */
@@ -278,7 +277,7 @@ describe('9.1: the rows of an application', () => {
           expect(said(outcome.comparison)).toBe(said(compareState(facts)));
         }
         const facts = world.facts();
-        const published = (comparison: Comparison): unknown => managedResources(comparison, facts.app, facts.settings);
+        const published = (comparison: Comparison): unknown => managedResources(comparison, facts.settings);
         expect(published(store.compare(facts, new Set()).comparison)).toEqual(published(compareState(facts)));
       }),
       { numRuns: 500 },
@@ -319,7 +318,7 @@ describe('9.1: the rows of an application', () => {
         const facts = world.facts();
         const { frame, resources } = pairUp(facts);
         const rules = rulesOf(facts);
-        const rows = resources.map((one): ComparedRow => ({ facts: one, ...makeRow(one, rules) }));
+        const rows = resources.map((one): ComparedRow => ({ facts: one, row: makeRow(one, rules) }));
         const shuffled = rows
           .map((row) => ({ row, odd: Number(odds.next().value) }))
           .sort((a, b) => a.odd - b.odd)

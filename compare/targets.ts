@@ -24,7 +24,7 @@ export interface NormalTargets {
 export function normalizeTargets(rendered: readonly KubeObject[], rules: TargetRules): NormalTargets {
   const byKey = new Map<ResourceKey, { readonly object: KubeObject; readonly count: number }>();
   rendered.forEach((raw, index) => {
-    const object = track(inScope(raw, rules), rules);
+    const object = normalForm(raw, rules);
     const key = targetKey(object, index);
     const count = (byKey.get(key)?.count ?? 0) + 1;
     byKey.delete(key);
@@ -44,8 +44,38 @@ export function normalizeTargets(rendered: readonly KubeObject[], rules: TargetR
   return { targets, conditions };
 }
 
-function inScope(object: KubeObject, rules: TargetRules): KubeObject {
-  const namespaced = rules.isNamespaced(gkOf(object)) ?? true;
+/** A normal form, and all that it follows from beside the object itself. */
+interface Normal {
+  readonly object: KubeObject;
+  readonly instance: string;
+  readonly destinationNamespace: string;
+  readonly tracking: TrackingSettings;
+  readonly namespaced: boolean;
+}
+
+/**
+ * The last normal form of an object that sources rendered. They give the same object again while it is in their cache; then its normal form is
+ * the same object again too, and whoever remembers something about it (its hash, say) need not find it out anew.
+ */
+const normalForms = new WeakMap<KubeObject, Normal>();
+
+function normalForm(raw: KubeObject, rules: TargetRules): KubeObject {
+  const { instance, destinationNamespace, tracking } = rules;
+  const namespaced = rules.isNamespaced(gkOf(raw)) ?? true;
+  const known = normalForms.get(raw);
+  if (
+    known?.instance === instance &&
+    known.destinationNamespace === destinationNamespace &&
+    known.tracking === tracking &&
+    known.namespaced === namespaced
+  )
+    return known.object;
+  const object = track(inScope(raw, namespaced, rules), rules);
+  normalForms.set(raw, { object, instance, destinationNamespace, tracking, namespaced });
+  return object;
+}
+
+function inScope(object: KubeObject, namespaced: boolean, rules: TargetRules): KubeObject {
   const { namespace, ...rest } = object.metadata;
   if (!namespaced) return namespace === undefined ? object : { ...object, metadata: rest };
   if ((namespace ?? '') !== '' || rules.destinationNamespace === '') return object;

@@ -25,9 +25,11 @@ export function unreadRow(object: UnreadObject, withHealth: boolean): ResourceSt
   const { group, version, kind, namespace, name } = object;
   return {
     ...(group === '' ? {} : { group }),
-    ...{ version, kind },
+    version,
+    kind,
     ...(namespace === '' ? {} : { namespace }),
-    ...{ name, status: 'Unknown' },
+    name,
+    status: 'Unknown',
     ...(withHealth ? { health: { status: 'Unknown' } } : {}),
   };
 }

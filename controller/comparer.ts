@@ -1,11 +1,12 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { compareState, normalizeTargets } from '#compare';
-import type { Comparison, LiveState, NormalTargets } from '#compare';
+import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
 import { ClusterIgnored, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
-import { instanceName, sourcesOf } from '#model';
-import type { AppKey, Application, ApplicationSource, AppProject, Cluster, KubeObject, Settings } from '#model';
+import { destinationNamespaceOf, instanceName, sourcesOf } from '#model';
+import type { AppKey, ApplicationSource, KubeObject, ResourceKey } from '#model';
+import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
@@ -13,6 +14,8 @@ import type { RendererConfig, RendererDeps } from './rendering.ts';
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
   readonly clock: Clock;
+  /** Where rows are kept from one comparison to the next; absent: every comparison is a full one. */
+  readonly rows?: RowStore;
 }
 
 export interface ComparerConfig extends RendererConfig {
@@ -20,12 +23,7 @@ export interface ComparerConfig extends RendererConfig {
 }
 
 export interface CompareRequest {
-  readonly app: Application;
-  /** The effective project: where sources may come from, and who must have signed them. */
-  readonly project: AppProject;
-  readonly key: AppKey;
-  readonly cluster: Cluster;
-  readonly settings: Settings;
+  readonly bound: BoundApplication;
   /** One per source. */
   readonly revisions: readonly string[];
   /** In force instead of those of the spec (rollback). */
@@ -34,8 +32,8 @@ export interface CompareRequest {
   readonly noRevisionCache: boolean;
   /** JSON texts instead of the sources (`operation.sync.manifests`). */
   readonly localManifests: readonly string[];
-  /** May this application, by its project, have this object in this place? */
-  readonly permitted: (object: KubeObject) => boolean;
+  /** The resources that changed since the last comparison: only they must be compared. Absent: all. */
+  readonly changed?: ReadonlySet<ResourceKey>;
 }
 
 export interface Compared {
@@ -91,17 +89,18 @@ export class Comparer {
     tolerate: (error: unknown) => boolean,
     signal: AbortSignal,
   ): Promise<Compared> {
-    const sources = request.sources ?? sourcesOf(request.app.spec);
-    const cluster = await filledCluster(this.#deps, request.cluster.server, signal);
+    const { app, key, settings, gate } = request.bound;
+    const sources = request.sources ?? sourcesOf(app.spec);
+    const cluster = await filledCluster(this.#deps, request.bound.cluster.server, signal);
     const rendered = await this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
     const normal = this.#normalize(request, cluster, rendered.objects);
     const live = await this.#live(request, cluster, normal.targets, signal);
-    const facts = {
-      app: request.app,
-      key: request.key,
-      instance: this.#instance(request.key),
+    const facts: CompareFacts = {
+      app,
+      key,
+      instance: this.#instance(key),
       controllerNamespace: this.#config.namespace,
-      settings: request.settings,
+      settings,
       rendered: {
         ...rendered.facts,
         targets: normal.targets,
@@ -109,16 +108,18 @@ export class Comparer {
       },
       live,
       requested: request.revisions,
-      isNamespaced: (gk: { group: string; kind: string }) => cluster.isNamespaced(gk),
-      permitted: request.permitted,
+      isNamespaced: (gk) => cluster.isNamespaced(gk),
+      permitted: (object) => gate.permits(object),
       persistResourceHealth: this.#config.persistResourceHealth,
     };
-    return { comparison: compareState(facts), cluster, revisions: rendered.facts.revisions };
+    const { rows } = this.#deps;
+    const comparison = rows === undefined ? compareState(facts) : rows.compare(facts, request.changed).comparison;
+    return { comparison, cluster, revisions: rendered.facts.revisions };
   }
 
   /** The normalized manifests alone, for hooks that run while the application is deleted. Throws what keeps them from being rendered. */
   async targets(request: CompareRequest, cluster: LiveCluster, signal: AbortSignal): Promise<readonly KubeObject[]> {
-    const sources = sourcesOf(request.app.spec);
+    const sources = sourcesOf(request.bound.app.spec);
     const rendered = await this.#renderer.sources({ ...request, sources }, cluster, signal);
     const [refusal] = rendered.facts.conditions;
     if (refusal !== undefined) throw new SourceRefused(refusal);
@@ -129,13 +130,17 @@ export class Comparer {
     return instanceName(key, this.#config.namespace);
   }
 
-  #normalize(request: CompareRequest, cluster: LiveCluster, objects: readonly KubeObject[]): NormalTargets {
+  #normalize(
+    { bound: { app, key, settings } }: CompareRequest,
+    cluster: LiveCluster,
+    objects: readonly KubeObject[],
+  ): NormalTargets {
     return normalizeTargets(objects, {
-      instance: this.#instance(request.key),
-      destinationNamespace: request.app.spec.destination.namespace ?? '',
-      tracking: request.settings.tracking,
+      instance: this.#instance(key),
+      destinationNamespace: destinationNamespaceOf(app),
+      tracking: settings.tracking,
       isNamespaced: (gk) => cluster.isNamespaced(gk),
-      isExcluded: (gk) => isExcluded(request.settings, gk, cluster.server),
+      isExcluded: (gk) => isExcluded(settings, gk, cluster.server),
     });
   }
 
@@ -147,7 +152,7 @@ export class Comparer {
   ): Promise<LiveState> {
     try {
       cluster.discovery();
-      const { degraded, ...cache } = await cluster.managed(this.#instance(request.key), targets, signal);
+      const { degraded, ...cache } = await cluster.managed(this.#instance(request.bound.key), targets, signal);
       return { ...cache, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;

@@ -103,16 +103,28 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
         isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isSkipped(app),
       }),
     ],
-    pools: [
-      makePool(deps, config, queues.refresh, handlers.refresh, config.statusProcessors),
-      makePool(deps, config, queues.operation, handlers.operation, config.operationProcessors),
-      makePool(deps, config, queues.project, (taken, signal) => leaving.handle(taken, signal), 1),
-    ],
+    pools: makePools(deps, config, queues, { ...handlers, project: (taken, signal) => leaving.handle(taken, signal) }),
     queues: [queues.refresh, queues.operation, queues.project],
     memories,
     guard,
     mine,
   };
+}
+
+interface Handlers {
+  readonly refresh: Handler<AppKey, RefreshRequest>;
+  readonly operation: Handler<AppKey, undefined>;
+  readonly project: Handler<string, undefined>;
+}
+
+/** In the order of the queues. */
+function makePools(deps: ControllerDeps, config: ControllerConfig, queues: Queues, handlers: Handlers): Parts['pools'] {
+  const { statusProcessors, operationProcessors } = config;
+  return [
+    makePool(deps, config, { queue: queues.refresh, handler: handlers.refresh, workers: statusProcessors }),
+    makePool(deps, config, { queue: queues.operation, handler: handlers.operation, workers: operationProcessors }),
+    makePool(deps, config, { queue: queues.project, handler: handlers.project, workers: 1 }),
+  ];
 }
 
 function makeQueues(deps: ControllerDeps, config: ControllerConfig): Queues {
@@ -201,13 +213,9 @@ interface Shared {
   readonly projects: Projects;
 }
 
-function makeHandlers(
-  deps: ControllerDeps,
-  config: ControllerConfig,
-  shared: Shared,
-): { readonly refresh: Handler<AppKey, RefreshRequest>; readonly operation: Handler<AppKey, undefined> } {
+function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
   const { queues, store, memories, guard, projects } = shared;
-  const { clock, random, logger, settings, live, clients } = deps;
+  const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const comparer = makeComparer(deps, config);
   const common = {
@@ -215,10 +223,7 @@ function makeHandlers(
     comparer,
     memories,
     metrics,
-    settings: () => settings.settings(),
-    gate: projects.gate.bind(projects),
     isMine: (app: Application) => guard.isMine(app),
-    actAs: projects.actAs.bind(projects),
     clock,
     logger,
   };
@@ -226,7 +231,6 @@ function makeHandlers(
     {
       ...common,
       clients,
-      windowBlocks: (app, project, state) => projects.windowBlocks(app, project, state),
       toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
     },
     { kubectlParallelism: config.kubectlParallelism, waveDelayMs: config.syncWaveDelayMs },
@@ -234,12 +238,12 @@ function makeHandlers(
   const refresher = new RefreshProcessor(
     {
       ...common,
+      comparer: makeComparer(deps, config, memories.rows),
       lookup: (key) => store.get(key),
       effects: makeEffects(deps, config, shared),
       random,
       validate: (app) => projects.validate(app),
       peek: (server) => live.peek(server),
-      autosyncAllowed: (app, project) => projects.autosyncAllowed(app, project),
     },
     config,
   );
@@ -248,7 +252,7 @@ function makeHandlers(
       ...common,
       syncer,
       deleter: makeDeleter(deps, config, shared, { ...common, syncer }),
-      subjectOf: (app) => projects.subjectOf(app),
+      bind: (app) => projects.ofOperation(app),
       refresh: (key, request) => queues.refresh.add(key, { payload: request, priority: 'asked' }),
     },
     config,
@@ -275,15 +279,13 @@ function makeDeleter(
   deps: ControllerDeps,
   config: ControllerConfig,
   { queues, guard, projects, memories, store }: Shared,
-  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'projectOf' | 'clusterOf' | 'deletesAs' | 'forget'>,
+  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'bind' | 'forget'>,
 ): Deleter {
   return new Deleter(
     {
       ...common,
       live: deps.live,
-      projectOf: (app) => projects.of(app),
-      clusterOf: (app) => guard.clusterOf(app),
-      deletesAs: projects.deletesAs.bind(projects),
+      bind: (app) => projects.ofDeletion(app),
       forget: async (key, app) => {
         memories.forget(key);
         queues.project.add(`${config.namespace}/${app.spec.project ?? 'default'}`);

@@ -1,6 +1,6 @@
 import { newAbortController } from '#base';
 import type { AppKey, Application } from '#model';
-import type { WorkQueue } from '#queues';
+import type { Handler, WorkQueue } from '#queues';
 import { ArgoController } from './controller.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { Ledger } from './ledger.ts';
@@ -74,12 +74,13 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     },
   });
   const refresher = makeRefresher(deps, config, { effects, memories, guard, projects });
+  const handler: Handler<AppKey, RefreshRequest> = (taken, signal) => refresher.handle(taken, signal);
   return {
     apps,
     projects: informer,
     triggers,
     watchers: [],
-    pools: [makePool(deps, config, queue, (taken, signal) => refresher.handle(taken, signal), config.statusProcessors)],
+    pools: [makePool(deps, config, { queue, handler, workers: config.statusProcessors })],
     queues: [queue],
     memories,
     guard,
@@ -117,7 +118,7 @@ function makeRefresher(
   },
 ): RefreshProcessor {
   const { effects, memories, guard, projects } = parts;
-  const { clock, random, logger, settings, live } = deps;
+  const { clock, random, logger, live } = deps;
   return new RefreshProcessor(
     {
       effects,
@@ -126,14 +127,11 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config),
+      comparer: makeComparer(deps, config, memories.rows),
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
-      settings: () => settings.settings(),
       isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),
-      gate: projects.gate.bind(projects),
       peek: (server) => live.peek(server),
-      autosyncAllowed: (app, project) => projects.autosyncAllowed(app, project),
     },
     config,
   );

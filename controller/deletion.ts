@@ -16,26 +16,17 @@ import {
   keyOf,
   sourcesOf,
 } from '#model';
-import type {
-  AppKey,
-  Application,
-  AppProject,
-  Cluster,
-  HealthStatusCode,
-  KubeObject,
-  ResourceKey,
-  Settings,
-} from '#model';
+import type { AppKey, Application, HealthStatusCode, KubeObject, ResourceKey } from '#model';
 import type { Outcome } from '#queues';
 import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
+import type { BoundApplication } from './bound.ts';
 import type { Syncer } from './syncer.ts';
 import { filledCluster } from './comparer.ts';
 import type { Comparer } from './comparer.ts';
 import { ClusterNotReady, DeletionBlocked } from './errors.ts';
 import { cleanupOf, hookNames } from './finalizers.ts';
 import type { DeleteHook } from './finalizers.ts';
-import type { ResourceGate } from './projects.ts';
 import type { ApplicationStore } from './application-store.ts';
 import { parseTime } from './kube-time.ts';
 import type { GuardedWriter } from './writer.ts';
@@ -45,14 +36,8 @@ export interface DeleterDeps {
   readonly comparer: Comparer;
   readonly live: LiveClusters;
   readonly syncer: Syncer;
-  readonly settings: () => Settings;
-  /** Throws when the project cannot be used: deletion waits for it. */
-  readonly projectOf: (app: Application) => AppProject;
-  /** Undefined: the destination cannot be resolved. */
-  readonly clusterOf: (app: Application) => Cluster | undefined;
-  readonly gate: (app: Application, project: AppProject, cluster: Cluster) => ResourceGate;
-  /** Whom to act as on the cluster; undefined: ourselves. Nobody being named is no reason not to delete. */
-  readonly deletesAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
+  /** Undefined: the destination cannot be resolved. Throws when the project cannot be used: deletion waits for it. */
+  readonly bind: (app: Application) => BoundApplication | undefined;
   /** The application has no more finalizers of ours: forget it everywhere. */
   readonly forget: (key: AppKey, app: Application) => Promise<void>;
   readonly clock: Clock;
@@ -71,12 +56,8 @@ const isOfType: Readonly<Record<DeleteHook, (object: KubeObject) => boolean>> = 
 
 /** One application on its way out. */
 interface Leaving {
-  readonly key: AppKey;
-  readonly app: Application;
+  readonly bound: BoundApplication;
   readonly cluster: LiveCluster;
-  readonly config: Cluster;
-  readonly project: AppProject;
-  readonly gate: ResourceGate;
   readonly writer: GuardedWriter;
 }
 
@@ -115,10 +96,9 @@ export class Deleter {
       await this.#deps.forget(key, app);
       return 'done';
     }
-    const project = this.#deps.projectOf(app);
-    const config = this.#deps.clusterOf(app);
-    if (config === undefined) return this.#giveUp(app);
-    const leaving = await this.#leaving({ key, app, config }, project, signal);
+    const bound = this.#deps.bind(app);
+    if (bound === undefined) return this.#giveUp(app);
+    const leaving = await this.#leaving(bound, signal);
     if (has(app, finalizers.preDelete)) {
       if (!(await this.#runHooks(leaving, 'PreDelete', signal))) return 'wait';
       return this.#without(app, [finalizers.preDelete]);
@@ -136,18 +116,12 @@ export class Deleter {
     return this.#without(app, [cleanupOf[type]]);
   }
 
-  async #leaving(
-    subject: Pick<Leaving, 'key' | 'app' | 'config'>,
-    project: AppProject,
-    signal: AbortSignal,
-  ): Promise<Leaving> {
-    const { app, config } = subject;
-    const gate = this.#deps.gate(app, project, config);
-    const cluster = await filledCluster(this.#deps, config.server, signal);
+  async #leaving(bound: BoundApplication, signal: AbortSignal): Promise<Leaving> {
+    const cluster = await filledCluster(this.#deps, bound.cluster.server, signal);
     cluster.discovery();
-    const user = this.#deps.deletesAs(app, project, config);
-    const writer = this.#deps.syncer.writer(cluster, user, { key: subject.key, gate });
-    return { ...subject, project, cluster, gate, writer };
+    // Nobody being named is no reason not to delete.
+    const writer = this.#deps.syncer.writer(bound, cluster, { user: bound.identity.deletes() });
+    return { bound, cluster, writer };
   }
 
   /** Nobody can say where its resources are (Argo CD: the finalizers go, the resources stay). Said aloud, not only done. */
@@ -169,9 +143,10 @@ export class Deleter {
 
   /** One wave of the resources; true when none is left. */
   async #cascade(leaving: Leaving, signal: AbortSignal): Promise<boolean> {
-    const { app, writer } = leaving;
+    const { writer } = leaving;
+    const { app, gate } = leaving.bound;
     const live = await this.#managed(leaving, [], signal);
-    const objects = [...live.values()].filter((object) => leaving.gate.permits(object));
+    const objects = [...live.values()].filter((object) => gate.permits(object));
     const candidates = objects.filter((object) => isDeletable(app, object));
     if (candidates.length === 0) return true;
     if (objects.some((object) => object.metadata.deletionTimestamp !== undefined)) return false;
@@ -191,10 +166,10 @@ export class Deleter {
     targets: readonly KubeObject[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
-    const instance = instanceName(leaving.key, this.#namespace);
+    const instance = instanceName(leaving.bound.key, this.#namespace);
     const { objects, degraded, unread } = await leaving.cluster.managed(instance, targets, signal);
     if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
-    const known = leaving.app.status?.resources ?? [];
+    const known = leaving.bound.app.status?.resources ?? [];
     const blind = degraded.kinds.find((kind) =>
       known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
     );
@@ -209,10 +184,11 @@ export class Deleter {
   async #runHooks(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<boolean> {
     const hooks = (await this.#targets(leaving, signal))
       .filter(isOfType[type])
-      .map((hook) => named(hook, type, leaving));
+      .map((hook) => named(hook, type, leaving.bound));
     const live = await this.#managed(leaving, hooks, signal);
     const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
-    if (missing.length > 0 && leaving.gate.misplaced !== undefined) throw new DeletionBlocked(leaving.gate.misplaced);
+    const { misplaced } = leaving.bound.gate;
+    if (missing.length > 0 && misplaced !== undefined) throw new DeletionBlocked(misplaced);
     for (const hook of missing) {
       await leaving.writer.create(hook, false, signal).catch((error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
@@ -220,19 +196,19 @@ export class Deleter {
     }
     if (missing.length > 0) return false;
     const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
-    const degraded = present.filter((hook) => this.#health(hook) === 'Degraded');
+    const degraded = present.filter((hook) => this.#health(hook, leaving) === 'Degraded');
     for (const hook of degraded) await tolerant(leaving.writer.delete(hook, 'Foreground', signal));
     if (degraded.length > 0) {
       const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
       throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
     }
-    return !present.some((hook) => this.#health(hook) === 'Progressing');
+    return !present.some((hook) => this.#health(hook, leaving) === 'Progressing');
   }
 
   /** Deletes the hooks of a type whose delete policy says so; true when none is on its way out. */
   async #cleanUp(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<boolean> {
     const live = [...(await this.#managed(leaving, [], signal)).values()].filter(isOfType[type]);
-    const worst = live.map((hook) => this.#health(hook)).reduce(worseOf, 'Healthy');
+    const worst = live.map((hook) => this.#health(hook, leaving)).reduce(worseOf, 'Healthy');
     const doomed = live.filter(
       (hook) =>
         (worst === 'Healthy' && declares(hook, 'HookSucceeded', 'hook-succeeded')) ||
@@ -244,27 +220,14 @@ export class Deleter {
     return doomed.length === 0;
   }
 
-  #targets(leaving: Leaving, signal: AbortSignal): Promise<readonly KubeObject[]> {
-    return this.#deps.comparer.targets(
-      {
-        app: leaving.app,
-        project: leaving.project,
-        key: leaving.key,
-        cluster: leaving.config,
-        settings: this.#deps.settings(),
-        revisions: sourcesOf(leaving.app.spec).map((source) => source.targetRevision ?? ''),
-        noCache: false,
-        noRevisionCache: false,
-        localManifests: [],
-        permitted: () => true,
-      },
-      leaving.cluster,
-      signal,
-    );
+  #targets({ bound, cluster }: Leaving, signal: AbortSignal): Promise<readonly KubeObject[]> {
+    const revisions = sourcesOf(bound.app.spec).map((source) => source.targetRevision ?? '');
+    const request = { bound, revisions, noCache: false, noRevisionCache: false, localManifests: [] };
+    return this.#deps.comparer.targets(request, cluster, signal);
   }
 
-  #health(object: KubeObject): HealthStatusCode {
-    return healthOf(object, this.#deps.settings())?.status ?? 'Healthy';
+  #health(object: KubeObject, { bound }: Leaving): HealthStatusCode {
+    return healthOf(object, bound.settings)?.status ?? 'Healthy';
   }
 }
 
@@ -272,7 +235,7 @@ export class Deleter {
  * A hook that has only a prefix gets a name that is the same in each pass over this deletion: otherwise every pass would find it missing and
  * make another one, for ever (as Argo CD does).
  */
-function named(hook: KubeObject, type: DeleteHook, { app }: Leaving): KubeObject {
+function named(hook: KubeObject, type: DeleteHook, { app }: BoundApplication): KubeObject {
   const { generateName, ...metadata } = hook.metadata;
   if (generateName === undefined || (metadata.name ?? '') !== '') return hook;
   const since = Math.floor((parseTime(app.metadata.deletionTimestamp) ?? 0) / 1000);

@@ -1,8 +1,17 @@
 import { omit } from '#base';
 import { describe, expect, it } from '@jest/globals';
 import { comparedToOf } from '#compare';
-import type { Application, ApplicationSpec, ApplicationStatus } from '#model';
-import { compareLevel, mergeRequests, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
+import { resourceKey } from '#model';
+import type { Application, ApplicationSpec, ApplicationStatus, ResourceKey } from '#model';
+import type { RefreshRequest } from './freshness.ts';
+import {
+  compareLevel,
+  maxResources,
+  mergeRequests,
+  msUntilExpiry,
+  refreshAnnotation,
+  refreshDue,
+} from './freshness.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);
 const facts = { now, comparedAt: undefined, softMs: 120_000, hardMs: 0 };
@@ -137,6 +146,43 @@ it('merges requests to the deeper one', () => {
   expect(mergeRequests(shallow, deep)).toBe(deep);
   expect(mergeRequests(deep, shallow)).toBe(deep);
   expect(mergeRequests({ reason: 'look' }, shallow)).toBe(shallow);
+});
+
+describe('9.2: the resources that a request names', () => {
+  const key = (name: string): ResourceKey => resourceKey('', 'ConfigMap', 'apps', name);
+  const changed = (...names: string[]): RefreshRequest => ({
+    level: compareLevel.recent,
+    reason: names.join(),
+    resources: new Set(names.map(key)),
+  });
+
+  it('9.2: are those of both requests, whichever is the deeper', () => {
+    expect(mergeRequests(changed('a'), changed('b', 'a'))).toEqual({ ...changed('a', 'b'), reason: 'a' });
+    const child = { ...changed('pod'), level: compareLevel.nothing };
+    expect(mergeRequests(child, changed('a'))).toEqual({ ...changed('a', 'pod'), reason: 'a' });
+  });
+
+  it('9.2: stay as they are beside a request that only looks', () => {
+    expect(mergeRequests({ reason: 'look' }, changed('a'))).toEqual(changed('a'));
+    expect(mergeRequests(changed('a'), { reason: 'look' })).toEqual(changed('a'));
+    expect(mergeRequests({ reason: 'look' }, { reason: 'again' })).toEqual({ reason: 'look' });
+  });
+
+  it('9.2: become all beside a request for all, and when they are too many', () => {
+    const all = { level: compareLevel.nothing, reason: 'project p changed' };
+    expect(mergeRequests(changed('a'), all)).toEqual({ level: compareLevel.recent, reason: 'a' });
+    expect(mergeRequests(all, changed('a'))).toEqual({ level: compareLevel.recent, reason: 'a' });
+    const names = Array.from({ length: maxResources }, (_, i) => `c${i}`);
+    expect(mergeRequests(changed(...names), changed('c0')).resources?.size).toBe(maxResources);
+    expect(mergeRequests(changed(...names), changed('one more')).resources).toBeUndefined();
+  });
+
+  it('9.2: are those of the refresh, unless a rule finds one due', () => {
+    const compared = app({ status: { reconciledAt: '2026-01-01T11:59:30Z' } });
+    expect(refreshDue(compared, changed('a'), facts)).toMatchObject({ level: 1, resources: new Set([key('a')]) });
+    const expired = app({ status: { reconciledAt: '2026-01-01T11:00:00Z' } });
+    expect(refreshDue(expired, changed('a'), facts)?.resources).toBeUndefined();
+  });
 });
 
 it('says when the next timed refresh is due', () => {

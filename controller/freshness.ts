@@ -1,6 +1,6 @@
 import { equalLoosely, equalSourceLists, equalSources, managedNamespaceMetadataChanged } from '#compare';
 import { hasMultipleSources, sourceOf, annotationOf, annotations, asObject } from '#model';
-import type { Application } from '#model';
+import type { Application, ResourceKey } from '#model';
 import { hydrationUntold } from './hydration.ts';
 import { parseTime } from './kube-time.ts';
 
@@ -17,11 +17,40 @@ export interface RefreshRequest {
   readonly level?: CompareLevel;
   /** Said by logs, `explain` and the dashboard. */
   readonly reason: string;
+  /** The resources that changed, where the request has a level. Undefined: all are to be looked at again. */
+  readonly resources?: ReadonlySet<ResourceKey>;
 }
 
-/** Two requests for one key: the deeper one counts, and its reason. */
+/** More resources than these are as good as all: what is merged at each event must stay small. */
+export const maxResources = 256;
+
+/** Two requests for one key: the deeper one counts, and its reason; for the resources of both. */
 export function mergeRequests(a: RefreshRequest, b: RefreshRequest): RefreshRequest {
-  return (b.level ?? -1) > (a.level ?? -1) ? b : a;
+  const deeper = (b.level ?? -1) > (a.level ?? -1) ? b : a;
+  const { level, reason } = deeper;
+  if (level === undefined) return deeper;
+  const resources = unionOf(resourcesOf(a), resourcesOf(b));
+  if (resources === deeper.resources) return deeper;
+  return { level, reason, ...(resources === undefined ? {} : { resources }) };
+}
+
+const none: ReadonlySet<ResourceKey> = new Set();
+
+/** A request without a level looks at no resource: whether something is due follows from the application alone. */
+function resourcesOf(request: RefreshRequest): ReadonlySet<ResourceKey> | undefined {
+  return request.level === undefined ? none : request.resources;
+}
+
+/** Undefined: all. */
+function unionOf(
+  a: ReadonlySet<ResourceKey> | undefined,
+  b: ReadonlySet<ResourceKey> | undefined,
+): ReadonlySet<ResourceKey> | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  if (b.size === 0) return a;
+  if (a.size === 0) return b;
+  const union = new Set([...a, ...b]);
+  return union.size > maxResources ? undefined : union;
 }
 
 /** A refresh that is due. */
@@ -30,6 +59,8 @@ export interface Refresh {
   /** Render manifests again even if this commit was rendered before. */
   readonly hard: boolean;
   readonly reason: string;
+  /** The resources that changed since the last comparison; undefined: all are compared anew. */
+  readonly resources?: ReadonlySet<ResourceKey>;
 }
 
 export interface FreshnessFacts {
@@ -45,7 +76,7 @@ export interface FreshnessFacts {
 /**
  * Whether an Application must be refreshed now, how deeply, and why. Rules in Argo CD's order (controller: needRefreshAppStatus); the
  * first that matches names the reason. The level is at least that of `request`, which is thereby used up: one pass answers both
- * (Argo CD leaves the request for another pass).
+ * (Argo CD leaves the request for another pass). What a rule finds concerns all resources; a request alone those that it names.
  */
 export function refreshDue(
   app: Application,
@@ -55,7 +86,8 @@ export function refreshDue(
   const due = ruleFor(app, facts);
   if (due !== undefined) return { ...due, level: Math.max(due.level, request?.level ?? 0) as CompareLevel };
   if (request?.level === undefined) return undefined;
-  return { level: request.level, hard: false, reason: request.reason };
+  const { level, reason, resources } = request;
+  return { level, hard: false, reason, ...(resources === undefined ? {} : { resources }) };
 }
 
 function ruleFor(app: Application, facts: FreshnessFacts): Refresh | undefined {

@@ -85,7 +85,7 @@ export class Ledger {
     const revision = before.get('revision');
     if (!resolved && revision?.disagreement.theirs === revisionText(verdict.app.status))
       entries.set('revision', { ...revision, counted: revision.counted || now >= revision.countsAt });
-    this.#say(verdict.key, before, entries, now);
+    this.#say(verdict.key, { before, entries }, now);
     this.#known.set(verdict.key, { entries: said(entries, now), writes: verdict.writes });
     const open = [...entries.values()].filter(({ countsAt }) => countsAt > now);
     if (open.length === 0) return undefined;
@@ -115,7 +115,11 @@ export class Ledger {
     );
   }
 
-  #say(...[application, before, entries, now]: [AppKey, Known['entries'], Known['entries'], number]): void {
+  #say(
+    application: AppKey,
+    { before, entries }: { readonly before: Known['entries']; readonly entries: Known['entries'] },
+    now: number,
+  ): void {
     const begun = [...entries.values()].filter((entry) => !entry.logged && now >= entry.countsAt);
     const over = [...before].filter(([id, entry]) => entry.counted && !entries.has(id)).map(([, entry]) => entry);
     const { logger } = this.#deps;

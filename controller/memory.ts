@@ -1,3 +1,4 @@
+import { RowStore } from '#compare';
 import type { TreeRoot } from '#compare';
 import type { AppKey } from '#model';
 import type { CompareLevel } from './freshness.ts';
@@ -25,6 +26,8 @@ export interface AppMemory {
 
 /** The memories of all applications that this replica looks after. */
 export class Memories {
+  /** What the last comparison of each application found out about its resources. */
+  readonly rows = new RowStore();
   readonly #byKey = new Map<AppKey, AppMemory>();
 
   /** The memory of an application, made on first use; change it in place. */
@@ -41,6 +44,7 @@ export class Memories {
 
   forget(key: AppKey): void {
     this.#byKey.delete(key);
+    this.rows.forget(key);
   }
 
   get size(): number {

@@ -1,4 +1,4 @@
-import { isAutomated, normalizeGitUrl, projectOf, sourceOf } from '#model';
+import { destinationNamespaceOf, isAutomated, normalizeGitUrl, projectOf, sourceOf } from '#model';
 import type { Application, OperationState } from '#model';
 import type { CounterMetric, HistogramMetric, Labels, Metrics } from '#telemetry';
 import { parseTime } from './kube-time.ts';
@@ -76,7 +76,7 @@ function infoLabels(app: Application, serverOf: ServerOf): Labels {
     ...appLabels(app, serverOf),
     autosync_enabled: String(isAutomated(app.spec)),
     repo: normalizeGitUrl(sourceOf(app.spec).repoURL),
-    dest_namespace: app.spec.destination.namespace ?? '',
+    dest_namespace: destinationNamespaceOf(app),
     sync_status: app.status?.sync?.status ?? 'Unknown',
     health_status: app.status?.health?.status ?? 'Unknown',
     operation: deleting ? 'delete' : syncing ? 'sync' : '',

@@ -4,7 +4,8 @@ import { isCompleted, jsonOf } from '#model';
 import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
 import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
-import type { Syncer, SyncSubject } from './syncer.ts';
+import type { BoundApplication } from './bound.ts';
+import type { Syncer } from './syncer.ts';
 import type { Deleter } from './deletion.ts';
 import { ApplicationChanged, ClusterNotReady } from './errors.ts';
 import { compareLevel } from './freshness.ts';
@@ -24,7 +25,7 @@ export interface OperationDeps {
   /** False: another replica's business. */
   readonly isMine: (app: Application) => boolean;
   /** Resolves project and cluster; throws with the text that the operation shows. */
-  readonly subjectOf: (app: Application) => SyncSubject;
+  readonly bind: (app: Application) => BoundApplication;
   readonly refresh: (key: AppKey, request: RefreshRequest) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -92,8 +93,7 @@ export class OperationProcessor {
 
   async #step(key: AppKey, app: Application, state: OperationState, signal: AbortSignal): Promise<OperationState> {
     try {
-      const subject = this.#deps.subjectOf(app);
-      return await this.#deps.syncer.step(subject, state, signal);
+      return await this.#deps.syncer.step(this.#deps.bind(app), state, signal);
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       this.#deps.logger.warn('A step of an operation failed', { application: key, error });

@@ -1,4 +1,5 @@
 import type { Runnable } from '#base';
+import type { RowStore } from '#compare';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
@@ -18,11 +19,16 @@ import { Triggers } from './triggers.ts';
 import type { TriggerDeps } from './triggers.ts';
 import type { ControllerConfig, WatchDeps } from './types.ts';
 
-/** Fetches and compares both sides, with the repositories that settings know. */
-export function makeComparer({ desired, live, settings, clock }: WatchDeps, config: ControllerConfig): Comparer {
+/** Fetches and compares both sides, with the repositories that settings know; in full, unless there are `rows` to keep. */
+export function makeComparer(
+  { desired, live, settings, clock }: WatchDeps,
+  config: ControllerConfig,
+  rows?: RowStore,
+): Comparer {
   const repository = (url: string, project: string): Repository => settings.repository(url, project);
   const chartRepositories = (): KnownRepositories => settings.chartRepositories();
-  return new Comparer({ desired, live, repository, chartRepositories, clock }, config);
+  const kept = rows === undefined ? {} : { rows };
+  return new Comparer({ desired, live, repository, chartRepositories, clock, ...kept }, config);
 }
 
 /** The queues that triggers fill. */
@@ -140,12 +146,18 @@ export function applicationIn(apps: Informer, key: AppKey): Application | undefi
   return object === undefined ? undefined : asApplication(object);
 }
 
+/** A queue, who works on its items, and how many at once. */
+interface PoolWork<K extends string, P> {
+  readonly queue: WorkQueue<K, P>;
+  readonly handler: Handler<K, P>;
+  readonly workers: number;
+}
+
 export function makePool<K extends string, P>(
-  ...[deps, config, queue, handler, workers]: [WatchDeps, ControllerConfig, WorkQueue<K, P>, Handler<K, P>, number]
+  { clock, logger, queueMetrics }: WatchDeps,
+  { graceMs }: ControllerConfig,
+  { queue, handler, workers }: PoolWork<K, P>,
 ): Pool {
-  const { clock, logger, queueMetrics } = deps;
-  return new Processors<K, P>(
-    { queue, handler, clock, logger, ...(queueMetrics === undefined ? {} : { metrics: queueMetrics }) },
-    { workers, graceMs: config.graceMs },
-  );
+  const metrics = queueMetrics === undefined ? {} : { metrics: queueMetrics };
+  return new Processors<K, P>({ queue, handler, clock, logger, ...metrics }, { workers, graceMs });
 }

@@ -74,6 +74,23 @@ describe('a refresh', () => {
     expect(world.git.asked.length).toBeGreaterThan(20);
   });
 
+  it('9.2: compares what changed in the cluster, and everything at the resync', async () => {
+    const judged: string[] = [];
+    const run = (_group: string, { metadata }: KubeObject): undefined => void judged.push(metadata.name ?? '');
+    world.settings = { ...world.settings, healthScripts: { run } };
+    world.application({ syncPolicy: { automated: {} } });
+    await start();
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    judged.length = 0;
+    world.dest.put({ ...world.dest.get('ConfigMap', 'one')!, data: { key: 'by hand' } });
+    await clock.advance(500);
+    expect(world.app.status?.sync?.status).toBe('OutOfSync');
+    expect(judged).toEqual(['one']);
+    judged.length = 0;
+    await clock.advance(125_000);
+    expect([...new Set(judged)].sort()).toEqual(['one', 'two']);
+  });
+
   it('heals drift without waiting, and prunes what left Git', async () => {
     world.application(automated);
     await start();
@@ -280,6 +297,21 @@ describe('an operation', () => {
     await start();
     expect(world.app.operation).toBeUndefined();
     expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
+  });
+
+  it('9.3: works in one step with the settings that held when it began', async () => {
+    world.application();
+    await start();
+    world.git.meanwhile = () => {
+      world.settings = { ...world.settings, impersonation: { enabled: true, enforced: true } };
+    };
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(2000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+    // The next one looks again, and finds that the project names nobody to act as.
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(2000);
+    expect(world.app.status?.operationState?.message).toMatch(/^no matching service account found/);
   });
 
   it('waits for a cluster that has no cache yet instead of failing', async () => {

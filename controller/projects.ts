@@ -1,7 +1,7 @@
 import { DriftlessError, isObject } from '#base';
 import type { Clock } from '#base';
 import type { Informer } from '#kube';
-import { appKeyOf, asProject, projectOf, refOf, repositoryUrlsOf } from '#model';
+import { appKeyOf, asProject, destinationNamespaceOf, projectOf, refOf, repositoryUrlsOf } from '#model';
 import type { Application, AppProject, Cluster, KubeObject, OperationState, ResourceRef } from '#model';
 import {
   appNamespaceDenied,
@@ -15,21 +15,10 @@ import {
   validateSpec,
 } from '#policy';
 import type { SettingsStore } from '#settings';
-import type { SyncSubject } from './syncer.ts';
+import type { BoundApplication, Identity, ResourceGate, SpecVerdict, WindowGate } from './bound.ts';
 import { ProjectUnusable } from './errors.ts';
-import type { SpecVerdict } from './refresh.ts';
 import type { OwnershipGuard } from './ownership-guard.ts';
 import { parseTime } from './kube-time.ts';
-
-/** What one application may have on its cluster, by its project. */
-export interface ResourceGate {
-  readonly permits: (object: KubeObject) => boolean;
-  readonly permitsRef: (ref: ResourceRef) => boolean;
-  /** Why nothing at all may be created where the application goes; for objects of a namespace, theirs counts as well. */
-  readonly misplaced: string | undefined;
-  /** Argo CD's words for a refusal, undefined when it is permitted. */
-  readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
-}
 
 export interface ProjectsDeps {
   /** AppProjects of the controller's namespace. */
@@ -87,7 +76,7 @@ export class Projects {
       const project = this.of(app);
       const conditions = validateSpec(app, project, cluster, this.#scoped(app));
       if (conditions.length > 0 || 'error' in cluster) return { ok: false, conditions };
-      return { ok: true, project, cluster };
+      return { ok: true, bound: this.#bind(app, project, cluster) };
     } catch (error) {
       if (!(error instanceof ProjectUnusable)) throw error;
       const type = error.missing ? 'InvalidSpecError' : 'UnknownError';
@@ -99,7 +88,7 @@ export class Projects {
    * What an operation works on.
    * @throws with the message that the operation shows.
    */
-  subjectOf(app: Application): SyncSubject {
+  ofOperation(app: Application): BoundApplication {
     const cluster = this.#deps.guard.resolve(app);
     let project: AppProject;
     try {
@@ -111,10 +100,37 @@ export class Projects {
     }
     if ('error' in cluster)
       throw new DriftlessError('DESTINATION', `Failed to get destination cluster: ${cluster.error}`);
-    return { app, key: appKeyOf(app), project, cluster };
+    return this.#bind(app, project, cluster);
   }
 
-  gate(app: Application, project: AppProject, cluster: Cluster): ResourceGate {
+  /**
+   * What a deletion works on; undefined when its destination cannot be resolved.
+   * @throws ProjectUnusable: deletion waits for the project.
+   */
+  ofDeletion(app: Application): BoundApplication | undefined {
+    const project = this.of(app);
+    const cluster = this.#deps.guard.clusterOf(app);
+    return cluster === undefined ? undefined : this.#bind(app, project, cluster);
+  }
+
+  watchesOrphans(app: Application): boolean {
+    return isObject(this.#lookup(projectOf(app))?.spec.orphanedResources);
+  }
+
+  #bind(app: Application, project: AppProject, cluster: Cluster): BoundApplication {
+    return {
+      app,
+      key: appKeyOf(app),
+      project,
+      cluster,
+      settings: this.#deps.settings.settings(),
+      gate: this.#gate(app, project, cluster),
+      windows: this.#windows(app, project),
+      identity: this.#identity(app, project, cluster),
+    };
+  }
+
+  #gate(app: Application, project: AppProject, cluster: Cluster): ResourceGate {
     const scoped = this.#scoped(app);
     const { server, name } = cluster;
     const inPlace = (namespace: string): boolean =>
@@ -134,56 +150,44 @@ export class Projects {
     return { permits: (object) => permitsRef(refOf(object)), permitsRef, misplaced, denied };
   }
 
-  /** Whether automated syncs may start now; an unreadable window says no. */
-  autosyncAllowed(app: Application, project: AppProject): boolean {
+  #windows(app: Application, project: AppProject): WindowGate {
+    const { clock } = this.#deps;
     const facts = { name: app.metadata.name ?? '', destination: app.spec.destination };
-    return canSync(project.spec.syncWindows, facts, { manual: false }, this.#deps.clock.now()).allowed;
-  }
-
-  /** Why an operation may not go on now; undefined when it may. */
-  windowBlocks(app: Application, project: AppProject, state: OperationState): string | undefined {
-    const facts = { name: app.metadata.name ?? '', destination: app.spec.destination };
-    const startedAt = parseTime(state.startedAt);
-    const trigger = {
-      manual: state.operation.initiatedBy?.automated !== true,
-      ...(startedAt === undefined ? {} : { startedAt }),
+    const blocks = (state: OperationState): string | undefined => {
+      const startedAt = parseTime(state.startedAt);
+      const trigger = {
+        manual: state.operation.initiatedBy?.automated !== true,
+        ...(startedAt === undefined ? {} : { startedAt }),
+      };
+      const verdict = canSync(project.spec.syncWindows, facts, trigger, clock.now());
+      if (verdict.allowed) return undefined;
+      return `Sync operation blocked by sync window${verdict.error === undefined ? '' : `: ${verdict.error}`}`;
     };
-    const verdict = canSync(project.spec.syncWindows, facts, trigger, this.#deps.clock.now());
-    if (verdict.allowed) return undefined;
-    return `Sync operation blocked by sync window${verdict.error === undefined ? '' : `: ${verdict.error}`}`;
+    return {
+      automated: () => canSync(project.spec.syncWindows, facts, { manual: false }, clock.now()).allowed,
+      blocks,
+    };
   }
 
-  /**
-   * Whom to act as on the cluster; undefined: ourselves.
-   * @throws with Argo CD's text when impersonation is on and does not say whom.
-   */
-  actAs(app: Application, project: AppProject, cluster: Cluster): string | undefined {
+  #identity(app: Application, project: AppProject, cluster: Cluster): Identity {
     const { impersonation } = this.#deps.settings.settings();
-    const user = this.deletesAs(app, project, cluster);
-    if (user !== undefined || !impersonation.enabled || !impersonation.enforced) return user;
-    const namespace = app.spec.destination.namespace ?? '';
-    throw new DriftlessError(
-      'IMPERSONATION',
-      `no matching service account found for destination server ${cluster.server} and namespace ${namespace}`,
-    );
-  }
-
-  /**
-   * Whom to act as when an application is deleted: as {@link actAs}, but where the project names nobody, ourselves, also under enforcement.
-   * What was made before enforcement, or before the service account was taken out of the project, could never be deleted otherwise.
-   * @throws with Argo CD's text when the project's answer cannot be understood.
-   */
-  deletesAs(app: Application, project: AppProject, cluster: Cluster): string | undefined {
-    if (!this.#deps.settings.settings().impersonation.enabled) return undefined;
-    const namespace = app.spec.destination.namespace ?? '';
-    const target = impersonationTarget(project, cluster.server, namespace, app.metadata.namespace ?? '');
-    if ('error' in target)
-      throw new DriftlessError('IMPERSONATION', `failed to derive service account to impersonate: ${target.error}`);
-    return target.user === '' ? undefined : target.user;
-  }
-
-  watchesOrphans(app: Application): boolean {
-    return isObject(this.#lookup(projectOf(app))?.spec.orphanedResources);
+    const namespace = destinationNamespaceOf(app);
+    const deletes = (): string | undefined => {
+      if (!impersonation.enabled) return undefined;
+      const target = impersonationTarget(project, cluster.server, namespace, app.metadata.namespace ?? '');
+      if ('error' in target)
+        throw new DriftlessError('IMPERSONATION', `failed to derive service account to impersonate: ${target.error}`);
+      return target.user === '' ? undefined : target.user;
+    };
+    const syncs = (): string | undefined => {
+      const user = deletes();
+      if (user !== undefined || !impersonation.enabled || !impersonation.enforced) return user;
+      throw new DriftlessError(
+        'IMPERSONATION',
+        `no matching service account found for destination server ${cluster.server} and namespace ${namespace}`,
+      );
+    };
+    return { syncs, deletes };
   }
 
   #lookup(name: string): AppProject | undefined {

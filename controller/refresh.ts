@@ -4,21 +4,13 @@ import { buildTree, managedResources, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
 import { hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
-import type {
-  AppKey,
-  Application,
-  ApplicationCondition,
-  ApplicationStatus,
-  AppProject,
-  Cluster,
-  KubeObject,
-  Settings,
-} from '#model';
+import type { AppKey, Application, ApplicationCondition, ApplicationStatus } from '#model';
 import type { ManagedResource } from '#publish';
 import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
 import { decideAutosync } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
+import type { BoundApplication, SpecVerdict } from './bound.ts';
 import type { Comparer } from './comparer.ts';
 import { ownedConditions } from './conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from './errors.ts';
@@ -28,15 +20,9 @@ import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './fr
 import { hydrationConditions } from './hydration.ts';
 import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
-import type { ResourceGate } from './projects.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
 import { kubeTime } from './kube-time.ts';
 import { readTree } from './tree-rows.ts';
-
-/** What an application's spec and project say, or why they say nothing good. */
-export type SpecVerdict =
-  | { readonly ok: true; readonly project: AppProject; readonly cluster: Cluster }
-  | { readonly ok: false; readonly conditions: readonly ApplicationCondition[] };
 
 export interface RefreshDeps {
   /** The last known version of an application, from memory; its status says what this controller compared last. */
@@ -45,13 +31,9 @@ export interface RefreshDeps {
   readonly comparer: Comparer;
   readonly memories: Memories;
   readonly metrics: AppMetrics;
-  readonly settings: () => Settings;
   readonly isMine: (app: Application) => boolean;
   readonly validate: (app: Application) => SpecVerdict;
-  readonly gate: (app: Application, project: AppProject, cluster: Cluster) => ResourceGate;
   readonly peek: (server: string) => LiveCluster | undefined;
-  /** May automated syncs start now? */
-  readonly autosyncAllowed: (app: Application, project: AppProject) => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -80,8 +62,7 @@ export interface Pass {
   /** As it stands in the API server when the pass begins: what the patch is computed against. */
   readonly before: Application;
   readonly memory: AppMemory;
-  /** One settings snapshot and one time for the whole pass. */
-  readonly settings: Settings;
+  /** One time for the whole pass; its one snapshot of the settings is in {@link BoundApplication}. */
   readonly time: string;
   readonly now: number;
 }
@@ -159,7 +140,9 @@ export class RefreshProcessor {
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
       const ms = error instanceof ClusterNotReady ? soonMs : unreadableMs;
       memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
-      return { requeueAfterMs: ms, payload: { level: due.level, reason: due.reason } };
+      const { level, reason, resources } = due;
+      const payload = { level, reason, ...(resources === undefined ? {} : { resources }) };
+      return { requeueAfterMs: ms, payload };
     }
     if (!answered) return { requeueAfterMs: 0, priority: 'asked' };
     return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
@@ -175,7 +158,6 @@ export class RefreshProcessor {
       asked,
       before,
       memory: this.#deps.memories.of(key),
-      settings: this.#deps.settings(),
       time: kubeTime(this.#now()),
       now: this.#now(),
     };
@@ -209,13 +191,13 @@ export class RefreshProcessor {
   async #assess(pass: Pass, signal: AbortSignal): Promise<Assessment> {
     const verdict = this.#deps.validate(pass.before);
     if (pass.refresh.level === compareLevel.nothing && verdict.ok) {
-      const done = await this.#treeOnly(pass, verdict, signal);
+      const done = await this.#treeOnly(pass, verdict.bound, signal);
       if (done !== undefined) return done;
     }
     const conditions = [...(verdict.ok ? [] : verdict.conditions), ...hydrationConditions(pass.before)];
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);
     if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, conditions);
-    return this.#compare(pass, status, verdict, signal);
+    return this.#compare(pass, status, verdict.bound, signal);
   }
 
   /** The spec cannot be worked with: Unknown, and nothing is touched. */
@@ -234,14 +216,10 @@ export class RefreshProcessor {
   }
 
   /** A child moved: the tree changes, the comparison does not. Undefined when there is nothing to build it from. */
-  async #treeOnly(
-    pass: Pass,
-    verdict: SpecVerdict & { readonly ok: true },
-    signal: AbortSignal,
-  ): Promise<Assessment | undefined> {
-    const cluster = this.#deps.peek(verdict.cluster.server);
+  async #treeOnly(pass: Pass, bound: BoundApplication, signal: AbortSignal): Promise<Assessment | undefined> {
+    const cluster = this.#deps.peek(bound.cluster.server);
     if (cluster === undefined || pass.memory.roots === undefined) return undefined;
-    const { tree, conditions, summary } = await this.#tree(pass, verdict, cluster, signal);
+    const { tree, conditions, summary } = await this.#tree(pass, bound, cluster, signal);
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.tree, pass.time);
     return { status: { ...status, summary }, tree, managed: undefined, conditions, found: undefined };
   }
@@ -249,23 +227,18 @@ export class RefreshProcessor {
   async #compare(
     pass: Pass,
     status: ApplicationStatus,
-    verdict: SpecVerdict & { readonly ok: true },
+    bound: BoundApplication,
     signal: AbortSignal,
   ): Promise<Assessment> {
-    const app = pass.before;
-    const gate = this.#deps.gate(app, verdict.project, verdict.cluster);
+    const { app } = bound;
     const { comparison, cluster } = await this.#deps.comparer.compare(
       {
-        app,
-        project: verdict.project,
-        key: pass.key,
-        cluster: verdict.cluster,
-        settings: pass.settings,
+        bound,
         revisions: this.#revisions(app, pass.refresh),
         noCache: pass.refresh.hard,
         noRevisionCache: pass.refresh.level === compareLevel.forceResolve,
         localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
-        permitted: (object: KubeObject) => gate.permits(object),
+        ...(pass.refresh.resources === undefined ? {} : { changed: pass.refresh.resources }),
       },
       (error) => this.#tolerates(pass, error),
       signal,
@@ -274,38 +247,34 @@ export class RefreshProcessor {
     pass.memory.unreadable = comparison.failed || comparison.unread.length > 0;
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = differences(comparison);
-    const built = await this.#tree(pass, verdict, cluster, signal);
-    return this.#conclude(pass, status, { comparison, built, project: verdict.project });
+    const built = await this.#tree(pass, bound, cluster, signal);
+    return this.#conclude(pass, status, { comparison, built, bound });
   }
 
   #conclude(
     pass: Pass,
     status: ApplicationStatus,
-    found: { readonly comparison: Comparison; readonly built: BuiltTree; readonly project: AppProject },
+    found: { readonly comparison: Comparison; readonly built: BuiltTree; readonly bound: BoundApplication },
   ): Assessment {
     const { comparison, built } = found;
     const fresh = [...comparison.conditions, ...built.conditions];
     const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
     const compared = withConditions(status, fresh, evaluated, pass.time);
-    const decision = this.#decide(pass, found);
+    const decision = this.#decide(pass, comparison, found.bound);
     const decided = decision === undefined ? compared : withSyncError(compared, decision, pass.time);
     return {
       status: this.#nextStatus(pass, decided, comparison, built),
       tree: built.tree,
-      managed: managedResources(comparison, pass.before, pass.settings),
+      managed: managedResources(comparison, found.bound.settings),
       conditions: fresh,
       found: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
     };
   }
 
-  #decide(
-    pass: Pass,
-    found: { readonly comparison: Comparison; readonly project: AppProject },
-  ): AutosyncDecision | undefined {
-    const { comparison } = found;
+  #decide(pass: Pass, comparison: Comparison, bound: BoundApplication): AutosyncDecision | undefined {
     const { driftSeenAt } = pass.memory;
     if (comparison.syncStatus.status === 'OutOfSync') pass.memory.driftSeenAt = pass.now;
-    if (!this.#deps.autosyncAllowed(pass.before, found.project)) return undefined;
+    if (!bound.windows.automated()) return undefined;
     return decideAutosync({
       app: pass.before,
       syncStatus: comparison.syncStatus,
@@ -342,14 +311,9 @@ export class RefreshProcessor {
     return stamp ? { ...next, reconciledAt: pass.time } : next;
   }
 
-  async #tree(
-    pass: Pass,
-    verdict: SpecVerdict & { readonly ok: true },
-    cluster: LiveCluster,
-    signal: AbortSignal,
-  ): Promise<BuiltTree> {
-    const gate = this.#deps.gate(pass.before, verdict.project, verdict.cluster);
-    const subject = { app: pass.before, project: verdict.project, roots: pass.memory.roots ?? [] };
+  async #tree(pass: Pass, bound: BoundApplication, cluster: LiveCluster, signal: AbortSignal): Promise<BuiltTree> {
+    const { app, project, gate } = bound;
+    const subject = { app, project, roots: pass.memory.roots ?? [] };
     const query = { ...subject, cluster, permitted: gate.permitsRef };
     return buildTree({ ...subject, rows: await readTree(query, signal) });
   }

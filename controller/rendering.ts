@@ -3,19 +3,11 @@ import type { RenderedTargets } from '#compare';
 import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
 import type { Capabilities, DesiredSource, KnownRepositories, Manifests, RequestedSource, Verified } from '#desired';
 import type { LiveCluster } from '#live';
-import { hydratorOf, instanceName, projectOf, sourcesOf } from '#model';
-import type {
-  AppKey,
-  Application,
-  ApplicationCondition,
-  ApplicationSource,
-  AppProject,
-  KubeObject,
-  Repository,
-  Settings,
-} from '#model';
+import { destinationNamespaceOf, hydratorOf, instanceName, projectOf, sourcesOf } from '#model';
+import type { Application, ApplicationCondition, ApplicationSource, AppProject, KubeObject, Repository } from '#model';
 import { gitIntegrity, integrityOf, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
+import type { BoundApplication } from './bound.ts';
 import { IntegrityRulesUnusable, SourceRefused, SourceUnavailable } from './errors.ts';
 
 export interface RendererDeps {
@@ -32,11 +24,7 @@ export interface RendererConfig {
 }
 
 export interface RenderRequest {
-  readonly app: Application;
-  /** The effective project: where sources may come from, and who must have signed them. */
-  readonly project: AppProject;
-  readonly key: AppKey;
-  readonly settings: Settings;
+  readonly bound: BoundApplication;
   readonly sources: readonly ApplicationSource[];
   /** One per source. */
   readonly revisions: readonly string[];
@@ -86,7 +74,7 @@ export class Renderer {
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
       if (error instanceof SourceRefused) return failedTargets(error.condition);
-      const message = `Failed to load target state: ${messageOf(error)}${waitsForHydration(request.app, error)}`;
+      const message = `Failed to load target state: ${messageOf(error)}${waitsForHydration(request.bound.app, error)}`;
       const isLasting = error instanceof Error && error.cause instanceof IntegrityRulesUnusable;
       if (!isLasting && tolerate(error)) throw new SourceUnavailable(error, message);
       return failedTargets({ type: 'ComparisonError', message });
@@ -123,8 +111,8 @@ export class Renderer {
   /** One source as it will be asked for: at the commit that was verified, which alone may be rendered; without a demand at its revision. */
   async #checked(request: RenderRequest, index: number, signal: AbortSignal): Promise<Checked> {
     const source = request.sources[index] ?? { repoURL: '' };
-    const project = projectOf(request.app);
-    const denied = sourceDenied(request.project, source.repoURL, project);
+    const project = projectOf(request.bound.app);
+    const denied = sourceDenied(request.bound.project, source.repoURL, project);
     if (denied !== undefined) throw new SourceRefused({ type: 'InvalidSpecError', message: denied });
     const repository = this.#deps.repository(source.repoURL, project);
     const revision = request.revisions[index] ?? source.targetRevision ?? '';
@@ -142,7 +130,11 @@ export class Renderer {
     if (demand === undefined) return { revision, problems: [] };
     const { noRevisionCache, noCache } = request;
     const order = {
-      ...{ repository, revision, noRevisionCache, noCache, ...demand },
+      repository,
+      revision,
+      noRevisionCache,
+      noCache,
+      ...demand,
       ...(source.targetRevision === undefined ? {} : { targetRevision: source.targetRevision }),
     };
     const verified = await this.#deps.desired.verify(order, signal).catch((error: unknown): Verified => {
@@ -154,7 +146,7 @@ export class Renderer {
 
   /** @throws IntegrityRulesUnusable */
   #demandOf(request: RenderRequest, source: ApplicationSource): GitIntegrity | undefined {
-    return this.#usable(gitIntegrity(request.project, source));
+    return this.#usable(gitIntegrity(request.bound.project, source));
   }
 
   /** @throws IntegrityRulesUnusable */
@@ -190,13 +182,13 @@ export class Renderer {
     const order = {
       sources,
       cluster,
-      repositories: permittedOnly(this.#deps.chartRepositories(), request.project),
-      options: generatorOptions(request.settings),
+      repositories: permittedOnly(this.#deps.chartRepositories(), request.bound.project),
+      options: generatorOptions(request.bound.settings),
       noRevisionCache: request.noRevisionCache,
       noCache: request.noCache,
-      appName: instanceName(request.key, this.#config.namespace),
-      namespace: request.app.spec.destination.namespace ?? '',
-      project: projectOf(request.app),
+      appName: instanceName(request.bound.key, this.#config.namespace),
+      namespace: destinationNamespaceOf(request.bound.app),
+      project: projectOf(request.bound.app),
     };
     const answer = await this.#deps.desired.manifests(order, signal).catch((error: unknown) => {
       if (isAbort(error) || signal.aborted) throw error;
@@ -217,11 +209,11 @@ export class Renderer {
     try {
       // An operation may name other sources than the Application: those must be permitted, and do not lift what is demanded of its own.
       const denied = request.sources
-        .map(({ repoURL }) => sourceDenied(request.project, repoURL, projectOf(request.app)))
+        .map(({ repoURL }) => sourceDenied(request.bound.project, repoURL, projectOf(request.bound.app)))
         .find((fault) => fault !== undefined);
       if (denied !== undefined) return failedTargets({ type: 'InvalidSpecError', message: denied });
-      const all = [...request.sources, ...sourcesOf(request.app.spec)];
-      const demands = all.map(({ repoURL }) => this.#usable(integrityOf(request.project, repoURL)));
+      const all = [...request.sources, ...sourcesOf(request.bound.app.spec)];
+      const demands = all.map(({ repoURL }) => this.#usable(integrityOf(request.bound.project, repoURL)));
       if (demands.every((demand) => demand === undefined)) return localTargets(request);
       return failedTargets({ type: 'ComparisonError', message: noLocalManifests });
     } catch (error) {
@@ -319,8 +311,8 @@ function asSourceError(error: unknown, index: number, count: number): Error {
 }
 
 /** False when every source is asked for at exactly the commit that the status says. */
-function mayHaveChanges({ app, sources, revisions }: RenderRequest): boolean {
-  const sync = app.status?.sync;
+function mayHaveChanges({ bound, sources, revisions }: RenderRequest): boolean {
+  const sync = bound.app.status?.sync;
   const synced = (sync?.revisions?.length ?? 0) > 0 ? (sync?.revisions ?? []) : [sync?.revision ?? ''];
   if (sources.some((source) => source.ref !== undefined)) return true;
   return !sources.every((_, i) => (synced[i] ?? '') !== '' && synced[i] === revisions[i]);

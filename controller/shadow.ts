@@ -126,7 +126,11 @@ function wordOf({ status = {} }: Application): string {
     return [group, kind, namespace, name, code, requiresPruning, resource.health?.status ?? ''].join(' ');
   });
   return hashJson([
-    ...[sync?.status ?? '', revisionText(status), health?.status ?? '', resourceHealthSource],
-    ...[lines.sort(), conditions.filter(isErrorCondition).map(({ type }) => type)],
+    sync?.status ?? '',
+    revisionText(status),
+    health?.status ?? '',
+    resourceHealthSource,
+    lines.sort(),
+    conditions.filter(isErrorCondition).map(({ type }) => type),
   ]);
 }

@@ -7,27 +7,33 @@ import { findResource } from '#kube';
 import type { ClusterClients } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
-import { annotationOf, annotations, asObject, hasMultipleSources, hasSyncOption, keyOf, refOf, sourceOf } from '#model';
+import {
+  annotationOf,
+  annotations,
+  asObject,
+  destinationNamespaceOf,
+  hasMultipleSources,
+  hasSyncOption,
+  keyOf,
+  refOf,
+  sourceOf,
+} from '#model';
 import type {
-  AppKey,
   Application,
-  AppProject,
-  Cluster,
   KubeObject,
   OperationState,
   ResourceRef,
   ResourceResult,
-  Settings,
   SyncOperation,
   SyncOperationResult,
 } from '#model';
 import { readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncOutcome, SyncRequest } from '#sync';
 import type { Logger } from '#telemetry';
+import type { BoundApplication } from './bound.ts';
 import type { Compared, Comparer } from './comparer.ts';
 import { formatConditions } from './conditions.ts';
 import { ClusterNotReady } from './errors.ts';
-import type { ResourceGate } from './projects.ts';
 import { respectingWriter } from './respect.ts';
 import type { OwnershipGuard } from './ownership-guard.ts';
 import { parseTime } from './kube-time.ts';
@@ -35,12 +41,6 @@ import { GuardedWriter } from './writer.ts';
 
 export interface SyncDeps {
   readonly comparer: Comparer;
-  readonly settings: () => Settings;
-  readonly gate: (app: Application, project: AppProject, cluster: Cluster) => ResourceGate;
-  /** May a sync start or go on now? A text says why not. */
-  readonly windowBlocks: (app: Application, project: AppProject, state: OperationState) => string | undefined;
-  /** Whom to act as on the cluster; undefined: ourselves. Throws with Argo CD's text when that cannot be told. */
-  readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
   readonly clients: ClusterClients;
   readonly toCluster: OwnershipGuard['toCluster'];
   readonly clock: Clock;
@@ -52,17 +52,10 @@ export interface SyncConfig {
   readonly waveDelayMs: number;
 }
 
-export interface SyncSubject {
-  readonly app: Application;
-  readonly key: AppKey;
-  readonly project: AppProject;
-  readonly cluster: Cluster;
-}
-
-/** For which application a writer writes, and what it may. */
-export interface WriterRights {
-  readonly key: AppKey;
-  readonly gate: ResourceGate;
+/** How a writer writes. */
+export interface WritingAs {
+  /** Whom it acts as on the cluster; undefined: ourselves. */
+  readonly user: string | undefined;
   /** For an operation that only tries: nothing is ever changed. */
   readonly dryRun?: boolean;
 }
@@ -96,74 +89,62 @@ export class Syncer {
     return this.#limiter;
   }
 
-  async step(subject: SyncSubject, state: OperationState, signal: AbortSignal): Promise<StepState> {
+  async step(bound: BoundApplication, state: OperationState, signal: AbortSignal): Promise<StepState> {
     const sync = state.operation.sync;
     if (sync === undefined) return failed(state, 'Error', 'Invalid operation request: no operation specified');
     const terminating = state.phase === 'Terminating';
-    const blocked = terminating ? undefined : this.#deps.windowBlocks(subject.app, subject.project, state);
+    const blocked = terminating ? undefined : bound.windows.blocks(state);
     if (blocked !== undefined) return { ...state, message: blocked };
-    const started = withResult(subject.app, state, sync);
-    const { settings } = this.#deps;
-    const snapshot = settings();
-    const gate = this.#deps.gate(subject.app, subject.project, subject.cluster);
+    const started = withResult(bound.app, state, sync);
     // The condition in the status is the user's to write, and may be late: each step asks for itself.
-    if (gate.misplaced !== undefined && !terminating)
-      return failed(started, 'Error', formatConditions([{ type: 'InvalidSpecError', message: gate.misplaced }]));
-    const compared = await this.#compare(subject, started, sync, { snapshot, gate, signal });
+    const { misplaced } = bound.gate;
+    if (misplaced !== undefined && !terminating)
+      return failed(started, 'Error', formatConditions([{ type: 'InvalidSpecError', message: misplaced }]));
+    const compared = await this.#compare(bound, started, sync, signal);
     const pinned = pin(started, compared);
-    const refusal = refusalOf(subject.app, sync, compared.comparison);
+    const refusal = refusalOf(bound.app, sync, compared.comparison);
     if (refusal !== undefined && !terminating) return failed(pinned, refusal.phase, refusal.message);
     let user: string | undefined;
     try {
-      user = this.#deps.actAs(subject.app, subject.project, subject.cluster);
+      user = bound.identity.syncs();
     } catch (error) {
       return failed(pinned, 'Error', messageOf(error));
     }
-    const request = this.#request(subject, pinned, compared, { gate, snapshot, user, signal });
+    const request = this.#request(bound, pinned, compared, { user, signal });
     const outcome = terminating ? await terminateSync(request) : await syncStep(request);
-    return afterStep(subject.app, pinned, outcome, compared.cluster);
+    return afterStep(bound.app, pinned, outcome, compared.cluster);
   }
 
   #compare(
-    subject: SyncSubject,
+    bound: BoundApplication,
     state: OperationState,
     sync: SyncOperation,
-    context: { readonly snapshot: Settings; readonly gate: ResourceGate; readonly signal: AbortSignal },
+    signal: AbortSignal,
   ): Promise<Compared> {
     const result = state.syncResult;
     const multiple = (result?.sources?.length ?? 0) > 0;
     return this.#deps.comparer.compare(
       {
-        app: subject.app,
-        project: subject.project,
-        key: subject.key,
-        cluster: subject.cluster,
-        settings: context.snapshot,
-        sources: multiple ? (result?.sources ?? []) : [result?.source ?? sourceOf(subject.app.spec)],
+        bound,
+        sources: multiple ? (result?.sources ?? []) : [result?.source ?? sourceOf(bound.app.spec)],
         revisions: requestedRevisions(result, multiple),
         noCache: false,
         noRevisionCache: true,
         localManifests: sync.manifests ?? [],
-        permitted: (object) => context.gate.permits(object),
       },
       () => false,
-      context.signal,
+      signal,
     );
   }
 
   #request(
-    subject: SyncSubject,
+    bound: BoundApplication,
     state: OperationState,
     compared: Compared,
-    context: {
-      readonly gate: ResourceGate;
-      readonly snapshot: Settings;
-      readonly user: string | undefined;
-      readonly signal: AbortSignal;
-    },
+    context: { readonly user: string | undefined; readonly signal: AbortSignal },
   ): SyncRequest {
     const { comparison, cluster } = compared;
-    const { app } = subject;
+    const { app, settings } = bound;
     const sync = state.operation.sync ?? {};
     const startedAt = parseTime(state.startedAt) ?? this.#deps.clock.now();
     return {
@@ -174,30 +155,26 @@ export class Syncer {
         pruneConfirmed: isApproved(app, startedAt),
         waveDelayMs: this.#config.waveDelayMs,
       }),
-      destinationNamespace: app.spec.destination.namespace ?? '',
+      destinationNamespace: destinationNamespaceOf(app),
       revision: state.syncResult?.revision ?? '',
       startedAt,
       attempt: `${state.startedAt}/${state.retryCount ?? 0}`,
       results: state.syncResult?.resources ?? [],
       selected: selector(sync, comparison),
-      health: (object) => healthOf(object, context.snapshot),
+      health: (object) => healthOf(object, settings),
       mayPrune: (gk) =>
         !comparison.failed &&
         !isUnreadKind(comparison.unread, gk) &&
         !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
       namespaceModifier: (live) => managedNamespace(app, live),
       writer: respectingWriter(
-        this.writer(cluster, context.user, {
-          key: subject.key,
-          gate: context.gate,
-          dryRun: sync.dryRun === true,
-        }),
+        this.writer(bound, cluster, { user: context.user, dryRun: sync.dryRun === true }),
         comparison.pairs,
         hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
-          ? { settings: context.snapshot, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: jqSteps } }
+          ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: jqSteps } }
           : undefined,
       ),
-      warn: (message, error) => this.#deps.logger.warn(message, { application: subject.key, error }),
+      warn: (message, error) => this.#deps.logger.warn(message, { application: bound.key, error }),
       clock: this.#deps.clock,
       signal: context.signal,
     };
@@ -207,8 +184,7 @@ export class Syncer {
    * The write choke point for one application on one cluster.
    * @throws ClusterNotReady when the cluster has just been given up.
    */
-  writer(cluster: LiveCluster, user: string | undefined, rights: WriterRights): GuardedWriter {
-    const { key, gate, dryRun = false } = rights;
+  writer({ key, gate }: BoundApplication, cluster: LiveCluster, { user, dryRun = false }: WritingAs): GuardedWriter {
     const client = this.#deps.clients.of(cluster.server);
     if (client === undefined) throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
     return new GuardedWriter({

@@ -1,5 +1,6 @@
 import type { TreeRoot, TreeRows } from '#compare';
 import type { LiveCluster, LiveRow } from '#live';
+import { destinationNamespaceOf } from '#model';
 import type { Application, AppProject, ResourceKey, ResourceRef } from '#model';
 import { isOrphanIgnored } from '#policy';
 
@@ -44,7 +45,7 @@ async function orphanRoots(
   { app, project, roots, cluster, permitted }: TreeRowsQuery,
   signal: AbortSignal,
 ): Promise<readonly ResourceKey[]> {
-  const namespace = app.spec.destination.namespace ?? '';
+  const namespace = destinationNamespaceOf(app);
   if (project.spec.orphanedResources === undefined || namespace === '') return [];
   const managed = new Set(roots.map((root) => root.key));
   const rows = await cluster.topLevel(namespace, signal);

@@ -195,16 +195,33 @@ describe('a live object', () => {
   it('that is managed refreshes at once, and moves the operation on', async () => {
     liveChange(change(true));
     expect(await due(refreshQueue, 0)).toEqual([
-      ['argocd/demo', { level: 1, reason: 'ConfigMap apps/x changed' }, 'live'],
+      [
+        'argocd/demo',
+        { level: 1, reason: 'ConfigMap apps/x changed', resources: new Set(['/ConfigMap/apps/x']) },
+        'live',
+      ],
     ]);
     expect(await due(operationQueue)).toEqual([['argocd/demo', undefined, 'asked']]);
+  });
+
+  it('9.2: is named by the refresh, with the others that changed before it began', async () => {
+    liveChange(change(true));
+    liveChange(change(true, { key: resourceKey('', 'Secret', 'apps', 'y') }));
+    const resources = new Set(['/ConfigMap/apps/x', '/Secret/apps/y']);
+    expect(await due(refreshQueue, 0)).toEqual([
+      ['argocd/demo', { level: 1, reason: 'ConfigMap apps/x changed', resources }, 'live'],
+    ]);
   });
 
   it('that is a child costs a tree, a little later', async () => {
     liveChange(change(false));
     expect(await due(refreshQueue, 0)).toEqual([]);
     expect(await due(refreshQueue)).toEqual([
-      ['argocd/demo', { level: 0, reason: 'ConfigMap apps/x changed' }, 'live'],
+      [
+        'argocd/demo',
+        { level: 0, reason: 'ConfigMap apps/x changed', resources: new Set(['/ConfigMap/apps/x']) },
+        'live',
+      ],
     ]);
     expect(await due(operationQueue)).toEqual([]);
   });
@@ -225,7 +242,11 @@ describe('a live object', () => {
     });
     liveChange(orphan);
     expect(await due(refreshQueue)).toEqual([
-      ['argocd/demo', { level: 0, reason: 'an orphaned resource changed' }, 'live'],
+      [
+        'argocd/demo',
+        { level: 0, reason: 'an orphaned resource changed', resources: new Set(['/ConfigMap/apps/x']) },
+        'live',
+      ],
     ]);
   });
 });

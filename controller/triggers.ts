@@ -10,6 +10,7 @@ import {
   appKeyOfInstance,
   asApplication,
   asObject,
+  destinationNamespaceOf,
   isAutomated,
   isErrorCondition,
   jsonOf,
@@ -185,19 +186,23 @@ export class Triggers implements Runnable {
       if (app === undefined || isItself(app, change) || !this.#deps.isMine(app)) continue;
       const { kind, namespace, name } = parseResourceKey(change.key);
       const reason = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name} changed`;
-      this.#touch(app, managed ? compareLevel.recent : compareLevel.nothing, reason);
+      const level = managed ? compareLevel.recent : compareLevel.nothing;
+      this.#touch(app, { level, reason, resources: new Set([change.key]) });
     }
     if (change.orphanNamespace === undefined) return;
     for (const key of this.#watchersOf(change.orphanNamespace)) {
       const app = this.#app(key);
-      if (app !== undefined) this.#touch(app, compareLevel.nothing, 'an orphaned resource changed');
+      const reason = 'an orphaned resource changed';
+      if (app !== undefined)
+        this.#touch(app, { level: compareLevel.nothing, reason, resources: new Set([change.key]) });
     }
   }
 
-  #touch(app: Application, level: CompareLevel, reason: string): void {
+  #touch(app: Application, payload: RefreshRequest & { readonly level: CompareLevel }): void {
     const key = appKeyOf(app);
+    const { level } = payload;
     const soon = level === compareLevel.nothing ? { delayMs: childDelayMs } : {};
-    this.#deps.refreshQueue.add(key, { payload: { level, reason }, priority: 'live', ...soon });
+    this.#deps.refreshQueue.add(key, { payload, priority: 'live', ...soon });
     if (level !== compareLevel.nothing && hasWork(app))
       this.#deps.operationQueue.add(key, { delayMs: movedDelayMs, priority: operationPriority(app) });
   }
@@ -307,7 +312,7 @@ export class Triggers implements Runnable {
     const found = new Map<string, AppKey[]>();
     for (const key of this.#mine) {
       const app = this.#app(key);
-      const namespace = app?.spec.destination.namespace ?? '';
+      const namespace = app === undefined ? '' : destinationNamespaceOf(app);
       if (app === undefined || namespace === '' || !this.#deps.watchesOrphans(app)) continue;
       found.set(namespace, [...(found.get(namespace) ?? []), key]);
     }

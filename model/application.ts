@@ -255,6 +255,11 @@ export function projectOf(app: Application): string {
   return app.spec.project === undefined || app.spec.project === '' ? 'default' : app.spec.project;
 }
 
+/** The namespace of objects that name none themselves; "" when the destination names none either. */
+export function destinationNamespaceOf(app: Application): string {
+  return app.spec.destination.namespace ?? '';
+}
+
 /** True when `spec.sources` is in force (it wins over `spec.source`; a source hydrator wins over both). */
 export function hasMultipleSources(spec: ApplicationSpec): boolean {
   return hydratorOf(spec) === undefined && (spec.sources?.length ?? 0) > 0;

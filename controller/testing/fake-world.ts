@@ -98,6 +98,8 @@ export class FakeGit {
   readonly problems = new Map<string, readonly string[]>();
   readonly verified: VerifyRequest[] = [];
   gpgFailure: Error | undefined;
+  /** What happens while manifests are asked for. */
+  meanwhile: () => void = () => undefined;
 
   push(sha: string, objects: readonly KubeObject[]): void {
     this.commits.set(sha, objects);
@@ -118,6 +120,7 @@ export class FakeGit {
       },
       manifests: (request): Promise<Manifests> => {
         this.requests.push(request);
+        this.meanwhile();
         const sources: SourceManifests[] = [];
         for (const { source, revision: asked } of request.sources) {
           const revision = resolve(asked);
