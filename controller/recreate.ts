@@ -62,7 +62,7 @@ export async function recreate(deps: RecreateDeps, job: Recreation, signal: Abor
   const original = await deps.read(job.resource, job.name, signal);
   if (original !== null) await remove(deps, job, original, signal);
   try {
-    return await create(deps, job, job.target, signal);
+    return await create(deps, job, { object: job.target }, signal);
   } catch (error) {
     // Something is there, or putting it back is for whoever goes on with the operation.
     if (original === null || isAlreadyExists(error) || mayNotWrite(error, signal)) throw error;
@@ -80,7 +80,7 @@ export async function recreate(deps: RecreateDeps, job: Recreation, signal: Abor
  */
 export async function tryCreate(deps: RecreateDeps, job: Recreation, signal: AbortSignal): Promise<void> {
   try {
-    await create(deps, job, job.target, signal, true);
+    await create(deps, job, { object: job.target, dryRun: true }, signal);
   } catch (error) {
     if (!isAlreadyExists(error) && !cannotTell(error)) throw error;
   }
@@ -97,13 +97,16 @@ function mayNotWrite(error: unknown, signal: AbortSignal): boolean {
 }
 
 function create(
-  ...[deps, job, object, signal, dryRun]: [RecreateDeps, Recreation, KubeObject, AbortSignal, boolean?]
+  deps: RecreateDeps,
+  { resource }: Recreation,
+  { object, dryRun = false }: { readonly object: KubeObject; readonly dryRun?: boolean },
+  signal: AbortSignal,
 ): Promise<KubeObject> {
   return deps.write(signal, (inner) =>
-    deps.client.create(job.resource, object, {
+    deps.client.create(resource, object, {
       signal: inner,
       fieldManager,
-      ...(dryRun === true ? { dryRun } : {}),
+      ...(dryRun ? { dryRun } : {}),
     }),
   );
 }
@@ -141,7 +144,7 @@ async function putBack(
   const object = reborn(original);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await create(deps, job, object, signal);
+      await create(deps, job, { object }, signal);
       return refusal;
     } catch (error) {
       if (isAlreadyExists(error)) return refusal;

@@ -33,6 +33,18 @@ type Propagation = 'Foreground' | 'Background' | 'Orphan';
 /** How often a write is tried that loses races with other writers. */
 const conflictTries = 5;
 
+/** One object on its way to the server. */
+interface Sent {
+  readonly resource: ApiResource;
+  readonly target: KubeObject;
+  readonly how: ApplyHow;
+}
+
+/** The same, with what is known of the live object; null: there is none. */
+interface Apply extends Sent {
+  readonly live: KubeObject | null;
+}
+
 /**
  * The one way in which this process changes a managed cluster (decision D9): sync, hooks, prune, self-heal, namespaces and cascade delete all
  * come through here, and each call first checks that the cluster is still ours and that the project allows the object.
@@ -98,9 +110,10 @@ export class GuardedWriter implements ClusterWriter {
       });
     const live = how.over === undefined ? known : await this.#read(resource, nameOf(target, resource), signal);
     try {
-      if (how.replace) return await this.#replace(resource, target, live, how, signal);
-      if (how.serverSide) return await this.#serverSide(resource, target, live, how, signal);
-      return await this.#clientSide(resource, target, live, how, signal);
+      const apply = { resource, target, live, how };
+      if (how.replace) return await this.#replace(apply, signal);
+      if (how.serverSide) return await this.#serverSide(apply, signal);
+      return await this.#clientSide(apply, signal);
     } catch (error) {
       if (how.dryRun && isBeyondDryRun(error))
         return this.#done(target, live === null ? 'created' : 'configured', true);
@@ -137,38 +150,30 @@ export class GuardedWriter implements ClusterWriter {
     return stored;
   }
 
-  async #clientSide(
-    ...[resource, wanted, known, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
-  ): Promise<ApplyResult> {
+  async #clientSide(apply: Apply, signal: AbortSignal): Promise<ApplyResult> {
+    const { resource, target: wanted, how } = apply;
     const name = nameOf(wanted, resource);
-    let live = known;
+    let { live } = apply;
     for (let attempt = 1; ; attempt += 1) {
       const target = sentOver(wanted, live, how);
       try {
-        return await this.#applyOnce(resource, target, live, how, signal);
+        return await this.#applyOnce({ resource, target, live, how }, signal);
       } catch (error) {
         if (isRace(error, live) && attempt < conflictTries) live = await this.#read(resource, name, signal);
         else if (how.force && live !== null && !holdsOthers(resource) && isRefusedChange(error, how))
-          return this.#recreate(resource, withLastApplied(target), how, signal);
+          return this.#recreate({ resource, target: withLastApplied(target), how }, signal);
         else throw error;
       }
     }
   }
 
-  async #applyOnce(
-    ...[resource, target, live, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
-  ): Promise<ApplyResult> {
-    if (live === null) return this.#createApplied(resource, target, how, signal);
-    if (!bindsAnotherRole(target, live)) return this.#patchApplied(resource, target, live, how, signal);
-    return this.#recreate(resource, withLastApplied(target), how, signal);
+  async #applyOnce({ live, ...sent }: Apply, signal: AbortSignal): Promise<ApplyResult> {
+    if (live === null) return this.#createApplied(sent, signal);
+    if (!bindsAnotherRole(sent.target, live)) return this.#patchApplied({ ...sent, live }, signal);
+    return this.#recreate({ ...sent, target: withLastApplied(sent.target) }, signal);
   }
 
-  async #createApplied(
-    resource: ApiResource,
-    target: KubeObject,
-    how: ApplyHow,
-    signal: AbortSignal,
-  ): Promise<ApplyResult> {
+  async #createApplied({ resource, target, how }: Sent, signal: AbortSignal): Promise<ApplyResult> {
     const body = withoutNulls(withLastApplied(target));
     const created = await this.#write(signal, (inner) =>
       this.#client.create(resource, body, this.#options(how, inner)),
@@ -177,7 +182,8 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #patchApplied(
-    ...[resource, target, live, how, signal]: [ApiResource, KubeObject, KubeObject, ApplyHow, AbortSignal]
+    { resource, target, live, how }: Sent & { readonly live: KubeObject },
+    signal: AbortSignal,
   ): Promise<ApplyResult> {
     const patch = clientSideApplyPatch(target, live);
     if (patch === undefined) return this.#done(live, 'unchanged', how.dryRun);
@@ -189,11 +195,10 @@ export class GuardedWriter implements ClusterWriter {
     return this.#done(stored, 'configured', how.dryRun);
   }
 
-  async #serverSide(
-    ...[resource, target, known, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
-  ): Promise<ApplyResult> {
+  async #serverSide(apply: Apply, signal: AbortSignal): Promise<ApplyResult> {
+    const { resource, target, how } = apply;
     const name = nameOf(target, resource);
-    let live = known;
+    let { live } = apply;
     for (let attempt = 1; ; attempt += 1) {
       const wanted = sentOver(target, live, how);
       const body = live === null || how.over === undefined ? wanted : atVersion(wanted, live);
@@ -209,15 +214,13 @@ export class GuardedWriter implements ClusterWriter {
     }
   }
 
-  async #replace(
-    ...[resource, target, live, how, signal]: [ApiResource, KubeObject, KubeObject | null, ApplyHow, AbortSignal]
-  ): Promise<ApplyResult> {
+  async #replace({ resource, target, live, how }: Apply, signal: AbortSignal): Promise<ApplyResult> {
     const current = await this.#read(resource, nameOf(target, resource), signal);
     if (current === null) return this.create(target, how.dryRun, signal);
     const inPlace = holdsOthers(resource);
     const sent = sentOver(target, inPlace ? (live ?? current) : current, how);
     if (how.force && !inPlace) {
-      const made = await this.#recreate(resource, sent, how, signal);
+      const made = await this.#recreate({ resource, target: sent, how }, signal);
       return how.dryRun ? made : { object: made.object, message: `${shortName(target)} replaced` };
     }
     // As Argo CD, the version that was compared for what is updated in its place.
@@ -267,7 +270,7 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   /** Deletes an object and makes it anew; in a dry run only asks whether the server would make it. */
-  async #recreate(resource: ApiResource, target: KubeObject, how: ApplyHow, signal: AbortSignal): Promise<ApplyResult> {
+  async #recreate({ resource, target, how }: Sent, signal: AbortSignal): Promise<ApplyResult> {
     const job = { resource, name: nameOf(target, resource), target: withoutNulls(target), what: shortName(target) };
     if (!how.dryRun) return this.#done(await recreate(this.#recreation, job, signal), 'configured', false);
     await tryCreate(this.#recreation, job, signal);
