@@ -3,7 +3,6 @@ import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import type { Publisher } from '#publish';
 import type { AddOptions } from '#queues';
-import type { Logger } from '#telemetry';
 import type { AutosyncDecision } from './autosync.ts';
 import { compareLevel, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh, RefreshRequest } from './freshness.ts';
@@ -18,7 +17,6 @@ export interface RefreshWritesDeps {
   readonly startOperation: (key: AppKey) => void;
   /** The controller's own namespace. */
   readonly namespace: string;
-  readonly logger: Logger;
 }
 
 /** The effects of the controller in charge: they publish, write what differs, and start automated syncs. */
@@ -42,14 +40,14 @@ export class RefreshWrites implements RefreshEffects {
 
   /** Redis down: the UI is blind, reconciling goes on. */
   async publish(pass: Pass, { tree, managed }: Assessment, signal: AbortSignal): Promise<void> {
-    const { publisher, namespace, logger } = this.#deps;
+    const { publisher, namespace } = this.#deps;
     const instance = instanceName(pass.key, namespace);
     try {
       await publisher.setTree(instance, tree, signal);
       if (managed !== undefined) await publisher.setManagedResources(instance, managed, signal);
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
-      logger.warn('Unable to publish the state of an application', { application: pass.key, error });
+      pass.logger.warn('Unable to publish the state of an application', { error });
     }
   }
 
@@ -92,14 +90,14 @@ export class RefreshWrites implements RefreshEffects {
       await this.#deps.store.setFinalizers(pass.before, names);
     } catch (error) {
       if (isAbort(error)) throw error;
-      this.#deps.logger.warn('Unable to update finalizers of delete hooks', { application: pass.key, error });
+      pass.logger.warn('Unable to update finalizers of delete hooks', { error });
     }
   }
 
   #announceStart(pass: Pass, app: Application, decision: AutosyncDecision & { readonly do: 'start' }): void {
     const sync = decision.operation.sync;
     const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
-    this.#deps.logger.info('Initiated automated sync', { application: pass.key, reason: decision.reason });
+    pass.logger.info('Initiated automated sync', { reason: decision.reason });
     this.#deps.store.announce(app, {
       type: 'Normal',
       reason: 'OperationStarted',
