@@ -1,6 +1,7 @@
 import type { Runnable } from '#base';
 import { createController } from '#controller';
-import { createMemoryPublisher } from '#publish';
+import { createMemoryPublisher, createRedisPublisher } from '#publish';
+import type { Publisher } from '#publish';
 import { createOwnership, weightings } from '#sharding';
 import type { Ownership } from '#sharding';
 import { algorithm, controllerConfig, groundwork, startOrder } from './groundwork.ts';
@@ -14,12 +15,18 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
   const ground = groundwork(inputs);
   const { neighbours, namespace } = ground;
   const ownership = ownershipOf(inputs, ground);
-  const publisher = createMemoryPublisher();
+  const publisher = publisherOf(inputs, ground);
   const controller = createController(
     { ...neighbours, ownership, publisher, hub: ground.client, clients: ground.clients },
     controllerConfig(inputs.config, namespace),
   );
   return startOrder(inputs, ground, { controller, ownership, others: [publisher] });
+}
+
+function publisherOf({ redis, logger }: WireInputs, { neighbours: { clock, random, metrics } }: Groundwork): Publisher {
+  return redis === undefined
+    ? createMemoryPublisher()
+    : createRedisPublisher(redis, { clock, random, logger, metrics });
 }
 
 function ownershipOf(

@@ -8,6 +8,7 @@ import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
 import type { ClusterConnection, HealthScripts, Settings } from '#model';
+import type { RedisSettings } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
 import { parseAlgorithm } from '#sharding';
@@ -23,6 +24,8 @@ export interface WireInputs {
   /** Started already, while the process was small. */
   readonly commands: CommandHelper;
   readonly logger: Logger;
+  /** Where clients of Argo CD read; undefined: nowhere. */
+  readonly redis: RedisSettings | undefined;
   /** Where helm and kustomize lie. */
   readonly tools: ToolLookup;
   /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
@@ -210,6 +213,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     kubectlParallelism: config.kubectlParallelism,
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
+    clusterInfoMs: config.clusterInfoInterval,
     rateLimiter: {
       bucketSize: config.wqBucketSize,
       bucketQps: config.wqBucketQps,

@@ -101,6 +101,11 @@ const variables: readonly (readonly [env: string, value: string, name: keyof typ
     ['ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING', 'false', 'clusterCacheBatchEvents', false],
     ['ARGOCD_CLUSTER_CACHE_EVENTS_PROCESSING_INTERVAL', '7s', 'clusterCacheEventsInterval', 7000],
     ['GRPC_ENABLE_TXT_SERVICE_CONFIG', 'true', 'grpcTxtServiceConfig', true],
+    ['ARGOCD_REDIS_KEY_PREFIX', 'p:', 'redisKeyPrefix', 'p:'],
+    ['REDIS_CREDS_DIR_PATH', '/creds', 'redisCredsDir', '/creds'],
+    ['REDIS_RETRY_COUNT', '7', 'redisRetryCount', 7],
+    ['ARGOCD_APPLICATION_TREE_SHARD_SIZE', '7', 'treeShardSize', 7],
+    ['ARGO_CD_UPDATE_CLUSTER_INFO_TIMEOUT', '17s', 'clusterInfoInterval', 17_000],
     ['ARGOCD_SSH_DATA_PATH', '/ssh', 'sshDataPath', '/ssh'],
     ['ARGOCD_TLS_DATA_PATH', '/tls', 'tlsDataPath', '/tls'],
   ];

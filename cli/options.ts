@@ -5,7 +5,6 @@ import { help } from './common-options.ts';
 const prefix = 'ARGOCD_APPLICATION_CONTROLLER_';
 const engine = 'clusters are watched kind by kind and repaired in place';
 const repoServer = 'manifests are generated in this process; the repo-server client comes with a later release';
-const redis = 'the embedded store is used; the Redis client comes with a later release';
 const connections = 'connections to API servers are kept by a client of our own';
 const retries = 'failed requests are tried again by what the error says';
 const batches = 'events of a cluster are handled as they come';
@@ -302,7 +301,7 @@ export const runOptions = {
     default: false,
     env: `${prefix}PERSIST_RESOURCE_HEALTH`,
     key: 'P:controller.resource.health.persist',
-    help: 'Keep the health of each object in the status of the Application.',
+    help: 'Keep the health of each object in the status of the Application; without Redis that is the default.',
   },
   serverSideDiff: {
     flag: 'server-side-diff-enabled',
@@ -455,7 +454,6 @@ export const runOptions = {
     min: 0,
     max: 36_000_000,
     help: 'Life of trees and managed resources in Redis.',
-    noEffect: redis,
   },
   defaultCacheExpiration: {
     flag: 'default-cache-expiration',
@@ -463,8 +461,7 @@ export const runOptions = {
     default: 86_400_000,
     env: 'ARGOCD_DEFAULT_CACHE_EXPIRATION',
     key: 'P:controller.default.cache.expiration',
-    help: 'Life of everything else in Redis.',
-    noEffect: redis,
+    help: 'Life of what has none of its own in Redis (with --app-state-cache-expiration 0).',
   },
   redis: {
     flag: 'redis',
@@ -472,8 +469,7 @@ export const runOptions = {
     default: '',
     env: 'REDIS_SERVER',
     key: 'P:redis.server',
-    help: 'Address of Redis.',
-    noEffect: redis,
+    help: "Address of Argo CD's Redis, host:port; empty: argocd-redis:6379 where credentials for it are given, else no Redis.",
   },
   redisDb: {
     flag: 'redisdb',
@@ -482,7 +478,6 @@ export const runOptions = {
     env: 'REDISDB',
     key: 'P:redis.db',
     help: 'Number of the Redis database.',
-    noEffect: redis,
   },
   sentinel: {
     flag: 'sentinel',
@@ -490,8 +485,7 @@ export const runOptions = {
     default: [],
     env: 'REDIS_SENTINEL_HOSTS',
     key: 'P:redis.sentinel.hosts',
-    help: 'Redis sentinels.',
-    noEffect: redis,
+    help: 'Redis sentinels, host:port; with any of them --redis is not used.',
   },
   sentinelMaster: {
     flag: 'sentinelmaster',
@@ -500,7 +494,6 @@ export const runOptions = {
     env: 'REDIS_SENTINEL_MASTER',
     key: 'P:redis.sentinel.master',
     help: 'Name of the Redis master.',
-    noEffect: redis,
   },
   redisCompress: {
     flag: 'redis-compress',
@@ -510,30 +503,67 @@ export const runOptions = {
     key: 'P:redis.compression',
     choices: ['gzip', 'none'],
     help: 'gzip or none.',
-    noEffect: redis,
   },
-  redisUseTls: { flag: 'redis-use-tls', kind: 'bool', default: false, help: 'TLS to Redis.', noEffect: redis },
+  redisUseTls: { flag: 'redis-use-tls', kind: 'bool', default: false, help: 'TLS to Redis.' },
   redisInsecureSkipTlsVerify: {
     flag: 'redis-insecure-skip-tls-verify',
     kind: 'bool',
     default: false,
     help: 'Do not verify the certificate of Redis.',
-    noEffect: redis,
   },
   redisClientCertificate: {
     flag: 'redis-client-certificate',
     kind: 'string',
     default: '',
     help: 'Client certificate for Redis.',
-    noEffect: redis,
   },
-  redisClientKey: { flag: 'redis-client-key', kind: 'string', default: '', help: 'Its key.', noEffect: redis },
+  redisClientKey: { flag: 'redis-client-key', kind: 'string', default: '', help: 'Its key.' },
   redisCaCertificate: {
     flag: 'redis-ca-certificate',
     kind: 'string',
     default: '',
     help: 'CA of Redis.',
-    noEffect: redis,
+  },
+  redisKeyPrefix: {
+    flag: 'redis-key-prefix',
+    kind: 'string',
+    default: '',
+    env: 'ARGOCD_REDIS_KEY_PREFIX',
+    key: 'P:redis.key.prefix',
+    help: 'What the names of keys in Redis begin with.',
+  },
+  redisCredsDir: {
+    flag: 'redis-creds-dir-path',
+    kind: 'string',
+    default: '',
+    env: 'REDIS_CREDS_DIR_PATH',
+    help: 'Folder with the files auth, auth_username, sentinel_auth and sentinel_username, in place of the variables REDIS_PASSWORD, REDIS_USERNAME and so on.',
+  },
+  redisRetryCount: {
+    flag: 'redis-retry-count',
+    kind: 'int',
+    default: 3,
+    env: 'REDIS_RETRY_COUNT',
+    help: 'Repetitions of a failed request to Redis.',
+    noEffect: 'what Redis did not take is written when it takes writes again, however often that must be tried',
+  },
+  treeShardSize: {
+    flag: 'application-tree-shard-size',
+    kind: 'int',
+    default: 0,
+    env: 'ARGOCD_APPLICATION_TREE_SHARD_SIZE',
+    min: 0,
+    max: 1000,
+    help: 'Nodes of a resource tree in one key of Redis; 0 all.',
+  },
+  clusterInfoInterval: {
+    flag: 'update-cluster-info-timeout',
+    kind: 'duration',
+    default: 10_000,
+    env: 'ARGO_CD_UPDATE_CLUSTER_INFO_TIMEOUT',
+    min: 10_000,
+    max: 60_000,
+    help: 'How often the state of clusters is published.',
   },
   syncWaveDelay: {
     flag: 'sync-wave-delay-seconds',

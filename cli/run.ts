@@ -9,6 +9,7 @@ import { loadHealthScripts } from './health-scripts.ts';
 import { hubConnection, withoutSecrets } from './hub-connection.ts';
 import { runOptions } from './options.ts';
 import type { RunConfig } from './options.ts';
+import { healthPlace, redisSettings } from './redis.ts';
 import { wireShadow } from './assemble-shadow.ts';
 import { wire } from './assemble.ts';
 
@@ -17,7 +18,7 @@ const graceMs = 8000;
 
 /** `driftless run`: the controller, until a signal ends it. */
 export async function run({ argv, env, output, signal }: CommandContext): Promise<number> {
-  const { config, warnings, positionals } = readArgs(runOptions, argv, env);
+  const { config, warnings, positionals, given } = readArgs(runOptions, argv, env);
   if (config.help) {
     output.out(`usage: driftless run [FLAGS]\n\n${describe(runOptions)}`);
     return 0;
@@ -25,6 +26,7 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   if (positionals.length > 0) throw new UsageError(`run takes flags only, not "${positionals[0] ?? ''}"`);
   const logger = createLogger({ level: config.logLevel as 'info', format: config.logFormat as 'json' });
   for (const warning of warnings) logger.warn(warning);
+  const redis = redisSettings(config, env, names(config).hostname);
   // Before anything grows: a fork copies the page tables of the parent, and a big one stalls.
   const commands = startCommandHelper({ logger, env });
   const hub = await hubConnection(config, env);
@@ -33,8 +35,8 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
     const tools = createToolLookup({ path: env['PATH'] });
-    const own = { ...withoutSecrets(config), ...names(config) };
-    const inputs = { config: own, hub, commands, logger, tools, healthScripts };
+    const own = { ...withoutSecrets(config), ...names(config), ...healthPlace(config, given, redis !== undefined) };
+    const inputs = { config: own, hub, commands, logger, tools, healthScripts, redis };
     const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });

@@ -1,4 +1,4 @@
-import type { TreeRow } from '#live';
+import type { LiveRow } from '#live';
 import { asObject, keyOfRef, parseResourceKey } from '#model';
 import type { Application, ApplicationCondition, ApplicationSummary, AppProject, ResourceKey } from '#model';
 import type { ApplicationTree, TreeNode } from '#publish';
@@ -20,11 +20,11 @@ export interface TreeFacts {
 /** What the cache of the cluster has of a tree, without what the project forbids and what hangs on that alone. */
 export interface TreeRows {
   /** The live roots and everything below them, parents before children. */
-  readonly managed: readonly TreeRow[];
+  readonly managed: readonly LiveRow[];
   /** How many orphans the namespace has. */
   readonly orphans: number;
   /** The orphans and everything below them. */
-  readonly orphaned: readonly TreeRow[];
+  readonly orphaned: readonly LiveRow[];
 }
 
 export interface BuiltTree {
@@ -62,7 +62,7 @@ function place(group: string, namespace: string): Pick<TreeNode, 'group' | 'name
   return { ...(group === '' ? {} : { group }), ...(namespace === '' ? {} : { namespace }) };
 }
 
-function treeNodes(rows: readonly TreeRow[]): TreeNode[] {
+function treeNodes(rows: readonly LiveRow[]): TreeNode[] {
   const uids = new Map<ResourceKey, string>();
   return rows.map((row) => {
     uids.set(row.key, row.uid);
@@ -70,7 +70,8 @@ function treeNodes(rows: readonly TreeRow[]): TreeNode[] {
   });
 }
 
-function treeNode({ parents, ...node }: TreeRow, uids: ReadonlyMap<ResourceKey, string>): TreeNode {
+function treeNode(node: LiveRow, uids: ReadonlyMap<ResourceKey, string>): TreeNode {
+  const { parents } = node;
   return {
     ...place(node.group, node.namespace),
     version: node.version,

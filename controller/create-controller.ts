@@ -1,12 +1,17 @@
-import { newAbortController } from '#base';
-import { instanceName } from '#model';
+import { aborted, newAbortController, OwnershipLost } from '#base';
+import type { Runnable } from '#base';
+import type { Informer } from '#kube';
+import { appKeyOf, appKeyOfInstance, asApplication, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
+import type { Fence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
+import { ClusterReports } from './cluster-reports.ts';
 import { Syncer } from './syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from './deletion.ts';
 import { EventRecorder } from './events.ts';
+import { compareLevel } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics, exposeApplications } from './metrics.ts';
@@ -38,6 +43,8 @@ interface Queues {
   readonly project: WorkQueue<string, undefined>;
 }
 
+const never = new AbortController().signal;
+
 /** Builds the controller; nothing starts before `run`. */
 export function createController(deps: ControllerDeps, config: ControllerConfig): Controller {
   // Outlives the work: status writes of finished passes end with it.
@@ -64,7 +71,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     projects,
     forget: (key, deleted) => {
       memories.forget(key);
-      if (deleted) forgetPublished(deps, config, key, persist);
+      if (deleted !== undefined)
+        void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
     },
   });
   const store = new ApplicationStore({
@@ -86,6 +94,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     projects: projectInformer,
     triggers,
     watchers: [
+      publishedAgain(deps, config, queues.refresh),
+      makeClusterReports(deps, config, { apps, guard, projects }),
       new UnownedWarnings({
         ...deps,
         apps,
@@ -134,11 +144,65 @@ function makeQueues(deps: ControllerDeps, config: ControllerConfig): Queues {
   };
 }
 
-function forgetPublished(deps: ControllerDeps, config: ControllerConfig, key: AppKey, signal: AbortSignal): void {
-  deps.publisher.remove(instanceName(key, config.namespace), signal).catch((error: unknown) => {
+/** Around what is published of an application, as it is known when it is written. */
+function publishFence(guard: OwnershipGuard, current: () => Application | undefined, key: AppKey): Fence {
+  return (send) => {
+    const app = current();
+    if (app === undefined) return Promise.reject(new OwnershipLost(`application ${key}, which is gone`));
+    return guard.toApplication(app, never, send);
+  };
+}
+
+/** Takes away what was published of an application that is gone; one of the same name may be another replica's by then. */
+async function unpublish(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  gone: { readonly guard: OwnershipGuard; readonly app: Application; readonly current: () => Application | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const key = appKeyOf(gone.app);
+  const fence = publishFence(gone.guard, () => gone.current() ?? gone.app, key);
+  try {
+    await deps.publisher.remove(instanceName(key, config.namespace), { signal, fence });
+  } catch (error) {
     if (!signal.aborted)
       deps.logger.warn('Unable to remove the published state of an application', { application: key, error });
-  });
+  }
+}
+
+/** Compares applications anew whose published state is lost, and not in memory either. */
+function publishedAgain(
+  { publisher }: ControllerDeps,
+  config: ControllerConfig,
+  refresh: WorkQueue<AppKey, RefreshRequest>,
+): Runnable {
+  return {
+    name: 'published again',
+    run: async (signal) => {
+      const stop = publisher.onLost((instance) => {
+        const payload = { level: compareLevel.recent, reason: 'what its clients read was lost' };
+        refresh.add(appKeyOfInstance(instance, config.namespace), { payload, priority: 'resync' });
+      });
+      await aborted(signal);
+      stop();
+    },
+  };
+}
+
+function makeClusterReports(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  { apps, guard, projects }: Pick<Shared, 'guard' | 'projects'> & { readonly apps: Informer },
+): ClusterReports {
+  return new ClusterReports(
+    {
+      ...deps,
+      clusters: () => deps.settings.clusters(),
+      apps: () => apps.list().map(asApplication),
+      serverOf: (app) => (projects.permitsNamespaceOf(app) ? guard.clusterOf(app)?.server : undefined),
+    },
+    config.clusterInfoMs ?? 10_000,
+  );
 }
 
 interface Shared {
@@ -199,10 +263,11 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
   };
 }
 
-function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, queues }: Shared): RefreshWrites {
+function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, queues, guard }: Shared): RefreshWrites {
   return new RefreshWrites({
     store,
     publisher: deps.publisher,
+    fence: (key) => publishFence(guard, () => store.get(key), key),
     requeue: (key, options) => queues.refresh.add(key, options),
     startOperation: (key) => queues.operation.add(key),
     namespace: config.namespace,
@@ -212,7 +277,7 @@ function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, qu
 function makeDeleter(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { queues, projects, memories }: Shared,
+  { queues, guard, projects, memories, store }: Shared,
   common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'bind' | 'forget'>,
 ): Deleter {
   return new Deleter(
@@ -223,7 +288,7 @@ function makeDeleter(
       forget: async (key, app) => {
         memories.forget(key);
         queues.project.add(`${config.namespace}/${app.spec.project ?? 'default'}`);
-        await deps.publisher.remove(instanceName(key, config.namespace), new AbortController().signal);
+        await unpublish(deps, config, { guard, app, current: () => store.get(key) }, never);
       },
     },
     config,

@@ -63,6 +63,12 @@ export class Projects {
     });
   }
 
+  /** Whether the project of an application is there and lets it live in its namespace. */
+  permitsNamespaceOf(app: Application): boolean {
+    const stored = this.#lookup(projectOf(app));
+    return stored !== undefined && isAppNamespacePermitted(app.metadata.namespace ?? '', stored, this.#namespace);
+  }
+
   /** Project, cluster and spec of an application in order, or the conditions that say what is not. */
   validate(app: Application): SpecVerdict {
     const cluster = this.#deps.guard.resolve(app);

@@ -1,7 +1,7 @@
 import { isAbort, messageOf } from '#base';
 import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
-import type { Publisher } from '#publish';
+import type { Fence, Publisher } from '#publish';
 import type { AddOptions } from '#queues';
 import type { AutosyncDecision } from './autosync.ts';
 import { compareLevel, refreshAnnotation } from './freshness.ts';
@@ -13,6 +13,8 @@ import type { ApplicationStore } from './application-store.ts';
 export interface RefreshWritesDeps {
   readonly store: ApplicationStore;
   readonly publisher: Publisher;
+  /** Around what is published of an application: for as long as it is this replica's. */
+  readonly fence: (key: AppKey) => Fence;
   readonly requeue: (key: AppKey, options: AddOptions<RefreshRequest>) => void;
   readonly startOperation: (key: AppKey) => void;
   /** The controller's own namespace. */
@@ -40,11 +42,13 @@ export class RefreshWrites implements RefreshEffects {
 
   /** Redis down: the UI is blind, reconciling goes on. */
   async publish(pass: Pass, { tree, managed }: Assessment, signal: AbortSignal): Promise<void> {
-    const { publisher, namespace } = this.#deps;
+    const { publisher, namespace, fence } = this.#deps;
+    const terms = { signal, fence: fence(pass.key) };
     const instance = instanceName(pass.key, namespace);
     try {
-      await publisher.setTree(instance, tree, signal);
-      if (managed !== undefined) await publisher.setManagedResources(instance, managed, signal);
+      await publisher.setTree(instance, tree, terms);
+      if (managed === undefined) return;
+      await publisher.setManagedResources(instance, managed === 'none' ? undefined : managed, terms);
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
       pass.logger.warn('Unable to publish the state of an application', { error });

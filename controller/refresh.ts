@@ -83,8 +83,8 @@ export interface Assessment {
   /** The status that the application should have. */
   readonly status: ApplicationStatus;
   readonly tree: BuiltTree['tree'];
-  /** Undefined: what was published before stands. */
-  readonly managed: readonly ManagedResource[] | undefined;
+  /** Undefined: what was published before stands. None: it goes, and clients tell the conditions in its place. */
+  readonly managed: readonly ManagedResource[] | 'none' | undefined;
   /** Of this pass alone: the status has those of other steps, too. */
   readonly conditions: readonly ApplicationCondition[];
   /** Undefined: nothing was compared, because the spec is invalid or only the tree moved. */
@@ -212,7 +212,7 @@ export class RefreshProcessor {
         health: nextHealth(status.health, { status: 'Unknown', message: '' }, { inline: true, time: pass.time }),
       },
       tree: { nodes: [], orphanedNodes: [] },
-      managed: [],
+      managed: 'none',
       conditions,
       found: undefined,
     };

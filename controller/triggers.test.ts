@@ -83,7 +83,7 @@ beforeEach(async () => {
     isMine: () => mine,
     isWatched: (namespace) => namespace === 'argocd',
     watchesOrphans: () => orphans,
-    forget: (key, deleted) => forgotten.push(`${key} ${deleted ? 'deleted' : 'lost'}`),
+    forget: (key, deleted) => forgotten.push(`${key} ${deleted === undefined ? 'lost' : 'deleted'}`),
     namespace: 'argocd',
     clock,
   });

@@ -38,8 +38,8 @@ export interface TriggerDeps {
   readonly isWatched: (namespace: string) => boolean;
   /** Whether the project of an application watches orphans. */
   readonly watchesOrphans: (app: Application) => boolean;
-  /** The application is gone, or another replica's. */
-  readonly forget: (key: AppKey, deleted: boolean) => void;
+  /** The application is another replica's, or gone: then it comes along as it was last. */
+  readonly forget: (key: AppKey, deleted: Application | undefined) => void;
   /** The controller's own. */
   readonly namespace: string;
   readonly clock: Clock;
@@ -134,11 +134,11 @@ export class Triggers implements Runnable {
     const old = event.type === 'updated' ? asApplication(event.old) : undefined;
     if (old === undefined || !equalLoosely(old.spec.destination, app.spec.destination)) this.#inputsChanged();
     if (event.type === 'deleted') {
-      this.#lose(key, true, projectOf(app));
+      this.#lose(key, app);
       return;
     }
     if (!this.#deps.isMine(app)) {
-      this.#lose(key, false);
+      this.#lose(key);
       return;
     }
     this.#mine.add(key);
@@ -274,7 +274,7 @@ export class Triggers implements Runnable {
     for (const object of apps.list()) {
       const app = asApplication(object);
       const key = appKeyOf(app);
-      if (!isMine(app)) this.#lose(key, false);
+      if (!isMine(app)) this.#lose(key);
       else if (!this.#mine.has(key)) {
         this.#mine.add(key);
         this.#takeUp(app);
@@ -293,8 +293,8 @@ export class Triggers implements Runnable {
     return bodies;
   }
 
-  #lose(key: AppKey, deleted: boolean, project?: string): void {
-    if (project !== undefined) this.#deps.projectQueue.add(`${this.#deps.namespace}/${project}`);
+  #lose(key: AppKey, deleted?: Application): void {
+    if (deleted !== undefined) this.#deps.projectQueue.add(`${this.#deps.namespace}/${projectOf(deleted)}`);
     this.#takenUp.delete(key);
     if (!this.#mine.delete(key)) return;
     this.#orphanWatchers = undefined;

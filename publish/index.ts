@@ -3,4 +3,20 @@
  * demo and tests, behind one interface.
  */
 export { createMemoryPublisher } from './memory.ts';
-export type { ApplicationTree, ManagedResource, Publisher, TreeNode } from './types.ts';
+export type { MemoryPublisher } from './memory.ts';
+export { createRedisPublisher } from './redis/create.ts';
+export type { RedisSettings } from './redis/create.ts';
+export type {
+  ApplicationTree,
+  ClusterReport,
+  Fence,
+  HostInfo,
+  HostResource,
+  InfoItem,
+  ManagedResource,
+  NetworkingInfo,
+  NodeRef,
+  Publisher,
+  PublishTerms,
+  TreeNode,
+} from './types.ts';

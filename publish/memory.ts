@@ -1,46 +1,80 @@
-import { aborted } from '#base';
-import type { ApplicationTree, ManagedResource, Publisher } from './types.ts';
+import { aborted, OwnershipLost } from '#base';
+import type { ApplicationTree, ClusterReport, ManagedResource, Publisher, PublishTerms } from './types.ts';
 
-/** Keeps everything in memory: for the demo, tests and installations without Redis. Nothing expires; `remove` forgets. */
-export function createMemoryPublisher(): Publisher {
-  return new MemoryPublisher();
+/** What was published, for those who look at it in the same process. */
+export interface MemoryPublisher extends Publisher {
+  tree(instance: string): ApplicationTree | undefined;
+  managedResources(instance: string): readonly ManagedResource[] | undefined;
+  clusterInfo(server: string): ClusterReport | undefined;
 }
 
-class MemoryPublisher implements Publisher {
+/** Keeps everything in memory: for the demo, tests and installations without Redis. Nothing expires or is lost; `remove` forgets. */
+export function createMemoryPublisher(): MemoryPublisher {
+  return new InMemory();
+}
+
+class InMemory implements MemoryPublisher {
   readonly name = 'publisher';
   readonly #resources = new Map<string, readonly ManagedResource[]>();
   readonly #trees = new Map<string, ApplicationTree>();
+  readonly #clusters = new Map<string, ClusterReport>();
 
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
   }
 
-  setManagedResources(instance: string, resources: readonly ManagedResource[], signal: AbortSignal): Promise<void> {
-    return this.#act(signal, () => void this.#resources.set(instance, resources));
+  setManagedResources(
+    instance: string,
+    resources: readonly ManagedResource[] | undefined,
+    terms: PublishTerms,
+  ): Promise<void> {
+    return act(terms, () => {
+      if (resources === undefined) this.#resources.delete(instance);
+      else this.#resources.set(instance, resources);
+    });
   }
 
-  managedResources(instance: string, signal: AbortSignal): Promise<readonly ManagedResource[] | undefined> {
-    return this.#act(signal, () => this.#resources.get(instance));
+  managedResources(instance: string): readonly ManagedResource[] | undefined {
+    return this.#resources.get(instance);
   }
 
-  setTree(instance: string, tree: ApplicationTree, signal: AbortSignal): Promise<void> {
-    return this.#act(signal, () => void this.#trees.set(instance, tree));
+  setTree(instance: string, tree: ApplicationTree, terms: PublishTerms): Promise<void> {
+    return act(terms, () => void this.#trees.set(instance, tree));
   }
 
-  tree(instance: string, signal: AbortSignal): Promise<ApplicationTree | undefined> {
-    return this.#act(signal, () => this.#trees.get(instance));
+  tree(instance: string): ApplicationTree | undefined {
+    return this.#trees.get(instance);
   }
 
-  remove(instance: string, signal: AbortSignal): Promise<void> {
-    return this.#act(signal, () => {
+  setClusterInfo(server: string, report: ClusterReport, terms: PublishTerms): Promise<void> {
+    return act(terms, () => void this.#clusters.set(server, report));
+  }
+
+  clusterInfo(server: string): ClusterReport | undefined {
+    return this.#clusters.get(server);
+  }
+
+  remove(instance: string, terms: PublishTerms): Promise<void> {
+    return act(terms, () => {
       this.#resources.delete(instance);
       this.#trees.delete(instance);
     });
   }
 
-  // As any store: a caller that has been stopped gets its reason, and nothing is written.
-  #act<T>(signal: AbortSignal, body: () => T): Promise<T> {
-    if (signal.aborted) return Promise.reject(signal.reason as Error);
-    return Promise.resolve(body());
+  onLost(): () => void {
+    return () => undefined;
+  }
+}
+
+/** As any store: a caller that has been stopped gets its reason, and nothing is written for one that does not own the subject any more. */
+async function act({ signal, fence }: PublishTerms, body: () => void): Promise<void> {
+  signal.throwIfAborted();
+  try {
+    await fence(() => {
+      body();
+      return Promise.resolve();
+    });
+  } catch (error) {
+    if (!(error instanceof OwnershipLost)) throw error;
   }
 }

@@ -22,6 +22,8 @@ const writers: Readonly<Record<string, string>> = {
   'controller/unowned.ts': 'marks Applications',
   'controller/writer.ts': 'the only writer of managed clusters',
   'publish/memory.ts': 'what others read instead of Argo CD',
+  'publish/redis/connection.ts': 'the only writer of Redis',
+  'publish/redis/publisher.ts': 'what clients of Argo CD read',
   'sharding/coordinator.ts': 'writes ConfigMaps of the hub',
   'sharding/member.ts': 'holds leases',
   'sharding/ownership.ts': 'gives the right to write',

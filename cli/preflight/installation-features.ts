@@ -138,25 +138,22 @@ function defaultText({ default: value }: OptionSpec): string {
   return typeof value === 'object' ? '' : String(value);
 }
 
-/** The repo-server and Redis are told of in one line each. */
+/** The repo-server is told of in one line. */
 function isService({ key = '', flag }: OptionSpec): boolean {
-  return (
-    /^P:(?:redis\.|repo\.server|controller\.repo\.server\.|controller\.(?:app\.state|default)\.cache)/.test(key) ||
-    /^redis|^repo-server/.test(flag)
-  );
+  return /^P:(?:repo|controller\.repo)\.server/.test(key) || flag.startsWith('repo-server');
 }
 
 function serviceFeatures({ params }: Installation): readonly Feature[] {
   const keysOf = (pattern: RegExp): readonly string[] => Object.keys(params).filter((key) => pattern.test(key));
   const where = (keys: readonly string[]): string => `ConfigMap argocd-cmd-params-cm: ${keys.join(', ')}`;
-  const servers = keysOf(/^redis\.|^repo\.server$|^controller\.repo\.server\./);
+  const servers = keysOf(/^repo\.server$|^controller\.repo\.server\./);
   const reposerver = keysOf(/^reposerver\./);
   return [
     ...(servers.length === 0
       ? []
       : [
           {
-            feature: 'addresses of the repo-server and of Redis: neither is needed by this controller, or asked',
+            feature: 'the address of the repo-server: it is not needed by this controller, or asked',
             where: where(servers),
             severity: 'info',
             row: rows.services,

@@ -277,6 +277,12 @@
       name: argocd-cmd-params-cm
       key: redis.compression
       optional: true
+- name: ARGOCD_REDIS_KEY_PREFIX
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: redis.key.prefix
+      optional: true
 - name: ARGOCD_SYNC_WAVE_DELAY
   valueFrom:
     configMapKeyRef:

@@ -1,0 +1,132 @@
+import { OwnershipLost } from '#base';
+import type { Clock, Runnable } from '#base';
+import type { ClusterInfo, LiveClusters } from '#live';
+import type { Application, Cluster } from '#model';
+import type { ClusterReport, Fence, Publisher } from '#publish';
+import type { Ownership } from '#sharding';
+import type { Logger } from '#telemetry';
+import { kubeTime } from './kube-time.ts';
+
+export interface ClusterReportsDeps {
+  readonly publisher: Publisher;
+  readonly live: LiveClusters;
+  readonly ownership: Ownership;
+  readonly clusters: () => readonly Cluster[];
+  readonly apps: () => Iterable<Application>;
+  /** The cluster of an application that counts: one whose project lets it live in its namespace. */
+  readonly serverOf: (app: Application) => string | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Publishes how each cluster of this replica is, at the start and then at an interval. Source: Argo CD controller/clusterinfoupdater.go; there the
+ * first one is written before the Applications are known, and tells of none.
+ */
+export class ClusterReports implements Runnable {
+  readonly name = 'cluster reports';
+  readonly #deps: ClusterReportsDeps;
+  readonly #intervalMs: number;
+
+  constructor(deps: ClusterReportsDeps, intervalMs: number) {
+    this.#deps = deps;
+    this.#intervalMs = intervalMs;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await this.#publish(signal);
+        await this.#deps.clock.sleep(this.#intervalMs, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #publish(signal: AbortSignal): Promise<void> {
+    const { clusters, live, publisher, clock } = this.#deps;
+    const counts = this.#counts();
+    const infos = new Map(live.infos().map((info) => [info.server, info]));
+    for (const { server } of clusters()) {
+      if (!this.#reports(server)) continue;
+      const facts = {
+        info: infos.get(server),
+        apiVersions: this.#apiVersions(server),
+        applications: counts.get(server) ?? 0,
+        now: clock.now(),
+      };
+      await publisher.setClusterInfo(server, clusterReport(facts), { signal, fence: this.#fence(server) });
+    }
+  }
+
+  /** Of a cluster in parts, the owner of the first one tells: each of the others has the same cache. */
+  #reports(server: string): boolean {
+    return this.#deps.ownership.ownedParts(server)?.owned.includes(0) === true;
+  }
+
+  #fence(server: string): Fence {
+    const { ownership } = this.#deps;
+    const never = new AbortController().signal;
+    return (send) =>
+      this.#reports(server)
+        ? ownership.writing(server, undefined, () => send(never))
+        : Promise.reject(new OwnershipLost(`cluster ${server}`));
+  }
+
+  #counts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const app of this.#deps.apps()) {
+      const server = this.#deps.serverOf(app);
+      if (server !== undefined) counts.set(server, (counts.get(server) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  #apiVersions(server: string): readonly string[] {
+    try {
+      return this.#deps.live.peek(server)?.discovery().apiVersions ?? [];
+    } catch {
+      // Discovery has never worked: the connection state says so.
+      return [];
+    }
+  }
+}
+
+/** What is known of a cluster; `info` is undefined while it has no cache here. */
+export interface ClusterFacts {
+  readonly info: ClusterInfo | undefined;
+  readonly apiVersions: readonly string[];
+  readonly applications: number;
+  readonly now: number;
+}
+
+/** What `argocd cluster list` and the UI tell of a cluster. The messages are Argo CD's. */
+export function clusterReport({ info, apiVersions, applications, now }: ClusterFacts): ClusterReport {
+  const { serverVersion = '', lastSyncAt } = info ?? {};
+  const status = statusOf(info);
+  return {
+    connectionState: { status, message: messageOf(info, status, applications), attemptedAt: kubeTime(now) },
+    ...(serverVersion === '' ? {} : { serverVersion }),
+    cacheInfo:
+      info === undefined || status !== 'Successful'
+        ? {}
+        : {
+            resourcesCount: info.resourcesCount,
+            apisCount: info.apisCount,
+            ...(lastSyncAt === undefined ? {} : { lastCacheSyncTime: kubeTime(lastSyncAt) }),
+          },
+    applicationsCount: applications,
+    ...(apiVersions.length === 0 ? {} : { apiVersions }),
+  };
+}
+
+function statusOf(info: ClusterInfo | undefined): ClusterReport['connectionState']['status'] {
+  if (info?.message !== undefined) return 'Failed';
+  return info?.state === 'synced' ? 'Successful' : 'Unknown';
+}
+
+function messageOf(info: ClusterInfo | undefined, status: string, applications: number): string {
+  if (status === 'Failed') return info?.message ?? '';
+  return info === undefined && applications === 0 ? 'Cluster has no applications and is not being monitored.' : '';
+}

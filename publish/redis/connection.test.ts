@@ -1,0 +1,233 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Secret, seededRandom, Shutdown, systemClock } from '#base';
+import { eventually } from '#support';
+import { createLogger, PromMetrics } from '#telemetry';
+import { error, RespServer, usual } from '../testing/resp-server.ts';
+import type { PublishTerms } from '../types.ts';
+import { address, redisConnector } from './connection.ts';
+import type { ConnectionOptions } from './connection.ts';
+import { createRedisPublisher } from './create.ts';
+import { StoreError } from './link.ts';
+import type { RedisLink } from './link.ts';
+import { storeMetrics } from './metrics.ts';
+
+const signal = new AbortController().signal;
+const mine: PublishTerms = { signal, fence: (send) => send(signal) };
+const none = { username: '', password: new Secret(''), sentinelUsername: '', sentinelPassword: new Secret('') };
+const tree = { nodes: [{ version: 'v1', kind: 'ConfigMap', name: 'a' }], orphanedNodes: [] };
+
+let server: RespServer;
+let folder: string;
+const links: RedisLink[] = [];
+beforeEach(async () => {
+  server = await RespServer.start();
+  folder = mkdtempSync(join(tmpdir(), 'driftless-redis-'));
+});
+afterEach(async () => {
+  for (const link of links.splice(0)) link.close(new StoreError('connection', 'the test is over'));
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+function optionsOf(options: Partial<ConnectionOptions> = {}): ConnectionOptions {
+  return {
+    address: server.address,
+    sentinels: [],
+    sentinelMaster: 'master',
+    database: 0,
+    credentials: none,
+    credentialsDir: '',
+    tls: undefined,
+    ...options,
+  };
+}
+
+async function open(options: Partial<ConnectionOptions> = {}, metrics = new PromMetrics()): Promise<RedisLink> {
+  const link = await redisConnector(optionsOf(options), storeMetrics(metrics, 'host'), systemClock)(signal);
+  links.push(link);
+  return link;
+}
+
+async function refusalOf(work: Promise<unknown>): Promise<StoreError> {
+  const thrown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(thrown instanceof StoreError)) throw new Error(`not refused, but ${inspect(thrown)}`);
+  return thrown;
+}
+
+const said = (): string[] => server.commands.map((words) => words.join(' '));
+
+describe('redisConnector', () => {
+  it('11.1: says who it is, chooses the database and asks which process answers', async () => {
+    server.password = 'hunter2';
+    const credentials = { ...none, username: 'argo', password: new Secret('hunter2') };
+    const link = await open({ credentials, database: 3 });
+    expect(said()).toEqual(['auth argo hunter2', 'select 3', 'info server']);
+    expect(link.runId).toBe('a1');
+  });
+
+  it('11.1: says nothing of itself where there is nothing to say', async () => {
+    await open();
+    expect(said()).toEqual(['info server']);
+  });
+
+  it('11.1: reads user and password from files for each connection; those of the environment do not count then', async () => {
+    server.password = 'hunter2';
+    const credentials = { ...none, password: new Secret('of the environment') };
+    writeFileSync(join(folder, 'auth'), 'old\n');
+    const refused = await refusalOf(open({ credentials, credentialsDir: folder }));
+    expect([refused.fault, refused.message]).toEqual(['auth', expect.stringContaining('WRONGPASS')]);
+    writeFileSync(join(folder, 'auth'), ' hunter2\n');
+    await open({ credentials, credentialsDir: folder });
+    expect(said().filter((command) => command.startsWith('auth'))).toEqual(['auth old', 'auth hunter2']);
+  });
+
+  it('11.1: a password is in no error', async () => {
+    server.password = 'right';
+    const refused = await refusalOf(open({ credentials: { ...none, password: new Secret('hunter2') } }));
+    expect(inspect(refused, { depth: 10, showHidden: true })).not.toContain('hunter2');
+  });
+
+  it('11.1: a missing password is told as such', async () => {
+    server.password = 'right';
+    expect((await refusalOf(open())).message).toContain('NOAUTH');
+  });
+
+  it('11.1: asks sentinels where the master is, with their own password, one after the other', async () => {
+    const sentinel = await RespServer.start();
+    const closed = await RespServer.start();
+    const deaf = closed.address;
+    await closed.stop();
+    sentinel.password = 'watch';
+    sentinel.fault = ([name, verb]) => {
+      if (name?.toLowerCase() !== 'sentinel') return usual;
+      const port = String(server.port);
+      return verb === 'get-master-addr-by-name' ? `*2\r\n$9\r\n127.0.0.1\r\n$${port.length}\r\n${port}\r\n` : '*0\r\n';
+    };
+    const credentials = { ...none, sentinelPassword: new Secret('watch') };
+    const link = await open({
+      ...{ address: 'nowhere:1', sentinels: [deaf, sentinel.address], sentinelMaster: 'mymaster', credentials },
+    });
+    await link.set('k', Buffer.from('v'), 1000);
+    expect(server.values.get('k')).toBe('v');
+    const asked = sentinel.commands.map((words) => words.join(' ')).filter((command) => !command.startsWith('client'));
+    expect(asked.slice(0, 2)).toEqual(['auth watch', 'sentinel get-master-addr-by-name mymaster']);
+    await sentinel.stop();
+    const lost = await refusalOf(open({ sentinels: [deaf] }));
+    expect([lost.fault, lost.message]).toEqual([
+      'connection',
+      expect.stringContaining('All sentinels are unreachable'),
+    ]);
+  });
+
+  it('11.1: tells what is the matter: full, not allowed, a replica by now, gone', async () => {
+    const link = await open();
+    const answers: readonly (readonly [string, StoreError['fault']])[] = [
+      ["OOM command not allowed when used memory > 'maxmemory'.", 'refused'],
+      ['NOPERM this user has no permissions to run the set command', 'forbidden'],
+      ["READONLY You can't write against a read only replica.", 'connection'],
+      ['LOADING Redis is loading the dataset in memory', 'refused'],
+    ];
+    for (const [message, fault] of answers) {
+      server.fault = () => error(message);
+      const refused = await refusalOf(link.set('k', Buffer.from('v'), 1000));
+      expect([refused.message, refused.fault]).toEqual([message, fault]);
+    }
+    server.fault = () => {
+      server.cut();
+      return undefined;
+    };
+    expect((await refusalOf(link.set('k', Buffer.from('v'), 1000))).fault).toBe('connection');
+    expect((await refusalOf(link.ended)).fault).toBe('connection');
+  });
+
+  it('11.1: keeps no command for later: what cannot be sent now is refused, and never sent', async () => {
+    const link = await open();
+    server.cut();
+    await refusalOf(link.ended);
+    const before = server.commands.length;
+    expect((await refusalOf(link.set('k', Buffer.from('v'), 1000))).fault).toBe('connection');
+    await open();
+    expect(said().slice(before)).toEqual(['info server']);
+  });
+
+  it('11.1: goes on without the right to ask which process answers', async () => {
+    server.fault = ([name]) => (name === 'info' ? error('NOPERM no INFO') : usual);
+    expect((await open()).runId).toBe('');
+  });
+
+  it('11.1: gives up when it is stopped', async () => {
+    server.fault = () => undefined;
+    const stop = new AbortController();
+    const opening = redisConnector(optionsOf(), storeMetrics(new PromMetrics(), 'host'), systemClock)(stop.signal);
+    await eventually(() => expect(said()).toEqual(['info server']));
+    stop.abort(new Shutdown());
+    expect((await refusalOf(opening)).fault).toBe('connection');
+  });
+
+  it('11.1: counts commands under the names of Argo CD', async () => {
+    const metrics = new PromMetrics();
+    const link = await open({}, metrics);
+    await link.set('k', Buffer.from('v'), 1000);
+    server.fault = () => error('OOM full');
+    await refusalOf(link.publish('c'));
+    const text = await metrics.expose();
+    const series = 'hostname="host",initiator="argocd-application-controller"';
+    expect(text).toContain(`argocd_redis_request_total{${series},command="set",failed="false"} 1`);
+    expect(text).toContain(`argocd_redis_request_total{${series},command="publish",failed="true"} 1`);
+    expect(text).toContain(`argocd_redis_request_duration_count{${series}} 3`);
+  });
+
+  it.each([
+    ['redis', { host: 'redis', port: 6379 }],
+    ['redis:1', { host: 'redis', port: 1 }],
+    ['[::1]:1', { host: '::1', port: 1 }],
+    ['[::1]', { host: '::1', port: 6379 }],
+  ])('11.1: reads the address %s', (text, expected) => {
+    expect(address(text, 6379)).toEqual(expected);
+  });
+});
+
+describe('createRedisPublisher', () => {
+  it('11.1: with a wrong password reconciling goes on; a renewed one in its file is taken up by itself', async () => {
+    server.password = 'hunter2';
+    writeFileSync(join(folder, 'auth'), 'hunter1');
+    const lines: string[] = [];
+    const publisher = createRedisPublisher(
+      {
+        connection: optionsOf({ credentialsDir: folder }),
+        ...{ prefix: '', compression: 'none', appStateExpirationMs: 3_600_000, defaultExpirationMs: 1 },
+        ...{ treeShardSize: 0, hostname: 'host' },
+      },
+      {
+        clock: systemClock,
+        random: seededRandom(1),
+        logger: createLogger({
+          level: 'info',
+          format: 'text',
+          destination: { write: (line: string) => void lines.push(line) },
+        }),
+        metrics: new PromMetrics(),
+      },
+    );
+    const stop = new AbortController();
+    const running = publisher.run(stop.signal);
+    try {
+      await publisher.ready?.(signal);
+      await publisher.setTree('web', tree, mine);
+      expect([server.values.size, lines]).toEqual([0, [expect.stringContaining('WRONGPASS')]]);
+      writeFileSync(join(folder, 'auth'), 'hunter2');
+      await eventually(() => expect([...server.values.keys()]).toEqual(['app|resources-tree|web|1.8.3']));
+    } finally {
+      stop.abort(new Shutdown());
+      await running;
+    }
+    expect(lines.join('\n')).not.toContain('hunter');
+  });
+});

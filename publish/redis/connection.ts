@@ -1,0 +1,251 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Redis, RedisOptions } from 'ioredis';
+import { messageOf, Secret } from '#base';
+import type { Clock } from '#base';
+import { faultOf, StoreError } from './link.ts';
+import type { OpenLink, RedisLink } from './link.ts';
+import type { StoreMetrics } from './metrics.ts';
+
+/** User and password of the store and of its sentinels; empty ones are not sent. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: Secret;
+  readonly sentinelUsername: string;
+  readonly sentinelPassword: Secret;
+}
+
+/** PEM files, by path; empty: none. They are read for each connection, so that renewed ones are used. */
+export interface TlsFiles {
+  readonly certificate: string;
+  readonly key: string;
+  readonly ca: string;
+  readonly insecureSkipVerify: boolean;
+}
+
+export interface ConnectionOptions {
+  /** `host:port`. */
+  readonly address: string;
+  /** `host:port` each; with any of them the address is not used. */
+  readonly sentinels: readonly string[];
+  readonly sentinelMaster: string;
+  readonly database: number;
+  /** Those of the environment. */
+  readonly credentials: Credentials;
+  /** A folder with the files `auth`, `auth_username`, `sentinel_auth` and `sentinel_username`: in place of `credentials`. Empty: none. */
+  readonly credentialsDir: string;
+  /** Undefined: no TLS. */
+  readonly tls: TlsFiles | undefined;
+}
+
+type ClientOptions = RedisOptions & { readonly replyMapping: 'legacy' };
+
+const connectMs = 5000;
+
+/**
+ * Opens connections with ioredis, which is loaded then: a replica without Redis does not pay for it. Each connection is opened once and used until it
+ * ends; ioredis itself neither reconnects nor keeps commands for later, because a command that waits in a client may be sent after this
+ * replica lost the right to.
+ */
+export function redisConnector(options: ConnectionOptions, metrics: StoreMetrics, clock: Clock): OpenLink {
+  return async (signal) => {
+    const { Redis: Client } = await import('ioredis');
+    const credentials = await currentCredentials(options);
+    const redis = new Client(await clientOptions(options, credentials));
+    const connection = new Connection(redis, metrics, clock);
+    const stop = (): void => connection.close(new StoreError('connection', messageOf(signal.reason)));
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      await connection.open(credentials, options.database);
+      signal.throwIfAborted();
+      return connection;
+    } catch (error) {
+      stop();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  };
+}
+
+async function currentCredentials({ credentials, credentialsDir }: ConnectionOptions): Promise<Credentials> {
+  if (credentialsDir === '') return credentials;
+  const content = async (name: string): Promise<string> => {
+    try {
+      return (await readFile(join(credentialsDir, name), 'utf8')).trim();
+    } catch (error) {
+      // As Argo CD: a file that is not there is an empty value.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw new StoreError('auth', `cannot read the credentials of Redis: ${messageOf(error)}`);
+    }
+  };
+  return {
+    username: await content('auth_username'),
+    password: new Secret(await content('auth')),
+    sentinelUsername: await content('sentinel_username'),
+    sentinelPassword: new Secret(await content('sentinel_auth')),
+  };
+}
+
+async function clientOptions(options: ConnectionOptions, credentials: Credentials): Promise<ClientOptions> {
+  const tls = options.tls === undefined ? undefined : await tlsOptions(options.tls);
+  const { sentinelUsername: user, sentinelPassword: password } = credentials;
+  const common: ClientOptions = {
+    replyMapping: 'legacy',
+    lazyConnect: true,
+    protocol: 2,
+    enableOfflineQueue: false,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    autoResubscribe: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: null,
+    // What is not on its way when a connection is given up shall not go out any more.
+    disconnectTimeout: 1,
+    connectTimeout: connectMs,
+    // A name may have addresses of both families, of which one does not answer.
+    family: 0,
+    ...(tls === undefined ? {} : { tls }),
+  };
+  if (options.sentinels.length === 0) return { ...common, ...address(options.address, 6379) };
+  return {
+    ...common,
+    sentinels: options.sentinels.map((sentinel) => address(sentinel, 26_379)),
+    name: options.sentinelMaster,
+    sentinelRetryStrategy: () => null,
+    sentinelCommandTimeout: connectMs,
+    ...(user === '' ? {} : { sentinelUsername: user }),
+    ...(password.reveal() === '' ? {} : { sentinelPassword: password.reveal() }),
+    ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+  };
+}
+
+/** `host`, `host:port`, `[v6]:port`. */
+export function address(text: string, port: number): { readonly host: string; readonly port: number } {
+  const { host = text, at } = /^\[?(?<host>[^\]]*?)\]?(?::(?<at>\d+))?$/.exec(text)?.groups ?? {};
+  return { host, port: at === undefined ? port : Number(at) };
+}
+
+async function tlsOptions(files: TlsFiles): Promise<NonNullable<RedisOptions['tls']>> {
+  const pem = async (path: string): Promise<Buffer | undefined> => {
+    if (path === '') return undefined;
+    try {
+      return await readFile(path);
+    } catch (error) {
+      throw new StoreError('auth', `cannot read a TLS file for Redis: ${messageOf(error)}`);
+    }
+  };
+  const [cert, key, ca] = [await pem(files.certificate), await pem(files.key), await pem(files.ca)];
+  return {
+    rejectUnauthorized: !files.insecureSkipVerify,
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(ca === undefined ? {} : { ca }),
+  };
+}
+
+class Connection implements RedisLink {
+  runId = '';
+  readonly ended: Promise<never>;
+  readonly #redis: Redis;
+  readonly #metrics: StoreMetrics;
+  readonly #clock: Clock;
+  #error: StoreError | undefined;
+  #end: (error: StoreError) => void = () => undefined;
+
+  constructor(redis: Redis, metrics: StoreMetrics, clock: Clock) {
+    this.#redis = redis;
+    this.#metrics = metrics;
+    this.#clock = clock;
+    this.ended = new Promise((_, reject) => {
+      this.#end = reject;
+    });
+    this.ended.catch(() => undefined);
+    redis.on('error', (error: unknown) => {
+      this.#error ??= storeError(error);
+    });
+    redis.on('end', () => this.#end(this.#error ?? new StoreError('connection', 'Redis closed the connection')));
+  }
+
+  /** Connects, and says who we are: here and not in ioredis, which would send errors of it to the console. */
+  async open({ username, password }: Credentials, database: number): Promise<void> {
+    try {
+      await this.#redis.connect();
+    } catch (error) {
+      // The event told why; the rejection only that it is closed.
+      throw this.#error ?? storeError(error);
+    }
+    const word = password.reveal();
+    if (word !== '') {
+      await this.#send('auth', () => (username === '' ? this.#redis.auth(word) : this.#redis.auth(username, word)));
+    }
+    if (database !== 0) await this.#send('select', () => this.#redis.select(database));
+    this.runId = await this.#whichProcess();
+  }
+
+  async set(key: string, value: Buffer, ttlMs: number): Promise<void> {
+    await this.#send('set', () => this.#redis.set(key, value, 'PX', Math.round(ttlMs)));
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    await this.#send('del', () => this.#redis.del([...keys]));
+  }
+
+  async publish(channel: string): Promise<void> {
+    await this.#send('publish', () => this.#redis.publish(channel, ''));
+  }
+
+  async count(keys: readonly string[]): Promise<number> {
+    return this.#send('exists', () => this.#redis.exists([...keys]));
+  }
+
+  async ping(): Promise<void> {
+    await this.#send('ping', () => this.#redis.ping());
+  }
+
+  close(reason: StoreError): void {
+    this.#error ??= reason;
+    if (this.#redis.status !== 'end') this.#redis.disconnect();
+    this.#end(this.#error);
+  }
+
+  async #whichProcess(): Promise<string> {
+    try {
+      const info = await this.#send('info', () => this.#redis.info('server'));
+      return /^run_id:(\S+)/m.exec(info)?.[1] ?? '';
+    } catch (error) {
+      // Without the right to ask, or while it loads its data: nothing is known of its contents.
+      if (error instanceof StoreError && (error.fault === 'forbidden' || error.fault === 'refused')) return '';
+      throw error;
+    }
+  }
+
+  async #send<T>(command: string, send: () => Promise<T>): Promise<T> {
+    const began = this.#clock.monotonic();
+    let failed = true;
+    try {
+      const result = await send();
+      failed = false;
+      return result;
+    } catch (error) {
+      throw storeError(error);
+    } finally {
+      this.#metrics.request(command, failed, this.#clock.monotonic() - began);
+    }
+  }
+}
+
+/** Without the error of ioredis as a cause: that one carries the command with its arguments, such as a password. */
+function storeError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const reply = error instanceof Error && error.name === 'ReplyError';
+  return new StoreError(reply ? faultOf(error.message) : 'connection', textOf(error));
+}
+
+/** A host with several addresses fails once for each; the error of all of them has no text of its own. */
+function textOf(error: unknown): string {
+  const text = messageOf(error);
+  const causes = (error as Partial<AggregateError>).errors;
+  return text === '' && causes !== undefined ? causes.map((cause) => messageOf(cause)).join('; ') : text;
+}
