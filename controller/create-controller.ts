@@ -271,7 +271,6 @@ function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, qu
     requeue: (key, options) => queues.refresh.add(key, options),
     startOperation: (key) => queues.operation.add(key),
     namespace: config.namespace,
-    logger: deps.logger,
   });
 }
 

@@ -38,6 +38,13 @@ const soonMs = 1000;
 const terminateMs = 60_000;
 const untimed = { wasTerminating: true, timedOut: false };
 
+/** One step: of which application, and where it logs. */
+interface OperationPass {
+  readonly key: AppKey;
+  /** Its lines name the application and this pass. */
+  readonly logger: Logger;
+}
+
 /** Nothing: an operation is all in its object. */
 export type OperationPayload = undefined;
 
@@ -48,6 +55,7 @@ export type OperationPayload = undefined;
 export class OperationProcessor {
   readonly #deps: OperationDeps;
   readonly #config: { readonly syncTimeoutMs: number };
+  #passes = 0;
 
   constructor(deps: OperationDeps, config: { readonly syncTimeoutMs: number }) {
     this.#deps = deps;
@@ -59,50 +67,58 @@ export class OperationProcessor {
     if (known === undefined || !this.#deps.isMine(known) || !hasWork(known)) return 'done';
     const app = await this.#deps.store.fetch(taken.key);
     if (app === undefined || !hasWork(app)) return 'done';
+    this.#passes += 1;
+    const logger = this.#deps.logger.child({ application: taken.key, pass: `operation-${this.#passes}` });
+    const pass = { key: taken.key, logger };
     try {
       return (app.operation ?? undefined) === undefined
         ? await this.#deps.deleter.handle(taken.key, app, signal)
-        : await this.#pass(taken.key, app, signal);
+        : await this.#pass(pass, app, signal);
     } catch (error) {
       // Someone changed the operation between our read and our write: read again, decide again.
       if (error instanceof ApplicationChanged) return { requeueAfterMs: 0 };
-      if (error instanceof ClusterNotReady) return this.#await(taken.key, app, error);
+      if (error instanceof ClusterNotReady) return this.#await(pass, app, error);
       throw error;
     }
   }
 
-  async #pass(key: AppKey, app: Application, signal: AbortSignal): Promise<Outcome<OperationPayload>> {
+  async #pass(pass: OperationPass, app: Application, signal: AbortSignal): Promise<Outcome<OperationPayload>> {
     const start = startPass(app, this.#now(), this.#config.syncTimeoutMs);
     if (start.do === 'wait') {
-      this.#remember(key, start.reason, start.ms);
+      this.#remember(pass.key, start.reason, start.ms);
       return { requeueAfterMs: start.ms };
     }
-    if (start.do === 'end') return this.#finish(key, app, start.state, undefined);
+    if (start.do === 'end') return this.#finish(pass, app, start.state, undefined);
     const begun = start.do === 'resume' ? app : await this.#deps.store.writeOperationState(app, start.state, undefined);
     if (begun === undefined) return 'done';
     const { state } = start;
-    const after = await this.#step(key, begun, state, signal);
+    const after = await this.#step(pass, begun, state, signal);
     const next = endPass({
       state: after,
       wasTerminating: state.phase === 'Terminating',
       timedOut: start.do !== 'resume' && start.timedOut,
       now: this.#now(),
     });
-    return this.#finish(key, begun, next, nextHistory(begun, next, this.#now()));
+    return this.#finish(pass, begun, next, nextHistory(begun, next, this.#now()));
   }
 
-  async #step(key: AppKey, app: Application, state: OperationState, signal: AbortSignal): Promise<OperationState> {
+  async #step(
+    pass: OperationPass,
+    app: Application,
+    state: OperationState,
+    signal: AbortSignal,
+  ): Promise<OperationState> {
     try {
       return await this.#deps.syncer.step(this.#deps.bind(app), state, signal);
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
-      this.#deps.logger.warn('A step of an operation failed', { application: key, error });
+      pass.logger.warn('A step of an operation failed', { error });
       return { ...state, phase: 'Error', message: messageOf(error) };
     }
   }
 
   async #finish(
-    key: AppKey,
+    pass: OperationPass,
     app: Application,
     state: OperationState,
     history: readonly RevisionHistory[] | undefined,
@@ -110,7 +126,7 @@ export class OperationProcessor {
     const stored = await this.#deps.store.writeOperationState(app, state, history);
     if (stored === undefined) return 'done';
     if (isCompleted(state.phase)) {
-      this.#completed(key, stored, state);
+      this.#completed(pass, stored, state);
       // A deletion that had to wait for the operation goes on now.
       return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
     }
@@ -121,12 +137,12 @@ export class OperationProcessor {
     );
     const quiet = moved ? movedMs : backstopMs(state, this.#now(), this.#config.syncTimeoutMs);
     const ms = waiting.do === 'wait' ? waiting.ms : quiet;
-    this.#remember(key, state.message ?? 'the next step of the operation', ms);
+    this.#remember(pass.key, state.message ?? 'the next step of the operation', ms);
     return { requeueAfterMs: ms };
   }
 
-  #completed(key: AppKey, app: Application, state: OperationState): void {
-    const { store, metrics, memories, logger } = this.#deps;
+  #completed({ key, logger }: OperationPass, app: Application, state: OperationState): void {
+    const { store, metrics, memories } = this.#deps;
     delete memories.of(key).waiting;
     delete memories.of(key).terminatingSince;
     metrics.synced(app, state);
@@ -139,14 +155,19 @@ export class OperationProcessor {
       reason: 'OperationCompleted',
       message: ok ? `${what} succeeded` : `${what} failed: ${state.message ?? ''}`,
     });
-    logger.info('Operation completed', { application: key, phase: state.phase, message: state.message });
+    logger.info('Operation completed', { phase: state.phase, message: state.message });
     if (state.operation.sync === undefined || state.operation.sync.dryRun === true) return;
     const level = state.operation.initiatedBy?.automated === true ? compareLevel.latest : compareLevel.forceResolve;
     this.#deps.refresh(key, { level, reason: 'an operation completed' });
   }
 
   /** Something that comes by itself is not there yet. An operation that is to end does not wait for it for ever, as in Argo CD. */
-  async #await(key: AppKey, app: Application, { message }: ClusterNotReady): Promise<Outcome<OperationPayload>> {
+  async #await(
+    pass: OperationPass,
+    app: Application,
+    { message }: ClusterNotReady,
+  ): Promise<Outcome<OperationPayload>> {
+    const { key } = pass;
     this.#remember(key, message, soonMs);
     const memory = this.#deps.memories.of(key);
     // An operation that ran out of its time in this very pass is Terminating by now.
@@ -160,7 +181,7 @@ export class OperationProcessor {
     if (this.#now() - memory.terminatingSince < terminateMs) return { requeueAfterMs: soonMs };
     const told = `Operation termination had errors: ${message}, its hooks may still run`;
     const ended = { ...state, phase: 'Error' as const, message: told };
-    return this.#finish(key, fresh, endPass({ ...untimed, state: ended, now: this.#now() }), undefined);
+    return this.#finish(pass, fresh, endPass({ ...untimed, state: ended, now: this.#now() }), undefined);
   }
 
   #remember(key: AppKey, what: string, ms: number): void {

@@ -219,6 +219,20 @@ describe('a refresh', () => {
   });
 });
 
+it('9.6: every pass has an id, which all its lines name', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  world.application(automated);
+  await start({ logger: createLogger({ level: 'info', format: 'json', destination }) });
+  const passes = (msg: string): unknown[] => lines.filter((line) => line['msg'] === msg).map((line) => line['pass']);
+  const refreshes = passes('Reconciliation completed');
+  expect(new Set(refreshes).size).toBe(refreshes.length);
+  expect(refreshes.length).toBeGreaterThan(1);
+  expect(refreshes).toEqual(expect.arrayContaining(passes('Initiated automated sync')));
+  expect(passes('Operation completed')).toEqual([expect.stringMatching(/^operation-[0-9]+$/)]);
+  expect(lines.filter((line) => line['pass'] !== undefined && line['application'] !== 'argocd/demo')).toEqual([]);
+});
+
 describe('a refresh request', () => {
   it('is answered once and removed, with a fresh look at the repository', async () => {
     world.application();

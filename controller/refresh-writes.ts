@@ -3,7 +3,6 @@ import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import type { Fence, Publisher } from '#publish';
 import type { AddOptions } from '#queues';
-import type { Logger } from '#telemetry';
 import type { AutosyncDecision } from './autosync.ts';
 import { compareLevel, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh, RefreshRequest } from './freshness.ts';
@@ -20,7 +19,6 @@ export interface RefreshWritesDeps {
   readonly startOperation: (key: AppKey) => void;
   /** The controller's own namespace. */
   readonly namespace: string;
-  readonly logger: Logger;
 }
 
 /** The effects of the controller in charge: they publish, write what differs, and start automated syncs. */
@@ -44,7 +42,7 @@ export class RefreshWrites implements RefreshEffects {
 
   /** Redis down: the UI is blind, reconciling goes on. */
   async publish(pass: Pass, { tree, managed }: Assessment, signal: AbortSignal): Promise<void> {
-    const { publisher, namespace, logger, fence } = this.#deps;
+    const { publisher, namespace, fence } = this.#deps;
     const terms = { signal, fence: fence(pass.key) };
     const instance = instanceName(pass.key, namespace);
     try {
@@ -53,7 +51,7 @@ export class RefreshWrites implements RefreshEffects {
       await publisher.setManagedResources(instance, managed === 'none' ? undefined : managed, terms);
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
-      logger.warn('Unable to publish the state of an application', { application: pass.key, error });
+      pass.logger.warn('Unable to publish the state of an application', { error });
     }
   }
 
@@ -96,14 +94,14 @@ export class RefreshWrites implements RefreshEffects {
       await this.#deps.store.setFinalizers(pass.before, names);
     } catch (error) {
       if (isAbort(error)) throw error;
-      this.#deps.logger.warn('Unable to update finalizers of delete hooks', { application: pass.key, error });
+      pass.logger.warn('Unable to update finalizers of delete hooks', { error });
     }
   }
 
   #announceStart(pass: Pass, app: Application, decision: AutosyncDecision & { readonly do: 'start' }): void {
     const sync = decision.operation.sync;
     const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
-    this.#deps.logger.info('Initiated automated sync', { application: pass.key, reason: decision.reason });
+    pass.logger.info('Initiated automated sync', { reason: decision.reason });
     this.#deps.store.announce(app, {
       type: 'Normal',
       reason: 'OperationStarted',

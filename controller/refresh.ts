@@ -65,6 +65,8 @@ export interface Pass {
   /** One time for the whole pass; its one snapshot of the settings is in {@link BoundApplication}. */
   readonly time: string;
   readonly now: number;
+  /** Its lines name the application and this pass. */
+  readonly logger: Logger;
 }
 
 /** Both sides compared, and what follows from it. */
@@ -116,6 +118,7 @@ export interface RefreshEffects {
 export class RefreshProcessor {
   readonly #deps: RefreshDeps;
   readonly #config: RefreshConfig;
+  #passes = 0;
 
   constructor(deps: RefreshDeps, config: RefreshConfig) {
     this.#deps = deps;
@@ -160,13 +163,13 @@ export class RefreshProcessor {
       memory: this.#deps.memories.of(key),
       time: kubeTime(this.#now()),
       now: this.#now(),
+      logger: this.#deps.logger.child({ application: key, pass: this.#nextPass() }),
     };
     const stored = await this.#pass(pass, signal);
     const answered = pass.asked === undefined || (await this.#deps.effects.answer(stored, pass.asked));
     const durationMs = this.#deps.clock.monotonic() - started;
     this.#deps.metrics.reconciled(stored, durationMs);
-    this.#deps.logger.info('Reconciliation completed', {
-      application: key,
+    pass.logger.info('Reconciliation completed', {
       'comparison-level': due.level,
       reason: due.reason,
       time_ms: Math.round(durationMs),
@@ -334,8 +337,7 @@ export class RefreshProcessor {
     const since = pass.memory.sourceFailedAt ?? pass.now;
     pass.memory.sourceFailedAt = since;
     const tolerated = pass.now - since <= this.#config.repoErrorGraceMs;
-    if (tolerated)
-      this.#deps.logger.warn('Source cannot be read, its last comparison stands', { application: pass.key, error });
+    if (tolerated) pass.logger.warn('Source cannot be read, its last comparison stands', { error });
     return tolerated;
   }
 
@@ -359,6 +361,12 @@ export class RefreshProcessor {
       softMs: this.#config.appResyncMs,
       hardMs: this.#config.hardResyncMs,
     };
+  }
+
+  /** Short, and not seen again in the log of this process: what belongs together is found by it. */
+  #nextPass(): string {
+    this.#passes += 1;
+    return `refresh-${this.#passes}`;
   }
 
   #now(): number {
