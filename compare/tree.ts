@@ -1,4 +1,4 @@
-import type { TreeRow } from '#live';
+import type { LiveRow } from '#live';
 import { asObject, keyOfRef, parseResourceKey } from '#model';
 import type { Application, ApplicationCondition, ApplicationSummary, AppProject, ResourceKey } from '#model';
 import type { ApplicationTree, NodeRef, TreeNode } from '#publish';
@@ -20,11 +20,11 @@ export interface TreeFacts {
 /** What the cache of the cluster has of a tree, without what the project forbids and what hangs on that alone. */
 export interface TreeRows {
   /** The live roots and everything below them, parents before children. */
-  readonly managed: readonly TreeRow[];
+  readonly managed: readonly LiveRow[];
   /** How many orphans the namespace has. */
   readonly orphans: number;
   /** The orphans and everything below them. */
-  readonly orphaned: readonly TreeRow[];
+  readonly orphaned: readonly LiveRow[];
 }
 
 export interface BuiltTree {
@@ -62,15 +62,16 @@ function place(group: string, namespace: string): Pick<TreeNode, 'group' | 'name
   return { ...(group === '' ? {} : { group }), ...(namespace === '' ? {} : { namespace }) };
 }
 
-function treeNodes(rows: readonly TreeRow[]): TreeNode[] {
-  const parents = new Map<ResourceKey, TreeRow>();
+function treeNodes(rows: readonly LiveRow[]): TreeNode[] {
+  const parents = new Map<ResourceKey, LiveRow>();
   return rows.map((row) => {
     parents.set(row.key, row);
     return treeNode(row, parents);
   });
 }
 
-function treeNode({ parents, ...node }: TreeRow, known: ReadonlyMap<ResourceKey, TreeRow>): TreeNode {
+function treeNode(node: LiveRow, known: ReadonlyMap<ResourceKey, LiveRow>): TreeNode {
+  const { parents } = node;
   return {
     ...place(node.group, node.namespace),
     version: node.version,
@@ -87,7 +88,7 @@ function treeNode({ parents, ...node }: TreeRow, known: ReadonlyMap<ResourceKey,
   };
 }
 
-function parentRef(key: ResourceKey, parent: TreeRow | undefined): NodeRef {
+function parentRef(key: ResourceKey, parent: LiveRow | undefined): NodeRef {
   const { group, kind, namespace, name } = parseResourceKey(key);
   const known = parent === undefined ? {} : { version: parent.version, uid: parent.uid };
   return { ...place(group, namespace), kind, name, ...known };

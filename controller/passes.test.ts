@@ -294,6 +294,18 @@ describe('an operation', () => {
     expect(world.app.status?.sync?.status).toBe('Synced');
   });
 
+  it('9.2: waits for a cluster that is just being given up, of which there is no client to write with', async () => {
+    world.application({}, operation);
+    world.connected = false;
+    await start();
+    await clock.advance(60_000);
+    expect(world.app.status?.operationState?.phase).toBe('Running');
+    expect(world.dest.calls).toEqual([]);
+    world.connected = true;
+    await clock.advance(5000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+  });
+
   it('that a person terminates ends although the cluster never answers, and holds up no deletion', async () => {
     world.application({}, operation);
     world.ready = false;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { buildTree } from '#compare';
 import type { BuiltTree } from '#compare';
-import type { TreeRow } from '#live';
+import type { LiveRow } from '#live';
 import { resourceKey } from '#model';
 import type { Application, AppProject, ResourceKey } from '#model';
 import { readTree } from './tree-rows.ts';
@@ -9,7 +9,7 @@ import type { TreeRowsQuery } from './tree-rows.ts';
 
 const key = (kind: string, name: string): ResourceKey => resourceKey('', kind, 'apps', name);
 
-function node(kind: string, name: string, over: Partial<TreeRow> = {}): TreeRow {
+function node(kind: string, name: string, over: Partial<LiveRow> = {}): LiveRow {
   return {
     key: key(kind, name),
     group: '',
@@ -29,7 +29,7 @@ function node(kind: string, name: string, over: Partial<TreeRow> = {}): TreeRow 
   };
 }
 
-const children: Readonly<Record<string, readonly TreeRow[]>> = {
+const children: Readonly<Record<string, readonly LiveRow[]>> = {
   web: [node('ReplicaSet', 'web-1')],
   'web-1': [node('Pod', 'web-1-a', { images: ['nginx:1'] }), node('Pod', 'web-1-b', { images: ['nginx:1', 'side:2'] })],
 };
@@ -67,7 +67,7 @@ async function built(
     cluster: {
       tree: ({ roots, leaveOut }) => {
         asked.push(leaveOut);
-        const below = (one: TreeRow): readonly TreeRow[] =>
+        const below = (one: LiveRow): readonly LiveRow[] =>
           leaveOut.includes(one.key)
             ? []
             : [one, ...(children[one.name] ?? []).flatMap((child) => below({ ...child, parents: [one.key] }))];

@@ -1,5 +1,5 @@
 import type { TreeRoot, TreeRows } from '#compare';
-import type { LiveCluster, TreeRow } from '#live';
+import type { LiveCluster, LiveRow } from '#live';
 import type { Application, AppProject, ResourceKey, ResourceRef } from '#model';
 import { isOrphanIgnored } from '#policy';
 
@@ -29,7 +29,7 @@ async function permittedRows(
   { cluster, permitted }: TreeRowsQuery,
   roots: readonly ResourceKey[],
   signal: AbortSignal,
-): Promise<readonly TreeRow[]> {
+): Promise<readonly LiveRow[]> {
   if (roots.length === 0) return [];
   let leaveOut: readonly ResourceKey[] = [];
   for (;;) {

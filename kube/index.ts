@@ -58,4 +58,5 @@ export type {
   ReflectorStats,
   ReflectorTarget,
   ReflectorTuning,
+  WentBack,
 } from './reflector-types.ts';

@@ -38,12 +38,21 @@ export interface ReflectorTuning {
   readonly silentWatchMs: number;
 }
 
+/** A server is at an earlier version than it has named before: it was set back, or is another one. */
+export interface WentBack {
+  readonly kind: string;
+  readonly version: string;
+  readonly before: string;
+}
+
 export interface ReflectorOptions extends ReflectorTarget {
   readonly sink: ReflectorSink;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly tuning?: Partial<ReflectorTuning>;
+  /** Told when a look shows that the server went back; it is logged when this is missing. Every kind finds it out for itself. */
+  readonly onWentBack?: (found: WentBack) => void;
 }
 
 /** Counts since the start, for metrics. */

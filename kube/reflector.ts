@@ -10,7 +10,7 @@ import {
   KubeProtocolError,
 } from './errors.ts';
 import type { ReflectorState } from './informer-types.ts';
-import type { ReflectorOptions, ReflectorStats, ReflectorTuning } from './reflector-types.ts';
+import type { ReflectorOptions, ReflectorStats, ReflectorTuning, WentBack } from './reflector-types.ts';
 import type { ListOptions, ListPage, WatchEvent } from './types.ts';
 import { isOlderVersion } from './version.ts';
 
@@ -206,13 +206,12 @@ export class Reflector implements Runnable {
   /** After a silence: whether the server is behind the version that the next watch would start from. */
   async #wentBack(position: string, signal: AbortSignal): Promise<boolean> {
     if (!this.#silent) return false;
-    const { logger, resource } = this.#options;
     try {
       const { resourceVersion } = await this.#page(signal, { limit: 1 });
       this.#silent = false;
       if (!isOlderVersion(resourceVersion, position)) return false;
-      logger.warn('The resource versions of the API server went back; reading everything again', {
-        kind: groupKindName(resource),
+      this.#sayWentBack({
+        kind: groupKindName(this.#options.resource),
         version: resourceVersion,
         before: position,
       });
@@ -223,6 +222,12 @@ export class Reflector implements Runnable {
       this.#silent = false;
       return false;
     }
+  }
+
+  #sayWentBack(found: WentBack): void {
+    const { logger, onWentBack } = this.#options;
+    if (onWentBack !== undefined) this.#isolated(() => onWentBack(found));
+    else logger.warn('The resource versions of the API server went back; reading everything again', { ...found });
   }
 
   #take(event: WatchEvent): void {

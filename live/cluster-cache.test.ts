@@ -52,6 +52,7 @@ async function withSink(body: (sink: ReflectorSink, cache: ClusterCache) => Prom
   const watch = new KindWatch(apiResource('', 'v1', 'ConfigMap', 'configmaps', true), undefined, {
     ...{ client: {} as KubeClient, cache, clock, random: seededRandom(1), logger: silentLogger },
     ...{ lists: new Limiter(1), pageSize: 2, relistMs: 0, onState: () => undefined, onEvent: () => undefined },
+    onWentBack: () => undefined,
     reflect: (options) => {
       sink = options.sink;
       const run = (signal: AbortSignal): Promise<void> =>

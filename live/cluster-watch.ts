@@ -1,12 +1,12 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
 import { messageOf, scrub, Shutdown, withChild, withDeadline } from '#base';
-import type { ApiDiscovery, KubeClient, ReflectorOptions } from '#kube';
+import type { ApiDiscovery, KubeClient, ReflectorOptions, WentBack } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
 import { groupOf, jsonOf } from '#model';
 import type { Logger } from '#telemetry';
 import { KindWatch } from './kind-watch.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { plainVersion, planWatches, DiscoveryMemory } from './discovery.ts';
+import { DiscoveryMemory, failureOf, plainVersion, planWatches } from './discovery.ts';
 import type { WatchPlan } from './discovery.ts';
 import type { LiveDiscovery } from './types.ts';
 import { Versioned } from './versioned.ts';
@@ -56,6 +56,8 @@ export interface ClusterWatchDeps {
 const followUpMs = [1000, 4000, 15_000] as const;
 const firstRetryMs = 1000;
 const retryCapMs = 30_000;
+/** Longer than any watch lives: the last kind notices when its watch ends. */
+const sameWentBackMs = 600_000;
 
 interface Running {
   readonly watch: KindWatch;
@@ -81,6 +83,8 @@ export class ClusterWatch {
   readonly #running = new Map<string, Running>();
   readonly #ended = new Set<Promise<void>>();
   #signal: AbortSignal | undefined;
+  /** When the last kind found the server at an earlier version. */
+  #wentBackAt: number | undefined;
   #followUps: number[] = [];
   #hasten: ((withinMs: number) => void) | undefined;
 
@@ -178,7 +182,7 @@ export class ClusterWatch {
   #apply(discovery: ApiDiscovery): void {
     const plan = planWatches(discovery, this.#cluster, this.#settings);
     for (const [key, { watch, stop }] of [...this.#running]) {
-      if (plan.has(key) || discovery.failedGroups.has(watch.resource.group)) continue;
+      if (plan.has(key) || failureOf(discovery, watch.resource.group) !== undefined) continue;
       stop();
       this.#running.delete(key);
       this.#dropRows(watch, plan);
@@ -210,6 +214,7 @@ export class ClusterWatch {
     const { client, cache, clock, random, logger, lists, tuning, reflect, onState, onEvent } = this.#deps;
     const watch = new KindWatch(resource, namespace, {
       ...{ client, cache, clock, random, lists, reflect, onState, onEvent },
+      onWentBack: (found) => this.#wentBack(found),
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,
       relistMs: tuning.relistMs,
@@ -218,6 +223,16 @@ export class ClusterWatch {
     this.#running.set(key, { watch, stop });
     const ended = started.finally(() => void this.#ended.delete(ended));
     this.#ended.add(ended);
+  }
+
+  /** Each kind finds out for itself, within the life of a watch: one line for all of them. */
+  #wentBack(found: WentBack): void {
+    const { clock, logger } = this.#deps;
+    const now = clock.monotonic();
+    const isNews = this.#wentBackAt === undefined || now - this.#wentBackAt > sameWentBackMs;
+    this.#wentBackAt = now;
+    const log = isNews ? logger.warn.bind(logger) : logger.debug.bind(logger);
+    log('The resource versions of the API server went back; reading everything again', { ...found });
   }
 
   #nextDelay(): number {

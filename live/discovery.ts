@@ -57,9 +57,8 @@ export class DiscoveryMemory {
   /** The discovery, completed by what is remembered of its failed groups. */
   complete(discovery: ApiDiscovery): ApiDiscovery {
     for (const { group } of discovery.preferred) this.#known.set(group, discovery);
-    const lost = [...discovery.failedGroups.keys()].filter(
-      (group) => !discovery.preferred.some((r) => r.group === group),
-    );
+    const unread = [...this.#known.keys()].filter((group) => failureOf(discovery, group) !== undefined);
+    const lost = unread.filter((group) => !discovery.preferred.some((r) => r.group === group));
     const before = (group: string): ApiDiscovery | undefined =>
       lost.includes(group) ? this.#known.get(group) : undefined;
     const remembered = lost.flatMap((group) => before(group)?.preferred.filter((r) => r.group === group) ?? []);
@@ -75,6 +74,11 @@ export class DiscoveryMemory {
       failedGroups: discovery.failedGroups,
     };
   }
+}
+
+/** Why a discovery says nothing of a group; undefined: what it says of the group is complete. "*" stands for all groups but core. */
+export function failureOf({ failedGroups }: Pick<ApiDiscovery, 'failedGroups'>, group: string): string | undefined {
+  return failedGroups.get(group) ?? (group === '' ? undefined : failedGroups.get('*'));
 }
 
 /** Kubernetes' version without vendor suffix: "v1.30.11+IKS" is "v1.30.11". */

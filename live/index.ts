@@ -8,7 +8,8 @@
  *
  * Invariants: an older version of an object never replaces a newer one, whichever path it came by; rows go only when a complete list, a
  * deletion or the end of their kind says so; an application hears of an object at most once per batch, and not at all when nothing
- * changed that matters to it. It refuses to write.
+ * changed that matters to it; every answer is a plain value that does not change afterwards. It writes nothing, and gives no client away: who
+ * writes borrows one from `SharedClients` of #kube, which is also where live opens them.
  */
 export { defaultTuning } from './cluster-watch.ts';
 export type { LiveTuning } from './cluster-watch.ts';
@@ -28,6 +29,5 @@ export type {
   LiveRow,
   ManagedObjects,
   TreeQuery,
-  TreeRow,
   UnreadObject,
 } from './types.ts';

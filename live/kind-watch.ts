@@ -1,8 +1,8 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
 import { deepEqual, isAbort, messageOf, Superseded, withChild } from '#base';
 import { isOlderVersion } from '#kube';
-import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, ReflectorState } from '#kube';
-import { jsonOf } from '#model';
+import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, ReflectorState, WentBack } from '#kube';
+import { groupKindName, jsonOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import type { StoredNode } from './node.ts';
@@ -22,6 +22,8 @@ export interface KindWatchDeps {
   readonly reflect: (options: ReflectorOptions) => Runnable;
   /** Something about the state has changed. */
   readonly onState: () => void;
+  /** The server is at an earlier version than it was. */
+  readonly onWentBack: (found: WentBack) => void;
   /** A watch event, or an object that a later list shows changed. */
   readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
 }
@@ -103,6 +105,7 @@ export class KindWatch {
         random,
         logger,
         tuning: { lists, pageSize },
+        onWentBack: this.#deps.onWentBack,
       });
       await reflector.run(signal);
       signal.throwIfAborted();
@@ -137,6 +140,7 @@ export class KindWatch {
       // What a list shows is true page by page; only what it does not show needs the whole of it. So the work is spread over the pages.
       add: (items, version) => {
         const wentBack = isOlderVersion(version, before);
+        if (wentBack) this.#deps.onWentBack({ kind: groupKindName(this.resource), version, before });
         for (const item of items) {
           const known = readAgain || wentBack ? undefined : cache.known(item);
           const same = known !== undefined && holdsSame(known, item);

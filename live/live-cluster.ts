@@ -26,7 +26,6 @@ import type {
   LiveRow,
   ManagedObjects,
   TreeQuery,
-  TreeRow,
 } from './types.ts';
 import { Versioned } from './versioned.ts';
 import type { Versions } from './versioned.ts';
@@ -192,17 +191,17 @@ export class WatchedCluster implements LiveCluster {
   rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>> {
     return answer(signal, () => {
       const nodes = keys.map((key) => this.#store.get(key)).filter((node) => node !== undefined);
-      return new Map(nodes.map((node) => [node.key, rowOf(node)]));
+      return new Map(nodes.map((node) => [node.key, this.#row(node)]));
     });
   }
 
-  tree({ roots, leaveOut }: TreeQuery, signal: AbortSignal): Promise<readonly TreeRow[]> {
+  tree({ roots, leaveOut }: TreeQuery, signal: AbortSignal): Promise<readonly LiveRow[]> {
     return answer(signal, () => {
       const left = new Set(leaveOut);
-      const rows: TreeRow[] = [];
+      const rows: LiveRow[] = [];
       this.#store.walk(roots, (node, parents) => {
         if (left.has(node.key)) return false;
-        rows.push({ ...rowOf(node), parents });
+        rows.push(rowOf(node, parents));
         return true;
       });
       return rows;
@@ -210,7 +209,7 @@ export class WatchedCluster implements LiveCluster {
   }
 
   topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]> {
-    return answer(signal, () => this.#store.topLevel(namespace).map(rowOf));
+    return answer(signal, () => this.#store.topLevel(namespace).map((node) => this.#row(node)));
   }
 
   isNamespaced(gk: GroupKind): boolean | undefined {
@@ -225,6 +224,13 @@ export class WatchedCluster implements LiveCluster {
       return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
     });
     if (watched) this.#cache.observe(object);
+  }
+
+  #row(node: StoredNode): LiveRow {
+    return rowOf(
+      node,
+      this.#store.parents(node).map(({ key }) => key),
+    );
   }
 
   #state(): ClusterInfo['state'] {

@@ -5,7 +5,8 @@ import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, Watch
 import { annotations, appKey, defaultSettings, groupOf, keyOf, partIndex, resourceKey } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, KubeObject, ResourceKey, Settings } from '#model';
 import { FakeClock } from '#support';
-import { PromMetrics, silentLogger } from '#telemetry';
+import { createLogger, PromMetrics, silentLogger } from '#telemetry';
+import type { Logger } from '#telemetry';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterIgnored, ClusterUnavailable } from './errors.ts';
 import { createLiveClusters } from './live-clusters.ts';
@@ -59,6 +60,11 @@ class FakeServer {
     this.#version += 1;
     this.#objects.delete(key);
     this.#tell('DELETED', { ...existing, metadata: { ...existing.metadata, resourceVersion: String(this.#version) } });
+  }
+
+  /** As if its data store had been restored from a backup, with the same objects. */
+  setBack(): void {
+    this.#version = 10;
   }
 
   cutWatches(error?: Error): void {
@@ -220,7 +226,7 @@ interface World {
 /** A server with ConfigMaps, Pods and Deployments, watched, in virtual time. */
 async function world(
   prepare: (server: FakeServer) => void = () => undefined,
-  options: { cluster?: Cluster; settings?: Settings; tuning?: Partial<LiveTuning> } = {},
+  options: { cluster?: Cluster; settings?: Settings; tuning?: Partial<LiveTuning>; logger?: Logger } = {},
 ): Promise<World> {
   const server = new FakeServer();
   server.serve('', 'v1', 'ConfigMap');
@@ -232,7 +238,7 @@ async function world(
   const controller = new AbortController();
   const clients = new SharedClients((connection) => server.client(connection));
   const live = createLiveClusters({
-    ...{ clock, metrics, random: seededRandom(1), logger: silentLogger },
+    ...{ clock, metrics, random: seededRandom(1), logger: options.logger ?? silentLogger },
     clients,
     tuning: { relistMs: 0, ...options.tuning },
   });
@@ -491,6 +497,29 @@ describe('faults', () => {
     await w.stop();
   });
 
+  it.each([
+    [
+      'after a break',
+      (w: World) => w.server.cutWatches(new KubeConnectionError(url, 'refused', new Error('ECONNREFUSED'))),
+    ],
+    ['after a silence', (w: World) => w.server.cutWatches()],
+  ])('8.1.11, 9.2: a server that was set back is told once, not once per kind (%s)', async (_name, cut) => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => void lines.push(line) };
+    const logger = createLogger({ level: 'warn', format: 'json', destination });
+    const w = await world((server) => void server.put(tracked('a')), { logger });
+    await w.clock.advance(120_000);
+    w.server.setBack();
+    cut(w);
+    await w.clock.advance(60_000);
+    const said = lines.map((line) => JSON.parse(line) as { msg: string; server: string });
+    expect(said).toMatchObject([{ msg: expect.stringMatching(/went back; reading everything again$/), server: url }]);
+    // Every kind was read again.
+    for (const kind of ['configmaps', 'pods', 'deployments'])
+      expect([kind, w.server.count(`list ${kind}`)]).toEqual([kind, 2]);
+    await w.stop();
+  });
+
   it('survives watches that end and drop, without a new list', async () => {
     const w = await world((server) => server.put(tracked('a')));
     const lists = w.server.count('list configmaps');
@@ -617,6 +646,30 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.stop();
   });
 
+  it('9.2: keeps all kinds but those of core when a discovery can read no other group', async () => {
+    const w = await world(
+      (server) => {
+        server.serve('example.com', 'v1', 'Widget');
+        server.put(widget);
+      },
+      { tuning: { discoveryMs: 10_000 } },
+    );
+    const [configMaps, pods] = w.server.kinds.splice(0);
+    w.server.kinds.push(configMaps!);
+    w.server.failedGroups.set('*', 'too many requests');
+    await w.clock.advance(60_000);
+    expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'widgets']);
+    expect(await row(w, widgetKey)).toBeDefined();
+    const unknown = { apiVersion: 'other.example.com/v1', kind: 'Thing', metadata: { name: 't', namespace: 'ns' } };
+    const { unread } = await w.cluster().managed('shop', [unknown], w.signal);
+    expect(unread).toMatchObject([{ kind: 'Thing', message: expect.stringMatching(/too many requests$/) }]);
+    w.server.failedGroups.clear();
+    w.server.kinds.push(pods!);
+    await w.clock.advance(60_000);
+    expect(w.server.watching()).toEqual(['configmaps', 'pods']);
+    await w.stop();
+  });
+
   it('keeps the rows while it turns to another preferred version', async () => {
     const w = await world(
       (server) => {
@@ -708,6 +761,17 @@ describe('managed', () => {
     });
     expect(await managedNames(w, 'shop', [target('p', 'v1', 'Pod'), target('q', 'v1', 'Pod')])).toEqual(['p']);
     expect(await managedNames(w, 'shop', [target('x', 'nobody.example.com/v1', 'Unknown')])).toEqual([]);
+    await w.stop();
+  });
+
+  it('9.2: a target without a name has no live object, and nobody asks for one', async () => {
+    const w = await world((server) => {
+      server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
+      server.faults.set('list pods', 500);
+    });
+    const nameless = { apiVersion: 'v1', kind: 'Pod', metadata: { generateName: 'p-', namespace: 'ns' } };
+    const { objects, unread } = await w.cluster().managed('shop', [nameless, target('p', 'v1', 'Pod')], w.signal);
+    expect([[...objects.keys()], unread, w.server.count('get pods')]).toEqual([['/Pod/ns/p'], [], 1]);
     await w.stop();
   });
 

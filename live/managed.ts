@@ -6,7 +6,7 @@ import type { Cluster, KubeObject, ObjectName, ResourceKey } from '#model';
 import { LiveStateError } from './errors.ts';
 import type { NodeStore } from './node-store.ts';
 import type { StoredNode } from './node.ts';
-import { kindText } from './discovery.ts';
+import { failureOf, kindText } from './discovery.ts';
 import type { ManagedObjects, UnreadObject } from './types.ts';
 
 /** Where live objects come from. */
@@ -46,7 +46,9 @@ export async function managedObjects(
 ): Promise<Found> {
   for (const target of targets) checkReach(target, sources.cluster);
   const objects = new Map<ResourceKey, KubeObject>();
-  const unique = new Map(targets.map((target) => [keyOf(target), target]));
+  // What the server is to name (generateName) has no name to be found by.
+  const named = targets.filter(({ metadata }) => (metadata.name ?? '') !== '');
+  const unique = new Map(named.map((target) => [keyOf(target), target]));
   for (const node of sources.store.ofApp(app)) {
     if (node.ownerRefs.length > 0) continue;
     if (node.body !== undefined) objects.set(node.key, node.body);
@@ -132,7 +134,7 @@ async function read(
   const resource = findResource(sources.discovery, { group, kind }, versionOf(apiVersion));
   if (resource === undefined) {
     // Not knowing a kind is not the same as knowing that there is none.
-    const broken = sources.discovery.failedGroups.get(group);
+    const broken = failureOf(sources.discovery, group);
     if (broken !== undefined) throw new Error(broken);
     return undefined;
   }

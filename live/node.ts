@@ -26,7 +26,7 @@ interface Reading {
  * A node as the store keeps it: what its neighbours see, and what the store needs. There may be a million: members that most nodes lack
  * are set on those that have them only, what is the same is shared, and what can be derived is.
  */
-export class StoredNode implements LiveRow {
+export class StoredNode implements Omit<LiveRow, 'parents'> {
   readonly key: ResourceKey;
   readonly group: string;
   readonly kind: string;
@@ -81,18 +81,34 @@ export class StoredNode implements LiveRow {
   }
 }
 
-/** What others see of a node: a copy. */
-export function rowOf(node: StoredNode): LiveRow {
-  const { key, group, kind, namespace, name, version, uid, resourceVersion, createdAt } = node;
-  const { owners, app, health, deleting, images, details } = node;
-  const info = details === undefined ? [] : infoOf(details);
-  return {
-    ...{ key, group, kind, namespace, name, version, uid, resourceVersion, createdAt },
-    ...{ owners, health, deleting, images },
-    ...(app === undefined ? {} : { app }),
-    ...(info.length === 0 ? {} : { info }),
-    ...(details?.networking === undefined ? {} : { networkingInfo: details.networking }),
+/**
+ * What others see of a node: a copy. Member by member, because a tree may have tens of thousands of rows and spreading costs ten times as much.
+ * @param parents keys of the owners that exist.
+ */
+export function rowOf(node: StoredNode, parents: readonly ResourceKey[]): LiveRow {
+  const row: { -readonly [K in keyof LiveRow]: LiveRow[K] } = {
+    key: node.key,
+    group: node.group,
+    kind: node.kind,
+    namespace: node.namespace,
+    name: node.name,
+    version: node.version,
+    uid: node.uid,
+    resourceVersion: node.resourceVersion,
+    createdAt: node.createdAt,
+    owners: node.owners,
+    parents,
+    health: node.health,
+    deleting: node.deleting,
+    images: node.images,
   };
+  if (node.app !== undefined) row.app = node.app;
+  if (node.details !== undefined) {
+    const info = infoOf(node.details);
+    if (info.length > 0) row.info = info;
+    if (node.details.networking !== undefined) row.networkingInfo = node.details.networking;
+  }
+  return row;
 }
 
 /** Reads an object into a node. Pure; never throws for what the object holds. */

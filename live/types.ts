@@ -23,6 +23,8 @@ export interface LiveRow extends ResourceRef {
   readonly createdAt: string;
   /** Keys of owners that exist or may exist, in the same cluster. */
   readonly owners: readonly ResourceKey[];
+  /** Keys of those of them that exist. */
+  readonly parents: readonly ResourceKey[];
   /** Application instance that tracks it (roots only). */
   readonly app?: string;
   readonly health: HealthStatus | null;
@@ -54,12 +56,6 @@ export interface NetworkingInfo {
   readonly labels?: Readonly<Record<string, string>>;
   readonly ingress?: readonly { readonly ip?: string; readonly hostname?: string }[];
   readonly externalURLs?: readonly string[];
-}
-
-/** A row of an owner tree. */
-export interface TreeRow extends LiveRow {
-  /** Keys of those of its owners that exist. */
-  readonly parents: readonly ResourceKey[];
 }
 
 export interface TreeQuery {
@@ -148,7 +144,7 @@ export interface LiveCluster {
   /** Rows by key; of what the cache does not know there is none. */
   rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>>;
   /** Owner tree from the roots downwards, each row once, after the first of its parents; cycles end where they meet themselves. */
-  tree(query: TreeQuery, signal: AbortSignal): Promise<readonly TreeRow[]>;
+  tree(query: TreeQuery, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /** Top-level objects of a namespace (for orphan monitoring). */
   topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /** Whether a kind is namespaced; undefined when the server does not know it. */

@@ -9,7 +9,7 @@ import type {
   LiveChange,
   LiveCluster,
   LiveClusters,
-  TreeRow,
+  LiveRow,
   UnreadObject,
 } from '#live';
 import {
@@ -152,6 +152,8 @@ export class FakeWorld {
   readonly charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
   /** False: the cluster has no cache yet. */
   ready = true;
+  /** False: there is no client for it. */
+  connected = true;
   /** What argocd-cm says. */
   settings: Settings = defaultSettings;
   /** Which replica owns the cluster. */
@@ -233,7 +235,7 @@ export class FakeWorld {
     const deps = {
       ...this.#deps(index),
       hub: this.hub.client(hub),
-      clients: { of: () => this.dest.client(dest) },
+      clients: { of: () => (this.connected ? this.dest.client(dest) : undefined) },
       publisher: createMemoryPublisher(),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       ...(options.logger === undefined ? {} : { logger: options.logger }),
@@ -398,7 +400,7 @@ function changeOf(object: KubeObject): LiveChange {
   return { server, key: keyOf(object), apps: new Map(id === undefined ? [] : [[id.app, { managed: true }]]) };
 }
 
-function rowOf(object: KubeObject): TreeRow {
+function rowOf(object: KubeObject): LiveRow {
   return {
     ...refOf(object),
     key: keyOf(object),
