@@ -1,4 +1,5 @@
-import { destinationNamespaceOf, keyOf } from '#model';
+import { omit } from '#base';
+import { annotations, destinationNamespaceOf, keyOf } from '#model';
 import type { Application, KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
 import type { CompareFacts, Comparison } from './types.ts';
@@ -71,18 +72,30 @@ function partitionDeleteHooks(targets: readonly KubeObject[]): {
   };
 }
 
-/** A live Namespace whose metadata this application manages stays, although no manifest names it. */
+/**
+ * A live Namespace whose metadata this application manages stays, although no manifest names it. Then only that metadata is wanted of it: what a
+ * manifest applied before it left Git is nobody's any more, and must not count as a difference that no sync takes away (server-side apply
+ * leaves it there). So the note of that manifest does not take part.
+ */
 function withManagedNamespace(
   { app, rendered }: CompareFacts,
   targets: readonly KubeObject[],
-  live: ReadonlyMap<ResourceKey, KubeObject>,
+  live: Map<ResourceKey, KubeObject>,
 ): readonly KubeObject[] {
   if (!managesNamespace(app)) return targets;
   const isWanted = (object: KubeObject): boolean => isManagedNamespace(app, object);
   const found = [...live.values()].find(isWanted);
   if (found === undefined || rendered.targets.some(isWanted)) return targets;
   const wanted = managedNamespace(app, found);
-  return wanted === null ? targets : [...targets, wanted];
+  if (wanted === null) return targets;
+  live.set(keyOf(found), withoutNote(found));
+  return [...targets, wanted];
+}
+
+function withoutNote(object: KubeObject): KubeObject {
+  const { annotations: given, ...metadata } = object.metadata;
+  if (given === undefined) return object;
+  return { ...object, metadata: { ...metadata, annotations: omit(given, annotations.lastApplied) } };
 }
 
 function managesNamespace({ spec }: Application): boolean {

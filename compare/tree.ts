@@ -1,7 +1,7 @@
 import type { LiveRow } from '#live';
 import { asObject, keyOfRef, parseResourceKey } from '#model';
 import type { Application, ApplicationCondition, ApplicationSummary, AppProject, ResourceKey } from '#model';
-import type { ApplicationTree, TreeNode } from '#publish';
+import type { ApplicationTree, NodeRef, TreeNode } from '#publish';
 
 /** A managed resource, as much of it as the tree needs: remembered from one comparison to the next. */
 export interface TreeRoot {
@@ -36,7 +36,7 @@ export interface BuiltTree {
 
 /**
  * The resource tree of an application as Argo CD's UI shows it, its summary, and the orphans of its namespace where the project
- * watches them. Source: Argo CD appcontroller.go getResourceTree. Not yet there: hosts, and URLs from Services and Ingresses.
+ * watches them. Source: Argo CD appcontroller.go getResourceTree. Not yet there: hosts.
  */
 export function buildTree(facts: TreeFacts): BuiltTree {
   const missing = facts.roots.filter((root) => !root.live).map(missingNode);
@@ -63,14 +63,14 @@ function place(group: string, namespace: string): Pick<TreeNode, 'group' | 'name
 }
 
 function treeNodes(rows: readonly LiveRow[]): TreeNode[] {
-  const uids = new Map<ResourceKey, string>();
+  const parents = new Map<ResourceKey, LiveRow>();
   return rows.map((row) => {
-    uids.set(row.key, row.uid);
-    return treeNode(row, uids);
+    parents.set(row.key, row);
+    return treeNode(row, parents);
   });
 }
 
-function treeNode(node: LiveRow, uids: ReadonlyMap<ResourceKey, string>): TreeNode {
+function treeNode(node: LiveRow, known: ReadonlyMap<ResourceKey, LiveRow>): TreeNode {
   const { parents } = node;
   return {
     ...place(node.group, node.namespace),
@@ -78,7 +78,9 @@ function treeNode(node: LiveRow, uids: ReadonlyMap<ResourceKey, string>): TreeNo
     kind: node.kind,
     name: node.name,
     uid: node.uid,
-    ...(parents.length === 0 ? {} : { parentRefs: parents.map((key) => parentRef(key, uids.get(key))) }),
+    ...(parents.length === 0 ? {} : { parentRefs: parents.map((key) => parentRef(key, known.get(key))) }),
+    ...(node.info === undefined ? {} : { info: node.info }),
+    ...(node.networkingInfo === undefined ? {} : { networkingInfo: node.networkingInfo }),
     resourceVersion: node.resourceVersion,
     ...(node.images.length === 0 ? {} : { images: node.images }),
     ...(node.health === null ? {} : { health: node.health }),
@@ -86,16 +88,19 @@ function treeNode(node: LiveRow, uids: ReadonlyMap<ResourceKey, string>): TreeNo
   };
 }
 
-function parentRef(key: ResourceKey, uid: string | undefined): NonNullable<TreeNode['parentRefs']>[number] {
+function parentRef(key: ResourceKey, parent: LiveRow | undefined): NodeRef {
   const { group, kind, namespace, name } = parseResourceKey(key);
-  return { ...place(group, namespace), kind, name, ...(uid === undefined ? {} : { uid }) };
+  const known = parent === undefined ? {} : { version: parent.version, uid: parent.uid };
+  return { ...place(group, namespace), kind, name, ...known };
 }
 
 function summaryOf(app: Application, nodes: readonly TreeNode[]): ApplicationSummary {
   const images = [...new Set(nodes.flatMap((node) => node.images ?? []))].sort();
-  const urls = Object.entries(asObject(app).metadata.annotations ?? {})
+  const reached = nodes.flatMap((node) => node.networkingInfo?.externalURLs ?? []);
+  const linked = Object.entries(asObject(app).metadata.annotations ?? {})
     .filter(([name]) => name.startsWith('link.argocd.argoproj.io/'))
     .map(([, url]) => url);
+  const urls = [...reached, ...linked];
   const isAppOfApps = nodes.some((node) => node.group === 'argoproj.io' && node.kind === 'Application');
   return {
     ...(urls.length === 0 ? {} : { externalURLs: [...new Set(urls)].sort() }),

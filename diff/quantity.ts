@@ -10,6 +10,27 @@ const maxExponent = 100;
 
 /** The canonical text, undefined when the text is not a quantity. */
 export function canonicalQuantity(value: string | number | bigint): string | undefined {
+  const amount = amountOf(value);
+  if (amount === undefined) return undefined;
+  const { nanos, negative, binary, exponent } = amount;
+  const minus = negative && nanos > 0n ? '-' : '';
+  if (binary && nanos >= 1024n * nano && nanos % nano === 0n) return minus + binaryText(nanos);
+  return minus + decimalText(nanos, exponent);
+}
+
+/** Thousandths of the unit, rounded up (resource.Quantity: MilliValue); undefined when the text is not a quantity. */
+export function milliQuantity(value: string | number | bigint): number | undefined {
+  const amount = amountOf(value);
+  if (amount === undefined) return undefined;
+  const milli = Number((amount.nanos + 999_999n) / 1_000_000n);
+  return amount.negative && milli > 0 ? -milli : milli;
+}
+
+function amountOf(
+  value: string | number | bigint,
+):
+  | { readonly nanos: bigint; readonly negative: boolean; readonly binary: boolean; readonly exponent: boolean }
+  | undefined {
   const match = pattern.exec(String(value));
   if (match === null) return undefined;
   const [, sign = '', whole = '', fraction = '', suffix = '', exponentText] = match;
@@ -19,9 +40,7 @@ export function canonicalQuantity(value: string | number | bigint): string | und
   if (Math.abs(scale) > maxExponent) return undefined;
   const factor = binary > 0 ? 1024n ** BigInt(binary) : 1n;
   const nanos = scaled(BigInt(`${whole}${fraction}`) * factor, scale - fraction.length + 9);
-  const minus = sign === '-' && nanos > 0n ? '-' : '';
-  if (binary > 0 && nanos >= 1024n * nano && nanos % nano === 0n) return minus + binaryText(nanos);
-  return minus + decimalText(nanos, exponentText !== undefined);
+  return { nanos, negative: sign === '-', binary: binary > 0, exponent: exponentText !== undefined };
 }
 
 /** The power of ten of a decimal suffix or exponent. */

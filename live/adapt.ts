@@ -1,3 +1,4 @@
+import { annotations } from '#model';
 import type { Cluster, ClusterConnection, Settings } from '#model';
 import type { BodyFilter } from './types.ts';
 
@@ -21,7 +22,8 @@ export type Adaptation =
 /**
  * The smallest step from one configuration to another (Argo CD lists the whole cluster again for any of them): another way to the server
  * needs a new client and a new cache; credentials are swapped in place; namespaces and filters start and stop single watches; how
- * objects are read (tracking, health, ignored updates, whose bodies) needs every object once more; labels, annotations, shard and name need nothing.
+ * objects are read (tracking, health, ignored updates, whose bodies) needs every object once more, and so does a wish for it; labels, other annotations,
+ * shard and name need nothing.
  */
 export function adaptation(before: Configuration, after: Configuration): Adaptation {
   const [a, b] = [before.cluster.connection, after.cluster.connection];
@@ -31,9 +33,21 @@ export function adaptation(before: Configuration, after: Configuration): Adaptat
   const scope = (cluster: Cluster): string =>
     JSON.stringify([[...cluster.namespaces].sort(), cluster.clusterResources]);
   const filters = ({ exclusions, inclusions }: Settings): string => JSON.stringify([exclusions, inclusions]);
+  const asked =
+    refreshRequest(after.cluster) !== '' && refreshRequest(before.cluster) !== refreshRequest(after.cluster);
   const reconfigure =
-    scope(before.cluster) !== scope(after.cluster) || filters(before.settings) !== filters(after.settings) || readAgain;
-  return { act: 'keep', newCredentials: credentialText(a) !== credentialText(b), reconfigure, readAgain };
+    scope(before.cluster) !== scope(after.cluster) || filters(before.settings) !== filters(after.settings);
+  return {
+    act: 'keep',
+    newCredentials: credentialText(a) !== credentialText(b),
+    reconfigure: reconfigure || readAgain || asked,
+    readAgain: readAgain || asked,
+  };
+}
+
+/** When somebody last asked for the cache to be made anew ("invalidate cache" in the UI): on the Secret of the cluster. */
+function refreshRequest({ annotations: given }: Cluster): string {
+  return given[annotations.refresh] ?? '';
 }
 
 function route({ server, insecure, caData, tlsServerName, proxyUrl }: ClusterConnection): string {
@@ -50,6 +64,7 @@ function credentialText({ credentials }: ClusterConnection): string {
 function reading(settings: Settings): string {
   const { tracking, overrides, ignoreResourceStatusField, ignoreDifferencesOnResourceUpdates } = settings;
   const { ignoreAggregatedRoles, ignoreResourceUpdatesEnabled } = settings;
-  const rest = [ignoreResourceStatusField, ignoreDifferencesOnResourceUpdates, ignoreAggregatedRoles];
+  const shown = settings.raw['resource.customLabels'];
+  const rest = [ignoreResourceStatusField, ignoreDifferencesOnResourceUpdates, ignoreAggregatedRoles, shown];
   return JSON.stringify([tracking, overrides, ignoreResourceUpdatesEnabled, rest]);
 }

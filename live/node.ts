@@ -4,6 +4,8 @@ import { fingerprint } from '#diff';
 import { healthOf } from '#health';
 import { annotationOf, annotations, groupOf, resourceKey, trackedApp, versionOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
+import { customLabelsOf, detailsOf, infoOf } from './details.ts';
+import type { Details } from './details.ts';
 import { bodyRule } from './filter.ts';
 import { claimTemplates, ownersOf } from './owners.ts';
 import type { Owner } from './owners.ts';
@@ -17,6 +19,7 @@ interface Reading {
   readonly keepsBody: boolean;
   readonly health: HealthStatus | null;
   readonly fingerprint: string | undefined;
+  readonly details: Details | undefined;
 }
 
 /**
@@ -43,6 +46,7 @@ export class StoredNode implements Omit<LiveRow, 'parents'> {
   /** Number of the last list that had it. */
   seen = 0;
   readonly app?: string;
+  readonly details?: Details;
   /** Hash of what matters to an application; absent when nobody compares it. */
   readonly fingerprint?: string;
   /** The whole object: tracked roots only, and of those the ones whose application this replica works for. */
@@ -50,7 +54,7 @@ export class StoredNode implements Omit<LiveRow, 'parents'> {
   /** The whole object as it was fetched on demand, by API version. Lives as long as this version of the object. */
   fetched?: Map<string, KubeObject>;
 
-  constructor({ object, ownerRefs, app, keepsBody, health, fingerprint }: Reading) {
+  constructor({ object, ownerRefs, app, keepsBody, health, fingerprint, details }: Reading) {
     const { metadata } = object;
     this.group = groupOf(object.apiVersion);
     this.kind = object.kind;
@@ -67,6 +71,7 @@ export class StoredNode implements Omit<LiveRow, 'parents'> {
     this.ownerRefs = ownerRefs.length === 0 ? none : ownerRefs;
     this.claims = claimTemplates(object);
     if (fingerprint !== undefined) this.fingerprint = fingerprint;
+    if (details !== undefined) this.details = details;
     if (app !== undefined) this.app = app;
     if (app !== undefined && keepsBody) this.body = object;
   }
@@ -98,6 +103,11 @@ export function rowOf(node: StoredNode, parents: readonly ResourceKey[]): LiveRo
     images: node.images,
   };
   if (node.app !== undefined) row.app = node.app;
+  if (node.details !== undefined) {
+    const info = infoOf(node.details);
+    if (info.length > 0) row.info = info;
+    if (node.details.networking !== undefined) row.networkingInfo = node.details.networking;
+  }
   return row;
 }
 
@@ -114,6 +124,7 @@ export function ingestWith(
   bodies?: BodyFilter,
 ): Ingest {
   const keepsBodyOf = bodyRule(bodies);
+  const customLabels = customLabelsOf(settings);
   return (object) => {
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
@@ -124,6 +135,7 @@ export function ingestWith(
       keepsBody: claimed !== undefined && keepsBodyOf(claimed),
       health: shared(healthOf(object, settings)),
       fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
+      details: detailsOf(object, customLabels),
     });
   };
 }

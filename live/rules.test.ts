@@ -130,6 +130,25 @@ describe('adaptation', () => {
     expect([change([0], [0, 1]), change(undefined, [0]), change([0])]).toEqual([again, again, again]);
   });
 
+  it('11.3: "invalidate cache" lists everything again, once for each time that somebody asks', () => {
+    const again = { ...nothing, reconfigure: true, readAgain: true };
+    const asked = (time?: string): Pick<Cluster, 'annotations'> => ({
+      annotations: time === undefined ? {} : { 'argocd.argoproj.io/refresh': time },
+    });
+    const change = (before?: string, after?: string) =>
+      adaptation(
+        { cluster: { ...cluster, ...asked(before) }, settings: defaultSettings, bodies: undefined },
+        { cluster: { ...cluster, ...asked(after) }, settings: defaultSettings, bodies: undefined },
+      );
+    const [first, second] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:05Z'];
+    expect([change(undefined, first), change(first, second)]).toEqual([again, again]);
+    expect([change(first, first), change(first)]).toEqual([nothing, nothing]);
+  });
+
+  it('11.2: reads every object again when other labels are to be shown', () => {
+    expect(step({}, { raw: { 'resource.customLabels': 'team' } })).toMatchObject({ readAgain: true });
+  });
+
   it('reads every object again when tracking, health or ignored updates change, and for nothing else', () => {
     const again = { ...nothing, reconfigure: true, readAgain: true };
     expect(step({}, { tracking: { ...defaultSettings.tracking, installationId: 'x' } })).toEqual(again);

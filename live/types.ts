@@ -30,6 +30,32 @@ export interface LiveRow extends ResourceRef {
   readonly health: HealthStatus | null;
   readonly deleting: boolean;
   readonly images: readonly string[];
+  /** Lines that the UI shows of it. */
+  readonly info?: readonly InfoItem[];
+  readonly networkingInfo?: NetworkingInfo;
+}
+
+/** A line of the UI: `Revision`, `Containers`, labels that argocd-cm names, and so on. */
+export interface InfoItem {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** An object that traffic is sent to. */
+export interface TargetRef {
+  readonly group?: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** How traffic reaches an object, and what it sends it to. */
+export interface NetworkingInfo {
+  readonly targetLabels?: Readonly<Record<string, string>>;
+  readonly targetRefs?: readonly TargetRef[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly ingress?: readonly { readonly ip?: string; readonly hostname?: string }[];
+  readonly externalURLs?: readonly string[];
 }
 
 export interface TreeQuery {

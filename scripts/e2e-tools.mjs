@@ -89,6 +89,15 @@ export const tools = [
     },
   },
   {
+    // What Argo CD's components read from; its commands are those of any version since 6.
+    name: 'redis-server',
+    accepts: atLeast(6, 0),
+    wanted: '6.0 or newer',
+    ask: ['--version'],
+    answer: / v=(\d\S*)/,
+    apt: 'redis-server',
+  },
+  {
     name: 'openssl',
     accepts: atLeast(1, 1),
     wanted: '1.1 or newer',

@@ -187,13 +187,17 @@ ${JSON.stringify(reads.map((text) => JSON.parse(text)))}
 }
 
 async function readOptions() {
-  const source = readFileSync(join(root, 'cli', 'options.ts'), 'utf8');
-  // The table imports nothing but types, so what is left of it is a module of its own.
-  const { outputText } = ts.transpileModule(source, {
+  const module = await import(moduleOf('options.ts'));
+  return Object.values(module.runOptions);
+}
+
+/** A file of cli/ as a module of its own, with the tables that it imports; what it imports of types only is gone by then. */
+function moduleOf(file) {
+  const { outputText } = ts.transpileModule(readFileSync(join(root, 'cli', file), 'utf8'), {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
   });
-  const module = await import(`data:text/javascript;base64,${Buffer.from(outputText).toString('base64')}`);
-  return Object.values(module.runOptions);
+  const whole = outputText.replaceAll(/(?<=from ')\.\/([^']+)(?=')/g, (_, other) => moduleOf(other));
+  return `data:text/javascript;base64,${Buffer.from(whole).toString('base64')}`;
 }
 
 function between(text, name, content) {

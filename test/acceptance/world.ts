@@ -13,7 +13,7 @@ import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
 import type { Application, ClusterConnection, KubeObject } from '#model';
 import { createMemoryPublisher } from '#publish';
-import type { Publisher } from '#publish';
+import type { MemoryPublisher } from '#publish';
 import { defaultRateLimiterConfig, QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
 import { createOwnership } from '#sharding';
@@ -104,7 +104,7 @@ export interface ReplicaIdentity {
 /** A replica of the controller: everything that `driftless run` puts together, in this process. */
 export interface Replica {
   readonly controller: Controller;
-  readonly publisher: Publisher;
+  readonly publisher: MemoryPublisher;
   readonly metrics: PromMetrics;
   stop(): Promise<void>;
 }

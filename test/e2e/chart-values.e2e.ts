@@ -461,6 +461,36 @@ describe('the pod', () => {
   });
 });
 
+describe('Redis', () => {
+  const redisOf = async (values: object): Promise<readonly unknown[]> => {
+    const { args, env } = (await containerOf(values)) as { args: readonly string[]; env: readonly { name: string }[] };
+    const secrets = env.filter(({ name }) => /^REDIS_(?:SENTINEL_)?(?:USERNAME|PASSWORD)$/.test(name));
+    return [args.filter((arg) => arg.startsWith('--redis')), secrets];
+  };
+  const from = (name: string, secret: string, key: string): object => ({
+    name,
+    valueFrom: { secretKeyRef: { name: secret, key, optional: true } },
+  });
+
+  it('11.4: is none by default, that of Argo CD with dropIn', async () => {
+    expect(await redisOf({})).toEqual([[], []]);
+    expect(await redisOf({ dropIn: true })).toEqual([[], [from('REDIS_PASSWORD', 'argocd-redis', 'auth')]]);
+  });
+
+  it('11.4: is the one that is named, with the Secret that is named', async () => {
+    const externalRedis = { host: 'redis.example.com', port: 6380, existingSecret: 'own' };
+    expect(await redisOf({ dropIn: true, externalRedis })).toEqual([
+      ['--redis=redis.example.com:6380'],
+      [
+        from('REDIS_PASSWORD', 'own', 'redis-password'),
+        from('REDIS_USERNAME', 'own', 'redis-username'),
+        from('REDIS_SENTINEL_USERNAME', 'own', 'redis-sentinel-username'),
+        from('REDIS_SENTINEL_PASSWORD', 'own', 'redis-sentinel-password'),
+      ],
+    ]);
+  });
+});
+
 describe('monitoring', () => {
   const metrics = async (values: object): Promise<readonly Rendered[]> =>
     renderChart({ controller: { metrics: { ...values } } });

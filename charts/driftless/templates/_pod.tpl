@@ -13,6 +13,9 @@
 {{- with $controller.operationProcessors }}
 - --operation-processors={{ int . }}
 {{- end }}
+{{- with .Values.externalRedis.host }}
+- --redis={{ . }}:{{ int $.Values.externalRedis.port }}
+{{- end }}
 {{- with $controller.sharding.algorithm }}
 - --sharding-method={{ . }}
 {{- end }}
@@ -58,6 +61,22 @@
 {{- end }}
 - name: DRIFTLESS_CACHE_DIR
   value: /home/argocd/cache
+{{- $redis := list }}
+{{- $secret := .Values.externalRedis.existingSecret }}
+{{- if $secret }}
+{{- $redis = list (list "REDIS_PASSWORD" "redis-password") (list "REDIS_USERNAME" "redis-username") (list "REDIS_SENTINEL_USERNAME" "redis-sentinel-username") (list "REDIS_SENTINEL_PASSWORD" "redis-sentinel-password") }}
+{{- else if .Values.dropIn }}
+{{- $secret = "argocd-redis" }}
+{{- $redis = list (list "REDIS_PASSWORD" "auth") }}
+{{- end }}
+{{- range $redis }}
+- name: {{ first . }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $secret | quote }}
+      key: {{ last . }}
+      optional: true
+{{- end }}
 {{- end }}
 
 {{- /* Each name once: the last one who names it is heard. */ -}}

@@ -1,0 +1,80 @@
+import { annotationOf, groupOf } from '#model';
+import type { KubeObject, Settings } from '#model';
+import { networkingOf } from './networking.ts';
+import { podFacts } from './pod.ts';
+import type { PodFacts } from './pod.ts';
+import type { InfoItem, NetworkingInfo } from './types.ts';
+
+/** What a tree shows of an object beyond what every row has, in the form in which it is kept. */
+export interface Details {
+  readonly revision?: number;
+  /** Labels that argocd-cm names, and what else stands there in its final form. */
+  readonly items?: readonly InfoItem[];
+  readonly pod?: PodFacts;
+  readonly networking?: NetworkingInfo;
+}
+
+/** Undefined: nothing to show. Never throws for what the object holds. Source: Argo CD controller/cache/info.go, util/resource/revision.go. */
+export function detailsOf(object: KubeObject, customLabels: readonly string[]): Details | undefined {
+  const group = groupOf(object.apiVersion);
+  const pod = group === '' && object.kind === 'Pod' ? podFacts(object) : undefined;
+  const items = [...labelItems(object, customLabels), ...managedBy(object, group)];
+  const revision = revisionOf(object);
+  const networking = networkingOf(object, group);
+  if (pod === undefined && items.length === 0 && revision === 0 && networking === undefined) return undefined;
+  return {
+    ...(revision === 0 ? {} : { revision }),
+    ...(items.length === 0 ? {} : { items }),
+    ...(pod === undefined ? {} : { pod }),
+    ...(networking === undefined ? {} : { networking }),
+  };
+}
+
+/** The lines of the UI, in Argo CD's order. */
+export function infoOf({ revision, items = [], pod }: Details): readonly InfoItem[] {
+  return [
+    ...(revision === undefined ? [] : [item('Revision', `Rev:${revision}`)]),
+    ...items,
+    ...(pod === undefined ? [] : podItems(pod)),
+  ];
+}
+
+/** `resource.customLabels` of argocd-cm: names of labels that the tree shows. */
+export function customLabelsOf(settings: Settings): readonly string[] {
+  return (settings.raw['resource.customLabels'] ?? '').split(',').filter((name) => name !== '');
+}
+
+function podItems({ reason, node, ready, total, restarts, requests }: PodFacts): InfoItem[] {
+  const { cpu, memory } = requests;
+  return [
+    ...(reason === '' ? [] : [item('Status Reason', reason)]),
+    ...(node === '' ? [] : [item('Node', node)]),
+    item('Containers', `${ready}/${total}`),
+    ...(restarts > 0 ? [item('Restart Count', String(restarts))] : []),
+    ...(cpu === undefined ? [] : [item('cpu', String(cpu))]),
+    ...(memory === undefined ? [] : [item('memory', String(memory))]),
+  ];
+}
+
+function labelItems(object: KubeObject, names: readonly string[]): InfoItem[] {
+  const { labels = {} } = object.metadata;
+  return names.flatMap((name) => (Object.hasOwn(labels, name) ? [item(name, String(labels[name]))] : []));
+}
+
+function managedBy(object: KubeObject, group: string): InfoItem[] {
+  if (group !== 'argoproj.io' || object.kind !== 'Application') return [];
+  const url = annotationOf(object, 'argocd.argoproj.io/managed-by-url') ?? '';
+  return url === '' ? [] : [item('managed-by-url', url)];
+}
+
+function revisionOf(object: KubeObject): number {
+  const text =
+    annotationOf(object, 'deployment.kubernetes.io/revision') ?? annotationOf(object, 'rollout.argoproj.io/revision');
+  const own = object['revision'];
+  const revision = text === undefined ? own : Number(text);
+  return typeof revision === 'number' && Number.isSafeInteger(revision) && revision > 0 ? revision : 0;
+}
+
+function item(name: string, value: string): InfoItem {
+  return { name, value };
+}

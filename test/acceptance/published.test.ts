@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { TreeNode } from '#publish';
+import { eventually } from '#support';
+import { automated, deployment, synced } from './objects.ts';
+import { World } from './world.ts';
+import type { GitFixture } from './world.ts';
+
+let world: World;
+let repo: GitFixture;
+
+beforeEach(async () => {
+  world = await World.start();
+  repo = world.repository('sample');
+});
+afterEach(() => world.close());
+
+const service = `apiVersion: v1
+kind: Service
+metadata: { name: web, annotations: { link.argocd.argoproj.io/site: "https://web.example.com" } }
+spec: { selector: { app: web }, ports: [{ port: 80 }] }
+`;
+const secret = `apiVersion: v1
+kind: Secret
+metadata: { name: key }
+stringData: { password: hunter2 }
+`;
+
+describe('what clients of Argo CD read', () => {
+  it('11.2: the tree has parents with their versions, lines, networks, images, health and versions', async () => {
+    repo.commit({ 'app/web.yaml': deployment(), 'app/svc.yaml': service });
+    const { publisher } = await world.replica();
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+    const nodes = await eventually((): readonly TreeNode[] => {
+      const tree = publisher.tree('demo')?.nodes ?? [];
+      expect(
+        tree.filter(({ kind, info }) => kind === 'Pod' && info?.some((line) => line.value === '1/1')),
+      ).toHaveLength(2);
+      return tree;
+    });
+    const of = (kind: string): TreeNode | undefined => nodes.find((node) => node.kind === kind);
+    const [web, set] = [of('Deployment'), of('ReplicaSet')];
+    const parent = {
+      group: 'apps',
+      version: 'v1',
+      kind: 'ReplicaSet',
+      namespace: 'apps',
+      name: set?.name,
+      uid: set?.uid,
+    };
+    expect(web).toMatchObject({
+      group: 'apps',
+      version: 'v1',
+      namespace: 'apps',
+      name: 'web',
+      health: { status: 'Healthy' },
+    });
+    expect([web?.createdAt, web?.resourceVersion, web?.uid].every((text) => text !== undefined && text !== '')).toBe(
+      true,
+    );
+    expect(of('Pod')).toMatchObject({
+      parentRefs: [parent],
+      networkingInfo: { labels: { app: 'web' } },
+      images: ['nginx:1'],
+      info: expect.arrayContaining([{ name: 'Containers', value: '1/1' }]) as unknown,
+    });
+    expect(of('Service')?.networkingInfo).toEqual({
+      targetLabels: { app: 'web' },
+      externalURLs: ['https://web.example.com'],
+    });
+    expect(world.app('demo')?.status?.summary?.externalURLs).toEqual(['https://web.example.com']);
+  });
+
+  it('11.2: managed resources show all four states, and of Secrets no value', async () => {
+    repo.commit({ 'app/key.yaml': secret });
+    const { publisher } = await world.replica();
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+    await eventually(() => {
+      const [key] = publisher.managedResources('demo') ?? [];
+      expect([key?.targetState, key?.liveState, key?.normalizedLiveState, key?.predictedLiveState]).toEqual(
+        Array.from({ length: 4 }, () => expect.objectContaining({ kind: 'Secret' }) as unknown),
+      );
+      expect(key?.resourceVersion).toBe(world.live('', 'Secret', 'key')?.metadata.resourceVersion);
+    });
+    const text = JSON.stringify(publisher.managedResources('demo'));
+    expect(text).not.toMatch(new RegExp(`hunter2|${Buffer.from('hunter2').toString('base64')}`));
+  });
+
+  it('11.2: where the spec is invalid there are no managed resources, and the tree is empty', async () => {
+    repo.commit({ 'app/web.yaml': deployment() });
+    const { publisher } = await world.replica();
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+    expect(publisher.managedResources('demo')).toHaveLength(1);
+    world.edit('demo', (app) => Object.assign(app, { spec: { ...(app['spec'] as object), project: 'missing' } }));
+    world.refresh('demo');
+    await eventually(() => {
+      expect([publisher.managedResources('demo'), publisher.tree('demo')?.nodes]).toEqual([undefined, []]);
+    });
+  });
+
+  it('11.2: a cluster is reported with its version, what it serves, and how many applications go to it', async () => {
+    repo.commit({ 'app/web.yaml': deployment() });
+    world.application('demo', { ...repo.source(), ...automated });
+    const { publisher } = await world.replica({ clusterInfoMs: 50 });
+    await eventually(() => {
+      const info = publisher.clusterInfo(world.cluster.url);
+      expect(info).toMatchObject({
+        connectionState: { status: 'Successful', message: '' },
+        serverVersion: expect.stringMatching(/^v1\.\d+\.\d+$/) as unknown,
+        applicationsCount: 1,
+      });
+      expect(info?.cacheInfo.resourcesCount).toBeGreaterThan(0);
+      expect(info?.apiVersions).toEqual(expect.arrayContaining(['v1', 'v1/Pod', 'apps/v1/Deployment']));
+    });
+  });
+});
