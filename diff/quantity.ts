@@ -6,10 +6,17 @@ const pattern = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE](
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const nano = 1_000_000_000n;
+const milli = 1_000_000n;
 const maxExponent = 100;
 
-/** The canonical text, undefined when the text is not a quantity. */
-export function canonicalQuantity(value: string | number | bigint): string | undefined {
+/**
+ * The canonical text, undefined when the text is not a quantity. Amounts in lists of resources are rounded up to thousandths
+ * (SetDefaults_ResourceList).
+ */
+export function canonicalQuantity(
+  value: string | number | bigint,
+  precision: 'exact' | 'thousandths' = 'exact',
+): string | undefined {
   const match = pattern.exec(String(value));
   if (match === null) return undefined;
   const [, sign = '', whole = '', fraction = '', suffix = '', exponentText] = match;
@@ -18,10 +25,22 @@ export function canonicalQuantity(value: string | number | bigint): string | und
   const scale = binary > 0 ? 0 : powerOf(suffix, exponentText);
   if (Math.abs(scale) > maxExponent) return undefined;
   const factor = binary > 0 ? 1024n ** BigInt(binary) : 1n;
-  const nanos = scaled(BigInt(`${whole}${fraction}`) * factor, scale - fraction.length + 9);
-  const minus = sign === '-' && nanos > 0n ? '-' : '';
-  if (binary > 0 && nanos >= 1024n * nano && nanos % nano === 0n) return minus + binaryText(nanos);
-  return minus + decimalText(nanos, exponentText !== undefined);
+  const exact = scaled(BigInt(`${whole}${fraction}`) * factor, scale - fraction.length + 9);
+  const nanos = precision === 'exact' ? exact : roundedUp(exact);
+  const text = textOf(nanos, binary > 0, exponentText !== undefined);
+  return sign === '-' && nanos > 0n ? `-${text}` : text;
+}
+
+function textOf(nanos: bigint, isBinary: boolean, asExponent: boolean): string {
+  return isBinary && isWholeKi(nanos) ? binaryText(nanos) : decimalText(nanos, asExponent);
+}
+
+function isWholeKi(nanos: bigint): boolean {
+  return nanos >= 1024n * nano && nanos % nano === 0n;
+}
+
+function roundedUp(nanos: bigint): bigint {
+  return ((nanos + milli - 1n) / milli) * milli;
 }
 
 /** The power of ten of a decimal suffix or exponent. */
