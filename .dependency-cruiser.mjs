@@ -5,6 +5,7 @@ export const layers = [
   ['model', 'telemetry'],
   ['kube', 'queues', 'diff', 'health', 'policy'],
   ['settings', 'sharding', 'live', 'desired', 'sync', 'publish'],
+  ['compare'],
   ['controller'],
   ['cli'],
 ];
@@ -30,7 +31,7 @@ export default {
       severity: 'error',
       comment: 'Decisions are plain functions of values: they may use base, model and policy, and no I/O module.',
       from: {
-        path: '^(?:controller/(?:freshness|autosync|operation-state)|sync/(?:plan|step|hooks|options)|sharding/(?:distribution|hash-ring)|settings/parse)[.]ts$|^(?:diff|health|policy|model)/',
+        path: '^(?:controller/(?:freshness|autosync|operation-state)|sync/(?:plan|step|hooks|options)|sharding/(?:distribution|hash-ring)|settings/parse)[.]ts$|^(?:diff|health|policy|model|compare)/',
         pathNot: '[.]test[.]ts$',
       },
       to: {

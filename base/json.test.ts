@@ -71,6 +71,11 @@ function shuffled(value: Json, seed: number): Json {
 }
 
 describe('parse and write', () => {
+  it('14.1: refuses an integer that no reader of Go takes, at once', () => {
+    expect(() => parseJson(`{"a":${'9'.repeat(1_000_000)}}`)).toThrow('a number is too large');
+    expect(parseJson(`[${'9'.repeat(300)}]`)).toEqual([BigInt('9'.repeat(300))]);
+  });
+
   it('give back what was written, bigints and odd keys included, at any indentation', () => {
     fc.assert(
       fc.property(json, fc.integer({ min: 0, max: 4 }), (value, indent) => {

@@ -129,6 +129,8 @@ class ExactParser {
     if (token === undefined) this.#fail(this.#at >= this.#text.length ? 'the text ends early' : 'a value is missing');
     const [digits, fraction, exponent] = token;
     const value = Number(digits);
+    // Beyond the range of a double no reader of Go takes it, and making an integer of a million digits would take long.
+    if (!Number.isFinite(value)) this.#fail('a number is too large');
     const exact = fraction !== undefined || exponent !== undefined || Number.isSafeInteger(value);
     return exact ? value : BigInt(digits);
   }

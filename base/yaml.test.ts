@@ -197,6 +197,37 @@ describe('parseYamlDocuments on whole texts', () => {
     expect(failure('!!binary "%%%"')).not.toBe('no error');
   });
 
+  it('14.1: the time that a text takes follows its length, whatever is in it', () => {
+    const time = (text: string): number => {
+      const begin = performance.now();
+      try {
+        parseYamlDocuments(text);
+      } catch {
+        // Refused in time is good, too.
+      }
+      return performance.now() - begin;
+    };
+    const growth = (make: (n: number) => string, n: number): number => {
+      time(make(n));
+      const small = Math.min(...[1, 2, 3].map(() => time(make(n))));
+      const large = Math.min(...[1, 2, 3].map(() => time(make(8 * n))));
+      return large / Math.max(small, 1);
+    };
+    // Eight times the text: a quadratic reader needs sixty-four times as long.
+    const texts: readonly (readonly [(n: number) => string, number])[] = [
+      [(n) => '\n'.repeat(n), 5000],
+      [(n) => `${'- '.repeat(200)}\n`.repeat(n / 100), 5000],
+      [(n) => `a: ${'1'.repeat(n)}`, 20_000],
+      [(n) => `[${'1'.repeat(n)}]`, 20_000],
+    ];
+    expect(texts.map(([make, n]) => growth(make, n)).filter((ratio) => ratio > 32)).toEqual([]);
+  });
+
+  it('14.1: a chain of merges is refused before it takes long', () => {
+    const chain = Array.from({ length: 2000 }, (_, i) => `a${i + 1}: &a${i + 1} {<<: *a${i}, k${i + 1}: 1}`);
+    expect(() => parseYamlDocuments(`a0: &a0 {k0: 1}\n${chain.join('\n')}`)).toThrow('more than 1000000 nodes');
+  });
+
   it('reads structures as deep as a CRD schema', () => {
     const deep = `${'{a: '.repeat(300)}1${'}'.repeat(300)}`;
     expect(stringifyJson(one(deep))).toHaveLength(300 * '{"a":}'.length + 1);

@@ -80,8 +80,11 @@ function numberOf(text: string): number | bigint | undefined {
 
 const integer = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]([0-7]+)|0[bB]([01]+)|0([0-7]+)|(0|[1-9][0-9]*))$/;
 
+/** More digits than any integer of 64 bits has, in any base, with room for leading zeros: whether it is one need not be computed. */
+const mostDigits = 200;
+
 function integerOf(plain: string): number | bigint | undefined {
-  const match = integer.exec(plain);
+  const match = plain.length > mostDigits ? null : integer.exec(plain);
   if (match === null) return undefined;
   const [, sign, hex, octal, binary, oldOctal, digits] = match;
   const value = BigInt(
@@ -164,8 +167,11 @@ function emptyOf(kind: 'scalar' | 'sequence' | 'mapping'): unknown {
 
 const schema = FAILSAFE_SCHEMA.extend({ implicit: [...implicit, mergeKey], explicit });
 
-/** Texts in which a collection may be a key: `? ` at the beginning of a line, or a colon after a closing bracket. */
-const maybeComplexKey = /^[\s-]*\?\s|[\]}]\s*:/m;
+/**
+ * Texts in which a collection may be a key: `? ` at the beginning of a line, or a colon after a closing bracket. The first part stays within its
+ * line: across lines it would read a file of empty lines once for each of them.
+ */
+const maybeComplexKey = /^[ \t-]*\?\s|[\]}]\s*:/m;
 
 /** What js-yaml makes of a sequence that is a key: a copy (by Array's species), then its string form. */
 class SequenceKey extends Array<unknown> {
@@ -236,9 +242,7 @@ class Expander {
   readonly #open = new Set<object>();
 
   expand(value: unknown, depth: number): MutableJson {
-    this.#nodes += 1;
-    if (this.#nodes > maxNodes)
-      throw new YamlSyntaxError(`the document has more than ${maxNodes} nodes (an alias bomb?)`);
+    this.#count(1);
     if (depth > maxDepth) throw new YamlSyntaxError('the document is nested too deeply');
     if (value instanceof Marked) {
       if (value.fault !== undefined) throw new YamlSyntaxError(value.fault);
@@ -254,25 +258,39 @@ class Expander {
     return result;
   }
 
+  #count(nodes: number): void {
+    this.#nodes += nodes;
+    if (this.#nodes > maxNodes)
+      throw new YamlSyntaxError(`the document has more than ${maxNodes} nodes (an alias bomb?)`);
+  }
+
   #mapping(value: Record<string, unknown>, depth: number): MutableJsonObject {
     const result: MutableJsonObject = {};
     for (const key of Object.keys(value)) {
       const member = this.expand(value[key], depth + 1);
       if (!key.startsWith(mark)) setOwn(result, key, member);
-      else if (key.startsWith(`${mark}merge`)) merge(result, member);
+      // What is merged is copied once more: it counts, so that a chain of merges cannot cost more than as many nodes.
+      else if (key.startsWith(`${mark}merge`)) this.#count(merge(result, member));
       else throw new YamlSyntaxError(`a key must be a string: ${key.slice(mark.length)} is none`);
     }
     return result;
   }
 }
 
-/** Of a list of maps the first has the last word; keys that were there before the merge are overridden (go-yaml v2 decode.go merge). */
-function merge(into: MutableJsonObject, from: MutableJson): void {
+/**
+ * Of a list of maps the first has the last word; keys that were there before the merge are overridden (go-yaml v2 decode.go merge). Says how many
+ * keys it has set.
+ */
+function merge(into: MutableJsonObject, from: MutableJson): number {
+  let set = 0;
   const sources = Array.isArray(from) ? [...from].reverse() : [from];
   for (const source of sources) {
     if (!isObject(source)) throw new YamlSyntaxError('map merge requires map or sequence of maps as the value');
-    for (const key of Object.keys(source)) setOwn(into, key, own(source, key) as MutableJson);
+    const keys = Object.keys(source);
+    for (const key of keys) setOwn(into, key, own(source, key) as MutableJson);
+    set += keys.length;
   }
+  return set;
 }
 
 /** A double beyond 2^53 is written as the fraction it is, so that it does not come back as an exact integer. -0 is 0. */

@@ -46,7 +46,10 @@ class Fleet {
     const connection = { server: this.#hub.url, insecure: false, credentials: {} };
     const client = createKubeClient(connection, { ...surroundings, userAgent: `bench ${name})` });
     const ownership = createOwnership({
-      ...{ ...surroundings, client, namespace: 'argocd', metrics: new PromMetrics() },
+      ...surroundings,
+      client,
+      namespace: 'argocd',
+      metrics: new PromMetrics(),
       ...{
         algorithm: 'round-robin',
         dynamic: false,

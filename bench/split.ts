@@ -1,10 +1,9 @@
 import { newAbortController, Shutdown, systemClock } from '#base';
-import { createKubeClient } from '#kube';
+import { createKubeClient, SharedClients } from '#kube';
 import { createLiveClusters } from '#live';
 import type { LiveClusters } from '#live';
-import { appKeyOfInstance, defaultSettings } from '#model';
+import { defaultSettings } from '#model';
 import type { Cluster } from '#model';
-import { partIndex } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { PromMetrics, silentLogger } from '#telemetry';
@@ -43,12 +42,14 @@ async function heapOf(sim: SimCluster, { random }: BenchContext, owned: number):
   const live: LiveClusters = createLiveClusters({
     ...surroundings,
     metrics: new PromMetrics(),
-    connect: (connection) => createKubeClient(connection, { ...surroundings, userAgent: 'bench', limits }),
+    clients: new SharedClients((connection) =>
+      createKubeClient(connection, { ...surroundings, userAgent: 'bench', limits }),
+    ),
   });
-  const keeps = (instance: string): boolean => partIndex(appKeyOfInstance(instance, 'argocd'), parts) < owned;
+  const bodies = { of: parts, owned: Array.from({ length: owned }, (_, i) => i), namespace: 'argocd' };
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
-  live.setClusters([clusterAt(sim.url)], defaultSettings, () => ({ version: String(owned), keeps }));
+  live.setClusters([clusterAt(sim.url)], defaultSettings, new Map([[sim.url, bodies]]));
   const stop = newAbortController();
   const ended = live.run(stop.signal);
   await live.cluster(sim.url, stop.signal);
@@ -65,7 +66,9 @@ export const split: Benchmark = {
   about: `heap for a cluster of 5,000 Applications with one object each, whole and for one of ${parts} parts`,
   async run(context) {
     const sim = await startSimCluster({
-      ...{ name: 'hot', clock: systemClock, random: context.random },
+      name: 'hot',
+      clock: systemClock,
+      random: context.random,
       workloads: { enabled: false, delayMs: 0 },
     });
     try {

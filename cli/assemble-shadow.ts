@@ -18,7 +18,9 @@ export function wireShadow(inputs: WireInputs): (readonly Runnable[])[] {
   const ground = groundwork(inputs);
   const { clock, metrics } = ground.neighbours;
   const ownership = createStaticOwnership({
-    ...{ clock, logger, metrics },
+    clock,
+    logger,
+    metrics,
     algorithm: algorithm(config.shardingMethod, logger),
     hostname: config.hostname,
     shard: config.shard,

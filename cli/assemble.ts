@@ -16,7 +16,7 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
   const ownership = ownershipOf(inputs, ground);
   const publisher = createMemoryPublisher();
   const controller = createController(
-    { ...neighbours, ownership, publisher, hub: ground.client },
+    { ...neighbours, ownership, publisher, hub: ground.client, clients: ground.clients },
     controllerConfig(inputs.config, namespace),
   );
   return startOrder(inputs, ground, { controller, ownership, others: [publisher] });
@@ -27,7 +27,12 @@ function ownershipOf(
   { client, namespace, neighbours: { clock, random, logger, metrics } }: Groundwork,
 ): Ownership {
   return createOwnership({
-    ...{ client, namespace, clock, random, logger, metrics },
+    client,
+    namespace,
+    clock,
+    random,
+    logger,
+    metrics,
     algorithm: algorithm(config.shardingMethod, logger),
     dynamic: config.dynamicClusterDistribution,
     hostname: config.hostname,

@@ -1,47 +1,62 @@
 import { messageOf, scrub, Shutdown, systemClock, UsageError } from '#base';
 import type { Timer } from '#base';
 import { nearest } from './args.ts';
+import type { Command, CommandContext } from './command.ts';
 import { onBrokenOutput, processOutput } from './output.ts';
-import type { Output } from './output.ts';
 import { packageVersion } from './root.ts';
-
-/** What a command gets from the edge of the process. */
-export interface CommandContext {
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly output: Output;
-  /** Aborts at the first SIGINT or SIGTERM. */
-  readonly signal: AbortSignal;
-}
-
-/** Resolves with the exit code. Rejects with UsageError for bad usage (exit 2), with anything else for a failed job (exit 1). */
-export type Command = (context: CommandContext) => Promise<number>;
 
 interface Entry {
   readonly help: string;
   readonly load: () => Promise<Command>;
 }
 
-/** Commands load their code when they are called: `--version` must not pay for the controller. */
-const commands: Readonly<Record<string, Entry>> = {
-  run: { help: 'the controller', load: async () => (await import('./run.ts')).run },
-  preflight: {
-    help: 'what would differ if this controller took over from Argo CD; changes nothing',
-    load: async () => (await import('./preflight/preflight.ts')).preflight,
+type Entries = Readonly<Record<string, Entry>>;
+
+/** What people come for, in the order of a first week. Commands load their code when they are called: `--version` must not pay for the controller. */
+const groups: readonly { readonly title: string; readonly commands: Entries }[] = [
+  {
+    title: 'Try it on this machine, with nothing else installed',
+    commands: {
+      demo: {
+        help: 'a simulated hub and clusters, sample repositories, replicas and the dashboard',
+        load: async () => (await import('./demo/demo.ts')).demo,
+      },
+      sim: { help: 'only the simulated API servers', load: async () => (await import('./sim.ts')).sim },
+    },
   },
-  demo: {
-    help: 'a simulated hub and clusters, sample repositories, replicas and the dashboard',
-    load: async () => (await import('./demo/demo.ts')).demo,
+  {
+    title: 'Look before you switch from Argo CD',
+    commands: {
+      preflight: {
+        help: 'what would differ if this controller took over; changes nothing',
+        load: async () => (await import('./preflight/preflight.ts')).preflight,
+      },
+    },
   },
-  sim: { help: 'only the simulated API servers', load: async () => (await import('./sim.ts')).sim },
-  health: { help: 'health of the objects in a file', load: async () => (await import('./files.ts')).health },
-  diff: { help: 'difference of a live and a target object', load: async () => (await import('./files.ts')).diff },
-  shards: {
-    help: 'which shard each cluster is on, and what a change would move',
-    load: async () => (await import('./shards/shards.ts')).shards,
+  {
+    title: 'Run it',
+    commands: {
+      run: {
+        help: 'the controller (--shadow: beside the one in charge, comparing only)',
+        load: async () => (await import('./run.ts')).run,
+      },
+      shards: {
+        help: 'which shard each cluster is on, and what a change would move',
+        load: async () => (await import('./shards/shards.ts')).shards,
+      },
+    },
   },
-  manifests: { help: 'what a source renders to', load: async () => (await import('./manifests.ts')).manifests },
-};
+  {
+    title: 'Ask what it would do with files of yours',
+    commands: {
+      manifests: { help: 'what a source renders to', load: async () => (await import('./manifests.ts')).manifests },
+      diff: { help: 'difference of a live and a target object', load: async () => (await import('./files.ts')).diff },
+      health: { help: 'health of the objects in a file', load: async () => (await import('./files.ts')).health },
+    },
+  },
+];
+
+const commands = Object.fromEntries(groups.flatMap((group) => Object.entries(group.commands))) as Entries;
 
 /** How long a second signal or a stuck stop is waited for before the process ends anyway. */
 const lastResortMs = 10_000;
@@ -116,13 +131,12 @@ async function dispatch(argv: readonly string[], context: Omit<CommandContext, '
 }
 
 function overview(): string {
-  const rows = Object.entries(commands).map(([name, { help }]) => `  ${name.padEnd(12)}${help}`);
+  const row = ([name, { help }]: readonly [string, Entry]): string => `  ${name.padEnd(12)}${help}`;
+  const sections = groups.map(({ title, commands: listed }) => [title, ...Object.entries(listed).map(row)].join('\n'));
   return [
     'driftless: brings Kubernetes clusters to what Git says, and keeps them there',
-    '',
     'usage: driftless COMMAND [FLAGS]     (driftless COMMAND --help shows the flags)',
-    '',
-    ...rows,
-    `  ${'version'.padEnd(12)}the version`,
-  ].join('\n');
+    ...sections,
+    `Other\n  ${'version'.padEnd(12)}the version`,
+  ].join('\n\n');
 }

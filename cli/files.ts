@@ -7,20 +7,12 @@ import { defaultSettings, groupOf } from '#model';
 import type { KubeObject, Settings } from '#model';
 import { parseSettings } from '#settings';
 import { describe, readArgs } from './args.ts';
-import type { CommandContext } from './driftless.ts';
+import type { CommandContext } from './command.ts';
 import { loadHealthScripts } from './health-scripts.ts';
 import { runOptions } from './options.ts';
 import { table } from './output.ts';
+import { help, output } from './common-options.ts';
 
-const help = { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' } as const;
-const output = {
-  flag: 'output',
-  short: 'o',
-  kind: 'string',
-  default: '',
-  choices: ['', 'json'],
-  help: 'json for machines.',
-} as const;
 const settings = {
   flag: 'settings',
   kind: 'string',

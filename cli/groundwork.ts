@@ -4,8 +4,8 @@ import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource } from '#desired';
 import type { CommandHelper, ToolLookup } from '#desired';
-import { createKubeClient } from '#kube';
-import type { KubeClient, LoadedConnection, RunCommand } from '#kube';
+import { createKubeClient, SharedClients } from '#kube';
+import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
 import type { ClusterConnection, HealthScripts, Settings } from '#model';
 import { QueueMetrics } from '#queues';
@@ -37,6 +37,8 @@ export interface Groundwork {
   readonly namespace: string;
   /** The hub. */
   readonly client: KubeClient;
+  /** The managed clusters, for who writes to them. */
+  readonly clients: ClusterClients;
   readonly neighbours: Omit<WatchDeps, 'hub' | 'ownership'> & { readonly metrics: PromMetrics };
 }
 
@@ -54,7 +56,8 @@ export function groundwork(inputs: WireInputs): Groundwork {
     inClusterConnection: hub.connection,
     healthScripts: inputs.healthScripts,
   });
-  const live = createLiveClusters({ ...surroundings, connect: connector(inputs, 1), metrics });
+  const clients = new SharedClients(connector(inputs, 1));
+  const live = createLiveClusters({ ...surroundings, clients, metrics });
   const desired = createDesiredSource({
     ...surroundings,
     cacheDir: config.cacheDir,
@@ -67,7 +70,12 @@ export function groundwork(inputs: WireInputs): Groundwork {
   if (!verifiesSignatures(config))
     logger.warn('Signatures of commits are not verified, whatever projects demand: ARGOCD_GPG_ENABLED is off');
   const queueMetrics = new QueueMetrics(metrics);
-  return { namespace, client, neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics } };
+  return {
+    namespace,
+    client,
+    clients,
+    neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics },
+  };
 }
 
 /** Everything in the groups in which it starts, with the endpoints that show it. */

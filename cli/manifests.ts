@@ -10,9 +10,10 @@ import type { ApplicationSource, KubeObject } from '#model';
 import { parseSettings } from '#settings';
 import { silentLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
-import type { CommandContext } from './driftless.ts';
+import type { CommandContext } from './command.ts';
 import { readObjects } from './files.ts';
 import type { Output } from './output.ts';
+import { help } from './common-options.ts';
 
 const options = {
   file: { flag: 'filename', short: 'f', kind: 'string', default: '', help: 'An Application; - for standard input.' },
@@ -29,7 +30,7 @@ const options = {
     help: 'What the destination serves, for charts that ask: v1,apps/v1/Deployment.',
   },
   settings: { flag: 'argocd-cm', kind: 'string', default: '', help: 'ConfigMap argocd-cm, for build options.' },
-  help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
+  help,
 } as const;
 
 /** `driftless manifests`: what a source renders to, as YAML documents. */
@@ -89,7 +90,9 @@ async function rendered(
     options: wanted.options,
     noRevisionCache: true,
     noCache: true,
-    ...{ appName, namespace, project },
+    appName,
+    namespace,
+    project,
   };
   try {
     return (await desired.manifests(request, signal)).sources.flatMap(({ objects }) => objects);

@@ -1,5 +1,6 @@
 /* eslint-disable max-lines -- one table: splitting it would only hide rows */
 import type { ConfigOf, OptionSpec } from './args.ts';
+import { help } from './common-options.ts';
 
 const prefix = 'ARGOCD_APPLICATION_CONTROLLER_';
 const engine = 'clusters are watched kind by kind and repaired in place';
@@ -834,7 +835,7 @@ export const runOptions = {
     default: '::',
     help: 'Address of the metrics port; :: is every address, those of IPv4 too.',
   },
-  help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
+  help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 export type RunConfig = ConfigOf<typeof runOptions>;

@@ -4,7 +4,7 @@ import { runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
 import { createToolLookup, startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
-import type { CommandContext } from './driftless.ts';
+import type { CommandContext } from './command.ts';
 import { loadHealthScripts } from './health-scripts.ts';
 import { hubConnection, withoutSecrets } from './hub-connection.ts';
 import { runOptions } from './options.ts';

@@ -1,7 +1,8 @@
 import { aborted, UsageError } from '#base';
 import { describe, readArgs } from './args.ts';
-import type { CommandContext } from './driftless.ts';
+import type { CommandContext } from './command.ts';
 import { startFleet, writeKubeconfig } from './fleet.ts';
+import { help } from './common-options.ts';
 
 const options = {
   clusters: { flag: 'clusters', kind: 'int', default: 1, min: 1, max: 200, help: 'How many clusters.' },
@@ -26,7 +27,7 @@ const options = {
     min: 0,
     help: 'How long one step of a workload takes.',
   },
-  help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
+  help,
 } as const;
 
 /** `driftless sim`: simulated API servers until a signal ends them. One line of JSON says when they can be used. */

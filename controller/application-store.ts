@@ -1,4 +1,4 @@
-import { deepEqual, KeyedMutex, omit } from '#base';
+import { deepEqual, KeyedMutex, omit, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { isConflict, isNotFound, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
@@ -50,7 +50,7 @@ export interface ApplicationStoreDeps {
  * The only writer of Application objects. Writes of one application never overlap (T-Q-2); each checks ownership first; each answer goes
  * back into the informer's store, so that the next pass does not read what was before. All methods may be called concurrently.
  *
- * Errors: OwnershipLost, KubeApiError, KubeConnectionError. NotFound (the Application is gone) is never an error here.
+ * Errors: OwnershipLost, KubeApiError, KubeConnectionError. Superseded when the Application is gone and the write means nothing without it.
  */
 export class ApplicationStore {
   readonly #deps: ApplicationStoreDeps;
@@ -89,11 +89,11 @@ export class ApplicationStore {
     if (patch === undefined) return before;
     for (const event of statusEvents(before.status, after)) this.#announce(before, { type: 'Normal', ...event });
     try {
-      return await this.#patch(before, { type: 'merge', body: patch });
+      return await this.#patchExisting(before, { type: 'merge', body: patch });
     } catch (error) {
       if (!(error instanceof KubeApiError) || error.status !== 413) throw error;
       const smaller = statusPatch(before.status, tooLargeStatus(before.status, kubeTime(this.#deps.clock.now())));
-      return smaller === undefined ? before : this.#patch(before, { type: 'merge', body: smaller });
+      return smaller === undefined ? before : this.#patchExisting(before, { type: 'merge', body: smaller });
     }
   }
 
@@ -113,7 +113,7 @@ export class ApplicationStore {
       reason: 'StatusRefreshed',
       message: `Unable to delete application resources: ${message}`,
     });
-    await this.#patch(app, { type: 'merge', body: patch });
+    await this.#patchExisting(app, { type: 'merge', body: patch });
   }
 
   /**
@@ -245,7 +245,7 @@ export class ApplicationStore {
   /** Writes the spec in its normal form, if it is not. */
   async normalize(app: Application): Promise<Application> {
     const body = normalizationPatch(app);
-    return body === undefined ? app : this.#patch(app, { type: 'merge', body });
+    return body === undefined ? app : this.#patchExisting(app, { type: 'merge', body });
   }
 
   #announce(app: Application, event: AppEvent): void {
@@ -254,6 +254,16 @@ export class ApplicationStore {
 
   announce(app: Application, event: AppEvent): void {
     this.#announce(app, event);
+  }
+
+  /** For writes that mean nothing once the Application is gone: the pass ends then, quietly, since the deletion is what counts. */
+  async #patchExisting(app: Application, patch: Patch): Promise<Application> {
+    try {
+      return await this.#patch(app, patch);
+    } catch (error) {
+      if (isNotFound(error)) throw new Superseded(`the deletion of ${appKeyOf(app)}`);
+      throw error;
+    }
   }
 
   async #patch(app: Application, patch: Patch): Promise<Application> {

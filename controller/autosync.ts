@@ -1,4 +1,5 @@
 import { deepEqual } from '#base';
+import { equalSourceLists, equalSources } from '#compare';
 import { hasMultipleSources, isAutomated, isCompleted, sourceOf } from '#model';
 import type {
   Application,
@@ -10,7 +11,6 @@ import type {
   SyncStatus,
 } from '#model';
 import { wasStale } from '#sync';
-import { equalSourceLists, equalSources } from './source-equality.ts';
 import { parseTime } from './kube-time.ts';
 
 /** How long to wait between self-heal attempts. */

@@ -143,7 +143,7 @@ function makeHandlers(
   shared: Shared,
 ): { readonly refresh: Handler<AppKey, RefreshRequest>; readonly operation: Handler<AppKey, undefined> } {
   const { queues, store, memories, guard, projects } = shared;
-  const { clock, random, logger, settings, live } = deps;
+  const { clock, random, logger, settings, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const comparer = makeComparer(deps, config);
   const common = {
@@ -161,6 +161,7 @@ function makeHandlers(
   const syncer = new Syncer(
     {
       ...common,
+      clients,
       windowBlocks: (app, project, state) => projects.windowBlocks(app, project, state),
       toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
     },

@@ -1,5 +1,6 @@
 import { isAbort, mapLimit, messageOf } from '#base';
 import type { Clock } from '#base';
+import { gkOf } from '#compare';
 import { healthOf } from '#health';
 import { isAlreadyExists, isConflict, isNotFound } from '#kube';
 import type { LiveCluster, LiveClusters } from '#live';
@@ -29,14 +30,13 @@ import type { Outcome } from '#queues';
 import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
 import type { Syncer } from './syncer.ts';
-import { filledCluster } from './compare.ts';
-import type { Comparer } from './compare.ts';
+import { filledCluster } from './comparer.ts';
+import type { Comparer } from './comparer.ts';
 import { ClusterNotReady, DeletionBlocked } from './errors.ts';
 import { cleanupOf, hookNames } from './finalizers.ts';
 import type { DeleteHook } from './finalizers.ts';
 import type { ResourceGate } from './projects.ts';
 import type { ApplicationStore } from './application-store.ts';
-import { gkOf } from './targets.ts';
 import { parseTime } from './kube-time.ts';
 import type { GuardedWriter } from './writer.ts';
 
@@ -195,7 +195,9 @@ export class Deleter {
     const { objects, degraded, unread } = await leaving.cluster.managed(instance, targets, signal);
     if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
     const known = leaving.app.status?.resources ?? [];
-    const blind = degraded.find((kind) => known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind));
+    const blind = degraded.kinds.find((kind) =>
+      known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
+    );
     if (blind !== undefined)
       throw new DeletionBlocked(
         `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { Limiter } from '#base';
 import { apiResource, KubeApiError } from '#kube';
-import type { LiveCluster } from '#live';
 import { jsonOf } from '#model';
 import type { HealthStatus, KubeObject } from '#model';
 import { pairResources, readSyncOptions, syncStep, terminateSync } from '#sync';
@@ -116,7 +115,7 @@ async function run(api: FakeApi, drawn: typeof plan extends fc.Arbitrary<infer T
       if (drawn.refuse !== '' && call.startsWith(drawn.refuse)) throw refusal;
     },
   });
-  const cluster = { discovery: () => api.discovery, observe: () => undefined } as unknown as LiveCluster;
+  const cluster = { discovery: () => api.discovery, observe: () => undefined };
   const writer = new GuardedWriter({
     ...{ cluster, client, clock, limiter: new Limiter(20), denied: () => undefined },
     fenced: (signal, send) => send(signal),

@@ -1,8 +1,8 @@
 import { omit } from '#base';
 import { describe, expect, it } from '@jest/globals';
+import { comparedToOf } from '#compare';
 import type { Application, ApplicationSpec, ApplicationStatus } from '#model';
 import { compareLevel, mergeRequests, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
-import { comparedToOf } from './sources.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);
 const facts = { now, comparedAt: undefined, softMs: 120_000, hardMs: 0 };

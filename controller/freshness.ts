@@ -1,7 +1,7 @@
+import { equalLoosely, equalSourceLists, equalSources, managedNamespaceMetadataChanged } from '#compare';
 import { hasMultipleSources, sourceOf, annotationOf, annotations, asObject } from '#model';
 import type { Application } from '#model';
 import { hydrationUntold } from './hydration.ts';
-import { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 import { parseTime } from './kube-time.ts';
 
 /**
@@ -92,15 +92,6 @@ function specChange(app: Application): string | undefined {
   if (managedNamespaceMetadataChanged(app)) return 'spec.syncPolicy.managedNamespaceMetadata differs';
   if (!equalLoosely(app.spec.ignoreDifferences, compared?.ignoreDifferences)) return 'spec.ignoreDifferences differs';
   return undefined;
-}
-
-/** Argo CD: the metadata is set, an operation has recorded what it applied, and the two differ. */
-export function managedNamespaceMetadataChanged(app: Application): boolean {
-  const wanted = app.spec.syncPolicy?.managedNamespaceMetadata;
-  const result = app.status?.operationState?.syncResult;
-  return (
-    wanted !== undefined && result !== undefined && !equalNamespaceMetadata(wanted, result.managedNamespaceMetadata)
-  );
 }
 
 /** When the application was last compared, by its status or by this process's memory. */

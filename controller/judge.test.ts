@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Comparison, ManagedPair } from '#compare';
 import { resourceKey } from '#model';
 import type { AppKey, Application, ApplicationStatus, HealthStatus, KubeObject, ResourceStatus } from '#model';
-import type { Comparison, ManagedPair } from './comparison.ts';
 import { judge } from './judge.ts';
 import type { Assessment, Found } from './refresh.ts';
 import type { Disagreement } from './verdict.ts';

@@ -1,6 +1,6 @@
+import type { ManagedPair } from '#compare';
 import { isErrorCondition, resourceKey } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey, ResourceStatus } from '#model';
-import type { ManagedPair } from './comparison.ts';
 import type { Assessment, Found } from './refresh.ts';
 import { normalizationPatch, statusPatch } from './status-patch.ts';
 import type { Disagreement, PlannedWrite, Verdict } from './verdict.ts';

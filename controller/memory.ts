@@ -1,6 +1,6 @@
+import type { TreeRoot } from '#compare';
 import type { AppKey } from '#model';
 import type { CompareLevel } from './freshness.ts';
-import type { TreeRoot } from './tree.ts';
 
 /** What this process remembers of an application beyond its object. Losing it (restart, hand-over) costs a comparison, nothing else. */
 export interface AppMemory {

@@ -7,7 +7,7 @@ import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
-import { Comparer } from './compare.ts';
+import { Comparer } from './comparer.ts';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { Memories } from './memory.ts';

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DriftlessError } from '#base';
 import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
+import { createLogger } from '#telemetry';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 
 const refresh = 'argocd.argoproj.io/refresh';
@@ -169,6 +170,18 @@ describe('a refresh', () => {
     }));
     await clock.advance(1000);
     expect(world.app.status?.sync?.comparedTo?.source.repoURL).toBe('https://git/y');
+  });
+
+  it('ends without an error, and is not tried again, when the Application is deleted while it runs', async () => {
+    const errors: string[] = [];
+    const destination = { write: (line: string) => void errors.push(line) };
+    world.application();
+    const before = (call: string): void => {
+      if (call.startsWith('patch Application')) world.hub.delete('Application', 'demo');
+    };
+    await start({ hub: { before }, logger: createLogger({ level: 'error', format: 'json', destination }) });
+    await clock.advance(600_000);
+    expect([errors, writes()]).toEqual([[], ['patch Application demo']]);
   });
 
   it('starts a sync as soon as automation is switched on', async () => {

@@ -1,5 +1,7 @@
 import { omit } from '#base';
 import type { Clock, Random } from '#base';
+import { buildTree, managedResources, treeRoots } from '#compare';
+import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
 import { hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
 import type {
@@ -17,22 +19,19 @@ import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
 import { decideAutosync } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
-import type { Comparer } from './compare.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparer } from './comparer.ts';
 import { ownedConditions } from './conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from './errors.ts';
 import { hookFinalizers } from './finalizers.ts';
 import { compareLevel, msUntilExpiry, refreshDue } from './freshness.ts';
 import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
 import { hydrationConditions } from './hydration.ts';
-import { managedResources, treeRoots } from './managed.ts';
 import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import type { ResourceGate } from './projects.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
 import { kubeTime } from './kube-time.ts';
-import { buildTree } from './tree.ts';
-import type { BuiltTree } from './tree.ts';
+import { readTree } from './tree-rows.ts';
 
 /** What an application's spec and project say, or why they say nothing good. */
 export type SpecVerdict =
@@ -210,7 +209,7 @@ export class RefreshProcessor {
   async #assess(pass: Pass, signal: AbortSignal): Promise<Assessment> {
     const verdict = this.#deps.validate(pass.before);
     if (pass.refresh.level === compareLevel.nothing && verdict.ok) {
-      const done = this.#treeOnly(pass, verdict);
+      const done = await this.#treeOnly(pass, verdict, signal);
       if (done !== undefined) return done;
     }
     const conditions = [...(verdict.ok ? [] : verdict.conditions), ...hydrationConditions(pass.before)];
@@ -235,10 +234,14 @@ export class RefreshProcessor {
   }
 
   /** A child moved: the tree changes, the comparison does not. Undefined when there is nothing to build it from. */
-  #treeOnly(pass: Pass, verdict: SpecVerdict & { readonly ok: true }): Assessment | undefined {
+  async #treeOnly(
+    pass: Pass,
+    verdict: SpecVerdict & { readonly ok: true },
+    signal: AbortSignal,
+  ): Promise<Assessment | undefined> {
     const cluster = this.#deps.peek(verdict.cluster.server);
     if (cluster === undefined || pass.memory.roots === undefined) return undefined;
-    const { tree, conditions, summary } = this.#tree(pass, verdict, cluster);
+    const { tree, conditions, summary } = await this.#tree(pass, verdict, cluster, signal);
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.tree, pass.time);
     return { status: { ...status, summary }, tree, managed: undefined, conditions, found: undefined };
   }
@@ -271,7 +274,7 @@ export class RefreshProcessor {
     pass.memory.unreadable = comparison.failed || comparison.unread.length > 0;
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = differences(comparison);
-    const built = this.#tree(pass, verdict, cluster);
+    const built = await this.#tree(pass, verdict, cluster, signal);
     return this.#conclude(pass, status, { comparison, built, project: verdict.project });
   }
 
@@ -289,7 +292,7 @@ export class RefreshProcessor {
     return {
       status: this.#nextStatus(pass, decided, comparison, built),
       tree: built.tree,
-      managed: managedResources(comparison, pass.settings),
+      managed: managedResources(comparison, pass.before, pass.settings),
       conditions: fresh,
       found: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
     };
@@ -339,15 +342,16 @@ export class RefreshProcessor {
     return stamp ? { ...next, reconciledAt: pass.time } : next;
   }
 
-  #tree(pass: Pass, verdict: SpecVerdict & { readonly ok: true }, cluster: LiveCluster): BuiltTree {
+  async #tree(
+    pass: Pass,
+    verdict: SpecVerdict & { readonly ok: true },
+    cluster: LiveCluster,
+    signal: AbortSignal,
+  ): Promise<BuiltTree> {
     const gate = this.#deps.gate(pass.before, verdict.project, verdict.cluster);
-    return buildTree({
-      app: pass.before,
-      project: verdict.project,
-      roots: pass.memory.roots ?? [],
-      cluster,
-      permitted: (ref) => gate.permitsRef(ref),
-    });
+    const subject = { app: pass.before, project: verdict.project, roots: pass.memory.roots ?? [] };
+    const query = { ...subject, cluster, permitted: gate.permitsRef };
+    return buildTree({ ...subject, rows: await readTree(query, signal) });
   }
 
   /** Level 1 stays at the revisions of the last comparison. */

@@ -1,4 +1,5 @@
 import { at, DriftlessError, isAbort, isObject, messageOf, parseJson } from '#base';
+import type { RenderedTargets } from '#compare';
 import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
 import type { Capabilities, DesiredSource, KnownRepositories, Manifests, RequestedSource, Verified } from '#desired';
 import type { LiveCluster } from '#live';
@@ -15,7 +16,6 @@ import type {
 } from '#model';
 import { gitIntegrity, integrityOf, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
-import type { RenderedTargets } from './comparison.ts';
 import { IntegrityRulesUnusable, SourceRefused, SourceUnavailable } from './errors.ts';
 
 export interface RendererDeps {

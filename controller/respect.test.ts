@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ManagedPair } from '#compare';
 import { defaultSettings } from '#model';
 import type { KubeObject, ResourceIgnoreDifferences, Settings } from '#model';
 import { FakeClock } from '#support';
 import type { ApplyHow, ClusterWriter } from '#sync';
-import type { ManagedPair } from './comparison.ts';
 import { respectingWriter } from './respect.ts';
 import { FakeWorld } from './testing/fake-world.ts';
 

@@ -1,11 +1,11 @@
 import { DriftlessError } from '#base';
+import { heldBack } from '#compare';
+import type { ManagedPair } from '#compare';
 import { respectIgnored } from '#diff';
 import type { DiffRules } from '#diff';
 import { keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import type { ApplyHow, ApplyResult, ClusterWriter } from '#sync';
-import type { ManagedPair } from './comparison.ts';
-import { heldBack } from './rule-faults.ts';
 
 /**
  * The writer of a sync, made to keep ignore rules: a resource of which a rule cannot be evaluated and that differs is not applied, and with

@@ -3,11 +3,10 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { at, isObject, parseYamlDocuments } from '#base';
 import type { Json, JsonObject } from '#base';
+import { comparedToOf, equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from '#compare';
 import type { Application, ApplicationSource } from '#model';
 import { decideAutosync } from './autosync.ts';
 import { refreshDue } from './freshness.ts';
-import { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
-import { comparedToOf } from './sources.ts';
 
 interface Schema {
   readonly type?: string;

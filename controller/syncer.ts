@@ -1,6 +1,11 @@
 import { Limiter, messageOf } from '#base';
 import type { Clock } from '#base';
+import { isUnreadKind, jqSteps, managedNamespace, unreadConditions } from '#compare';
+import type { Comparison } from '#compare';
 import { healthOf } from '#health';
+import { findResource } from '#kube';
+import type { ClusterClients } from '#kube';
+import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
 import { annotationOf, annotations, asObject, hasMultipleSources, hasSyncOption, keyOf, refOf, sourceOf } from '#model';
 import type {
@@ -19,16 +24,13 @@ import type {
 import { readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncOutcome, SyncRequest } from '#sync';
 import type { Logger } from '#telemetry';
-import type { Compared, Comparer } from './compare.ts';
-import { jqSteps } from './comparison.ts';
-import type { Comparison } from './comparison.ts';
+import type { Compared, Comparer } from './comparer.ts';
 import { formatConditions } from './conditions.ts';
-import { managedNamespace } from './namespaces.ts';
+import { ClusterNotReady } from './errors.ts';
 import type { ResourceGate } from './projects.ts';
 import { respectingWriter } from './respect.ts';
 import type { OwnershipGuard } from './ownership-guard.ts';
 import { parseTime } from './kube-time.ts';
-import { isUnreadKind, unreadConditions } from './unread.ts';
 import { GuardedWriter } from './writer.ts';
 
 export interface SyncDeps {
@@ -39,6 +41,7 @@ export interface SyncDeps {
   readonly windowBlocks: (app: Application, project: AppProject, state: OperationState) => string | undefined;
   /** Whom to act as on the cluster; undefined: ourselves. Throws with Argo CD's text when that cannot be told. */
   readonly actAs: (app: Application, project: AppProject, cluster: Cluster) => string | undefined;
+  readonly clients: ClusterClients;
   readonly toCluster: OwnershipGuard['toCluster'];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -200,12 +203,17 @@ export class Syncer {
     };
   }
 
-  /** The write choke point for one application on one cluster. */
+  /**
+   * The write choke point for one application on one cluster.
+   * @throws ClusterNotReady when the cluster has just been given up.
+   */
   writer(cluster: LiveCluster, user: string | undefined, rights: WriterRights): GuardedWriter {
     const { key, gate, dryRun = false } = rights;
+    const client = this.#deps.clients.of(cluster.server);
+    if (client === undefined) throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
     return new GuardedWriter({
       cluster,
-      client: user === undefined ? cluster.client : cluster.client.impersonate(user),
+      client: user === undefined ? client : client.impersonate(user),
       fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
       denied: (object, namespaced) => gate.denied(object, namespaced),
       limiter: this.#limiter,
@@ -331,7 +339,7 @@ function explained(item: ResourceResult, cluster: LiveCluster): { readonly messa
   const message = item.message ?? '';
   const { group, kind, version, namespace, name } = item;
   if (message.includes('the server could not find the requested resource')) {
-    const served = cluster.discovery().find({ group, kind });
+    const served = findResource(cluster.discovery(), { group, kind });
     const which = `${group}/${kind}`;
     if (served === undefined)
       return {

@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createWorkQueue } from '#queues';
 import type { WorkQueue } from '#queues';
 import type { Informer, InformerEvent } from '#kube';
-import type { LiveChange, LiveClusters } from '#live';
+import type { BodyFilter, LiveChange, LiveClusters } from '#live';
 import { appKeyOf, asApplication, resourceKey } from '#model';
-import type { AppKey, KubeObject } from '#model';
+import type { AppKey, Cluster, KubeObject } from '#model';
 import type { SettingsStore } from '#settings';
-import type { Ownership } from '#sharding';
+import type { OwnedParts, Ownership } from '#sharding';
 import { FakeClock } from '#support';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
@@ -25,6 +25,9 @@ let mine: boolean;
 let orphans: boolean;
 let forgotten: string[];
 let measured: object[];
+let clusters: readonly Pick<Cluster, 'server'>[];
+let parts: Readonly<Record<string, OwnedParts>>;
+let bodies: ReadonlyMap<string, BodyFilter>;
 const life = new AbortController().signal;
 
 beforeEach(async () => {
@@ -34,6 +37,8 @@ beforeEach(async () => {
   orphans = false;
   forgotten = [];
   measured = [];
+  clusters = [];
+  parts = {};
   refreshQueue = createWorkQueue<AppKey, RefreshRequest>({ clock, name: '', merge: mergeRequests });
   operationQueue = createWorkQueue<AppKey>({ clock, name: '' });
   projectQueue = createWorkQueue<string>({ clock, name: '' });
@@ -49,18 +54,23 @@ beforeEach(async () => {
   const triggers = new Triggers({
     apps: informer((listener) => (appEvent = listener)),
     projects: informer((listener) => (projectEvent = listener)),
-    settings: { clusters: () => [], settings: () => ({}), onChange: () => () => undefined } as unknown as SettingsStore,
+    settings: {
+      clusters: () => clusters,
+      settings: () => ({}),
+      onChange: () => () => undefined,
+    } as unknown as SettingsStore,
     ownership: {
       update: () => undefined,
       measure: (events: ReadonlyMap<string, number>) => measured.push(Object.fromEntries(events)),
       ownsCluster: () => mine,
+      ownedParts: (server: string) => parts[server],
       onChange: (listener: () => void) => {
         ownershipChange = listener;
         return () => undefined;
       },
     } as unknown as Ownership,
     live: {
-      setClusters: () => undefined,
+      setClusters: (_clusters: unknown, _settings: unknown, of: typeof bodies) => (bodies = of),
       infos: () => [{ server: 'https://c', eventsCount: 1000 + measured.length }],
       onChange: (listener: (change: LiveChange) => void) => {
         liveChange = listener;
@@ -271,6 +281,17 @@ describe('a status that the owner before wrote', () => {
     await clock.advance(61_000);
     changes(before, after);
     expect(await due(refreshQueue, 2000)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+  });
+});
+
+describe('9.2: the parts of split clusters', () => {
+  it('9.2: are told to live as plain values, for clusters of which not everything is ours', () => {
+    clusters = [{ server: 'https://c' }, { server: 'https://whole' }];
+    parts = { 'https://c': { of: 4, owned: [1, 2] }, 'https://whole': { of: 2, owned: [0, 1] } };
+    ownershipChange();
+    expect(structuredClone(bodies)).toStrictEqual(
+      new Map([['https://c', { of: 4, owned: [1, 2], namespace: 'argocd' }]]),
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { aborted, deepEqual } from '#base';
 import type { Clock, Runnable, Timer } from '#base';
+import { equalLoosely } from '#compare';
 import type { Informer, InformerEvent } from '#kube';
 import type { BodyFilter, LiveChange, LiveClusters } from '#live';
 import {
@@ -15,14 +16,12 @@ import {
   parseResourceKey,
   projectOf,
 } from '#model';
-import type { AppKey, Application, ConditionType } from '#model';
+import type { AppKey, Application, Cluster, ConditionType } from '#model';
 import type { Priority, WorkQueue } from '#queues';
 import type { SettingsStore } from '#settings';
-import { partIndex } from '#sharding';
 import type { Ownership } from '#sharding';
 import { compareLevel } from './freshness.ts';
 import type { CompareLevel, RefreshRequest } from './freshness.ts';
-import { equalLoosely } from './source-equality.ts';
 
 export interface TriggerDeps {
   readonly apps: Informer;
@@ -266,7 +265,7 @@ export class Triggers implements Runnable {
   #recount(): void {
     const { ownership, settings, live, apps, isMine } = this.#deps;
     const owned = settings.clusters().filter((cluster) => ownership.ownsCluster(cluster.server));
-    live.setClusters(owned, settings.settings(), (server) => this.#bodiesOf(server));
+    live.setClusters(owned, settings.settings(), this.#bodies(owned));
     for (const object of apps.list()) {
       const app = asApplication(object);
       const key = appKeyOf(app);
@@ -279,13 +278,14 @@ export class Triggers implements Runnable {
   }
 
   /** Of a split cluster, whole objects are kept for the own applications only (D4). */
-  #bodiesOf(server: string): BodyFilter | undefined {
+  #bodies(clusters: readonly Cluster[]): ReadonlyMap<string, BodyFilter> {
     const { ownership, namespace } = this.#deps;
-    const parts = ownership.ownedParts(server);
-    if (parts === undefined || parts.owned.length === parts.of) return undefined;
-    const owned = new Set(parts.owned);
-    const keeps = (instance: string): boolean => owned.has(partIndex(appKeyOfInstance(instance, namespace), parts.of));
-    return { version: `${parts.owned.join(',')} of ${parts.of}`, keeps };
+    const bodies = new Map<string, BodyFilter>();
+    for (const { server } of clusters) {
+      const parts = ownership.ownedParts(server);
+      if (parts !== undefined && parts.owned.length < parts.of) bodies.set(server, { ...parts, namespace });
+    }
+    return bodies;
   }
 
   #lose(key: AppKey, deleted: boolean, project?: string): void {

@@ -1,6 +1,6 @@
 import type { Clock, Random, Runnable } from '#base';
 import type { DesiredSource } from '#desired';
-import type { KubeClient, KubeReader } from '#kube';
+import type { ClusterClients, KubeClient, KubeReader } from '#kube';
 import type { ClusterInfo, LiveClusters } from '#live';
 import type { AppKey, HealthStatusCode, OperationPhase, SyncStatusCode } from '#model';
 import type { Publisher } from '#publish';
@@ -33,6 +33,8 @@ export interface WatchDeps {
 /** What it needs to act as well. */
 export interface ControllerDeps extends WatchDeps {
   readonly hub: KubeClient;
+  /** The managed clusters, to write to. */
+  readonly clients: ClusterClients;
   readonly publisher: Publisher;
 }
 

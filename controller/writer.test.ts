@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Limiter, OwnershipLost } from '#base';
 import { apiResource, KubeApiError } from '#kube';
-import type { LiveCluster } from '#live';
 import { annotations } from '#model';
 import type { KubeObject } from '#model';
 import type { ApplyHow } from '#sync';
@@ -39,10 +38,7 @@ function writer(
 ): GuardedWriter {
   const observed: KubeObject[] = [];
   return new GuardedWriter({
-    cluster: {
-      discovery: () => api.discovery,
-      observe: (object: KubeObject) => observed.push(object),
-    } as unknown as LiveCluster,
+    cluster: { discovery: () => api.discovery, observe: (object) => void observed.push(object) },
     client: api.client(over.interference),
     fenced: (inner, send) => (over.owned === false ? Promise.reject(new OwnershipLost('cluster')) : send(inner)),
     denied: () => over.denied,
@@ -191,9 +187,9 @@ describe('apply', () => {
 describe('8.1.3: what a dry run returns', () => {
   it('8.1.3: never enters the cache', async () => {
     const observed: KubeObject[] = [];
-    const observe = (object: KubeObject): number => observed.push(object);
+    const observe = (object: KubeObject): void => void observed.push(object);
     const guarded = new GuardedWriter({
-      cluster: { discovery: () => api.discovery, observe } as unknown as LiveCluster,
+      cluster: { discovery: () => api.discovery, observe },
       ...{ client: api.client(), limiter: new Limiter(2), clock, denied: () => undefined },
       fenced: (inner, send) => send(inner),
     });

@@ -1,7 +1,7 @@
 import { at, deepEqual, DriftlessError, goJson, isObject, omit } from '#base';
 import type { Clock, Json, Limiter } from '#base';
 import { clientSideApplyPatch } from '#diff';
-import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
+import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { annotations, fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
@@ -14,7 +14,7 @@ import type { RecreateDeps } from './recreate.ts';
 import type { Send } from './ownership-guard.ts';
 
 export interface WriterDeps {
-  readonly cluster: LiveCluster;
+  readonly cluster: Pick<LiveCluster, 'observe'> & { discovery(): ApiDiscovery };
   /** The cluster's client, already acting as whoever this application's syncs act as. */
   readonly client: KubeClient;
   /** Sends a write if this replica may write for the application right now; throws OwnershipLost otherwise. */
@@ -299,10 +299,12 @@ export class GuardedWriter implements ClusterWriter {
   async #resource(object: KubeObject, signal: AbortSignal): Promise<ApiResource> {
     const gk = { group: groupOf(object.apiVersion), kind: object.kind };
     const version = versionOf(object.apiVersion);
-    const known = this.discovery.find(gk, version) ?? this.#fresh?.find(gk, version);
+    const fresh = this.#fresh;
+    const known =
+      findResource(this.discovery, gk, version) ?? (fresh === undefined ? undefined : findResource(fresh, gk, version));
     if (known !== undefined) return known;
     this.#fresh = await this.#client.discover({ signal });
-    const found = this.#fresh.find(gk, version);
+    const found = findResource(this.#fresh, gk, version);
     if (found === undefined) throw new UnknownKind(gk.group, gk.kind, version);
     return found;
   }

@@ -167,8 +167,7 @@ describe('inClusterConnection', () => {
     await expect(inClusterConnection(folder)).rejects.toThrow(
       'not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig',
     );
-    // The library reads these two by itself.
-    // eslint-disable-next-line no-restricted-properties
+    // eslint-disable-next-line no-restricted-properties -- the library reads these two by itself
     const { env } = process;
     Object.assign(env, { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' });
     try {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Json } from '#base';
+import { findResource } from './find-resource.ts';
 import type { KubeClient } from './index.ts';
 import { clientFor, noSignal, ScriptedServer } from './testing/index.ts';
 import type { Turn } from './testing/index.ts';
@@ -143,7 +144,7 @@ describe.each(Object.keys(wayIn))('%s discovery', (name) => {
       'autoscaling/v2/horizontalpodautoscalers',
       'autoscaling/v1beta1/oldies',
     ]);
-    expect(discovery.find({ group: '', kind: 'Pod' })).toEqual({
+    expect(findResource(discovery, { group: '', kind: 'Pod' })).toEqual({
       group: '',
       version: 'v1',
       kind: 'Pod',
@@ -153,12 +154,12 @@ describe.each(Object.keys(wayIn))('%s discovery', (name) => {
       subresources: ['status', 'log', 'eviction'],
       shortNames: ['po'],
     });
-    expect(discovery.find({ group: '', kind: 'Node' })?.namespaced).toBe(false);
+    expect(findResource(discovery, { group: '', kind: 'Node' })?.namespaced).toBe(false);
     const hpa = { group: 'autoscaling', kind: 'HorizontalPodAutoscaler' };
-    expect(discovery.find(hpa)?.version).toBe('v2');
-    expect(discovery.find(hpa, 'v1beta1')?.version).toBe('v1beta1');
-    expect(discovery.find(hpa, 'v3')).toBeUndefined();
-    expect(discovery.find({ group: 'apps', kind: 'Pod' })).toBeUndefined();
+    expect(findResource(discovery, hpa)?.version).toBe('v2');
+    expect(findResource(discovery, hpa, 'v1beta1')?.version).toBe('v1beta1');
+    expect(findResource(discovery, hpa, 'v3')).toBeUndefined();
+    expect(findResource(discovery, { group: 'apps', kind: 'Pod' })).toBeUndefined();
     expect(discovery.apiVersions.filter((v) => !v.startsWith('metrics'))).toEqual([
       'apps/v1',
       'apps/v1/Deployment',
@@ -171,6 +172,19 @@ describe.each(Object.keys(wayIn))('%s discovery', (name) => {
       'v1/Node',
       'v1/Pod',
     ]);
+  });
+
+  it('9.2: is plain data: a copy answers the same questions', async () => {
+    const { client } = await connect(wayIn[name]!);
+    const discovery = await client.discover({ signal: noSignal });
+    const copy = structuredClone(discovery);
+    expect(copy).toStrictEqual(discovery);
+    const hpa = { group: 'autoscaling', kind: 'HorizontalPodAutoscaler' };
+    for (const version of [undefined, 'v1beta1', 'v2', 'v3'])
+      expect([version, findResource(copy, hpa, version)?.version]).toEqual([
+        version,
+        version === 'v3' ? undefined : (version ?? 'v2'),
+      ]);
   });
 
   it('names the group that cannot be read, and gives the rest', async () => {

@@ -1,7 +1,7 @@
 import { at, isAbort, isObject, mapLimit, messageOf, scrub } from '#base';
 import type { Json, JsonObject } from '#base';
 import { apiVersionOf } from '#model';
-import type { ApiResource, GroupKind } from '#model';
+import type { ApiResource } from '#model';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
 import type { ApiDiscovery } from './types.ts';
 
@@ -144,36 +144,18 @@ function foldSubresources(group: string, version: string, entries: readonly Json
 }
 
 function discovery(groups: readonly Group[], failedGroups: ReadonlyMap<string, string>): ApiDiscovery {
-  const preferred: ApiResource[] = [];
-  const exact = new Map<string, ApiResource>();
-  const best = new Map<string, ApiResource>();
   const apiVersions = new Set<string>();
-  const served = groups.flatMap((group) => group.versions.map((version) => ({ ...version, group: group.group })));
-  for (const resource of groups.flatMap(preferredOf)) {
-    preferred.push(resource);
-    keepFirst(best, `${resource.group}/${resource.kind}`, resource);
-  }
-  for (const { group, version, resources } of served) {
+  const versions = groups.flatMap((group) => group.versions.map((version) => ({ ...version, group: group.group })));
+  for (const { group, version, resources } of versions) {
     apiVersions.add(apiVersionOf(group, version));
-    for (const resource of resources) {
-      const key = `${apiVersionOf(group, version)}/${resource.kind}`;
-      apiVersions.add(key);
-      keepFirst(exact, key, resource);
-    }
+    for (const { kind } of resources) apiVersions.add(`${apiVersionOf(group, version)}/${kind}`);
   }
   return {
-    preferred,
+    preferred: groups.flatMap(preferredOf),
+    served: versions.flatMap(({ resources }) => resources),
     apiVersions: [...apiVersions].sort(),
     failedGroups,
-    find: (gk: GroupKind, version?: string) =>
-      version === undefined
-        ? best.get(`${gk.group}/${gk.kind}`)
-        : exact.get(`${apiVersionOf(gk.group, version)}/${gk.kind}`),
   };
-}
-
-function keepFirst<K, V>(map: Map<K, V>, key: K, value: V): void {
-  if (!map.has(key)) map.set(key, value);
 }
 
 /**

@@ -7,8 +7,7 @@ const maxOutputBytes = 1024 * 1024;
 /** {@link RunCommand} as a child of this process. Good for small processes: forking stalls a big one by its size (decision D14). */
 export function runChild(request: CommandRequest, signal: AbortSignal): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
-    // A program that we run sees what we see; nothing is read from the environment here.
-    // eslint-disable-next-line no-restricted-properties
+    // eslint-disable-next-line no-restricted-properties -- a program that we run sees what we see; nothing is read here
     const env = { ...process.env, ...request.env };
     execFile(
       request.command,

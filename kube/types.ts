@@ -1,5 +1,5 @@
 import type { Json } from '#base';
-import type { ApiResource, ClusterConnection, GroupKind, KubeObject } from '#model';
+import type { ApiResource, ClusterConnection, KubeObject } from '#model';
 
 /** Every call can be stopped, and ends by itself: default deadline 30 s. */
 export interface CallOptions {
@@ -73,12 +73,12 @@ export interface WatchOptions {
   readonly onOpen?: () => void;
 }
 
-/** What a server can serve, as of one moment. Immutable. */
+/** What a server can serve, as of one moment. Immutable plain data; `findResource` looks things up in it. */
 export interface ApiDiscovery {
   /** Every served resource in the server's preferred version, subresources folded in. */
   readonly preferred: readonly ApiResource[];
-  /** By group and kind; with `version` exactly that one, else the preferred. */
-  find(gk: GroupKind, version?: string): ApiResource | undefined;
+  /** Every served resource in every version, in the order of the server. */
+  readonly served: readonly ApiResource[];
   /** Sorted unique `group/version` and `group/version/Kind` (core: `v1`, `v1/Pod`), as renderers want them. */
   readonly apiVersions: readonly string[];
   /** Groups that discovery could not read this time, with the reason. The rest is complete. */

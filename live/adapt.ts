@@ -26,8 +26,8 @@ export type Adaptation =
 export function adaptation(before: Configuration, after: Configuration): Adaptation {
   const [a, b] = [before.cluster.connection, after.cluster.connection];
   if (route(a) !== route(b)) return { act: 'rebuild' };
-  const readAgain =
-    reading(before.settings) !== reading(after.settings) || before.bodies?.version !== after.bodies?.version;
+  const bodies = (configuration: Configuration): string => JSON.stringify(configuration.bodies ?? null);
+  const readAgain = reading(before.settings) !== reading(after.settings) || bodies(before) !== bodies(after);
   const scope = (cluster: Cluster): string =>
     JSON.stringify([[...cluster.namespaces].sort(), cluster.clusterResources]);
   const filters = ({ exclusions, inclusions }: Settings): string => JSON.stringify([exclusions, inclusions]);

@@ -2,12 +2,15 @@ import type { Clock, Limiter, Random, Runnable } from '#base';
 import { messageOf, scrub, Shutdown, withChild, withDeadline } from '#base';
 import type { ApiDiscovery, KubeClient, ReflectorOptions } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
-import { groupOf } from '#model';
+import { groupOf, jsonOf } from '#model';
 import type { Logger } from '#telemetry';
 import { KindWatch } from './kind-watch.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { plainVersion, planWatches, DiscoveryMemory } from './discovery.ts';
 import type { WatchPlan } from './discovery.ts';
+import type { LiveDiscovery } from './types.ts';
+import { Versioned } from './versioned.ts';
+import type { Versions } from './versioned.ts';
 
 /** Durations in milliseconds; every member has a default in `defaultTuning`. */
 export interface LiveTuning {
@@ -42,6 +45,7 @@ export interface ClusterWatchDeps {
   readonly logger: Logger;
   readonly lists: Limiter;
   readonly tuning: LiveTuning;
+  readonly versions: Versions;
   readonly reflect: (options: ReflectorOptions) => Runnable;
   /** State or discovery may have changed. */
   readonly onState: () => void;
@@ -68,7 +72,8 @@ export class ClusterWatch {
   #cluster: Cluster;
   #settings: Settings;
   readonly #memory = new DiscoveryMemory();
-  #discovery: ApiDiscovery | undefined;
+  readonly #served: Versioned<ApiDiscovery>;
+  #discovery: LiveDiscovery | undefined;
   #serverVersion: string | undefined;
   #failure: string | undefined;
   /** Watches were started for everything that the first discovery found. */
@@ -83,9 +88,10 @@ export class ClusterWatch {
     this.#cluster = cluster;
     this.#settings = settings;
     this.#deps = deps;
+    this.#served = new Versioned(deps.versions, ({ failedGroups, ...lists }) => jsonOf([lists, ...failedGroups]));
   }
 
-  discovery(): ApiDiscovery | undefined {
+  discovery(): LiveDiscovery | undefined {
     return this.#discovery;
   }
 
@@ -147,15 +153,17 @@ export class ClusterWatch {
     const { client, clock, tuning, logger } = this.#deps;
     const limit = { clock, limitMs: tuning.discoveryDeadlineMs, what: `discovery of ${this.#cluster.server}` };
     try {
-      const [discovery, version] = await withDeadline(signal, limit, async (child) => {
-        const version = await client.version({ signal: child });
-        return [this.#memory.complete(await client.discover({ signal: child })), version] as const;
+      const [discovery, serverVersion] = await withDeadline(signal, limit, async (child) => {
+        const running = await client.version({ signal: child });
+        return [this.#memory.complete(await client.discover({ signal: child })), running] as const;
       });
       if (this.#discovery === undefined && discovery.preferred.length === 0)
         throw new Error('failed to discover server resources, zero resources returned');
-      this.#serverVersion = plainVersion(version);
+      this.#serverVersion = plainVersion(serverVersion);
       this.#failure = undefined;
-      this.#discovery = discovery;
+      const version = this.#served.of(discovery);
+      // What has not changed stays the same value: whoever keeps an index for it need not make another one.
+      if (this.#discovery?.version !== version) this.#discovery = { ...discovery, version };
       this.#apply(discovery);
       return true;
     } catch (error) {

@@ -67,9 +67,10 @@ export class DiscoveryMemory {
     const apiVersions = lost.flatMap(
       (group) => before(group)?.apiVersions.filter((text) => text.startsWith(`${group}/`)) ?? [],
     );
+    const served = lost.flatMap((group) => before(group)?.served.filter((r) => r.group === group) ?? []);
     return {
       preferred: [...discovery.preferred, ...remembered],
-      find: (gk, version) => discovery.find(gk, version) ?? before(gk.group)?.find(gk, version),
+      served: [...discovery.served, ...served],
       apiVersions: [...new Set([...discovery.apiVersions, ...apiVersions])].sort(),
       failedGroups: discovery.failedGroups,
     };

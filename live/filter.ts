@@ -1,5 +1,7 @@
 import { globMatch } from '#base';
+import { appKeyOfInstance, partIndex } from '#model';
 import type { FilteredResource, GroupKind, Settings } from '#model';
+import type { BodyFilter } from './types.ts';
 
 /**
  * Whether the settings keep a kind out of a cluster's cache (Argo CD: util/settings/resources_filter.go): excluded, else not excluded
@@ -16,6 +18,13 @@ export function isExcluded(
   if (settings.exclusions.some(names)) return true;
   if (settings.inclusions.some(names)) return false;
   return settings.inclusions.some((rule) => anyGlob(rule.clusters, server));
+}
+
+/** Whether whole objects of an application are kept, by its instance name. */
+export function bodyRule(filter: BodyFilter | undefined): (instance: string) => boolean {
+  if (filter === undefined) return () => true;
+  const owned = new Set(filter.owned);
+  return (instance) => owned.has(partIndex(appKeyOfInstance(instance, filter.namespace), filter.of));
 }
 
 function isBuiltIn({ group, kind }: GroupKind): boolean {

@@ -19,11 +19,15 @@ export type { LiveClustersDeps } from './live-clusters.ts';
 export type {
   BodyFilter,
   ClusterInfo,
+  DegradedKinds,
   KindState,
   LiveChange,
   LiveCluster,
   LiveClusters,
-  LiveNode,
+  LiveDiscovery,
+  LiveRow,
   ManagedObjects,
+  TreeQuery,
+  TreeRow,
   UnreadObject,
 } from './types.ts';

@@ -1,7 +1,9 @@
 import type { Clock, Random, Runnable } from '#base';
-import { Limiter } from '#base';
-import type { ApiDiscovery, KubeClient, ReflectorOptions } from '#kube';
-import type { ApiResource, Cluster, GroupKind, KubeObject, ResourceKey } from '#model';
+import { Limiter, omit } from '#base';
+import { findResource } from '#kube';
+import type { KubeClient, ReflectorOptions } from '#kube';
+import { jsonOf } from '#model';
+import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ObjectName, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
 import type { Configuration } from './adapt.ts';
 import { ChangeBatch } from './changes.ts';
@@ -11,18 +13,33 @@ import { ClusterUnavailable } from './errors.ts';
 import type { KindWatch } from './kind-watch.ts';
 import { managedObjects } from './managed.ts';
 import { NodeStore } from './node-store.ts';
-import { ingestWith } from './node.ts';
+import { ingestWith, rowOf } from './node.ts';
 import type { StoredNode } from './node.ts';
 import { ClusterCache } from './cluster-cache.ts';
 import { kindText } from './discovery.ts';
-import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveNode, ManagedObjects } from './types.ts';
+import type {
+  ClusterInfo,
+  KindState,
+  LiveChange,
+  LiveCluster,
+  LiveDiscovery,
+  LiveRow,
+  ManagedObjects,
+  TreeQuery,
+  TreeRow,
+} from './types.ts';
+import { Versioned } from './versioned.ts';
+import type { Versions } from './versioned.ts';
 
 export interface LiveClusterDeps {
   readonly client: KubeClient;
+  /** Closes the client, when nothing reads through it any more. */
+  readonly disconnect: () => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly tuning: LiveTuning;
+  readonly versions: Versions;
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onEvent: (resource: ApiResource) => void;
@@ -33,12 +50,12 @@ export interface LiveClusterDeps {
 /** One cluster: its cache, its watches, and the questions that others ask. */
 export class WatchedCluster implements LiveCluster {
   readonly server: string;
-  readonly client: KubeClient;
   readonly #deps: LiveClusterDeps;
   readonly #store = new NodeStore();
   readonly #changes: ChangeBatch;
   readonly #cache: ClusterCache;
   readonly #watch: ClusterWatch;
+  readonly #degraded: Versioned<readonly KindState[]>;
   #cluster: Cluster;
   #complete = false;
   #events = 0;
@@ -47,10 +64,10 @@ export class WatchedCluster implements LiveCluster {
 
   constructor({ cluster, settings, bodies }: Configuration, deps: LiveClusterDeps) {
     this.server = cluster.server;
-    this.client = deps.client;
     this.#deps = deps;
     this.#cluster = cluster;
-    const { clock, random, logger, tuning, reflect, emit, onEvent } = deps;
+    const { clock, random, logger, tuning, versions, reflect, emit, onEvent } = deps;
+    this.#degraded = new Versioned(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
     const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit };
     this.#changes = new ChangeBatch(changes);
     this.#cache = new ClusterCache({
@@ -59,7 +76,7 @@ export class WatchedCluster implements LiveCluster {
       ingest: ingestWith(settings, (gk) => this.isNamespaced(gk), bodies),
     });
     this.#watch = new ClusterWatch(cluster, settings, {
-      ...{ client: deps.client, cache: this.#cache, clock, random, logger, tuning, reflect },
+      ...{ client: deps.client, cache: this.#cache, clock, random, logger, tuning, versions, reflect },
       lists: new Limiter(tuning.lists),
       onState: () => this.#onState(),
       onEvent: (resource, object) => {
@@ -75,7 +92,7 @@ export class WatchedCluster implements LiveCluster {
       await this.#watch.run(signal);
     } finally {
       this.#changes.stop();
-      await this.client.close();
+      await this.#deps.disconnect();
     }
   }
 
@@ -113,6 +130,11 @@ export class WatchedCluster implements LiveCluster {
     ]);
   }
 
+  /** Swaps credentials in place. */
+  updateCredentials(connection: ClusterConnection): void {
+    this.#deps.client.updateCredentials(connection);
+  }
+
   /** Takes over what can change without a new cache. */
   reconfigure({ cluster, settings, bodies }: Configuration, readAgain: boolean): void {
     this.#cluster = cluster;
@@ -140,7 +162,7 @@ export class WatchedCluster implements LiveCluster {
     };
   }
 
-  discovery(): ApiDiscovery {
+  discovery(): LiveDiscovery {
     const discovery = this.#watch.discovery();
     if (discovery === undefined) {
       const why = this.#watch.failure() ?? 'not connected yet';
@@ -149,17 +171,13 @@ export class WatchedCluster implements LiveCluster {
     return discovery;
   }
 
-  async managed(
-    app: string,
-    targets: readonly KubeObject[],
-    signal: AbortSignal,
-  ): Promise<ManagedObjects & { readonly degraded: readonly KindState[] }> {
+  async managed(app: string, targets: readonly ObjectName[], signal: AbortSignal): Promise<ManagedObjects> {
     const discovery = this.discovery();
     const watches = new Map<string, KindWatch[]>();
     for (const watch of this.#watch.watches())
       watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
     const sources = {
-      ...{ cluster: this.#cluster, client: this.client, discovery, store: this.#store },
+      ...{ cluster: this.#cluster, client: this.#deps.client, discovery, store: this.#store },
       isFresh: (target: GroupKind & { readonly namespace: string }) =>
         (watches.get(kindText(target)) ?? []).some(
           (watch) =>
@@ -167,23 +185,37 @@ export class WatchedCluster implements LiveCluster {
         ),
     };
     const found = await managedObjects(app, targets, sources, signal);
-    return { ...found, degraded: this.#kinds().filter((kind) => kind.state !== 'synced') };
+    const kinds = this.#kinds().filter((kind) => kind.state !== 'synced');
+    return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
   }
 
-  node(key: ResourceKey): LiveNode | undefined {
-    return this.#store.get(key);
+  rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>> {
+    return answer(signal, () => {
+      const nodes = keys.map((key) => this.#store.get(key)).filter((node) => node !== undefined);
+      return new Map(nodes.map((node) => [node.key, rowOf(node)]));
+    });
   }
 
-  walk(roots: Iterable<ResourceKey>, visit: (node: LiveNode, parents: readonly ResourceKey[]) => boolean): void {
-    this.#store.walk(roots, visit);
+  tree({ roots, leaveOut }: TreeQuery, signal: AbortSignal): Promise<readonly TreeRow[]> {
+    return answer(signal, () => {
+      const left = new Set(leaveOut);
+      const rows: TreeRow[] = [];
+      this.#store.walk(roots, (node, parents) => {
+        if (left.has(node.key)) return false;
+        rows.push({ ...rowOf(node), parents });
+        return true;
+      });
+      return rows;
+    });
   }
 
-  topLevel(namespace: string): readonly LiveNode[] {
-    return this.#store.topLevel(namespace);
+  topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]> {
+    return answer(signal, () => this.#store.topLevel(namespace).map(rowOf));
   }
 
   isNamespaced(gk: GroupKind): boolean | undefined {
-    return this.#watch.discovery()?.find(gk)?.namespaced;
+    const discovery = this.#watch.discovery();
+    return discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced;
   }
 
   observe(object: KubeObject): void {
@@ -233,3 +265,11 @@ export class WatchedCluster implements LiveCluster {
 }
 
 const severity: Readonly<Record<KindState['state'], number>> = { synced: 0, listing: 1, forbidden: 2, degraded: 3 };
+
+/** As if it came from elsewhere: what is wrong rejects, and who has given up gets nothing. */
+function answer<T>(signal: AbortSignal, compute: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    signal.throwIfAborted();
+    resolve(compute());
+  });
+}

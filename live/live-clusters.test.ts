@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
-import { KubeApiError, KubeConnectionError } from '#kube';
+import { findResource, KubeApiError, KubeConnectionError, SharedClients } from '#kube';
 import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
-import { annotations, defaultSettings, groupOf, keyOf, resourceKey } from '#model';
-import type { ApiResource, Cluster, ClusterConnection, KubeObject, Settings } from '#model';
+import { annotations, appKey, defaultSettings, groupOf, keyOf, partIndex, resourceKey } from '#model';
+import type { ApiResource, Cluster, ClusterConnection, KubeObject, ResourceKey, Settings } from '#model';
 import { FakeClock } from '#support';
 import { PromMetrics, silentLogger } from '#telemetry';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterIgnored, ClusterUnavailable } from './errors.ts';
 import { createLiveClusters } from './live-clusters.ts';
-import type { LiveChange, LiveCluster, LiveClusters } from './types.ts';
+import type { LiveChange, LiveCluster, LiveClusters, LiveRow } from './types.ts';
 
 type Fault = number | 'hang' | 'refuse';
 
@@ -172,10 +172,7 @@ class FakeServer {
       preferred: kinds.filter(
         (kind, i) => kinds.findIndex((o) => o.group === kind.group && o.kind === kind.kind) === i,
       ),
-      find: (gk, version) =>
-        kinds.find(
-          (k) => k.group === gk.group && k.kind === gk.kind && (version === undefined || k.version === version),
-        ),
+      served: kinds,
       apiVersions: [],
       failedGroups: new Map(this.failedGroups),
     };
@@ -212,6 +209,7 @@ interface World {
   readonly server: FakeServer;
   readonly clock: FakeClock;
   readonly live: LiveClusters;
+  readonly clients: SharedClients;
   readonly metrics: PromMetrics;
   readonly changes: LiveChange[];
   readonly signal: AbortSignal;
@@ -232,9 +230,10 @@ async function world(
   const { clock } = server;
   const metrics = new PromMetrics();
   const controller = new AbortController();
+  const clients = new SharedClients((connection) => server.client(connection));
   const live = createLiveClusters({
     ...{ clock, metrics, random: seededRandom(1), logger: silentLogger },
-    connect: (connection) => server.client(connection),
+    clients,
     tuning: { relistMs: 0, ...options.tuning },
   });
   const changes: LiveChange[] = [];
@@ -253,7 +252,11 @@ async function world(
     expect(clock.pending).toBe(0);
     expect(server.watching()).toEqual([]);
   };
-  return { ...{ server, clock, live, metrics, changes, cluster, stop }, signal: controller.signal };
+  return { ...{ server, clock, live, clients, metrics, changes, cluster, stop }, signal: controller.signal };
+}
+
+async function row(w: World, key: ResourceKey): Promise<LiveRow | undefined> {
+  return (await w.cluster().rows([key], w.signal)).get(key);
 }
 
 async function managedNames(w: World, app = 'shop', targets: readonly KubeObject[] = []): Promise<readonly string[]> {
@@ -270,7 +273,7 @@ describe('the first fill of a cache', () => {
       resourcesCount: 1,
       apisCount: 3,
     });
-    expect((await w.live.cluster(url, w.signal)).node(configMap('a'))?.app).toBe('shop');
+    expect((await row(w, configMap('a')))?.app).toBe('shop');
     await w.clock.advance(1000);
     expect(w.changes).toEqual([]);
     expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'pods']);
@@ -420,7 +423,7 @@ describe('changes', () => {
     w.server.put({ kind: 'Endpoints', metadata: { name: 'web', namespace: 'ns' } });
     await w.clock.advance(100);
     expect(w.changes).toEqual([]);
-    expect(w.cluster().node(resourceKey('', 'Endpoints', 'ns', 'web'))).toBeDefined();
+    expect(await row(w, resourceKey('', 'Endpoints', 'ns', 'web'))).toBeDefined();
     await w.stop();
   });
 
@@ -450,8 +453,8 @@ describe('faults', () => {
     await w.clock.advance(1000);
     const { objects, degraded } = await w.cluster().managed('shop', [], w.signal);
     expect([...objects.keys()]).toEqual([configMap('a')]);
-    expect(degraded.map((kind) => [kind.kind, kind.state])).toEqual([['ConfigMap', 'degraded']]);
-    expect(w.cluster().node(resourceKey('', 'Pod', 'ns', 'p'))).toBeDefined();
+    expect(degraded.kinds.map((kind) => [kind.kind, kind.state])).toEqual([['ConfigMap', 'degraded']]);
+    expect(await row(w, resourceKey('', 'Pod', 'ns', 'p'))).toBeDefined();
     expect(w.cluster().info().state).toBe('synced');
     await w.stop();
   });
@@ -472,7 +475,7 @@ describe('faults', () => {
     await w.clock.advance(120_000);
     expect(await managedNames(w)).toEqual(['changed', 'kept', 'new']);
     expect(w.changes.map(({ key }) => key.split('/').pop()).sort()).toEqual(['changed', 'gone', 'kept', 'new']);
-    expect((await w.cluster().managed('shop', [], w.signal)).degraded).toEqual([]);
+    expect((await w.cluster().managed('shop', [], w.signal)).degraded.kinds).toEqual([]);
     await w.stop();
   });
 
@@ -483,7 +486,7 @@ describe('faults', () => {
     });
     expect(w.cluster().info().state).toBe('synced');
     const { degraded } = await w.cluster().managed('shop', [], w.signal);
-    expect(degraded.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['Pod forbidden']);
+    expect(degraded.kinds.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['Pod forbidden']);
     expect(await managedNames(w)).toEqual(['a']);
     await w.stop();
   });
@@ -513,7 +516,7 @@ describe('faults', () => {
     w.server.put({ ...again, metadata: { ...again.metadata, uid: 'second' } });
     w.server.faults.clear();
     await w.clock.advance(60_000);
-    expect(w.cluster().node(configMap('a'))?.uid).toBe('second');
+    expect((await row(w, configMap('a')))?.uid).toBe('second');
     expect(w.changes.filter(({ key }) => key === configMap('a'))).toHaveLength(1);
     await w.stop();
   });
@@ -557,13 +560,13 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     w.server.serve('example.com', 'v1', 'Widget');
     w.server.put(widget);
     await w.clock.advance(5000);
-    expect(w.cluster().node(widgetKey)).toBeDefined();
+    expect(await row(w, widgetKey)).toBeDefined();
     expect(w.changes.map(({ key }) => key)).toContain(widgetKey);
     w.changes.length = 0;
     w.server.kinds.pop();
     w.server.remove('CustomResourceDefinition', 'widgets.example.com', '', 'apiextensions.k8s.io');
     await w.clock.advance(5000);
-    expect(w.cluster().node(widgetKey)).toBeUndefined();
+    expect(await row(w, widgetKey)).toBeUndefined();
     expect(w.server.watching()).not.toContain('widgets');
     expect(w.changes.map(({ key }) => key)).toContain(widgetKey);
     await w.stop();
@@ -599,7 +602,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     w.server.failedGroups.set('example.com', 'down');
     await w.clock.advance(60_000);
     expect(w.server.watching()).toContain('widgets');
-    expect(w.cluster().node(widgetKey)).toBeDefined();
+    expect(await row(w, widgetKey)).toBeDefined();
     expect(w.cluster().isNamespaced({ group: 'example.com', kind: 'Widget' })).toBe(true);
     expect(
       w
@@ -607,6 +610,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
         .discovery()
         .preferred.map(({ kind }) => kind),
     ).toContain('Widget');
+    expect(findResource(w.cluster().discovery(), { group: 'example.com', kind: 'Widget' }, 'v1')).toBeDefined();
     w.server.failedGroups.clear();
     await w.clock.advance(60_000);
     expect(w.server.watching()).not.toContain('widgets');
@@ -625,7 +629,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     w.server.serve('example.com', 'v2', 'Widget');
     w.server.faults.set('list widgets', 500);
     await w.clock.advance(20_000);
-    expect(w.cluster().node(widgetKey)).toBeDefined();
+    expect(await row(w, widgetKey)).toBeDefined();
     expect(w.changes).toEqual([]);
     expect(
       w
@@ -815,6 +819,128 @@ describe('managed', () => {
   });
 });
 
+describe('9.2: answers are plain values', () => {
+  const settled = async (): Promise<World> => {
+    const w = await world((server) => {
+      const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'uid-a' };
+      server.put(tracked('a'));
+      server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns', ownerReferences: [owner] } });
+      server.put({ kind: 'Pod', metadata: { name: 'alone', namespace: 'ns' } });
+      server.faults.set('list deployments', 403);
+    });
+    return w;
+  };
+  const pod = resourceKey('', 'Pod', 'ns', 'p');
+
+  it('9.2: that another thread could get: a copy says the same', async () => {
+    const w = await settled();
+    w.server.put(tracked('a', 'shop', { data: { x: '1' } }));
+    await w.clock.advance(100);
+    const cluster = w.cluster();
+    const answers = {
+      info: cluster.info(),
+      discovery: cluster.discovery(),
+      managed: await cluster.managed('shop', [{ apiVersion: 'v1', ...tracked('b') }], w.signal),
+      rows: await cluster.rows([configMap('a'), pod, configMap('missing')], w.signal),
+      tree: await cluster.tree({ roots: [configMap('a')], leaveOut: [] }, w.signal),
+      topLevel: await cluster.topLevel('ns', w.signal),
+      changes: w.changes,
+    };
+    expect(structuredClone(answers)).toStrictEqual(answers);
+    expect(answers.managed.degraded.kinds).toMatchObject([{ kind: 'Deployment', state: 'forbidden' }]);
+    expect([...answers.rows.values()].map(({ name, owners }) => [name, owners])).toEqual([
+      ['a', []],
+      ['p', [configMap('a')]],
+    ]);
+    expect(answers.tree.map(({ name, parents }) => [name, parents])).toEqual([
+      ['a', []],
+      ['p', [configMap('a')]],
+    ]);
+    expect(answers.topLevel.map(({ name }) => name).sort()).toEqual(['a', 'alone']);
+    expect(answers.changes).toHaveLength(1);
+    await w.stop();
+  });
+
+  it('9.2: that stay as they were when the cluster goes on', async () => {
+    const w = await settled();
+    const ask = async (): Promise<object> => ({
+      rows: await w.cluster().rows([configMap('a'), pod], w.signal),
+      tree: await w.cluster().tree({ roots: [configMap('a')], leaveOut: [] }, w.signal),
+      managed: await w.cluster().managed('shop', [], w.signal),
+    });
+    const before = await ask();
+    const then = structuredClone(before);
+    w.server.put(tracked('a', 'shop', { data: { x: '2' } }));
+    w.server.remove('Pod', 'p');
+    await w.clock.advance(100);
+    expect(before).toStrictEqual(then);
+    expect(await ask()).not.toEqual(then);
+    await w.stop();
+  });
+
+  it('9.2: what is left out of a tree goes with all that hangs on nothing else', async () => {
+    const w = await world((server) => {
+      const ref = (name: string) => ({ apiVersion: 'v1', kind: 'Pod', name, uid: `uid-${name}` });
+      const child = (name: string, ...owners: readonly string[]): void =>
+        void server.put({ kind: 'Pod', metadata: { name, namespace: 'ns', ownerReferences: owners.map(ref) } });
+      child('top');
+      child('left', 'top');
+      child('right', 'top');
+      child('both', 'left', 'right');
+      child('only', 'left');
+    });
+    const of = (name: string): ResourceKey => resourceKey('', 'Pod', 'ns', name);
+    const names = async (...leaveOut: readonly string[]): Promise<readonly string[]> =>
+      (await w.cluster().tree({ roots: [of('top')], leaveOut: leaveOut.map(of) }, w.signal)).map(({ name }) => name);
+    expect(await names()).toEqual(['top', 'left', 'right', 'both', 'only']);
+    expect(await names('left')).toEqual(['top', 'right', 'both']);
+    expect(await names('left', 'right')).toEqual(['top']);
+    expect(await names('top')).toEqual([]);
+    await w.stop();
+  });
+
+  it('9.2: the version of a discovery is another one when the server serves something else, and only then', async () => {
+    const w = await world(undefined, { tuning: { discoveryMs: 10_000 } });
+    const before = w.cluster().discovery();
+    await w.clock.advance(60_000);
+    expect(w.server.count('discover')).toBeGreaterThan(3);
+    expect(w.cluster().discovery()).toBe(before);
+    w.server.serve('example.com', 'v1', 'Widget');
+    await w.clock.advance(60_000);
+    const after = w.cluster().discovery();
+    expect(after.version).toBeGreaterThan(before.version);
+    w.server.failedGroups.set('apps', 'down');
+    await w.clock.advance(60_000);
+    expect(w.cluster().discovery().version).toBeGreaterThan(after.version);
+    await w.stop();
+  });
+
+  it('9.2: the version of what is degraded is another one when that is, in a new cache as well', async () => {
+    const w = await world((server) => void server.put(tracked('a')));
+    const degraded = async () => (await w.cluster().managed('shop', [], w.signal)).degraded;
+    const fresh = await degraded();
+    w.server.put(tracked('b'));
+    await w.clock.advance(1000);
+    expect(await degraded()).toEqual({ version: fresh.version, kinds: [] });
+    w.server.faults.set('list configmaps', 500).set('watch configmaps', 500);
+    w.server.cutWatches(apiError(410));
+    await w.clock.advance(120_000);
+    const broken = await degraded();
+    expect([broken.version > fresh.version, broken.kinds.map(({ kind }) => kind)]).toEqual([true, ['ConfigMap']]);
+    w.server.faults.set('list configmaps', 403);
+    await w.clock.advance(120_000);
+    const forbidden = await degraded();
+    expect([forbidden.version > broken.version, forbidden.kinds[0]?.state]).toEqual([true, 'forbidden']);
+    w.server.faults.clear();
+    const moved = clusterAt(url);
+    w.live.setClusters([{ ...moved, connection: { ...moved.connection, caData: 'x' } }], defaultSettings);
+    await w.clock.advance(1000);
+    const again = await degraded();
+    expect([again.version > forbidden.version, again.kinds]).toEqual([true, []]);
+    await w.stop();
+  });
+});
+
 describe('observe', () => {
   it('shows our write at once; its echo is no news, and an older event does not undo it', async () => {
     const w = await world((server) => server.put(tracked('a')));
@@ -835,7 +961,7 @@ describe('observe', () => {
     w.server.remove('ConfigMap', 'a');
     await w.clock.settle();
     w.cluster().observe(written);
-    expect(w.cluster().node(configMap('a'))).toBeUndefined();
+    expect(await row(w, configMap('a'))).toBeUndefined();
     await w.stop();
   });
 
@@ -848,11 +974,11 @@ describe('observe', () => {
     w.cluster().observe(w.server.put(tracked('new')));
     answer();
     await w.clock.advance(1000);
-    expect(w.cluster().node(configMap('new'))).toBeDefined();
+    expect(await row(w, configMap('new'))).toBeDefined();
     // The next list began after it.
     w.server.remove('ConfigMap', 'new');
     await w.clock.advance(70_000);
-    expect(w.cluster().node(configMap('new'))).toBeUndefined();
+    expect(await row(w, configMap('new'))).toBeUndefined();
     await w.stop();
   });
 });
@@ -894,7 +1020,7 @@ describe('setClusters', () => {
     w.live.setClusters([clusterAt(url, { namespaces: ['three'] })], defaultSettings);
     await w.clock.advance(100);
     expect(w.server.watching().filter((entry) => entry.startsWith('configmaps'))).toEqual(['configmaps three']);
-    expect(w.cluster().node(configMap('a'))).toBeUndefined();
+    expect(await row(w, configMap('a'))).toBeUndefined();
     await w.stop();
   });
 
@@ -935,8 +1061,8 @@ describe('setClusters', () => {
     });
     const tracking = { method: 'label', labelKey: 'my/label', installationId: '' } as const;
     w.live.setClusters([clusterAt(url)], { ...defaultSettings, version: '2', tracking });
-    expect(w.cluster().node(configMap('a'))).toBeDefined();
-    expect((await w.cluster().managed('labelled', [], w.signal)).degraded).toEqual([]);
+    expect(await row(w, configMap('a'))).toBeDefined();
+    expect((await w.cluster().managed('labelled', [], w.signal)).degraded.kinds).toEqual([]);
     await w.clock.advance(100);
     expect(await managedNames(w, 'labelled')).toEqual(['a']);
     const concerned = w.changes.flatMap(({ apps }) => [...apps.keys()]).sort();
@@ -950,22 +1076,42 @@ describe('setClusters', () => {
       server.put(tracked('a', 'shop'));
       server.put(tracked('b', 'other'));
     });
-    const own = (version: string, ...names: string[]): void =>
-      w.live.setClusters([clusterAt(url)], defaultSettings, () => ({ version, keeps: (name) => names.includes(name) }));
-    own('1', 'shop');
+    const part = (app: string): number => partIndex(appKey('argocd', app), 64);
+    expect(part('shop')).not.toBe(part('other'));
+    const own = (...owned: readonly number[]): void => {
+      const bodies = { of: 64, owned, namespace: 'argocd' };
+      w.live.setClusters([clusterAt(url)], defaultSettings, new Map([[url, bodies]]));
+    };
+    own(part('shop'));
     await w.clock.advance(100);
     const gets = (): number => w.server.requests.filter((request) => request.startsWith('get')).length;
     const before = gets();
     expect(await managedNames(w, 'shop')).toEqual(['a']);
     expect(gets()).toBe(before);
     // In the cache all the same: owners, health, and whom it concerns.
-    expect(w.cluster().node(configMap('b'))?.app).toBe('other');
+    expect((await row(w, configMap('b')))?.app).toBe('other');
     expect(await managedNames(w, 'other')).toEqual(['b']);
     expect(gets()).toBe(before + 1);
-    own('2', 'shop', 'other');
+    own(part('shop'), part('other'));
     await w.clock.advance(100);
     expect([await managedNames(w, 'shop'), await managedNames(w, 'other')]).toEqual([['a'], ['b']]);
     expect(gets()).toBe(before + 1);
+    await w.stop();
+  });
+
+  it('9.2: lends its client to writers, one after another, as long as the cluster is kept', async () => {
+    const w = await world();
+    const first = w.clients.of(url);
+    w.live.setClusters([clusterAt(url, {}, 'two')], defaultSettings);
+    expect([w.clients.of(url) === first, w.server.credentials]).toEqual([true, ['two']]);
+    const moved = clusterAt(url);
+    w.live.setClusters([{ ...moved, connection: { ...moved.connection, caData: 'x' } }], defaultSettings);
+    await w.clock.advance(100);
+    const second = w.clients.of(url);
+    expect([second === undefined, second === first, w.server.closed]).toEqual([false, false, 1]);
+    w.live.setClusters([], defaultSettings);
+    await w.clock.settle();
+    expect([w.clients.of(url), w.server.closed]).toEqual([undefined, 2]);
     await w.stop();
   });
 

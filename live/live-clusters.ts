@@ -1,8 +1,8 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Shutdown, withChild } from '#base';
 import { Reflector } from '#kube';
-import type { KubeClient, ReflectorOptions } from '#kube';
-import type { Cluster, ClusterConnection, Settings } from '#model';
+import type { ReflectorOptions, SharedClients } from '#kube';
+import type { Cluster, Settings } from '#model';
 import type { Logger, Metrics } from '#telemetry';
 import { adaptation } from './adapt.ts';
 import type { Configuration } from './adapt.ts';
@@ -11,11 +11,12 @@ import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterIgnored } from './errors.ts';
 import { WatchedCluster } from './live-cluster.ts';
 import { registerMetrics } from './metrics.ts';
+import { Versions } from './versioned.ts';
 import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
 
 export interface LiveClustersDeps {
-  /** A client for a connection; called once per cluster and again when the way to its server changes. */
-  readonly connect: (connection: ClusterConnection) => KubeClient;
+  /** A client is opened once per cluster, and again when the way to its server changes; it is closed when its watches have ended. */
+  readonly clients: Pick<SharedClients, 'open' | 'close'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -43,6 +44,8 @@ class WatchedClusters implements LiveClusters {
   readonly #listeners = new Set<(change: LiveChange) => void>();
   readonly #running = new Set<Promise<void>>();
   readonly #countEvent: (server: string, group: string, kind: string) => void;
+  /** One for all: the cache that replaces another one must not count from the start. */
+  readonly #versions = new Versions();
   #signal: AbortSignal | undefined;
 
   constructor(deps: LiveClustersDeps) {
@@ -67,15 +70,11 @@ class WatchedClusters implements LiveClusters {
     await Promise.all(this.#running);
   }
 
-  setClusters(
-    clusters: readonly Cluster[],
-    settings: Settings,
-    bodies: (server: string) => BodyFilter | undefined = () => undefined,
-  ): void {
+  setClusters(clusters: readonly Cluster[], settings: Settings, bodies?: ReadonlyMap<string, BodyFilter>): void {
     const wanted = new Map<string, Cluster>();
     for (const cluster of clusters) if (!wanted.has(cluster.server)) wanted.set(cluster.server, cluster);
     for (const server of [...this.#kept.keys()]) if (!wanted.has(server)) this.#drop(server);
-    for (const cluster of wanted.values()) this.#keep({ cluster, settings, bodies: bodies(cluster.server) });
+    for (const cluster of wanted.values()) this.#keep({ cluster, settings, bodies: bodies?.get(cluster.server) });
   }
 
   async cluster(server: string, signal: AbortSignal): Promise<LiveCluster> {
@@ -116,17 +115,20 @@ class WatchedClusters implements LiveClusters {
       return;
     }
     kept.configuration = configuration;
-    if (step.newCredentials) kept.live.client.updateCredentials(cluster.connection);
+    if (step.newCredentials) kept.live.updateCredentials(cluster.connection);
     if (step.reconfigure) kept.live.reconfigure(configuration, step.readAgain);
   }
 
   #add(configuration: Configuration, earlier?: ReturnType<WatchedCluster['tracked']>): void {
     const { cluster } = configuration;
-    const { clock, random, logger, connect, tuning, reflect } = this.#deps;
+    const { clock, random, logger, clients, tuning, reflect } = this.#deps;
+    const client = clients.open(cluster.server, cluster.connection);
     const live = new WatchedCluster(configuration, {
-      ...{ clock, random, client: connect(cluster.connection) },
+      ...{ clock, random, client },
+      disconnect: () => clients.close(cluster.server, client),
       logger: logger.child({ server: cluster.server }),
       tuning: { ...defaultTuning, ...tuning },
+      versions: this.#versions,
       reflect: reflect ?? ((options) => new Reflector(options)),
       emit: (change) => this.#emit(change),
       onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),

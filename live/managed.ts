@@ -1,8 +1,8 @@
 import { DeadlineExceeded, mapLimit, messageOf } from '#base';
-import { isNotFound, KubeApiError, KubeConnectionError, KubeCredentialError } from '#kube';
+import { findResource, isNotFound, KubeApiError, KubeConnectionError, KubeCredentialError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
-import type { Cluster, KubeObject, ResourceKey } from '#model';
+import type { Cluster, KubeObject, ObjectName, ResourceKey } from '#model';
 import { LiveStateError } from './errors.ts';
 import type { NodeStore } from './node-store.ts';
 import type { StoredNode } from './node.ts';
@@ -25,6 +25,8 @@ interface Reading extends ManagedSources {
   readonly hanging: DeadlineExceeded | undefined;
 }
 
+type Found = Omit<ManagedObjects, 'degraded'>;
+
 const parallelReads = 16;
 
 /**
@@ -38,10 +40,10 @@ const parallelReads = 16;
  */
 export async function managedObjects(
   app: string,
-  targets: readonly KubeObject[],
+  targets: readonly ObjectName[],
   sources: ManagedSources,
   signal: AbortSignal,
-): Promise<ManagedObjects> {
+): Promise<Found> {
   for (const target of targets) checkReach(target, sources.cluster);
   const objects = new Map<ResourceKey, KubeObject>();
   const unique = new Map(targets.map((target) => [keyOf(target), target]));
@@ -80,12 +82,12 @@ function isOfServer(error: unknown): boolean {
 }
 
 /** Names a node as a target would. */
-function standIn({ group, version, kind, namespace, name }: StoredNode): KubeObject {
+function standIn({ group, version, kind, namespace, name }: StoredNode): ObjectName {
   const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
   return { apiVersion: apiVersionOf(group, version), kind, metadata };
 }
 
-function checkReach(target: KubeObject, cluster: Pick<Cluster, 'namespaces' | 'clusterResources'>): void {
+function checkReach(target: ObjectName, cluster: Pick<Cluster, 'namespaces' | 'clusterResources'>): void {
   if (cluster.namespaces.length === 0) return;
   const { kind, namespace, name } = refOf(target);
   if (namespace === '' && !cluster.clusterResources)
@@ -96,7 +98,7 @@ function checkReach(target: KubeObject, cluster: Pick<Cluster, 'namespaces' | 'c
 
 async function liveOf(
   key: ResourceKey,
-  target: KubeObject,
+  target: ObjectName,
   sources: Reading,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
@@ -111,15 +113,15 @@ async function liveOf(
 }
 
 /** The target's version, or the cache's own where the server does not serve that one any more. */
-function reachable(target: KubeObject, node: StoredNode, discovery: ApiDiscovery): KubeObject {
+function reachable(target: ObjectName, node: StoredNode, discovery: ApiDiscovery): ObjectName {
   const gk = { group: node.group, kind: node.kind };
-  if (discovery.find(gk, versionOf(target.apiVersion)) !== undefined) return target;
+  if (findResource(discovery, gk, versionOf(target.apiVersion)) !== undefined) return target;
   return { ...target, apiVersion: apiVersionOf(node.group, node.version) };
 }
 
 /** Undefined: there is no such object, or no such kind. */
 async function read(
-  target: KubeObject,
+  target: ObjectName,
   node: StoredNode | undefined,
   sources: Reading,
   signal: AbortSignal,
@@ -127,7 +129,7 @@ async function read(
   const { kind, metadata, apiVersion } = target;
   if (node?.body?.apiVersion === apiVersion) return node.body;
   const group = groupOf(apiVersion);
-  const resource = sources.discovery.find({ group, kind }, versionOf(apiVersion));
+  const resource = findResource(sources.discovery, { group, kind }, versionOf(apiVersion));
   if (resource === undefined) {
     // Not knowing a kind is not the same as knowing that there is none.
     const broken = sources.discovery.failedGroups.get(group);

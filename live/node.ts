@@ -4,9 +4,10 @@ import { fingerprint } from '#diff';
 import { healthOf } from '#health';
 import { annotationOf, annotations, groupOf, resourceKey, trackedApp, versionOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
+import { bodyRule } from './filter.ts';
 import { claimTemplates, ownersOf } from './owners.ts';
 import type { Owner } from './owners.ts';
-import type { BodyFilter, LiveNode } from './types.ts';
+import type { BodyFilter, LiveRow } from './types.ts';
 
 /** What an object says about itself, read once. */
 interface Reading {
@@ -22,7 +23,7 @@ interface Reading {
  * A node as the store keeps it: what its neighbours see, and what the store needs. There may be a million: members that most nodes lack
  * are set on those that have them only, what is the same is shared, and what can be derived is.
  */
-export class StoredNode implements LiveNode {
+export class StoredNode implements LiveRow {
   readonly key: ResourceKey;
   readonly group: string;
   readonly kind: string;
@@ -75,6 +76,17 @@ export class StoredNode implements LiveNode {
   }
 }
 
+/** What others see of a node: a copy. */
+export function rowOf(node: StoredNode): LiveRow {
+  const { key, group, kind, namespace, name, version, uid, resourceVersion, createdAt } = node;
+  const { owners, app, health, deleting, images } = node;
+  return {
+    ...{ key, group, kind, namespace, name, version, uid, resourceVersion, createdAt },
+    ...{ owners, health, deleting, images },
+    ...(app === undefined ? {} : { app }),
+  };
+}
+
 /** Reads an object into a node. Pure; never throws for what the object holds. */
 export type Ingest = (object: KubeObject) => StoredNode;
 
@@ -87,6 +99,7 @@ export function ingestWith(
   isNamespaced: (gk: GroupKind) => boolean | undefined,
   bodies?: BodyFilter,
 ): Ingest {
+  const keepsBodyOf = bodyRule(bodies);
   return (object) => {
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
@@ -94,7 +107,7 @@ export function ingestWith(
       object,
       ownerRefs,
       app: ownerRefs.length === 0 ? claimed : undefined,
-      keepsBody: claimed !== undefined && bodies?.keeps(claimed) !== false,
+      keepsBody: claimed !== undefined && keepsBodyOf(claimed),
       health: shared(healthOf(object, settings)),
       fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
     });

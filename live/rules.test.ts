@@ -3,7 +3,7 @@ import { Secret } from '#base';
 import { defaultSettings } from '#model';
 import type { Cluster, FilteredResource, Settings } from '#model';
 import { adaptation } from './adapt.ts';
-import { isExcluded } from './filter.ts';
+import { bodyRule, isExcluded } from './filter.ts';
 import { plainVersion } from './discovery.ts';
 
 const url = 'https://prod.example.com:6443';
@@ -116,6 +116,20 @@ describe('adaptation', () => {
     expect(step({}, { exclusions: [rule({})] })).toEqual({ ...nothing, reconfigure: true });
   });
 
+  it('9.2: reads every object again when other parts of the cluster are ours, and only then', () => {
+    const filter = (owned: readonly number[] | undefined) =>
+      owned === undefined ? undefined : { of: 4, owned, namespace: 'argocd' };
+    const change = (before?: readonly number[], after?: readonly number[]) =>
+      adaptation(
+        { cluster, settings: defaultSettings, bodies: filter(before) },
+        { cluster, settings: defaultSettings, bodies: filter(after) },
+      );
+    const again = { ...nothing, reconfigure: true, readAgain: true };
+    expect(change([0, 1], [0, 1])).toEqual(nothing);
+    expect(change(undefined, undefined)).toEqual(nothing);
+    expect([change([0], [0, 1]), change(undefined, [0]), change([0])]).toEqual([again, again, again]);
+  });
+
   it('reads every object again when tracking, health or ignored updates change, and for nothing else', () => {
     const again = { ...nothing, reconfigure: true, readAgain: true };
     expect(step({}, { tracking: { ...defaultSettings.tracking, installationId: 'x' } })).toEqual(again);
@@ -123,4 +137,14 @@ describe('adaptation', () => {
     expect(step({}, { overrides: { 'apps/Deployment': { useOpenLibs: false, knownTypeFields: [] } } })).toEqual(again);
     expect(step({}, { version: '2', sensitiveAnnotations: ['x'], raw: { a: 'b' } })).toEqual(nothing);
   });
+});
+
+it('9.2: whole objects are kept of the applications in our parts: every application is in exactly one', () => {
+  const rules = [0, 1, 2].map((part) => bodyRule({ of: 3, owned: [part], namespace: 'argocd' }));
+  const names = Array.from({ length: 60 }, (_, i) => (i % 2 === 0 ? `app-${i}` : `team_app-${i}`));
+  for (const name of names) expect(rules.filter((keeps) => keeps(name))).toHaveLength(1);
+  for (const keeps of rules) expect(names.some(keeps)).toBe(true);
+  // The same application under either of its names.
+  for (const keeps of rules) expect(keeps('argocd_app-1')).toBe(keeps('app-1'));
+  expect(names.every(bodyRule(undefined))).toBe(true);
 });

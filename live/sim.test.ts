@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { seededRandom, Shutdown, systemClock } from '#base';
-import { createKubeClient } from '#kube';
+import { createKubeClient, SharedClients } from '#kube';
 import { annotations, defaultSettings, resourceKey } from '#model';
-import type { Cluster, KubeObject } from '#model';
+import type { Cluster, KubeObject, ResourceKey } from '#model';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { eventually } from '#support';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { createLiveClusters } from './live-clusters.ts';
-import type { LiveChange, LiveClusters } from './types.ts';
+import type { LiveChange, LiveClusters, LiveRow } from './types.ts';
 
 const random = seededRandom(1);
 
@@ -37,8 +37,9 @@ describe('live over a real socket', () => {
     sim.store.create(configMap('before'));
     live = createLiveClusters({
       ...{ clock: systemClock, random, logger: silentLogger, metrics: new PromMetrics() },
-      connect: (connection) =>
+      clients: new SharedClients((connection) =>
         createKubeClient(connection, { clock: systemClock, random, logger: silentLogger, userAgent: 'test' }),
+      ),
       tuning: { lists: 8 },
     });
     changes = [];
@@ -57,6 +58,11 @@ describe('live over a real socket', () => {
     const cluster = await live.cluster(sim.url, controller.current.signal);
     const { objects } = await cluster.managed('shop', [], controller.current.signal);
     return [...objects.values()].map((object) => object.metadata.name ?? '').sort();
+  };
+
+  const row = async (key: ResourceKey): Promise<LiveRow | undefined> => {
+    const cluster = await live.cluster(sim.url, controller.current.signal);
+    return (await cluster.rows([key], controller.current.signal)).get(key);
   };
 
   it('sees what is there, what comes, changes and goes, and a watch that is cut', async () => {
@@ -91,10 +97,10 @@ describe('live over a real socket', () => {
       sim.store.create({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'default' } }),
     );
     const key = resourceKey('example.com', 'Widget', 'default', 'w');
-    await eventually(() => expect(cluster.node(key)?.uid).toMatch(/./));
+    await eventually(async () => expect((await row(key))?.uid).toMatch(/./));
     sim.store.delete('apiextensions.k8s.io', 'CustomResourceDefinition', '', 'widgets.example.com');
-    await eventually(() => {
-      expect(cluster.node(key)).toBeUndefined();
+    await eventually(async () => {
+      expect(await row(key)).toBeUndefined();
       expect(cluster.isNamespaced({ group: 'example.com', kind: 'Widget' })).toBeUndefined();
     });
   });
@@ -111,7 +117,7 @@ describe('live over a real socket', () => {
     sim = await startSimCluster({ name: 'sim', clock: systemClock, random, ...ports });
     const again = sim.store.create(configMap('before', { is: 'another' }));
     await eventually(async () => expect(await names()).toEqual(['before']));
-    const node = cluster.node(resourceKey('', 'ConfigMap', 'default', 'before'));
+    const node = await row(resourceKey('', 'ConfigMap', 'default', 'before'));
     expect([node?.uid, node?.resourceVersion]).toEqual([again.metadata.uid, again.metadata.resourceVersion]);
     sim.store.create(configMap('after'));
     await eventually(async () => expect(await names()).toEqual(['after', 'before']));

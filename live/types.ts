@@ -1,9 +1,21 @@
 import type { Runnable } from '#base';
-import type { ApiDiscovery, KubeClient } from '#kube';
-import type { AppKey, Cluster, GroupKind, HealthStatus, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
+import type { ApiDiscovery } from '#kube';
+import type {
+  AppKey,
+  Cluster,
+  GroupKind,
+  HealthStatus,
+  KubeObject,
+  ObjectName,
+  ResourceKey,
+  ResourceRef,
+  Settings,
+} from '#model';
 
-/** One object of a cluster in compact form: identity, owners, health, hash. Bodies are kept for tracked roots only. */
-export interface LiveNode extends ResourceRef {
+/**
+ * One object of a cluster in compact form: identity, owners, health. A copy of what the cache says, which does not change any more.
+ */
+export interface LiveRow extends ResourceRef {
   readonly key: ResourceKey;
   readonly version: string;
   readonly uid: string;
@@ -16,6 +28,31 @@ export interface LiveNode extends ResourceRef {
   readonly health: HealthStatus | null;
   readonly deleting: boolean;
   readonly images: readonly string[];
+}
+
+/** A row of an owner tree. */
+export interface TreeRow extends LiveRow {
+  /** Keys of those of its owners that exist. */
+  readonly parents: readonly ResourceKey[];
+}
+
+export interface TreeQuery {
+  readonly roots: readonly ResourceKey[];
+  /** Left out, and with each what hangs on nothing else. */
+  readonly leaveOut: readonly ResourceKey[];
+}
+
+/** What a server can serve. */
+export interface LiveDiscovery extends ApiDiscovery {
+  /** Another number whenever the server serves something else. */
+  readonly version: number;
+}
+
+/** Kinds whose cache is not fresh: nothing of them may be pruned. */
+export interface DegradedKinds {
+  /** Another number whenever other kinds are, or one for another reason. The counts of objects do not matter. */
+  readonly version: number;
+  readonly kinds: readonly KindState[];
 }
 
 /** A live object changed. One event per object and batch; no body. */
@@ -63,30 +100,31 @@ export interface ManagedObjects {
   readonly objects: ReadonlyMap<ResourceKey, KubeObject>;
   /** By key. None of them is in `objects`. */
   readonly unread: readonly UnreadObject[];
+  readonly degraded: DegradedKinds;
 }
 
+/**
+ * What one cluster says. Every answer is a plain value that does not change afterwards: no callback, no client and no node of the cache goes out,
+ * so that a cluster may live on a thread of its own. What needs the cache comes as a promise for the same reason; discovery and info are small,
+ * and have a version or are asked for rarely.
+ */
 export interface LiveCluster {
   readonly server: string;
   info(): ClusterInfo;
   /** Throws CLUSTER_UNAVAILABLE (with Argo CD's text) while discovery has never worked. */
-  discovery(): ApiDiscovery;
-  /** The client for this cluster: reads only; writes go through the controller's write choke point. */
-  readonly client: KubeClient;
+  discovery(): LiveDiscovery;
   /**
    * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
-   * same key even if untracked, converted to the target's API version where needed. `degraded` names kinds whose cache is not
-   * fresh: nothing of them may be pruned. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
+   * same key even if untracked, converted to the target's API version where needed. Of the targets only their names are
+   * read. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
    */
-  managed(
-    app: string,
-    targets: readonly KubeObject[],
-    signal: AbortSignal,
-  ): Promise<ManagedObjects & { readonly degraded: readonly KindState[] }>;
-  node(key: ResourceKey): LiveNode | undefined;
-  /** Owner tree from `roots` downwards, each node once, parents before children; cycle-safe. `visit` returns false to leave out a subtree. */
-  walk(roots: Iterable<ResourceKey>, visit: (node: LiveNode, parents: readonly ResourceKey[]) => boolean): void;
+  managed(app: string, targets: readonly ObjectName[], signal: AbortSignal): Promise<ManagedObjects>;
+  /** Rows by key; of what the cache does not know there is none. */
+  rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>>;
+  /** Owner tree from the roots downwards, each row once, after the first of its parents; cycles end where they meet themselves. */
+  tree(query: TreeQuery, signal: AbortSignal): Promise<readonly TreeRow[]>;
   /** Top-level objects of a namespace (for orphan monitoring). */
-  topLevel(namespace: string): readonly LiveNode[];
+  topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /** Whether a kind is namespaced; undefined when the server does not know it. */
   isNamespaced(gk: GroupKind): boolean | undefined;
   /** Puts an object that a write returned into the cache, so that the next read is not older than our own write. */
@@ -94,25 +132,25 @@ export interface LiveCluster {
 }
 
 /**
- * Of which applications whole objects are kept, where this replica owns some applications of a cluster only (a split one). Another `version`
- * says that the answers have changed.
+ * Of which applications whole objects are kept, where this replica owns some parts of a split cluster only. `partIndex` of #model tells the
+ * part of an application.
  */
 export interface BodyFilter {
-  readonly version: string;
-  readonly keeps: (instance: string) => boolean;
+  /** How many parts the cluster has. */
+  readonly of: number;
+  /** Parts of this replica, ascending. */
+  readonly owned: readonly number[];
+  /** The controller's own namespace: where applications are whose instance name says no other. */
+  readonly namespace: string;
 }
 
 /** All clusters that this replica owns. */
 export interface LiveClusters extends Runnable {
   /**
-   * Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). `bodies` answers for the
-   * clusters of which not everything is ours: objects of other applications are then kept in compact form only.
+   * Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). `bodies` has, by server,
+   * the clusters of which not everything is ours: objects of other applications are then kept in compact form only.
    */
-  setClusters(
-    clusters: readonly Cluster[],
-    settings: Settings,
-    bodies?: (server: string) => BodyFilter | undefined,
-  ): void;
+  setClusters(clusters: readonly Cluster[], settings: Settings, bodies?: ReadonlyMap<string, BodyFilter>): void;
   /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its filled cache. */
   cluster(server: string, signal: AbortSignal): Promise<LiveCluster>;
   /** Without waiting. */

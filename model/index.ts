@@ -8,6 +8,7 @@ export * from './cluster.ts';
 export * from './hooks.ts';
 export * from './names.ts';
 export * from './object.ts';
+export * from './parts.ts';
 export * from './project.ts';
 export * from './repository.ts';
 export * from './settings.ts';

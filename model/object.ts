@@ -63,12 +63,19 @@ export function keyOfRef(ref: ResourceRef): ResourceKey {
   return resourceKey(ref.group, ref.kind, ref.namespace, ref.name);
 }
 
+/** As much of an object as names it. */
+export interface ObjectName {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Pick<KubeObject['metadata'], 'name' | 'namespace'>;
+}
+
 /** The key of an object by its own metadata (missing namespace or name count as ""). */
-export function keyOf(object: KubeObject): ResourceKey {
+export function keyOf(object: ObjectName): ResourceKey {
   return keyOfRef(refOf(object));
 }
 
-export function refOf(object: KubeObject): ResourceRef {
+export function refOf(object: ObjectName): ResourceRef {
   return {
     group: groupOf(object.apiVersion),
     kind: object.kind,

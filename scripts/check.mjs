@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { beside, layers } from '../.dependency-cruiser.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folders = process.argv.slice(2);
@@ -29,28 +30,7 @@ process.exit(failed === 0 ? 0 : 1);
 
 function targets() {
   if (folders.length > 0) return folders;
-  return [
-    'base',
-    'model',
-    'telemetry',
-    'kube',
-    'queues',
-    'diff',
-    'health',
-    'policy',
-    'settings',
-    'sharding',
-    'live',
-    'desired',
-    'sync',
-    'publish',
-    'controller',
-    'cli',
-    'sim',
-    'dashboard',
-    'bench',
-    'test',
-  ];
+  return [...layers.flat(), ...beside];
 }
 
 /** Types are checked for the whole program; with folders named, only their errors count. */

@@ -1,54 +1,40 @@
-// `npm test`: types (by the build before), lint, architecture and format rules, then every test that needs nothing but Node and git.
-// `npm test -- queues` runs the tests of one folder only.
-import { spawnSync } from 'node:child_process';
+// `npm test`: types (by the build before), lint, architecture and format rules, then every test that needs nothing but Node and git, in under five
+// minutes on two cores. `npm test -- queues` runs the tests of one folder only. `npm run test:slow` runs what would not fit into that time.
+import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { beside, layers } from '../.dependency-cruiser.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** Replicas as processes that are killed and frozen, and every benchmark at smoke size: minutes, which `.ci/run` has and nobody else waits for. */
+const slow = ['test/chaos/', 'bench/smoke.test.ts'];
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
-const modules = [
-  'base',
-  'model',
-  'telemetry',
-  'kube',
-  'queues',
-  'diff',
-  'health',
-  'policy',
-  'settings',
-  'sharding',
-  'live',
-  'desired',
-  'sync',
-  'publish',
-  'controller',
-  'cli',
-  'sim',
-  'dashboard',
-  'bench',
-  'test',
-];
+const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js')];
 const failures = [];
 
-if (names.length === 0) {
-  step('lint', ['--max-old-space-size=4096', bin('eslint', 'bin/eslint.js'), '--max-warnings=0', '.']);
-  step('format', [bin('prettier', 'bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']);
-  step('architecture', [
-    bin('dependency-cruiser', 'bin/dependency-cruise.mjs'),
-    '--config',
-    '.dependency-cruiser.mjs',
-    ...modules,
-  ]);
+if (names[0] === '--slow') await step('slow tests', [...jest, ...slow]);
+else if (names.length > 0) await step('tests', [...jest, ...names]);
+else await everything();
+if (failures.length > 0) {
+  process.stderr.write(`FAILED: ${failures.join(', ')}\n`);
+  process.exit(1);
 }
-const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js')];
-if (names.length === 0) {
-  // What decides about tenants is tested to its last branch: its tests run by themselves, and are measured.
-  step('tests', [
-    ...jest,
-    ...['/node_modules/', '/dist/', '<rootDir>/policy/'].map((path) => `--testPathIgnorePatterns=${path}`),
+
+async function everything() {
+  // The linter takes one core for a minute; the two others share the second one meanwhile.
+  await Promise.all([
+    step('lint', ['--max-old-space-size=4096', bin('eslint', 'bin/eslint.js'), '--max-warnings=0', '.']),
+    (async () => {
+      await step('format', [bin('prettier', 'bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']);
+      const rules = [bin('dependency-cruiser', 'bin/dependency-cruise.mjs'), '--config', '.dependency-cruiser.mjs'];
+      await step('architecture', [...rules, ...layers.flat(), ...beside]);
+    })(),
   ]);
-  step('tests of policy, and what they reach', [
+  const elsewhere = ['/node_modules/', '/dist/', '<rootDir>/policy/', ...slow.map((path) => `<rootDir>/${path}`)];
+  await step('tests', [...jest, ...elsewhere.map((path) => `--testPathIgnorePatterns=${path}`)]);
+  // What decides about tenants is tested to its last branch: its tests run by themselves, and are measured.
+  await step('tests of policy, and what they reach', [
     ...jest,
     `--testPathPatterns=^${join(root, 'policy').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/`,
     '--coverage',
@@ -56,13 +42,13 @@ if (names.length === 0) {
     '--coverageReporters=text-summary',
     `--coverageThreshold=${JSON.stringify({ global: { branches: 95, functions: 98, lines: 98 } })}`,
   ]);
-} else step('tests', [...jest, ...names]);
-if (failures.length > 0) {
-  process.stderr.write(`FAILED: ${failures.join(', ')}\n`);
-  process.exit(1);
 }
 
 function step(name, args) {
   process.stdout.write(`--- ${name}\n`);
-  if (spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status !== 0) failures.push(name);
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
+    child.on('error', () => resolve(failures.push(name)));
+    child.on('exit', (code) => resolve(code === 0 ? undefined : failures.push(name)));
+  });
 }

@@ -1,10 +1,10 @@
 import fnv from 'fnv-plus';
-import { appKeyOf } from '#model';
+import { appKeyOf, partIndex } from '#model';
 import type { Application, Cluster } from '#model';
 import { byWeight, capacityOf, chooseShard, compareBytes, shed } from './bounded-load.ts';
 import type { Placing } from './bounded-load.ts';
 import { shardPreferences } from './hash-ring.ts';
-import { clusterKey, partIndex, partKey } from './parts.ts';
+import { clusterKey, partKey } from './parts.ts';
 
 /** How clusters are spread over replicas (flag `--sharding-method`). */
 export const algorithms = ['legacy', 'round-robin', 'consistent-hashing'] as const;

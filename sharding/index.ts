@@ -19,7 +19,7 @@ export type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
 export { reportedRates } from './event-rates.ts';
 export { createOwnership } from './ownership.ts';
 export type { OwnershipDeps } from './ownership.ts';
-export { clusterKey, mostParts, partIndex, partKey, partsOf, splitAnnotation } from './parts.ts';
+export { clusterKey, mostParts, partKey, partsOf, splitAnnotation } from './parts.ts';
 export { shardsOf } from './plan.ts';
 export { rebalance } from './rebalance.ts';
 export type { Balanced, BalanceInputs } from './rebalance.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { appKey } from '#model';
+import { appKey, partIndex } from '#model';
 import type { Application } from '#model';
 import { algorithms, countApplications, distribute } from './distribution.ts';
-import { clusterKey, mostParts, partIndex, partKey, partsOf } from './parts.ts';
+import { clusterKey, mostParts, partKey, partsOf } from './parts.ts';
 
 describe('partsOf', () => {
   const of = (split?: string): ReturnType<typeof partsOf> =>

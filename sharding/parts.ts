@@ -1,5 +1,4 @@
-import fnv from 'fnv-plus';
-import type { AppKey, Cluster } from '#model';
+import type { Cluster } from '#model';
 
 /** On a cluster Secret: into how many parts the Applications of the cluster are split, each placed like a cluster of its own. */
 export const splitAnnotation = 'driftless.io/split';
@@ -33,18 +32,6 @@ export function partsOf(
   if (parts >= 1 && parts <= mostParts) return { parts };
   const problem = `cluster "${cluster.name}": annotation ${splitAnnotation}: "${text}" is not a number from 1 to ${mostParts}`;
   return { parts: clampParts(fallback), problem };
-}
-
-/**
- * The part to which an Application belongs. FNV alone would use the low bits of a text's bytes only, and names differ in few of them: so the
- * hash is mixed once more (the finalizer of MurmurHash3).
- */
-export function partIndex(key: AppKey, parts: number): number {
-  if (parts <= 1) return 0;
-  let h = fnv.fast1a32utf(key);
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return ((h ^ (h >>> 16)) >>> 0) % parts;
 }
 
 function clampParts(parts: number): number {

@@ -1,8 +1,8 @@
 import { parseGoBool } from '#base';
-import { annotations, appKeyOf } from '#model';
+import { annotations, appKeyOf, partIndex } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
-import { clusterKey, partIndex, partsOf } from './parts.ts';
+import { clusterKey, partsOf } from './parts.ts';
 import { namesByServer } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
 import { unresolvedDestination, unresolvedParts } from './table-document.ts';

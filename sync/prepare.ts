@@ -1,4 +1,5 @@
 import { isAbort, messageOf } from '#base';
+import { findResource } from '#kube';
 import { groupOf, versionOf } from '#model';
 import type { KubeObject } from '#model';
 import { isPrune, objectOf } from './plan.ts';
@@ -52,7 +53,7 @@ export function checkTasks(
 function faultOf(task: SyncTask, request: SyncRequest, toCome: ReadonlySet<string>): string | undefined {
   const object = objectOf(task);
   const group = groupOf(object.apiVersion);
-  const resource = request.writer.discovery.find({ group, kind: object.kind }, versionOf(object.apiVersion));
+  const resource = findResource(request.writer.discovery, { group, kind: object.kind }, versionOf(object.apiVersion));
   if (resource === undefined) {
     if (isPrune(task) || !mayBeMissing(object, request.options, toCome))
       return 'the server could not find the requested resource';

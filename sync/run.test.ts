@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { DriftlessError, messageOf } from '#base';
 import { FakeClock } from '#support';
-import { keyOf } from '#model';
+import { gvkOf, keyOf } from '#model';
+import { findResource } from '#kube';
+import type { ApiDiscovery } from '#kube';
 import type { ApiResource, HealthStatus, KubeObject } from '#model';
 import { pairResources, readSyncOptions, syncStep, terminateSync } from './index.ts';
 import type { ApplyHow, ClusterWriter, SyncOptions, SyncOutcome, SyncRequest } from './index.ts';
@@ -68,47 +70,50 @@ class World {
     return stored;
   }
 
-  find(gk: { group: string; kind: string }): ApiResource | undefined {
-    if (this.unknown.has(gk.kind)) return undefined;
-    return {
-      ...gk,
-      version: 'v1',
-      resource: `${gk.kind.toLowerCase()}s`,
-      namespaced: namespaced.has(gk.kind),
-      verbs: ['get', 'list'],
-      subresources: [],
-      shortNames: [],
-    };
+  /** What the cluster serves now. */
+  discovery(): ApiDiscovery {
+    const kinds = [...namespaced, 'Namespace', 'CustomResourceDefinition'].filter((kind) => !this.unknown.has(kind));
+    const served = kinds.map((kind): ApiResource => {
+      const { group, version } = gvkOf(object(kind, ''));
+      const resource = `${kind.toLowerCase()}s`;
+      const verbs = ['get', 'list'];
+      const scope = { namespaced: namespaced.has(kind) };
+      return { group, version, kind, resource, verbs, subresources: [], shortNames: [], ...scope };
+    });
+    return { preferred: served, served, apiVersions: [], failedGroups: new Map() };
   }
 
-  readonly writer: ClusterWriter = {
-    discovery: { preferred: [], apiVersions: [], failedGroups: new Map(), find: (gk) => this.find(gk) },
-    get: async (wanted) =>
-      this.live.get(keyOf({ ...wanted, metadata: { ...wanted.metadata, namespace: namespaceOf(wanted) } })) ?? null,
-    apply: async (target: KubeObject, _live: KubeObject | null, how: ApplyHow) => {
-      const name = `${target.kind}/${target.metadata.name ?? ''}`;
-      const why = this.refuse.get(name);
-      this.log.push(`${how.dryRun ? 'dry ' : ''}${how.serverSide ? 'ssa' : 'apply'} ${name}`);
-      if (why !== undefined) throw new DriftlessError('KUBE_INVALID', why);
-      return { object: how.dryRun ? target : this.put(target), message: `${name} applied` };
-    },
-    create: async (target) => ({ object: this.put(target), message: 'created' }),
-    delete: async (live) => {
-      this.log.push(`delete ${live.kind}/${live.metadata.name ?? ''}`);
-      if (!this.live.delete(keyOf(live))) throw new NotThere();
-    },
-    patchMetadata: async (live, patch) => {
-      const error = this.meddle.shift()?.();
-      if (error !== undefined) throw error;
-      const current = this.live.get(keyOf(live));
-      if (current === undefined) throw new NotThere();
-      this.patches.push(`${live.kind}/${live.metadata.name ?? ''} ${(patch.finalizers ?? []).join()}`);
-      const next = { ...current, metadata: { ...current.metadata, finalizers: patch.finalizers ?? [] } };
-      this.live.set(keyOf(next), next);
-      return next;
-    },
-    denied: (wanted) => (wanted.kind === 'Secret' ? 'resource :Secret is not permitted in project default' : undefined),
-  };
+  get writer(): ClusterWriter {
+    return {
+      discovery: this.discovery(),
+      get: async (wanted) =>
+        this.live.get(keyOf({ ...wanted, metadata: { ...wanted.metadata, namespace: namespaceOf(wanted) } })) ?? null,
+      apply: async (target: KubeObject, _live: KubeObject | null, how: ApplyHow) => {
+        const name = `${target.kind}/${target.metadata.name ?? ''}`;
+        const why = this.refuse.get(name);
+        this.log.push(`${how.dryRun ? 'dry ' : ''}${how.serverSide ? 'ssa' : 'apply'} ${name}`);
+        if (why !== undefined) throw new DriftlessError('KUBE_INVALID', why);
+        return { object: how.dryRun ? target : this.put(target), message: `${name} applied` };
+      },
+      create: async (target) => ({ object: this.put(target), message: 'created' }),
+      delete: async (live) => {
+        this.log.push(`delete ${live.kind}/${live.metadata.name ?? ''}`);
+        if (!this.live.delete(keyOf(live))) throw new NotThere();
+      },
+      patchMetadata: async (live, patch) => {
+        const error = this.meddle.shift()?.();
+        if (error !== undefined) throw error;
+        const current = this.live.get(keyOf(live));
+        if (current === undefined) throw new NotThere();
+        this.patches.push(`${live.kind}/${live.metadata.name ?? ''} ${(patch.finalizers ?? []).join()}`);
+        const next = { ...current, metadata: { ...current.metadata, finalizers: patch.finalizers ?? [] } };
+        this.live.set(keyOf(next), next);
+        return next;
+      },
+      denied: (wanted) =>
+        wanted.kind === 'Secret' ? 'resource :Secret is not permitted in project default' : undefined,
+    };
+  }
 
   request(targets: readonly KubeObject[], options: Partial<SyncOptions> = {}): SyncRequest {
     // What the sync made without tracking (the destination namespace) is not a live object of the application.
@@ -119,7 +124,7 @@ class World {
       targets,
       tracked as unknown as Parameters<typeof pairResources>[1],
       'prod',
-      (gk) => this.find(gk)?.namespaced,
+      (gk) => findResource(this.discovery(), gk)?.namespaced,
     );
     return {
       resources: paired.pairs.map((pair) => ({ ...pair, modified: true })),

@@ -1,4 +1,5 @@
 import { isAbort, messageOf } from '#base';
+import { findResource } from '#kube';
 import { groupOf } from '#model';
 import type { KubeObject, ResultCode } from '#model';
 import { hasResourceOption, resourceOption } from './options.ts';
@@ -79,7 +80,10 @@ function howToApply(task: SyncTask, request: SyncRequest): ApplyHow {
 
 /** A namespaced object without a namespace goes where the Application goes. */
 function inNamespace(target: KubeObject, request: SyncRequest): KubeObject {
-  const resource = request.writer.discovery.find({ group: groupOf(target.apiVersion), kind: target.kind });
+  const resource = findResource(request.writer.discovery, {
+    group: groupOf(target.apiVersion),
+    kind: target.kind,
+  });
   const namespaced = resource?.namespaced ?? true;
   if (!namespaced || target.metadata.namespace !== undefined) return target;
   return { ...target, metadata: { ...target.metadata, namespace: request.destinationNamespace } };

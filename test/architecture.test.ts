@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
@@ -94,6 +94,30 @@ describe('the architecture', () => {
       foreign.filter((name) => read(path).includes(name)).map((name) => `${path}: ${name}`),
     );
     expect(found).toEqual([]);
+  });
+
+  it('names only files and folders that are there', () => {
+    const page = read('ARCHITECTURE.md');
+    const table = page.slice(page.indexOf('## Where to change what'));
+    const named = [...table.matchAll(/`((?:[\w-]+\/)+(?:[\w.-]+)?)`/g)].map(([, path = '']) => path);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it('explains every error code in docs/errors.md, and no other', () => {
+    const thrown = modules
+      .flatMap((name) => sourceFiles(name))
+      .filter((path) => path.endsWith('.ts') && !/[.]test[.]ts$|\/testing\//.test(path))
+      .flatMap((path) => [
+        ...read(path).matchAll(/(?:super|new DriftlessError)\(\s*'([A-Z][A-Z_]+)'/g),
+        ...(/ErrorCode = ([^;]+);/.exec(read(path))?.[1] ?? '').matchAll(/'([A-Z_]+)'/g),
+      ])
+      .map(([, code = '']) => code);
+    const explained = [...read('docs/errors.md').matchAll(/^\| (`[A-Z_`, ]+) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, code = '']) => code),
+    );
+    expect(explained).toEqual([...new Set(explained)]);
+    expect([...new Set(thrown)].sort()).toEqual([...explained].sort());
   });
 
   it('keeps Kubernetes and Argo CD out of base', () => {

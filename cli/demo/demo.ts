@@ -6,7 +6,7 @@ import { startDashboard } from '#dashboard';
 import type { Application } from '#model';
 import type { SimCluster } from '#sim';
 import { describe, readArgs } from '../args.ts';
-import type { CommandContext } from '../driftless.ts';
+import type { CommandContext } from '../command.ts';
 import { startFleet, writeKubeconfig } from '../fleet.ts';
 import { paint } from '../output.ts';
 import type { Output } from '../output.ts';
@@ -18,6 +18,7 @@ import { makeRepositories } from './repositories.ts';
 import { demoTools } from './tools.ts';
 import { dashboardSource, hints } from './view.ts';
 import type { Guide } from './view.ts';
+import { help } from '../common-options.ts';
 
 const options = {
   replicas: {
@@ -48,7 +49,7 @@ const options = {
     choices: ['', 'json'],
     help: 'json: the last line of stdout is an object.',
   },
-  help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
+  help,
 } as const;
 
 const lookEveryMs = 100;
@@ -143,7 +144,9 @@ async function setUp(config: Config, { output, stage }: Run): Promise<Scene> {
     output.err(`${tool} is not on PATH (npm run e2e:setup builds it): its sample is left out`);
   const plan = {
     clusters: clusters.map(({ name, url }) => ({ name, url })),
-    ...{ repository, fleetSize: config.apps, toolSamples: tools.samples },
+    repository,
+    fleetSize: config.apps,
+    toolSamples: tools.samples,
   };
   for (const object of hubObjects(plan)) hub.store.create(object, 'driftless-demo');
   const replicas = new Replicas({

@@ -6,7 +6,7 @@ import { createShadowController } from '#controller';
 import type { ControllerConfig, Verdict } from '#controller';
 import { createDesiredSource, SourceFailed } from '#desired';
 import type { CommandRunner, DesiredSource, ToolLookup } from '#desired';
-import { createKubeClient } from '#kube';
+import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
 import type { ClusterInfo } from '#live';
@@ -121,7 +121,8 @@ async function build(
     inClusterConnection: hub,
     healthScripts: await loadHealthScripts(''),
   });
-  const live = createLiveClusters({ ...surroundings, metrics, connect: (connection) => clients.connect(connection) });
+  const shared = new SharedClients((connection) => clients.connect(connection));
+  const live = createLiveClusters({ ...surroundings, metrics, clients: shared });
   const trust = await writeTrust(installation, cacheDir);
   const desired = recording(
     createDesiredSource({

@@ -1,4 +1,5 @@
 import type { OptionSpec } from '../args.ts';
+import { help, output } from '../common-options.ts';
 
 /** The flags of `driftless preflight`. What the controller would go by is read from the installation, not from flags. */
 export const preflightOptions = {
@@ -33,13 +34,6 @@ export const preflightOptions = {
     env: 'DRIFTLESS_CACHE_DIR',
     help: 'Where repositories are kept for the next time; a temporary folder, removed at the end, when empty.',
   },
-  output: {
-    flag: 'output',
-    short: 'o',
-    kind: 'string',
-    default: '',
-    choices: ['', 'json'],
-    help: 'json for machines.',
-  },
-  help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
+  output,
+  help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;

@@ -8,7 +8,7 @@ import type { LoadedConnection } from '#kube';
 import { silentLogger } from '#telemetry';
 import { describe, readArgs } from '../args.ts';
 import type { Parsed } from '../args.ts';
-import type { CommandContext } from '../driftless.ts';
+import type { CommandContext } from '../command.ts';
 import { runOptions } from '../options.ts';
 import type { OptionSpec } from '../args.ts';
 import type { RunConfig } from '../options.ts';

@@ -96,7 +96,10 @@ export function reportOf(findings: Findings): Report {
   const applications = findings.applications.map((app) => applicationReport(app, findings));
   const features = installationFeatures(installation);
   const listed = tools.map(({ path, version, ...rest }) => ({
-    ...{ ...rest, path: path ?? null, version: version ?? null, missing: path === undefined },
+    ...rest,
+    path: path ?? null,
+    version: version ?? null,
+    missing: path === undefined,
   }));
   const all = [...features, ...applications.flatMap((each) => each.features)];
   const count = (state: ApplicationReport['state']): number =>
@@ -136,7 +139,9 @@ function applicationReport(app: Application, findings: Findings): ApplicationRep
   const { installation, compared } = findings;
   const features = [...applicationFeatures(app, installation), ...foundByRendering(app, findings)];
   const common = {
-    ...{ namespace: app.metadata.namespace ?? '', name: app.metadata.name ?? '', project: projectOf(app) },
+    namespace: app.metadata.namespace ?? '',
+    name: app.metadata.name ?? '',
+    project: projectOf(app),
     features,
   };
   const theirs = { sync: app.status?.sync?.status ?? '', health: app.status?.health?.status ?? '' } as const;

@@ -1,5 +1,6 @@
 import type { OptionSpec } from '../args.ts';
 import { runOptions } from '../options.ts';
+import { help, output } from '../common-options.ts';
 
 const source = {
   clusters: {
@@ -33,15 +34,8 @@ const source = {
     ...runOptions.clusterWeights,
     help: 'What clusters of a live hub count for with consistent-hashing: applications, or measured (with their resources and live events).',
   },
-  output: {
-    flag: 'output',
-    short: 'o',
-    kind: 'string',
-    default: '',
-    choices: ['', 'json'],
-    help: 'json for machines.',
-  },
-  help: { flag: 'help', short: 'h', kind: 'bool', default: false, help: 'This text.' },
+  output,
+  help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 const algorithm = {

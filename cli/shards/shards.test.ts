@@ -158,7 +158,10 @@ describe('driftless shards', () => {
 
   it('keeps to the bound with consistent hashing, and adds up', async () => {
     const clusters = Array.from({ length: 40 }, (_, i) => ({
-      ...{ id: `id-${i}`, server: `https://c${i}`, name: `c${i}`, applications: 10 },
+      id: `id-${i}`,
+      server: `https://c${i}`,
+      name: `c${i}`,
+      applications: 10,
     }));
     const path = file('many.json', clusters);
     const shown = await json<Shown>('--clusters', path, '--algorithm', 'consistent-hashing', '--replicas', '4');
@@ -383,7 +386,10 @@ describe('a reader that leaves early', () => {
 describe('driftless shards plan', () => {
   it('says what would move: much with round-robin, little with consistent hashing', async () => {
     const clusters = Array.from({ length: 200 }, (_, i) => ({
-      ...{ id: `id-${String(i).padStart(3, '0')}`, server: `https://c${i}`, name: `c${i}`, applications: 5 },
+      id: `id-${String(i).padStart(3, '0')}`,
+      server: `https://c${i}`,
+      name: `c${i}`,
+      applications: 5,
     }));
     const path = file('plan.json', clusters);
     const plan = (algorithm: string): Promise<Plan> =>
@@ -424,12 +430,18 @@ describe('driftless shards plan', () => {
 type Obj = Readonly<Record<string, unknown>>;
 
 const namespaced = (apiVersion: string, kind: string, name: string, rest: Obj, namespace = 'argocd'): Obj => ({
-  ...{ apiVersion, kind, metadata: { name, namespace }, ...rest },
+  apiVersion,
+  kind,
+  metadata: { name, namespace },
+  ...rest,
 });
 const secret = (name: string, more: { data?: Obj; annotations?: Obj } = {}): Obj => ({
-  ...{ apiVersion: 'v1', kind: 'Secret' },
+  apiVersion: 'v1',
+  kind: 'Secret',
   metadata: {
-    ...{ name, namespace: 'argocd', annotations: more.annotations ?? {} },
+    name,
+    namespace: 'argocd',
+    annotations: more.annotations ?? {},
     labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
   },
   stringData: { name, server: `https://${name}`, config: '{}', ...more.data },
@@ -520,7 +532,8 @@ describe('a live hub', () => {
 
   it('of two Secrets with one URL the lowest id rules, and their Applications count once', async () => {
     const split = (parts: string): { data: Obj; annotations: Obj } => ({
-      ...{ data: { server: 'https://twin' }, annotations: { 'driftless.io/split': parts } },
+      data: { server: 'https://twin' },
+      annotations: { 'driftless.io/split': parts },
     });
     const off = configMap('argocd-cm', { 'cluster.inClusterEnabled': 'false' });
     const twins = [secret('left', split('2')), secret('right', split('4'))];
@@ -667,7 +680,9 @@ describe('the number of replicas and the algorithm of a live hub', () => {
     const { hub, where } = await hubWith([secret('one'), workload('StatefulSet', 5)]);
     const forbidden = { kind: 'status', code: 403, message: 'forbidden: no' } as const;
     const rules: readonly FaultRule[] = ['configmaps', 'statefulsets', 'deployments'].map((resource) => ({
-      ...{ verb: 'get', resource, fault: forbidden },
+      verb: 'get',
+      resource,
+      fault: forbidden,
     }));
     for (const rule of rules) hub.addFault(rule);
     const { shown, notes } = await noted<Shown>(where);

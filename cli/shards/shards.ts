@@ -5,7 +5,7 @@ import { algorithms, parseAlgorithm, weightings } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
 import { describe, readArgs } from '../args.ts';
 import type { ConfigOf, Parsed } from '../args.ts';
-import type { CommandContext } from '../driftless.ts';
+import type { CommandContext } from '../command.ts';
 import { readClusterFile } from './file.ts';
 import { readHub } from './hub.ts';
 import { layoutFor, outcomeOf, outcomes } from './layout.ts';

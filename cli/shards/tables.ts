@@ -26,8 +26,13 @@ export function showJson(source: Source, layout: Layout): JsonObject {
     const { cluster, key, part, parts } = each;
     const standIn = substitutes.get(key);
     return {
-      ...{ id: cluster.id, server: cluster.server, name: nameOf(each), shard: shards.get(key) ?? 0 },
-      ...{ applications: source.applications.get(key) ?? 0, part, parts },
+      id: cluster.id,
+      server: cluster.server,
+      name: nameOf(each),
+      shard: shards.get(key) ?? 0,
+      applications: source.applications.get(key) ?? 0,
+      part,
+      parts,
       ...(measured ? { weight: source.weights.get(key) ?? 0 } : {}),
       ...(standIn === undefined ? {} : { standIn }),
     };
@@ -35,7 +40,12 @@ export function showJson(source: Source, layout: Layout): JsonObject {
   const load = loadsOf(source.applications, shards, replicas);
   const weights = loadsOf(source.weights, shards, replicas);
   return {
-    ...{ algorithm, replicas, assignments, load: [...load], source: origin, clusterWeights: source.weighting },
+    algorithm,
+    replicas,
+    assignments,
+    load: [...load],
+    source: origin,
+    clusterWeights: source.weighting,
     ...(measured ? { weightLoad: [...weights] } : {}),
     fullestToAverage: fullestToAverage(weights),
   };
@@ -80,7 +90,10 @@ type Choices = readonly (readonly [ShardingAlgorithm, Outcome])[];
 /** The contract of `driftless shards plan -o json`. */
 export function planJson(before: Layout, target: Target, outcome: Outcome, choices: Choices): JsonObject {
   const figures = ({ moves, movedApplications, load, fullestToAverage: fullest }: Outcome): JsonObject => ({
-    ...{ moved: moves.length, movedApplications, load: [...load], fullestToAverage: fullest },
+    moved: moves.length,
+    movedApplications,
+    load: [...load],
+    fullestToAverage: fullest,
   });
   const moves = outcome.moves.map(({ cluster, part, parts, from, to, applications }): Json => {
     const { id, server, name } = cluster;

@@ -40,7 +40,7 @@ export class FakeApi {
     const kinds = this.#kinds;
     return {
       preferred: kinds,
-      find: (gk) => kinds.find((kind) => kind.group === gk.group && kind.kind === gk.kind),
+      served: kinds,
       apiVersions: ['v1', 'v1/ConfigMap'],
       failedGroups: new Map(),
     };

@@ -1,8 +1,17 @@
 import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
 import type { Clock } from '#base';
 import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
-import { apiResource } from '#kube';
-import type { ClusterInfo, KindState, LiveChange, LiveCluster, LiveClusters, LiveNode, UnreadObject } from '#live';
+import { apiResource, findResource } from '#kube';
+import type {
+  ClusterInfo,
+  DegradedKinds,
+  KindState,
+  LiveChange,
+  LiveCluster,
+  LiveClusters,
+  TreeRow,
+  UnreadObject,
+} from '#live';
 import {
   asApplication,
   bareRepository,
@@ -21,7 +30,7 @@ import type {
   AppProjectSpec,
   Cluster,
   KubeObject,
-  ResourceKey,
+  ObjectName,
   Settings,
 } from '#model';
 import { isReferenceOnly } from '#policy';
@@ -138,7 +147,7 @@ export class FakeWorld {
   /** Kinds whose live cache is not fresh. */
   degraded: KindState[] = [];
   /** Objects that the destination does not show just now, and why. */
-  unread: (object: KubeObject) => string | undefined = () => undefined;
+  unread: (object: ObjectName) => string | undefined = () => undefined;
   /** The chart repositories that Secrets name. */
   readonly charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
   /** False: the cluster has no cache yet. */
@@ -148,6 +157,7 @@ export class FakeWorld {
   /** Which replica owns the cluster. */
   owner = 0;
   readonly clock: Clock;
+  #degraded: DegradedKinds = { version: 1, kinds: [] };
   readonly #owners = new Set<(change: OwnershipChange) => void>();
 
   constructor(clock: Clock) {
@@ -221,8 +231,9 @@ export class FakeWorld {
   ): { readonly controller: Controller; stop(): Promise<void> } {
     const { hub, index = 0, dest = {} } = options;
     const deps = {
-      ...this.#deps(index, dest),
+      ...this.#deps(index),
       hub: this.hub.client(hub),
+      clients: { of: () => this.dest.client(dest) },
       publisher: createMemoryPublisher(),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       ...(options.logger === undefined ? {} : { logger: options.logger }),
@@ -236,7 +247,7 @@ export class FakeWorld {
     const verdicts: Verdict[] = [];
     const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Line) };
     const deps = {
-      ...this.#deps(0, {}),
+      ...this.#deps(0),
       hub: this.hub.client(),
       logger: createLogger({ level: 'info', format: 'json', destination }),
       onVerdict: (verdict: Verdict) => void verdicts.push(verdict),
@@ -245,12 +256,12 @@ export class FakeWorld {
     return { ...this.#started(controller), lines, verdicts, metrics: deps.metrics };
   }
 
-  #deps(index: number, dest: Interference): WatchDeps {
+  #deps(index: number): WatchDeps {
     return {
       hub: this.hub.client(),
       settings: this.#settings(),
       ownership: this.#ownership(index),
-      live: this.#live(dest),
+      live: this.#live(),
       desired: this.git.source(),
       clock: this.clock,
       random: seededRandom(1),
@@ -331,8 +342,8 @@ export class FakeWorld {
     };
   }
 
-  #live(interference: Interference): LiveClusters {
-    const cluster = this.#liveCluster(interference);
+  #live(): LiveClusters {
+    const cluster = this.#liveCluster();
     return {
       name: 'live',
       run: (signal) => aborted(signal),
@@ -345,15 +356,20 @@ export class FakeWorld {
     };
   }
 
-  #liveCluster(interference: Interference): LiveCluster {
+  #degradedKinds(): DegradedKinds {
+    if (this.#degraded.kinds !== this.degraded)
+      this.#degraded = { version: this.#degraded.version + 1, kinds: this.degraded };
+    return this.#degraded;
+  }
+
+  #liveCluster(): LiveCluster {
     const all = (): readonly KubeObject[] => [...this.dest.objects.values()];
     const counts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
     const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...counts, kinds: [] };
     return {
       server,
       info: () => info,
-      discovery: () => this.dest.discovery,
-      client: this.dest.client(interference),
+      discovery: () => ({ ...this.dest.discovery, version: 1 }),
       managed: (app, targets) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
@@ -363,17 +379,15 @@ export class FakeWorld {
           return message === undefined ? [] : [{ ...refOf(o), key, version: versionOf(o.apiVersion), message }];
         });
         const shown = found.filter((o) => this.unread(o) === undefined).map((o) => [keyOf(o), o] as const);
-        return Promise.resolve({ objects: new Map(shown), unread, degraded: this.degraded });
+        return Promise.resolve({ objects: new Map(shown), unread, degraded: this.#degradedKinds() });
       },
-      node: () => undefined,
-      walk: (roots, visit) => {
-        for (const key of roots) {
-          const object = this.dest.objects.get(key);
-          if (object !== undefined) visit(nodeOf(key, object), []);
-        }
+      rows: () => Promise.resolve(new Map()),
+      tree: ({ roots, leaveOut }) => {
+        const found = roots.filter((key) => !leaveOut.includes(key)).map((key) => this.dest.objects.get(key));
+        return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
-      topLevel: () => [],
-      isNamespaced: (gk) => this.dest.discovery.find(gk)?.namespaced,
+      topLevel: () => Promise.resolve([]),
+      isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
       observe: () => undefined,
     };
   }
@@ -384,16 +398,17 @@ function changeOf(object: KubeObject): LiveChange {
   return { server, key: keyOf(object), apps: new Map(id === undefined ? [] : [[id.app, { managed: true }]]) };
 }
 
-function nodeOf(key: ResourceKey, object: KubeObject): LiveNode {
+function rowOf(object: KubeObject): TreeRow {
   return {
     ...refOf(object),
-    key,
+    key: keyOf(object),
     group: groupOf(object.apiVersion),
     version: versionOf(object.apiVersion),
     uid: object.metadata.uid ?? '',
     resourceVersion: object.metadata.resourceVersion ?? '',
     createdAt: '',
     owners: [],
+    parents: [],
     health: null,
     deleting: false,
     images: [],

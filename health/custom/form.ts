@@ -104,8 +104,7 @@ export function outcome(status: HealthStatusCode, message = ''): HealthStatus {
   return message === '' ? { status } : { status, message };
 }
 
-// One line per kind of test: splitting the switch would only hide it.
-// eslint-disable-next-line complexity
+// eslint-disable-next-line complexity -- one line per kind of test: splitting the switch would only hide it
 export function holds(test: Test, view: View): boolean {
   switch (test.on) {
     case 'condition':
@@ -199,7 +198,7 @@ function part(item: Condition | undefined, name: string): string {
 }
 
 /** A test in words, for docs/health.md. */
-// eslint-disable-next-line complexity
+// eslint-disable-next-line complexity -- one line per kind of test
 export function describe(test: Test): string {
   const except = (but: readonly string[]): string => (but.length === 0 ? '' : ` but ${but.join(', ')}`);
   switch (test.on) {

@@ -8,7 +8,7 @@ import type { Runnable } from '#base';
 import { createController } from '#controller';
 import type { Controller, ControllerConfig } from '#controller';
 import { createDesiredSource, createInProcessRunner } from '#desired';
-import { createKubeClient } from '#kube';
+import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
 import type { Application, ClusterConnection, KubeObject } from '#model';
@@ -45,6 +45,11 @@ export class GitFixture {
     this.#git('add', '--all');
     this.#git('commit', '--quiet', '--allow-empty', '--message', 'change');
     return this.#git('rev-parse', 'HEAD');
+  }
+
+  /** The source of an Application: the folder `app` of this repository. */
+  source(over: object = {}): { readonly source: object } {
+    return { source: { repoURL: this.url, path: 'app', targetRevision: 'main', ...over } };
   }
 
   #git(...args: string[]): string {
@@ -87,6 +92,13 @@ export function argoCrds(): KubeObject[] {
   return ['application', 'appproject'].flatMap(
     (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
   );
+}
+
+/** How replicas know which shard they are. The default is one replica that has everything. */
+export interface ReplicaIdentity {
+  readonly dynamic: boolean;
+  readonly hostname: string;
+  readonly replicas: number;
 }
 
 /** A replica of the controller: everything that `driftless run` puts together, in this process. */
@@ -155,32 +167,41 @@ export class World {
   }
 
   /** Starts a replica and waits until it works. */
-  async replica(over: Partial<ControllerConfig> = {}): Promise<Replica> {
+  async replica(
+    over: Partial<ControllerConfig> = {},
+    identity: ReplicaIdentity = { dynamic: false, hostname: 'test-0', replicas: 1 },
+  ): Promise<Replica> {
     const logger = createLogger({
       level: env['TEST_LOG'] === undefined ? 'error' : 'debug',
       format: 'text',
       destination: { write: (line) => void process.stderr.write(line) },
     });
     const common = { clock: systemClock, random: this.#random, logger };
-    const clients: KubeClient[] = [];
+    const opened: KubeClient[] = [];
     const connect = (connection: ClusterConnection): KubeClient => {
       const client = createKubeClient(connection, {
         ...common,
         userAgent: 'test',
         limits: { qps: 1000, burst: 1000 },
       });
-      clients.push(client);
+      opened.push(client);
       return client;
     };
     const hub = connect({ server: this.hub.url, insecure: false, credentials: {} });
     const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
     const metrics = new PromMetrics();
     const ownership = createOwnership({
-      ...{ ...common, client: hub, namespace: 'argocd', metrics },
-      ...{ algorithm: 'legacy', dynamic: false, hostname: 'test-0', replicas: 1, heartbeatMs: 1000 },
+      ...common,
+      client: hub,
+      namespace: 'argocd',
+      metrics,
+      ...identity,
+      algorithm: 'legacy',
+      heartbeatMs: 1000,
       controllerName: 'test',
     });
-    const live = createLiveClusters({ ...common, connect, metrics });
+    const clients = new SharedClients(connect);
+    const live = createLiveClusters({ ...common, clients, metrics });
     const desired = createDesiredSource({
       ...common,
       cacheDir: mkdtempSync(join(this.root, 'cache-')),
@@ -194,7 +215,7 @@ export class World {
         hub,
         settings,
         ownership,
-        live,
+        ...{ live, clients },
         desired,
         publisher,
         metrics,
@@ -214,7 +235,7 @@ export class World {
       stop: async () => {
         stop.abort(new Shutdown());
         await ended;
-        await Promise.all(clients.map((client) => client.close()));
+        await Promise.all(opened.map((client) => client.close()));
       },
     };
     this.#replicas.push(replica);
@@ -241,6 +262,31 @@ export class World {
     if (object === undefined) throw new Error(`no application ${name}`);
     change(object);
     this.hub.store.update(object, { manager: 'kubectl' });
+  }
+
+  /** A live object of the destination cluster. */
+  live(group: string, kind: string, name: string): KubeObject | undefined {
+    return this.cluster.store.get(group, kind, 'apps', name);
+  }
+
+  /** Somebody changes a live object by hand, past Git. */
+  tamper(group: string, kind: string, name: string, change: object): void {
+    const object = this.live(group, kind, name);
+    if (object === undefined) throw new Error(`no ${kind} ${name}`);
+    this.cluster.store.update({ ...structuredClone(object), ...change });
+  }
+
+  /** What `argocd app get --refresh` writes. */
+  refresh(name: string, how: 'normal' | 'hard' = 'normal'): void {
+    this.edit(name, ({ metadata }) => {
+      const annotations = { ...metadata.annotations, 'argocd.argoproj.io/refresh': how };
+      Object.assign(metadata, { annotations });
+    });
+  }
+
+  /** What `argocd app sync` writes. */
+  sync(name: string, sync: object = {}): void {
+    this.edit(name, (object) => Object.assign(object, { operation: { sync, initiatedBy: { username: 'me' } } }));
   }
 
   /** Waits until an Application answers `check` without throwing. */

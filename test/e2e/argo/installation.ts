@@ -145,7 +145,11 @@ export class ArgoInstallation {
     const automated = app.automated ?? { prune: true, selfHeal: true };
     const syncPolicy = { ...app.syncPolicy, automated };
     const status = statusOf({
-      ...{ controllerNamespace: this.namespace, revision, destination, syncPolicy, objects },
+      controllerNamespace: this.namespace,
+      revision,
+      destination,
+      syncPolicy,
+      objects,
       source: { ...base, ...app.source?.status },
       ...(app.outOfSync === undefined ? {} : { outOfSync: app.outOfSync }),
       ...(app.failure === undefined ? {} : { failure: app.failure }),

@@ -1,17 +1,26 @@
 import { maskSecrets } from '#diff';
 import { parseResourceKey, versionOf } from '#model';
-import type { Settings } from '#model';
+import type { Application, Settings } from '#model';
 import type { ManagedResource } from '#publish';
-import { sideOf } from './comparison.ts';
-import type { Comparison } from './comparison.ts';
+import { jqSteps } from './comparison.ts';
+import type { Comparison, ManagedPair } from './comparison.ts';
+import { diffOf, sideOf } from './row.ts';
+import type { DiffSides, RowRules } from './row.ts';
 import type { TreeRoot } from './tree.ts';
 
 /** What the UI reads about each managed resource. Secrets are masked, equal values equally on all four sides (decision D10). */
-export function managedResources(comparison: Comparison, settings: Settings): readonly ManagedResource[] {
+export function managedResources(
+  comparison: Comparison,
+  app: Application,
+  settings: Settings,
+): readonly ManagedResource[] {
+  const rules = { app, settings, failed: comparison.failed, work: { left: jqSteps } };
   return comparison.pairs
-    .map(({ key, target, live, hook, diff }): ManagedResource => {
+    .map((pair): ManagedResource => {
+      const { key, target, live, hook, diff } = pair;
+      const { predictedLive, normalizedLive } = sidesOf(pair, rules);
       const shown = maskSecrets(target, live, settings.sensitiveAnnotations);
-      const predicted = maskSecrets(diff.predictedLive, diff.normalizedLive, settings.sensitiveAnnotations);
+      const predicted = maskSecrets(predictedLive, normalizedLive, settings.sensitiveAnnotations);
       return {
         ...parseResourceKey(key),
         targetState: shown.target,
@@ -24,6 +33,11 @@ export function managedResources(comparison: Comparison, settings: Settings): re
       };
     })
     .sort((a, b) => (identity(a) < identity(b) ? -1 : Number(identity(a) > identity(b))));
+}
+
+/** As they were compared: rows that are kept do not hold them. */
+function sidesOf(pair: ManagedPair, rules: Pick<RowRules, 'app' | 'settings' | 'failed' | 'work'>): DiffSides {
+  return pair.sides ?? diffOf({ ...pair, unread: pair.unread === true }, rules, pair.hook);
 }
 
 function identity(r: ManagedResource): string {

@@ -1,14 +1,6 @@
-import type { LiveCluster, LiveNode } from '#live';
+import type { TreeRow } from '#live';
 import { asObject, keyOfRef, parseResourceKey } from '#model';
-import type {
-  Application,
-  ApplicationCondition,
-  ApplicationSummary,
-  AppProject,
-  ResourceKey,
-  ResourceRef,
-} from '#model';
-import { isOrphanIgnored } from '#policy';
+import type { Application, ApplicationCondition, ApplicationSummary, AppProject, ResourceKey } from '#model';
 import type { ApplicationTree, TreeNode } from '#publish';
 
 /** A managed resource, as much of it as the tree needs: remembered from one comparison to the next. */
@@ -22,9 +14,17 @@ export interface TreeFacts {
   readonly app: Application;
   readonly project: AppProject;
   readonly roots: readonly TreeRoot[];
-  readonly cluster: Pick<LiveCluster, 'walk' | 'topLevel'>;
-  /** By the project; what it forbids is left out with its whole subtree. */
-  readonly permitted: (ref: ResourceRef) => boolean;
+  readonly rows: TreeRows;
+}
+
+/** What the cache of the cluster has of a tree, without what the project forbids and what hangs on that alone. */
+export interface TreeRows {
+  /** The live roots and everything below them, parents before children. */
+  readonly managed: readonly TreeRow[];
+  /** How many orphans the namespace has. */
+  readonly orphans: number;
+  /** The orphans and everything below them. */
+  readonly orphaned: readonly TreeRow[];
 }
 
 export interface BuiltTree {
@@ -40,21 +40,15 @@ export interface BuiltTree {
  */
 export function buildTree(facts: TreeFacts): BuiltTree {
   const missing = facts.roots.filter((root) => !root.live).map(missingNode);
-  const nodes = [
-    ...missing,
-    ...walk(
-      facts,
-      facts.roots.filter((root) => root.live).map((root) => root.key),
-    ),
-  ];
-  const orphans = orphanRoots(facts);
-  const orphanedNodes = walk(facts, orphans);
-  const warn = facts.project.spec.orphanedResources?.warn === true && orphans.length > 0;
+  const { managed, orphans, orphaned } = facts.rows;
+  const nodes = [...missing, ...treeNodes(managed)];
+  const orphanedNodes = treeNodes(orphaned);
+  const warn = facts.project.spec.orphanedResources?.warn === true && orphans > 0;
   return {
     tree: { nodes: sorted(nodes), orphanedNodes: sorted(orphanedNodes) },
     summary: summaryOf(facts.app, nodes),
     conditions: warn
-      ? [{ type: 'OrphanedResourceWarning', message: `Application has ${orphans.length} orphaned resources` }]
+      ? [{ type: 'OrphanedResourceWarning', message: `Application has ${orphans} orphaned resources` }]
       : [],
   };
 }
@@ -68,19 +62,15 @@ function place(group: string, namespace: string): Pick<TreeNode, 'group' | 'name
   return { ...(group === '' ? {} : { group }), ...(namespace === '' ? {} : { namespace }) };
 }
 
-function walk(facts: TreeFacts, roots: readonly ResourceKey[]): TreeNode[] {
-  const nodes: TreeNode[] = [];
+function treeNodes(rows: readonly TreeRow[]): TreeNode[] {
   const uids = new Map<ResourceKey, string>();
-  facts.cluster.walk(roots, (node, parents) => {
-    if (!facts.permitted(node)) return false;
-    uids.set(node.key, node.uid);
-    nodes.push(treeNode(node, parents, uids));
-    return true;
+  return rows.map((row) => {
+    uids.set(row.key, row.uid);
+    return treeNode(row, uids);
   });
-  return nodes;
 }
 
-function treeNode(node: LiveNode, parents: readonly ResourceKey[], uids: ReadonlyMap<ResourceKey, string>): TreeNode {
+function treeNode({ parents, ...node }: TreeRow, uids: ReadonlyMap<ResourceKey, string>): TreeNode {
   return {
     ...place(node.group, node.namespace),
     version: node.version,
@@ -98,18 +88,6 @@ function treeNode(node: LiveNode, parents: readonly ResourceKey[], uids: Readonl
 function parentRef(key: ResourceKey, uid: string | undefined): NonNullable<TreeNode['parentRefs']>[number] {
   const { group, kind, namespace, name } = parseResourceKey(key);
   return { ...place(group, namespace), kind, name, ...(uid === undefined ? {} : { uid }) };
-}
-
-function orphanRoots(facts: TreeFacts): readonly ResourceKey[] {
-  const rules = facts.project.spec.orphanedResources;
-  const namespace = facts.app.spec.destination.namespace ?? '';
-  if (rules === undefined || namespace === '') return [];
-  const managed = new Set(facts.roots.map((root) => root.key));
-  return facts.cluster
-    .topLevel(namespace)
-    .filter((node) => node.app === undefined && !managed.has(node.key) && facts.permitted(node))
-    .filter((node) => !isOrphanIgnored(facts.project, node))
-    .map((node) => node.key);
 }
 
 function summaryOf(app: Application, nodes: readonly TreeNode[]): ApplicationSummary {

@@ -1,5 +1,6 @@
 import { annotations } from '#model';
 import type { Application, KubeObject } from '#model';
+import { equalNamespaceMetadata } from './source-equality.ts';
 
 /**
  * The destination Namespace as `CreateNamespace=true` and managedNamespaceMetadata want it: null leaves it alone. With metadata set, its
@@ -28,5 +29,14 @@ export function isManagedNamespace(app: Application, object: KubeObject): boolea
     object.apiVersion === 'v1' &&
     object.metadata.name === app.spec.destination.namespace &&
     app.spec.syncPolicy?.managedNamespaceMetadata !== undefined
+  );
+}
+
+/** Argo CD: the metadata is set, an operation has recorded what it applied, and the two differ. */
+export function managedNamespaceMetadataChanged(app: Application): boolean {
+  const wanted = app.spec.syncPolicy?.managedNamespaceMetadata;
+  const result = app.status?.operationState?.syncResult;
+  return (
+    wanted !== undefined && result !== undefined && !equalNamespaceMetadata(wanted, result.managedNamespaceMetadata)
   );
 }

@@ -6,14 +6,17 @@ export interface HealthPair {
   readonly target: KubeObject | null;
   readonly live: KubeObject | null;
   /** The live object could not be read. */
-  readonly unread?: true;
+  readonly unread?: boolean;
+}
+
+/** A resource, judged by {@link resourceHealth}. */
+export interface JudgedPair extends HealthPair {
+  readonly health: HealthStatus | null;
 }
 
 export interface AppHealth {
   readonly status: HealthStatusCode;
   readonly message: string;
-  /** Health of each pair, by index; null where the pair has none or does not count. */
-  readonly resources: readonly (HealthStatus | null)[];
 }
 
 /**
@@ -21,52 +24,45 @@ export interface AppHealth {
  * live at all; a child Application counts unless it is Missing or Unknown. Source: Argo CD controller/health.go setApplicationHealth.
  *
  * What could not be read is Unknown, and makes the application Unknown that is Healthy otherwise; what is known to be bad shows.
- *
- * @param isSelf whether an object is the Application whose health is asked for (an application may manage itself).
  */
-export function applicationHealth(
-  pairs: readonly HealthPair[],
-  healthOf: (object: KubeObject) => HealthStatus | null,
-  isSelf: (object: KubeObject) => boolean,
-): AppHealth {
-  const counted = pairs.map((pair) => (counts(pair) ? pair : undefined));
-  const resources = counted.map((pair) => (pair === undefined ? null : pairHealth(pair, healthOf, isSelf)));
+export function applicationHealth(pairs: readonly JudgedPair[]): AppHealth {
+  const counted = pairs.filter(counts);
   let status: HealthStatusCode = 'Healthy';
   let causes: string[] = [];
-  resources.forEach((health, i) => {
-    const pair = counted[i];
-    if (health === null || pair?.live == null || isSilentChild(pair.live, health)) return;
+  for (const { live, health } of counted) {
+    if (health === null || live === null || isSilentChild(live, health)) continue;
     if (isWorseHealth(status, health.status)) {
       status = health.status;
-      causes = [describeObject(pair.live)];
-    } else if (health.status === status && status !== 'Healthy') causes.push(describeObject(pair.live));
-  });
-  const dark = counted.flatMap((pair) => (pair?.unread === true && pair.target !== null ? [pair.target] : []));
+      causes = [describeObject(live)];
+    } else if (health.status === status && status !== 'Healthy') causes.push(describeObject(live));
+  }
+  const dark = counted.flatMap((pair) => (pair.unread === true && pair.target !== null ? [pair.target] : []));
   if (dark.length > 0 && !isWorseHealth('Healthy', status))
-    return { status: 'Unknown', message: causeText(dark.map(describeObject)), resources };
-  const some = counted.filter((pair) => pair !== undefined);
-  if (
-    some.length > 0 &&
-    some.every((pair) => pair.live === null && pair.unread !== true) &&
-    isWorseHealth(status, 'Missing')
-  )
-    return { status: 'Missing', message: '', resources };
-  return { status, message: causeText(causes), resources };
+    return { status: 'Unknown', message: causeText(dark.map(describeObject)) };
+  const nothing = counted.every((pair) => pair.live === null && pair.unread !== true);
+  if (counted.length > 0 && nothing && isWorseHealth(status, 'Missing')) return { status: 'Missing', message: '' };
+  return { status, message: causeText(causes) };
+}
+
+/**
+ * The health of one resource; null where it has none or does not count.
+ * @param isSelf whether an object is the Application whose health is asked for (an application may manage itself).
+ */
+export function resourceHealth(
+  pair: HealthPair,
+  healthOf: (object: KubeObject) => HealthStatus | null,
+  isSelf: (object: KubeObject) => boolean,
+): HealthStatus | null {
+  const { live, unread } = pair;
+  if (!counts(pair)) return null;
+  if (live === null) return { status: unread === true ? 'Unknown' : 'Missing' };
+  if (annotationOf(live, annotations.ignoreHealthcheck) === 'true' || isSelf(live)) return null;
+  return healthOf(live);
 }
 
 function counts({ target, live }: HealthPair): boolean {
   if (target !== null && isSkipped(target)) return false;
   return live === null || !isHook(live);
-}
-
-function pairHealth(
-  { live, unread }: HealthPair,
-  healthOf: (object: KubeObject) => HealthStatus | null,
-  isSelf: (object: KubeObject) => boolean,
-): HealthStatus | null {
-  if (live === null) return { status: unread === true ? 'Unknown' : 'Missing' };
-  if (annotationOf(live, annotations.ignoreHealthcheck) === 'true' || isSelf(live)) return null;
-  return healthOf(live);
 }
 
 function isSilentChild(live: KubeObject, health: HealthStatus): boolean {

@@ -1,16 +1,14 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
+import { compareState, normalizeTargets } from '#compare';
+import type { Comparison, LiveState, NormalTargets } from '#compare';
 import { ClusterIgnored, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
 import { instanceName, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationSource, AppProject, Cluster, KubeObject, Settings } from '#model';
-import { compareState } from './comparison.ts';
-import type { Comparison, LiveState } from './comparison.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
-import { normalizeTargets } from './targets.ts';
-import type { NormalTargets } from './targets.ts';
 
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
@@ -149,8 +147,8 @@ export class Comparer {
   ): Promise<LiveState> {
     try {
       cluster.discovery();
-      const cache = await cluster.managed(this.#instance(request.key), targets, signal);
-      return { ...cache, conditions: [], failed: false };
+      const { degraded, ...cache } = await cluster.managed(this.#instance(request.key), targets, signal);
+      return { ...cache, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
       const message = `Failed to load live state: ${messageOf(error)}`;

@@ -1,0 +1,174 @@
+import { hasMultipleSources } from '#model';
+import type {
+  Application,
+  ApplicationCondition,
+  ConditionType,
+  GroupKind,
+  HealthStatus,
+  HealthStatusCode,
+  ResourceKey,
+  ResourceStatus,
+  SyncStatus,
+  SyncStatusCode,
+} from '#model';
+import { applicationHealth } from './app-health.ts';
+import type { CompareFacts, Comparison, ManagedPair } from './comparison.ts';
+import { managedNamespaceMetadataChanged } from './namespaces.ts';
+import type { Frame } from './pairing.ts';
+import { sideOf } from './row.ts';
+import type { DiffSides, Row, RowFacts } from './row.ts';
+import { faultConditions } from './rule-faults.ts';
+import { comparedToOf } from './sources.ts';
+import { gkOf } from './targets.ts';
+import { unreadConditions, unreadRow } from './unread.ts';
+
+/** A row, with what it was made from. */
+export interface ComparedRow {
+  readonly facts: RowFacts;
+  readonly row: Row;
+  /** Of a row that was made in this comparison. */
+  readonly sides?: DiffSides;
+}
+
+/** What an application comes to, in numbers: each row adds to them, and taking it away again takes off as much. */
+export interface Counters {
+  readonly rows: number;
+  /** Rows that make the application OutOfSync. */
+  readonly outOfSync: number;
+  /** Rows of which nobody can tell. */
+  readonly unknown: number;
+  /** Rows that have a health, by its code. */
+  readonly health: Readonly<Partial<Record<HealthStatusCode, number>>>;
+}
+
+export interface Folded {
+  readonly comparison: Comparison;
+  readonly counters: Counters;
+}
+
+/**
+ * Rows to one comparison. The same whatever the order in which the rows come: each knows its place. What no row can know comes from the facts:
+ * conditions of either side, revisions, and objects that could not be read and that no manifest names.
+ */
+export function fold(facts: CompareFacts, frame: Frame, unordered: readonly ComparedRow[]): Folded {
+  const rows = [...unordered].sort(byPlace);
+  const pairs = rows.map(pairOf);
+  const { rendered, live } = facts;
+  const unread = live.unread ?? [];
+  const extra = trackedUnread(facts, rows);
+  const counters = countersOf(rows, extra.length);
+  const failed = rendered.failed || live.failed;
+  // Without a live cache nobody can tell (Argo CD takes everything for missing).
+  const health = live.failed ? ({ status: 'Unknown', message: '' } as const) : applicationHealth(rows.map(judgedOf));
+  const comparison: Comparison = {
+    syncStatus: syncStatus(facts, codeOf(facts.app, failed, counters)),
+    health,
+    resourceHealthSource: facts.persistResourceHealth ? '' : 'appTree',
+    resources: [...rows.map(({ row }) => row.status), ...extra].sort(byIdentity),
+    resourceHealth: new Map(rows.flatMap(({ row }) => healthEntry(row))),
+    conditions: [
+      ...rendered.conditions,
+      ...live.conditions,
+      ...unreadConditions(unread),
+      ...faultConditions(pairs.filter((pair) => pair.own)),
+      ...conditionsOf(rows, 'SharedResourceWarning'),
+      ...conditionsOf(rows, 'InvalidSpecError'),
+      ...degradedConditions(facts, rows),
+    ],
+    pairs,
+    ...frame,
+    sourceTypes: rendered.sourceTypes,
+    mayHaveChanges: rendered.mayHaveChanges,
+    failed,
+    degraded: live.degraded,
+    unread,
+  };
+  return { comparison, counters };
+}
+
+/** In rendering order; what no manifest names by key. */
+function byPlace(a: ComparedRow, b: ComparedRow): number {
+  return a.facts.at - b.facts.at || (a.row.key < b.row.key ? -1 : Number(a.row.key > b.row.key));
+}
+
+function pairOf({ facts, row, sides }: ComparedRow): ManagedPair {
+  return {
+    key: row.key,
+    target: facts.target,
+    live: facts.live,
+    hook: row.hook,
+    own: row.own,
+    ...(facts.unread ? { unread: true } : {}),
+    diff: row.diff,
+    ...(sides === undefined ? {} : { sides }),
+  };
+}
+
+function judgedOf({ facts, row }: ComparedRow): Parameters<typeof applicationHealth>[0][number] {
+  return { target: facts.target, live: facts.live, unread: facts.unread, health: row.health };
+}
+
+/** @param unread objects without a row, of which nothing is known. */
+function countersOf(rows: readonly ComparedRow[], unread: number): Counters {
+  const health: Partial<Record<HealthStatusCode, number>> = {};
+  let [outOfSync, unknown] = [0, unread];
+  for (const { row } of rows) {
+    if (row.counts) outOfSync += 1;
+    if (row.stale) unknown += 1;
+    if (row.health !== null) health[row.health.status] = (health[row.health.status] ?? 0) + 1;
+  }
+  return { rows: rows.length, outOfSync, unknown, health };
+}
+
+function codeOf(app: Application, failed: boolean, counters: Counters): SyncStatusCode {
+  if (failed) return 'Unknown';
+  if (managedNamespaceMetadataChanged(app) || counters.outOfSync > 0) return 'OutOfSync';
+  return counters.unknown > 0 ? 'Unknown' : 'Synced';
+}
+
+function syncStatus(facts: CompareFacts, status: SyncStatusCode): SyncStatus {
+  const { spec } = facts.app;
+  const { revisions } = facts.rendered;
+  const comparedTo = comparedToOf(spec, facts.app.status?.sync?.comparedTo);
+  if (hasMultipleSources(spec)) return { status, comparedTo, ...(revisions.length > 0 ? { revisions } : {}) };
+  const revision = revisions[0] ?? facts.requested[0] ?? '';
+  return { status, comparedTo, ...(revision === '' ? {} : { revision }) };
+}
+
+function healthEntry({ key, health }: Row): [ResourceKey, HealthStatus][] {
+  return health === null ? [] : [[key, health]];
+}
+
+/** Objects of this application that no manifest names, and nobody could read: they are still its own. */
+function trackedUnread(facts: CompareFacts, rows: readonly ComparedRow[]): readonly ResourceStatus[] {
+  const paired = new Set(rows.map(({ row }) => row.key));
+  const rest = (facts.live.unread ?? []).filter(({ key }) => !paired.has(key));
+  return rest.map((object) => unreadRow(object, facts.persistResourceHealth));
+}
+
+function conditionsOf(rows: readonly ComparedRow[], type: ConditionType): readonly ApplicationCondition[] {
+  return rows.flatMap(({ row }) => row.conditions.filter((condition) => condition.type === type));
+}
+
+function degradedConditions(facts: CompareFacts, rows: readonly ComparedRow[]): readonly ApplicationCondition[] {
+  const isUsed = (kind: GroupKind): boolean =>
+    rows.some((one) => sameKind(kind, gkOf(sideOf(one.facts)))) ||
+    facts.app.status?.resources?.some((r) => sameKind(kind, { group: r.group ?? '', kind: r.kind ?? '' })) === true;
+  return facts.live.degraded.filter(isUsed).map((kind) => ({
+    type: 'StaleResourceWarning',
+    message: `The live state of ${kind.group}/${kind.kind} is not up to date, nothing of this kind is pruned: ${kind.message ?? kind.state}`,
+  }));
+}
+
+function sameKind(a: GroupKind, b: GroupKind): boolean {
+  return a.group === b.group && a.kind === b.kind;
+}
+
+function byIdentity(a: ResourceStatus, b: ResourceStatus): number {
+  const [left, right] = [identity(a), identity(b)];
+  return left < right ? -1 : Number(left > right);
+}
+
+function identity(r: ResourceStatus): string {
+  return `${r.group ?? ''}/${r.kind ?? ''}/${r.namespace ?? ''}/${r.name ?? ''}`;
+}

@@ -1,0 +1,30 @@
+/**
+ * compare: how an Application differs from what it should be. Pure: values in, values out.
+ *
+ * Mental model: both sides are paired up, resource by resource (pairing); a row follows from one resource and from what all rows have in common
+ * (row); rows fold into one comparison, whatever their order (fold). The store keeps the rows of each Application, and uses those again whose
+ * every input is the same: what comes out equals a full comparison (decision D6).
+ *
+ * Interface:
+ *   normalizeTargets(rendered, rules) -> targets       what the sources say, as it is meant for this Application
+ *   compareState(facts) -> Comparison                  every resource compared anew
+ *   RowStore.compare(facts, changed) -> Comparison     the same, at the cost of what changed
+ *   managedResources, treeRoots, buildTree             what others read of it
+ *   equalSources, equalLoosely, ...                    whether two texts of a spec mean the same
+ *
+ * It refuses to fetch anything: what Git and the cluster say comes in as values.
+ */
+export { compareState, jqSteps } from './comparison.ts';
+export type { CompareFacts, Comparison, LiveState, ManagedPair, RenderedTargets } from './comparison.ts';
+export { managedResources, treeRoots } from './managed.ts';
+export { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged } from './namespaces.ts';
+export { heldBack } from './rule-faults.ts';
+export { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
+export { comparedToOf } from './sources.ts';
+export { RowStore } from './store.ts';
+export type { StoredComparison } from './store.ts';
+export { gkOf, normalizeTargets } from './targets.ts';
+export type { NormalTargets, TargetRules } from './targets.ts';
+export { buildTree } from './tree.ts';
+export type { BuiltTree, TreeFacts, TreeRoot, TreeRows } from './tree.ts';
+export { isUnreadKind, unreadConditions } from './unread.ts';

@@ -1,0 +1,327 @@
+import { hashJson } from '#base';
+import { diffObjects } from '#diff';
+import type { DiffResult, DiffRules, JqWork } from '#diff';
+import { healthOf } from '#health';
+import {
+  annotationOf,
+  annotations,
+  appKeyOfInstance,
+  csvAnnotation,
+  gvkOf,
+  isHook,
+  isSkipped,
+  jsonOf,
+  keyOf,
+  parseTrackingId,
+  refOf,
+  trackedApp,
+} from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationCondition,
+  HealthStatus,
+  KubeObject,
+  ResourceKey,
+  ResourceStatus,
+  Settings,
+  SyncStatusCode,
+} from '#model';
+import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
+import { resourceHealth } from './app-health.ts';
+import { isManagedNamespace } from './namespaces.ts';
+import { gkOf } from './targets.ts';
+
+/** Everything that one row is made from, beside what all rows of a comparison have in common. Never neither target nor live. */
+export interface RowFacts {
+  /** Where it stands: its place in rendering order, {@link afterTargets} for what no manifest names. */
+  readonly at: number;
+  readonly target: KubeObject | null;
+  readonly live: KubeObject | null;
+  /** The manifest of the hook that `live` was made from: its wave counts. */
+  readonly manifest: KubeObject | null;
+  /** The live object could not be read: that there is none says nothing. */
+  readonly unread: boolean;
+  /** The cache of its kind is not fresh. */
+  readonly degraded: boolean;
+  /** By its project, the application may have it in this place. */
+  readonly permitted: boolean;
+  /** Undefined: the cluster does not know the kind. */
+  readonly namespaced: boolean | undefined;
+}
+
+/** The place of what no manifest names: behind everything that one names, by key. */
+export const afterTargets = Number.MAX_SAFE_INTEGER;
+
+/** What all rows of one comparison have in common. */
+export interface RowRules {
+  readonly app: Application;
+  readonly key: AppKey;
+  readonly instance: string;
+  readonly controllerNamespace: string;
+  readonly settings: Settings;
+  readonly persistResourceHealth: boolean;
+  /** Manifests or live state could not be loaded: nothing can be told of any row. */
+  readonly failed: boolean;
+  /** What the jq programs of all rows may do together; counted down. */
+  readonly work: JqWork;
+}
+
+/** What the difference of two sides comes to, without the sides. */
+export type DiffVerdict = Pick<DiffResult, 'modified' | 'paths' | 'faults' | 'undecided'>;
+
+/** Both sides as they were compared. They take as much memory as the objects themselves, so rows do not keep them. */
+export type DiffSides = Pick<DiffResult, 'normalizedLive' | 'predictedLive'>;
+
+/** One resource, compared. Small: the objects that it was made from are not in it. */
+export interface Row {
+  readonly key: ResourceKey;
+  readonly hook: boolean;
+  /** False: the live object carries the tracking of another one (a copy); it is none of our business. */
+  readonly own: boolean;
+  readonly diff: DiffVerdict;
+  /** Null: it has none, or does not count. */
+  readonly health: HealthStatus | null;
+  /** Its entry in `status.resources`. */
+  readonly status: ResourceStatus;
+  /** It makes the application OutOfSync. */
+  readonly counts: boolean;
+  /** Its live state is not known well enough to tell. */
+  readonly stale: boolean;
+  /** SharedResourceWarning and InvalidSpecError. */
+  readonly conditions: readonly ApplicationCondition[];
+  /** Steps that its jq programs took. */
+  readonly spent: number;
+  /** A script of the administrator judged its health: the next time it may say something else of the same object. */
+  readonly scripted: boolean;
+}
+
+/** A row that was just made, with what only its maker knows. */
+export interface MadeRow {
+  readonly row: Row;
+  readonly sides: DiffSides;
+}
+
+/**
+ * Compares one resource. A function of its arguments, but for scripts of the administrator (`scripted`) and for the work that the rows before
+ * it have left: once `rules.work` is used up, rows depend on each other. Source: Argo CD controller/state.go CompareAppState, the loop over
+ * resources.
+ */
+export function makeRow(facts: RowFacts, rules: RowRules): MadeRow {
+  const object = sideOf(facts);
+  const hook = isAnyHook(object);
+  const own = isSelfReferenced(rules.settings, facts.target, facts.live);
+  const before = rules.work.left;
+  const { normalizedLive, predictedLive, ...diff } = diffOf(facts, rules, hook);
+  const prune = facts.target === null && facts.live !== null && own;
+  const silent = hook || !own || (facts.target !== null && isSkipped(facts.target));
+  const computed = silent ? undefined : codeOf(facts, rules, diff);
+  const extraneous = prune && csvAnnotation(object, annotations.compareOptions).includes('IgnoreExtraneous');
+  const { health, scripted } = healthIn(facts, rules);
+  const row: Row = {
+    key: keyOf(object),
+    hook,
+    own,
+    diff,
+    health,
+    status: statusOf(facts, rules.app, {
+      // Argo CD: what the project forbids shows as Unknown, but still counts as the difference that it is.
+      verdict: computed === undefined || facts.permitted ? computed : 'Unknown',
+      prune,
+      hook,
+      health: rules.persistResourceHealth ? health : null,
+    }),
+    counts: computed === 'OutOfSync' && !extraneous,
+    stale: computed === 'Unknown',
+    conditions: [...sharedCondition(facts, rules), ...missingNamespace(facts)],
+    spent: before - rules.work.left,
+    scripted,
+  };
+  return { row, sides: { normalizedLive, predictedLive } };
+}
+
+/**
+ * What a row follows from: one that was made under an equal text is the same row. By hash for what Git says; by UID and resource version for
+ * what the cluster says. Undefined when the cluster names no version: then nobody can tell.
+ *
+ * @param version of what all rows have in common, see {@link versionOfRules}.
+ */
+export function identityOf(facts: RowFacts, version: string): string | undefined {
+  const { target, live, manifest, unread, degraded, permitted, namespaced } = facts;
+  const { uid = '', resourceVersion = '' } = live?.metadata ?? {};
+  if (live !== null && (uid === '' || resourceVersion === '')) return undefined;
+  const present = live === null ? '' : `${uid} ${resourceVersion} ${live.apiVersion}`;
+  const wanted = target === null ? '' : hashOf(target);
+  const wave = manifest === null ? '' : waveOf(manifest);
+  const flags = [unread, degraded, permitted, namespaced].map(String).join(' ');
+  return [version, wanted, present, wave, flags].join('\n');
+}
+
+/** Changes with everything that all rows have in common. Settings carry their own version. */
+export function versionOfRules(rules: RowRules): string {
+  const { app, key, instance, controllerNamespace, settings, persistResourceHealth, failed } = rules;
+  const { name = '', namespace = '', uid = '' } = app.metadata;
+  const { destination, syncPolicy, ignoreDifferences } = app.spec;
+  return hashJson(
+    jsonOf([
+      [settings.version, persistResourceHealth, failed],
+      [key, instance, controllerNamespace, name, namespace, uid],
+      [destination.namespace ?? '', syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
+      ignoreDifferences ?? [],
+    ]),
+  );
+}
+
+/** Objects are never changed: each is hashed once, for as long as somebody holds it. */
+const hashes = new WeakMap<KubeObject, string>();
+
+function hashOf(object: KubeObject): string {
+  const known = hashes.get(object) ?? hashJson(jsonOf(object));
+  hashes.set(object, known);
+  return known;
+}
+
+/** The live object of a pair, else its target. */
+export function sideOf(pair: { readonly target: KubeObject | null; readonly live: KubeObject | null }): KubeObject {
+  const side = pair.live ?? pair.target;
+  if (side === null) throw new TypeError('a managed pair has a target or a live object');
+  return side;
+}
+
+export function isAnyHook(object: KubeObject): boolean {
+  return isHook(object) || isDeleteHook(object);
+}
+
+export function isDeleteHook(object: KubeObject): boolean {
+  return isPreDeleteHook(object) || isPostDeleteHook(object);
+}
+
+/** The rules of ignoring that hold in an application. */
+export function diffRules(app: Application, settings: Settings, work: JqWork): DiffRules {
+  return { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work };
+}
+
+/** Hooks and what could not be read do not differ, and nothing does while one side of the application is not known. */
+export function diffOf(
+  facts: Pick<RowFacts, 'target' | 'live' | 'unread'>,
+  rules: Pick<RowRules, 'app' | 'settings' | 'failed' | 'work'>,
+  hook: boolean,
+): DiffResult {
+  const { target, live } = facts;
+  if (rules.failed || hook || facts.unread)
+    return { modified: false, normalizedLive: live, predictedLive: live, paths: [], faults: [], undecided: false };
+  return diffObjects(target, live, diffRules(rules.app, rules.settings, rules.work));
+}
+
+/** Health, and whether a script judged it. */
+function healthIn(facts: RowFacts, { app, settings }: RowRules): Pick<Row, 'health' | 'scripted'> {
+  const { overrides, healthScripts } = settings;
+  let scripted = false;
+  const watched = {
+    run: (group: string, object: KubeObject) => {
+      const said = healthScripts?.run(group, object);
+      scripted ||= said !== undefined;
+      return said;
+    },
+  };
+  const scripts = healthScripts === undefined ? { overrides } : { overrides, healthScripts: watched };
+  const health = resourceHealth(
+    facts,
+    (object) => healthOf(object, scripts),
+    (object) => isSelf(app, object),
+  );
+  return { health, scripted };
+}
+
+/** One entry of `status.resources`; members that say nothing are left out. */
+function statusOf(
+  facts: RowFacts,
+  app: Application,
+  facet: {
+    readonly verdict: SyncStatusCode | undefined;
+    readonly prune: boolean;
+    readonly hook: boolean;
+    readonly health: HealthStatus | null;
+  },
+): ResourceStatus {
+  const object = sideOf(facts);
+  const { group, kind, namespace, name } = refOf(object);
+  const wave = waveOf(facts.target ?? facts.manifest ?? object);
+  const confirm = [facts.target, facts.live].some((side) => needsConfirmation(app, side));
+  return {
+    ...(group === '' ? {} : { group }),
+    version: gvkOf(object).version,
+    kind,
+    ...(namespace === '' ? {} : { namespace }),
+    name,
+    ...(facet.verdict === undefined ? {} : { status: facet.verdict }),
+    ...(facet.health === null ? {} : { health: facet.health }),
+    ...(facet.hook ? { hook: true } : {}),
+    ...(facet.prune ? { requiresPruning: true } : {}),
+    ...(confirm ? { requiresDeletionConfirmation: true } : {}),
+    ...(wave === 0 ? {} : { syncWave: wave }),
+  };
+}
+
+function codeOf(facts: RowFacts, rules: RowRules, diff: DiffVerdict): SyncStatusCode {
+  const { target, live } = facts;
+  if (rules.failed || facts.unread) return 'Unknown';
+  if (live === null && facts.degraded) return 'Unknown';
+  if (target !== null && live === null && isManagedNamespace(rules.app, target)) return 'Synced';
+  if (diff.undecided) return 'Unknown';
+  return diff.modified || target === null || live === null ? 'OutOfSync' : 'Synced';
+}
+
+/** A live object counts only if its tracking names itself: a copy of a tracked object carries someone else's identity. */
+function isSelfReferenced(settings: Settings, target: KubeObject | null, live: KubeObject | null): boolean {
+  if (live === null || settings.tracking.method === 'label') return true;
+  const claimed = target === null ? claimOf(settings, live) : refOf(target);
+  if (claimed === undefined) return true;
+  const actual = refOf(live);
+  return (
+    (actual.namespace === '' || actual.namespace === claimed.namespace) &&
+    actual.name === claimed.name &&
+    actual.group === claimed.group &&
+    actual.kind === claimed.kind
+  );
+}
+
+function claimOf(settings: Settings, live: KubeObject): ReturnType<typeof parseTrackingId> {
+  if (trackedApp(live, settings.tracking) === undefined) return undefined;
+  return parseTrackingId(annotationOf(live, annotations.trackingId) ?? '');
+}
+
+function needsConfirmation(app: Application, object: KubeObject | null): boolean {
+  if (object === null) return false;
+  const value = (key: string): string | undefined =>
+    resourceOption(object, key) ?? optionValue(app.spec.syncPolicy?.syncOptions ?? [], key);
+  return value('Delete') === 'confirm' || value('Prune') === 'confirm';
+}
+
+function missingNamespace(facts: RowFacts): readonly ApplicationCondition[] {
+  const object = sideOf(facts);
+  if ((object.metadata.namespace ?? '') !== '' || facts.namespaced !== true) return [];
+  const { group, version, kind } = gvkOf(object);
+  const message = `Namespace for ${object.metadata.name ?? ''} ${group}/${version}, Kind=${kind} is missing.`;
+  return [{ type: 'InvalidSpecError', message }];
+}
+
+function sharedCondition({ live }: RowFacts, rules: RowRules): readonly ApplicationCondition[] {
+  const other = live === null ? undefined : trackedApp(live, rules.settings.tracking);
+  if (live === null || other === undefined || other === rules.instance) return [];
+  const name = appKeyOfInstance(other, rules.controllerNamespace);
+  const message = `${live.kind}/${live.metadata.name ?? ''} is part of applications ${rules.key} and ${name}`;
+  return [{ type: 'SharedResourceWarning', message }];
+}
+
+function isSelf(app: Application, object: KubeObject): boolean {
+  const { group, kind } = gkOf(object);
+  const { name, namespace, uid } = app.metadata;
+  return (
+    group === 'argoproj.io' &&
+    kind === 'Application' &&
+    object.metadata.name === name &&
+    object.metadata.namespace === namespace &&
+    (uid === undefined || object.metadata.uid === uid)
+  );
+}

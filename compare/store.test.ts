@@ -1,0 +1,377 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { omit } from '#base';
+import type { KindState, UnreadObject } from '#live';
+import { appKey, defaultSettings, keyOf, refOf, resourceKey, versionOf } from '#model';
+import type { Application, ApplicationSpec, KubeObject, ResourceKey, Settings } from '#model';
+import { compareState, rulesOf } from './comparison.ts';
+import type { CompareFacts, Comparison } from './comparison.ts';
+import { fold } from './fold.ts';
+import type { ComparedRow } from './fold.ts';
+import { managedResources } from './managed.ts';
+import { pairUp } from './pairing.ts';
+import { makeRow } from './row.ts';
+import { RowStore } from './store.ts';
+import { normalizeTargets } from './targets.ts';
+
+const kinds = [
+  { apiVersion: 'v1', kind: 'ConfigMap' },
+  { apiVersion: 'v1', kind: 'Secret' },
+  { apiVersion: 'v1', kind: 'Namespace' },
+  { apiVersion: 'apps/v1', kind: 'Deployment' },
+  { apiVersion: 'argoproj.io/v1alpha1', kind: 'Application' },
+  { apiVersion: 'example.com/v1', kind: 'Thing' },
+] as const;
+const clusterScoped = new Set(['Namespace']);
+const names = ['a', 'b', 'apps'];
+const notes: readonly Readonly<Record<string, string>>[] = [
+  {},
+  {},
+  { 'argocd.argoproj.io/hook': 'PreSync' },
+  { 'argocd.argoproj.io/hook': 'PreSync', 'argocd.argoproj.io/sync-wave': '2' },
+  { 'argocd.argoproj.io/hook': 'PreDelete' },
+  { 'argocd.argoproj.io/hook': 'Skip' },
+  { 'argocd.argoproj.io/sync-wave': '3' },
+  { 'argocd.argoproj.io/sync-options': 'Prune=confirm' },
+  { 'argocd.argoproj.io/compare-options': 'IgnoreExtraneous' },
+  { 'argocd.argoproj.io/ignore-healthcheck': 'true' },
+];
+const ids = ['own', 'other', 'copy', 'none'] as const;
+
+/** What a test may make of an object: which one, and which of a few forms it has. */
+interface Shape {
+  readonly kind: number;
+  readonly name: number;
+  readonly note: number;
+  readonly data: number;
+}
+const shape = fc.record<Shape>({
+  kind: fc.nat(kinds.length - 1),
+  name: fc.nat(names.length - 1),
+  note: fc.nat(notes.length - 1),
+  data: fc.nat(2),
+});
+
+function manifest({ kind, name, note, data }: Shape): KubeObject {
+  const which = kinds[kind]!;
+  return {
+    ...which,
+    metadata: { name: names[name]!, annotations: notes[note]! },
+    ...(which.kind === 'Deployment' ? { spec: { replicas: data } } : { data: { key: String(data) } }),
+  };
+}
+
+const jqRule = { useOpenLibs: false, knownTypeFields: [], ignoreDifferences: { jqPathExpressions: ['.data.key'] } };
+const oddRule = {
+  useOpenLibs: false,
+  knownTypeFields: [],
+  ignoreDifferences: { jqPathExpressions: ['.data | map(1)'] },
+};
+const settingsOf: readonly Settings[] = [
+  defaultSettings,
+  { ...defaultSettings, version: 'jq', overrides: { ConfigMap: jqRule, Secret: oddRule } },
+  { ...defaultSettings, version: 'label', tracking: { ...defaultSettings.tracking, method: 'label' } },
+];
+const specs: readonly Partial<ApplicationSpec>[] = [
+  {},
+  { ignoreDifferences: [{ group: 'apps', kind: 'Deployment', jsonPointers: ['/spec/replicas'] }] },
+  { syncPolicy: { syncOptions: ['Delete=confirm'] } },
+  { syncPolicy: { managedNamespaceMetadata: { labels: { team: 'x' } } } },
+];
+
+/** Something that happens. */
+type Event =
+  | { readonly on: 'live'; readonly shape: Shape; readonly id: (typeof ids)[number]; readonly status: number }
+  | { readonly on: 'gone'; readonly shape: Shape }
+  | { readonly on: 'twin'; readonly shape: Shape }
+  | { readonly on: 'push'; readonly shapes: readonly Shape[] }
+  | {
+      readonly on: 'spec' | 'settings' | 'degraded' | 'unread' | 'forbidden' | 'unknown' | 'failed';
+      readonly which: number;
+    };
+
+const event: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      on: fc.constant('live' as const),
+      shape,
+      id: fc.constantFrom('own' as const, ...ids),
+      status: fc.nat(2),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ on: fc.constant('gone' as const), shape }) },
+  { weight: 1, arbitrary: fc.record({ on: fc.constant('twin' as const), shape }) },
+  { weight: 2, arbitrary: fc.record({ on: fc.constant('push' as const), shapes: fc.array(shape, { maxLength: 5 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      on: fc.constantFrom('spec', 'settings', 'degraded', 'unread', 'forbidden', 'unknown', 'failed'),
+      which: fc.nat(9),
+    }),
+  },
+);
+
+/** One application in a small world: what Git and the cluster say, by what has happened. */
+class World {
+  #targets: readonly KubeObject[] = [];
+  readonly #live = new Map<ResourceKey, KubeObject>();
+  readonly #flags = { spec: 0, settings: 0, degraded: 0, unread: 0, forbidden: 0, unknown: 0, failed: 0 };
+  #versions = 0;
+  readonly #jqSteps: number | undefined;
+
+  constructor(limit?: number) {
+    this.#jqSteps = limit;
+  }
+
+  /** Returns the resources that changed in the cluster. */
+  happen(what: Event): readonly ResourceKey[] {
+    if (what.on === 'push') this.#targets = what.shapes.map(manifest);
+    else if (what.on === 'live' || what.on === 'gone' || what.on === 'twin') return this.#change(what);
+    else this.#flags[what.on] = what.which;
+    return [];
+  }
+
+  #change(what: Extract<Event, { shape: Shape }>): readonly ResourceKey[] {
+    const [target] = normalizeTargets([manifest(what.shape)], this.#rules()).targets;
+    if (target === undefined) return [];
+    const key = keyOf(target);
+    const before = this.#live.get(key);
+    if (what.on === 'gone') return this.#live.delete(key) ? [key] : [];
+    if (what.on === 'twin') return before === undefined ? [] : [this.#twin(before)];
+    this.#versions += 1;
+    const uid = before?.metadata.uid ?? `uid-${this.#versions}`;
+    const id = { own: 'demo', other: 'other', copy: 'demo', none: '' }[what.id];
+    const { group, kind, namespace, name } = refOf(target);
+    const claims = `${id}:${group}/${kind}:${namespace}/${what.id === 'copy' ? 'original' : name}`;
+    const untracked = omit({ ...target.metadata.annotations }, 'argocd.argoproj.io/tracking-id');
+    const annotations = id === '' ? untracked : { ...untracked, 'argocd.argoproj.io/tracking-id': claims };
+    this.#live.set(key, {
+      ...target,
+      metadata: { ...target.metadata, annotations, uid, resourceVersion: String(this.#versions) },
+      status: kind === 'Application' ? { health: { status: ['Healthy', 'Degraded', 'Missing'][what.status] } } : {},
+    });
+    return [key];
+  }
+
+  /** The same object under another group, as some servers store it. */
+  #twin(before: KubeObject): ResourceKey {
+    const twin = { ...before, apiVersion: 'twin.example.com/v1' };
+    this.#live.set(keyOf(twin), twin);
+    return keyOf(twin);
+  }
+
+  #rules(): Parameters<typeof normalizeTargets>[1] {
+    return {
+      instance: 'demo',
+      destinationNamespace: 'apps',
+      tracking: this.#settings().tracking,
+      isNamespaced: ({ kind }) => !clusterScoped.has(kind),
+      isExcluded: () => false,
+    };
+  }
+
+  #settings(): Settings {
+    return settingsOf[this.#flags.settings % settingsOf.length]!;
+  }
+
+  facts(): CompareFacts {
+    const { degraded, unread, forbidden, unknown, failed, spec } = this.#flags;
+    const app: Application = {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name: 'a', namespace: 'argocd', uid: 'app-uid' },
+      spec: {
+        source: { repoURL: 'https://git/x' },
+        destination: { namespace: 'apps' },
+        ...specs[spec % specs.length]!,
+      },
+    };
+    const normal = normalizeTargets(this.#targets, this.#rules());
+    const hidden = new Set<ResourceKey>(normal.targets.filter((_, i) => i + 1 === unread).map(keyOf));
+    const objects = new Map([...this.#live].filter(([key]) => !hidden.has(key)));
+    const forbiddenKind = kinds[forbidden - 1]?.kind;
+    const unknownKind = kinds[unknown - 1]?.kind;
+    return {
+      app,
+      key: appKey('argocd', 'a'),
+      instance: 'demo',
+      controllerNamespace: 'argocd',
+      settings: this.#settings(),
+      rendered: {
+        targets: failed === 1 ? [] : normal.targets,
+        revisions: ['sha'],
+        sourceTypes: ['Directory'],
+        conditions: normal.conditions,
+        failed: failed === 1,
+        mayHaveChanges: true,
+      },
+      live: {
+        objects: failed === 2 ? new Map() : objects,
+        unread: normal.targets.filter((target) => hidden.has(keyOf(target))).map(unreadOf),
+        degraded: degradedKinds(degraded),
+        conditions: [],
+        failed: failed === 2,
+      },
+      requested: ['main'],
+      isNamespaced: ({ kind }) => (kind === unknownKind ? undefined : !clusterScoped.has(kind)),
+      permitted: ({ kind }) => kind !== forbiddenKind,
+      persistResourceHealth: true,
+      ...(this.#jqSteps === undefined ? {} : { jqSteps: this.#jqSteps }),
+    };
+  }
+}
+
+function degradedKinds(which: number): readonly KindState[] {
+  const found = kinds[which - 1];
+  if (found === undefined) return [];
+  const group = found.apiVersion.includes('/') ? found.apiVersion.split('/')[0]! : '';
+  return [{ group, kind: found.kind, version: versionOf(found.apiVersion), state: 'degraded', objects: 0 }];
+}
+
+function unreadOf(target: KubeObject): UnreadObject {
+  return { ...refOf(target), key: keyOf(target), version: versionOf(target.apiVersion), message: 'no answer' };
+}
+
+/** All that a comparison says. */
+function said(comparison: Comparison): string {
+  const pairs = comparison.pairs.map((pair) => ({ ...pair, sides: undefined }));
+  const resourceHealth = [...comparison.resourceHealth];
+  return JSON.stringify({ ...comparison, pairs, resourceHealth });
+}
+
+/** What an application of many resources costs after a change of one. */
+function manyConfigMaps(count: number, changed: number | undefined): CompareFacts {
+  const world = new World();
+  const facts = world.facts();
+  const targets = Array.from({ length: count }, (_, i): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: `c${i}`, namespace: 'apps' },
+    data: { key: '1' },
+  }));
+  const live = targets.map((target, i): [ResourceKey, KubeObject] => [
+    keyOf(target),
+    {
+      ...target,
+      metadata: { ...target.metadata, uid: `u${i}`, resourceVersion: i === changed ? '2' : '1' },
+      data: { key: i === changed ? '2' : '1' },
+    },
+  ]);
+  return { ...facts, rendered: { ...facts.rendered, targets }, live: { ...facts.live, objects: new Map(live) } };
+}
+
+describe('9.1: the rows of an application', () => {
+  const histories = fc.array(fc.tuple(event, fc.nat(9)), { minLength: 1, maxLength: 14 });
+
+  it('9.1: give, where only what changed is compared again, what a full comparison gives (D6)', () => {
+    fc.assert(
+      fc.property(histories, (history) => {
+        const [world, store] = [new World(), new RowStore()];
+        for (const [what, odds] of history) {
+          const changed = world.happen(what);
+          const facts = world.facts();
+          // Now and then everything is compared, as at the resync.
+          // What changed is not always told: versions tell it, too.
+          const told = odds < 5 ? changed : [];
+          const outcome = store.compare(facts, odds === 0 ? undefined : new Set(told));
+          expect(said(outcome.comparison)).toBe(said(compareState(facts)));
+        }
+        const facts = world.facts();
+        const published = (comparison: Comparison): unknown => managedResources(comparison, facts.app, facts.settings);
+        expect(published(store.compare(facts, new Set()).comparison)).toEqual(published(compareState(facts)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('9.1: also where the ignore rules take more work than one comparison may do', () => {
+    const ordinary = shape.map((one) => ({ ...one, kind: 0, note: 0 }));
+    const small: fc.Arbitrary<Event> = fc.oneof(
+      fc.record({
+        on: fc.constant('live' as const),
+        shape: ordinary,
+        id: fc.constant('own' as const),
+        status: fc.nat(2),
+      }),
+      fc.record({ on: fc.constant('gone' as const), shape: ordinary }),
+      fc.record({ on: fc.constant('push' as const), shapes: fc.array(ordinary, { maxLength: 4 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(small, { maxLength: 12 }), fc.integer({ min: 10, max: 80 }), (history, limit) => {
+        const [world, store] = [new World(limit), new RowStore()];
+        world.happen({ on: 'settings', which: 1 });
+        for (const what of history) {
+          const changed = world.happen(what);
+          const facts = world.facts();
+          expect(said(store.compare(facts, new Set(changed)).comparison)).toBe(said(compareState(facts)));
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('9.1: fold into the same comparison whatever the order in which they come', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 14 }), fc.infiniteStream(fc.nat()), (history, odds) => {
+        const world = new World();
+        for (const what of history) world.happen(what);
+        const facts = world.facts();
+        const { frame, resources } = pairUp(facts);
+        const rules = rulesOf(facts);
+        const rows = resources.map((one): ComparedRow => ({ facts: one, ...makeRow(one, rules) }));
+        const shuffled = rows
+          .map((row) => ({ row, odd: Number(odds.next().value) }))
+          .sort((a, b) => a.odd - b.odd)
+          .map(({ row }) => row);
+        expect(fold(facts, frame, shuffled)).toEqual(fold(facts, frame, rows));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('9.1: cost what changed: one row of a hundred', () => {
+    const store = new RowStore();
+    const counted = (changed: number | undefined, keys: readonly ResourceKey[] | undefined): readonly unknown[] => {
+      const outcome = store.compare(manyConfigMaps(100, changed), keys && new Set(keys));
+      return [outcome.made, outcome.comparison.syncStatus.status, outcome.counters.outOfSync];
+    };
+    expect(counted(undefined, undefined)).toEqual([100, 'Synced', 0]);
+    expect(counted(7, [])).toEqual([1, 'OutOfSync', 1]);
+    expect(counted(7, [])).toEqual([0, 'OutOfSync', 1]);
+    const key = resourceKey('', 'ConfigMap', 'apps', 'c7');
+    // What is said to have changed is compared, whatever its version says.
+    expect(counted(7, [key])).toEqual([1, 'OutOfSync', 1]);
+    expect(counted(undefined, undefined)).toEqual([100, 'Synced', 0]);
+    store.forget(appKey('argocd', 'a'));
+    expect([store.size, counted(undefined, [])[0]]).toEqual([0, 100]);
+  });
+
+  it('9.1: are made anew where nobody can tell: a script judges the health, the cluster names no version', () => {
+    const store = new RowStore();
+    let times = 0;
+    const said = ['Progressing', 'Healthy'] as const;
+    const healthScripts = {
+      run: (group: string, { kind }: KubeObject) =>
+        group === 'example.com' && kind === 'Thing' ? { status: said[times++ % 2]! } : undefined,
+    };
+    const settings = { ...defaultSettings, version: 'scripts', healthScripts };
+    const thing: KubeObject = {
+      apiVersion: 'example.com/v1',
+      kind: 'Thing',
+      metadata: { name: 't', namespace: 'apps', uid: 'u', resourceVersion: '1' },
+    };
+    const bare: KubeObject = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'c', namespace: 'apps', uid: 'v' },
+    };
+    const base = manyConfigMaps(3, undefined);
+    const objects = new Map([...base.live.objects, [keyOf(thing), thing], [keyOf(bare), bare]]);
+    const facts = { ...base, settings, live: { ...base.live, objects } };
+    const first = store.compare(facts, undefined);
+    const second = store.compare(facts, new Set());
+    expect([first.made, second.made]).toEqual([5, 2]);
+    expect([first.comparison.health.status, second.comparison.health.status]).toEqual(['Progressing', 'Healthy']);
+  });
+});

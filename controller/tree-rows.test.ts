@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { buildTree } from '#compare';
+import type { BuiltTree } from '#compare';
+import type { TreeRow } from '#live';
+import { resourceKey } from '#model';
+import type { Application, AppProject, ResourceKey } from '#model';
+import { readTree } from './tree-rows.ts';
+import type { TreeRowsQuery } from './tree-rows.ts';
+
+const key = (kind: string, name: string): ResourceKey => resourceKey('', kind, 'apps', name);
+
+function node(kind: string, name: string, over: Partial<TreeRow> = {}): TreeRow {
+  return {
+    key: key(kind, name),
+    group: '',
+    version: 'v1',
+    kind,
+    namespace: 'apps',
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: '1',
+    createdAt: '2026-01-01T00:00:00Z',
+    owners: [],
+    parents: [],
+    health: null,
+    deleting: false,
+    images: [],
+    ...over,
+  };
+}
+
+const children: Readonly<Record<string, readonly TreeRow[]>> = {
+  web: [node('ReplicaSet', 'web-1')],
+  'web-1': [node('Pod', 'web-1-a', { images: ['nginx:1'] }), node('Pod', 'web-1-b', { images: ['nginx:1', 'side:2'] })],
+};
+const all = [node('Deployment', 'web'), node('ConfigMap', 'orphan'), ...Object.values(children).flat()];
+
+const app: Application = {
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'Application',
+  metadata: { name: 'demo', annotations: { 'link.argocd.argoproj.io/x': 'https://x', other: 'y' } },
+  spec: { destination: { namespace: 'apps' } },
+};
+
+/** What was to be left out, of each question for a tree. */
+let asked: (readonly ResourceKey[])[];
+beforeEach(() => {
+  asked = [];
+});
+
+async function built(
+  over: Partial<TreeRowsQuery> = {},
+  orphanedResources?: AppProject['spec']['orphanedResources'],
+): Promise<BuiltTree> {
+  const query: TreeRowsQuery = {
+    app,
+    project: {
+      apiVersion: '',
+      kind: '',
+      metadata: {},
+      spec: orphanedResources === undefined ? {} : { orphanedResources },
+    },
+    roots: [
+      { key: key('Deployment', 'web'), version: 'v1', live: true },
+      { key: key('Secret', 'gone'), version: 'v1', live: false },
+    ],
+    cluster: {
+      tree: ({ roots, leaveOut }) => {
+        asked.push(leaveOut);
+        const below = (one: TreeRow): readonly TreeRow[] =>
+          leaveOut.includes(one.key)
+            ? []
+            : [one, ...(children[one.name] ?? []).flatMap((child) => below({ ...child, parents: [one.key] }))];
+        return Promise.resolve(all.filter(({ key: root }) => roots.includes(root)).flatMap(below));
+      },
+      topLevel: () =>
+        Promise.resolve([
+          node('Deployment', 'web', { app: 'demo' }),
+          node('ConfigMap', 'orphan'),
+          node('ConfigMap', 'kube-root-ca.crt'),
+        ]),
+    },
+    permitted: () => true,
+    ...over,
+  };
+  return buildTree({ ...query, rows: await readTree(query, new AbortController().signal) });
+}
+
+describe('buildTree', () => {
+  it('shows what is managed, what is missing, and everything below', async () => {
+    const { tree, summary, conditions } = await built();
+    expect(
+      tree.nodes.map((n) => `${n.kind}/${n.name} < ${(n.parentRefs ?? []).map((p) => p.uid ?? '').join()}`),
+    ).toEqual([
+      'Deployment/web < ',
+      'Pod/web-1-a < uid-web-1',
+      'Pod/web-1-b < uid-web-1',
+      'ReplicaSet/web-1 < uid-web',
+      'Secret/gone < ',
+    ]);
+    expect(tree.nodes.at(-1)?.health).toEqual({ status: 'Missing' });
+    expect(tree.orphanedNodes).toEqual([]);
+    expect(summary).toEqual({ externalURLs: ['https://x'], images: ['nginx:1', 'side:2'] });
+    expect(conditions).toEqual([]);
+  });
+
+  it('leaves out what the project forbids, with everything below it', async () => {
+    const { tree } = await built({ permitted: (ref) => ref.kind !== 'ReplicaSet' });
+    expect(tree.nodes.map((n) => n.name)).toEqual(['web', 'gone']);
+  });
+
+  it('9.2: names to the cluster what it leaves out, and asks once where there is nothing', async () => {
+    await built();
+    expect(asked).toEqual([[]]);
+    asked = [];
+    await built({ permitted: (ref) => ref.kind !== 'ReplicaSet' });
+    expect(asked).toEqual([[], [key('ReplicaSet', 'web-1')]]);
+    asked = [];
+    const { tree } = await built({ permitted: (ref) => ref.kind !== 'ConfigMap' }, {});
+    expect([asked, tree.orphanedNodes]).toEqual([[[]], []]);
+  });
+
+  it('finds orphans where the project watches them, and warns only when it says so', async () => {
+    const quiet = await built({}, {});
+    expect(quiet.tree.orphanedNodes.map((n) => n.name)).toEqual(['orphan']);
+    expect(quiet.conditions).toEqual([]);
+    expect((await built({}, { warn: true })).conditions).toEqual([
+      { type: 'OrphanedResourceWarning', message: 'Application has 1 orphaned resources' },
+    ]);
+    const ignoring = await built({}, { ignore: [{ kind: 'ConfigMap', name: 'orph*' }] });
+    expect(ignoring.tree.orphanedNodes).toEqual([]);
+  });
+});

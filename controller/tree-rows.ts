@@ -1,0 +1,55 @@
+import type { TreeRoot, TreeRows } from '#compare';
+import type { LiveCluster, TreeRow } from '#live';
+import type { Application, AppProject, ResourceKey, ResourceRef } from '#model';
+import { isOrphanIgnored } from '#policy';
+
+export interface TreeRowsQuery {
+  readonly app: Application;
+  readonly project: AppProject;
+  readonly roots: readonly TreeRoot[];
+  readonly cluster: Pick<LiveCluster, 'tree' | 'topLevel'>;
+  /** By the project; what it forbids is left out with its whole subtree. */
+  readonly permitted: (ref: ResourceRef) => boolean;
+}
+
+/** Reads what the tree of an application is made of, and the orphans of its namespace where the project watches them. */
+export async function readTree(query: TreeRowsQuery, signal: AbortSignal): Promise<TreeRows> {
+  const live = query.roots.filter((root) => root.live).map((root) => root.key);
+  const managed = await permittedRows(query, live, signal);
+  const orphans = await orphanRoots(query, signal);
+  const orphaned = await permittedRows(query, orphans, signal);
+  return { managed, orphans: orphans.length, orphaned };
+}
+
+/**
+ * The project's rules stay here, so that a cluster is asked in plain values: what they forbid among the rows is named, and left out the second
+ * time. Mostly there is nothing to name, and one question is enough.
+ */
+async function permittedRows(
+  { cluster, permitted }: TreeRowsQuery,
+  roots: readonly ResourceKey[],
+  signal: AbortSignal,
+): Promise<readonly TreeRow[]> {
+  if (roots.length === 0) return [];
+  let leaveOut: readonly ResourceKey[] = [];
+  for (;;) {
+    const rows = await cluster.tree({ roots, leaveOut }, signal);
+    const forbidden = rows.filter((row) => !permitted(row)).map(({ key }) => key);
+    if (forbidden.length === 0) return rows;
+    leaveOut = [...leaveOut, ...forbidden];
+  }
+}
+
+async function orphanRoots(
+  { app, project, roots, cluster, permitted }: TreeRowsQuery,
+  signal: AbortSignal,
+): Promise<readonly ResourceKey[]> {
+  const namespace = app.spec.destination.namespace ?? '';
+  if (project.spec.orphanedResources === undefined || namespace === '') return [];
+  const managed = new Set(roots.map((root) => root.key));
+  const rows = await cluster.topLevel(namespace, signal);
+  return rows
+    .filter((row) => row.app === undefined && !managed.has(row.key) && permitted(row))
+    .filter((row) => !isOrphanIgnored(project, row))
+    .map((row) => row.key);
+}

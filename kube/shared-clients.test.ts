@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { SharedClients } from './index.ts';
+import { clientFor, deployments, noSignal } from './testing/index.ts';
+
+const server = 'https://kubernetes.default.svc';
+const connection = { server: 'http://127.0.0.1:1', insecure: false, credentials: {} };
+
+describe('9.2: shared clients', () => {
+  it('9.2: lends the client that was opened last, by the name of the cluster, until that one is closed', async () => {
+    const clients = new SharedClients((to) => clientFor({ url: to.server }));
+    expect(clients.of(server)).toBeUndefined();
+    const first = clients.open(server, connection);
+    expect(clients.of(server)).toBe(first);
+    const second = clients.open(server, connection);
+    await clients.close(server, first);
+    expect(clients.of(server)).toBe(second);
+    await clients.close(server, second);
+    expect(clients.of(server)).toBeUndefined();
+    const named = { namespace: 'ns', name: 'a' };
+    await expect(second.get(deployments, named, { signal: noSignal })).rejects.toThrow(/closed/);
+  });
+});

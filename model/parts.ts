@@ -1,0 +1,14 @@
+import fnv from 'fnv-plus';
+import type { AppKey } from './names.ts';
+
+/**
+ * The part to which an Application belongs. FNV alone would use the low bits of a text's bytes only, and names differ in few of them: so the
+ * hash is mixed once more (the finalizer of MurmurHash3).
+ */
+export function partIndex(key: AppKey, parts: number): number {
+  if (parts <= 1) return 0;
+  let h = fnv.fast1a32utf(key);
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return ((h ^ (h >>> 16)) >>> 0) % parts;
+}

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { automated, config, synced } from './objects.ts';
+import { World } from './world.ts';
+import type { GitFixture } from './world.ts';
+
+let world: World;
+let repo: GitFixture;
+
+beforeEach(async () => {
+  world = await World.start();
+  repo = world.repository('sample');
+});
+afterEach(() => world.close());
+
+describe('what leaves Git', () => {
+  it('is pruned by an automated sync that may prune', async () => {
+    repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b') });
+    await world.replica();
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+    const second = repo.commit({ 'app/b.yaml': null });
+    world.refresh('demo');
+    await world.until('demo', (app) => {
+      expect(app.status?.sync?.revision).toBe(second);
+      synced(app);
+    });
+    expect(world.live('', 'ConfigMap', 'b')).toBeUndefined();
+  });
+
+  it('stays, and is shown, where pruning is not allowed: by the policy, or by the object itself', async () => {
+    const keep = { 'argocd.argoproj.io/sync-options': 'Prune=false' };
+    repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b'), 'app/c.yaml': config('c', '1', keep) });
+    await world.replica();
+    world.application('careful', { ...repo.source(), syncPolicy: { automated: {} } });
+    await world.until('careful', synced);
+    repo.commit({ 'app/b.yaml': null, 'app/c.yaml': null });
+    world.refresh('careful');
+    await world.until('careful', (app) => {
+      const rows = app.status?.resources?.filter((row) => row.requiresPruning === true).map((row) => row.name);
+      expect([app.status?.sync?.status, rows]).toEqual(['OutOfSync', ['b', 'c']]);
+    });
+    world.sync('careful', { prune: true });
+    await world.until('careful', (app) => {
+      expect(app.operation ?? null).toBeNull();
+      expect(app.status?.operationState?.phase).toBe('Succeeded');
+      expect(world.live('', 'ConfigMap', 'b')).toBeUndefined();
+    });
+    expect(world.live('', 'ConfigMap', 'c')).toBeDefined();
+  });
+
+  it('nothing is pruned when Git suddenly has nothing at all', async () => {
+    repo.commit({ 'app/a.yaml': config('a') });
+    await world.replica();
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+    repo.commit({ 'app/a.yaml': null, 'app/README.md': 'empty' });
+    world.refresh('demo');
+    await world.until('demo', (app) => {
+      const texts = (app.status?.conditions ?? []).map(({ message }) => message);
+      expect(texts.join()).toContain('auto-sync will wipe out all resources');
+    });
+    expect(world.live('', 'ConfigMap', 'a')).toBeDefined();
+  });
+});

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { automated, config, synced } from './objects.ts';
+import { World } from './world.ts';
+import type { GitFixture } from './world.ts';
+
+let world: World;
+let repo: GitFixture;
+
+beforeEach(async () => {
+  world = await World.start();
+  repo = world.repository('sample');
+});
+afterEach(() => world.close());
+
+describe('several sources', () => {
+  it('make one Application, the later one wins where two have the same object, and each has its revision', async () => {
+    const other = world.repository('other');
+    const first = repo.commit({ 'app/a.yaml': config('a', 'first'), 'app/b.yaml': config('b', 'first') });
+    const second = other.commit({ 'more/b.yaml': config('b', 'second'), 'more/c.yaml': config('c', 'second') });
+    await world.replica();
+    world.application('demo', {
+      ...automated,
+      sources: [
+        { repoURL: repo.url, path: 'app', targetRevision: 'main' },
+        { repoURL: other.url, path: 'more', targetRevision: 'main' },
+      ],
+    });
+    const app = await world.until('demo', (now) => {
+      expect([now.status?.sync?.status, now.status?.health?.status]).toEqual(['Synced', 'Healthy']);
+    });
+    expect(app.status?.sync?.revisions).toEqual([first, second]);
+    const values = ['a', 'b', 'c'].map((name) => (world.live('', 'ConfigMap', name)?.['data'] as { key: string }).key);
+    expect(values).toEqual(['first', 'second', 'second']);
+    expect(app.status?.conditions?.map(({ type }) => type)).toEqual(['RepeatedResourceWarning']);
+  });
+});
+
+describe('a folder', () => {
+  it('is read with its subfolders when it says so, and without what it excludes', async () => {
+    repo.commit({
+      'app/a.yaml': config('a'),
+      'app/deep/b.yaml': config('b'),
+      'app/deep/c.json': JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } }),
+      'app/deep/skip.yaml': config('skipped'),
+    });
+    await world.replica();
+    world.application('flat', { ...repo.source(), ...automated });
+    await world.until('flat', synced);
+    world.hub.store.delete('argoproj.io', 'Application', 'argocd', 'flat');
+    world.application('deep', {
+      ...repo.source({ directory: { recurse: true, exclude: 'deep/skip.yaml' } }),
+      ...automated,
+    });
+    const app = await world.until('deep', synced);
+    expect(app.status?.resources?.map((row) => row.name)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('a commit outside the path of an Application', () => {
+  it('changes its revision and nothing else', async () => {
+    repo.commit({ 'app/a.yaml': config('a'), 'docs/readme.md': '1' });
+    await world.replica();
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+    const version = world.live('', 'ConfigMap', 'a')?.metadata.resourceVersion;
+    const second = repo.commit({ 'docs/readme.md': '2' });
+    world.refresh('demo');
+    const app = await world.until('demo', (now) => {
+      expect(now.status?.sync?.revision).toBe(second);
+      synced(now);
+    });
+    expect(world.live('', 'ConfigMap', 'a')?.metadata.resourceVersion).toBe(version);
+    expect(app.status?.history).toHaveLength(1);
+  });
+});
