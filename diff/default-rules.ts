@@ -100,6 +100,7 @@ const specialRules: Readonly<Record<string, Rule>> = {
     insideObject(volume, 'spec', (spec) =>
       fill(spec, { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' }),
     ),
+  StatefulSetSpec: (spec) => inside(spec, 'volumeClaimTemplates', (claims) => eachObject(claims, storedClaim)),
   Pod: (pod) => insideObject(pod, 'spec', podSpec),
   Job: (job) => insideObject(withTemplateLabels(job), 'spec', jobSpec),
   ReplicationController: (controller) =>
@@ -231,6 +232,11 @@ function jobSpec(spec: JsonObject): JsonObject {
     podReplacementPolicy: present('podFailurePolicy') ? 'Failed' : 'TerminatingOrFailed',
     manualSelector: false,
   });
+}
+
+/** The server stores the claims of a StatefulSet as objects of their own. */
+function storedClaim(claim: JsonObject): JsonObject {
+  return fill(claim, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', status: { phase: 'Pending' } });
 }
 
 function templateLabels(spec: Json | undefined): JsonObject | undefined {

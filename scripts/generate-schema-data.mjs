@@ -1,4 +1,4 @@
-// Writes diff/schema-data.ts, diff/default-data.ts and diff/testdata/kinds.ndjson: what Kubernetes' own code and the OpenAPI that its API
+// Writes diff/schema-data.ts, diff/default-data.ts, diff/testdata/kinds.ndjson and merges.ndjson: what Kubernetes' own code and the OpenAPI that its API
 // server publishes say about the built-in types, at the version that the tests with real servers use. Needs go; `--check` only compares.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +9,9 @@ import { kubernetes, kubernetesModule } from './e2e-tools.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const say = (text) => process.stderr.write(`schema data: ${text}\n`);
 
-const [description, corpus] = await goRun(
+const [description, corpus, merges] = await goRun(
   { module: kubernetesModule, sources: `${root}scripts/schema-data` },
-  [[], ['corpus']],
+  [[], ['corpus'], ['merges']],
   say,
 );
 const { kinds, types, defaults, differing } = JSON.parse(description);
@@ -52,6 +52,7 @@ const files = {
   'diff/schema-data.ts': await format(schemaData, { ...config, parser: 'typescript' }),
   'diff/default-data.ts': await format(defaultData, { ...config, parser: 'typescript' }),
   'diff/testdata/kinds.ndjson': corpus,
+  'diff/testdata/merges.ndjson': merges,
 };
 for (const [path, text] of Object.entries(files)) {
   if (!process.argv.includes('--check')) writeFileSync(`${root}${path}`, text);

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -295,4 +297,8 @@ var texts = map[string][]any{
 	"scope":             {"*", "Namespaced", ""},
 	"path":              {"", "/", "/x"},
 	"concurrencyPolicy": {"Allow", "Forbid", ""},
+}
+
+func sortedKeys(object map[string]any) []string {
+	return slices.Sorted(maps.Keys(object))
 }

@@ -1,6 +1,7 @@
 // Reads the shape of Kubernetes' built-in types, and what its API server fills in, from the server's own code and from the OpenAPI that it
 // publishes, and prints them as JSON for scripts/generate-schema-data.mjs. With the argument "corpus" it prints examples instead: raw
-// manifests of every kind, each with what a round trip through its type and the server's defaults make of it.
+// manifests of every kind, each with what a round trip through its type and the server's defaults make of it; with "merges", server-side
+// applies with what the server's field manager makes of them.
 package main
 
 import (
@@ -83,6 +84,10 @@ func main() {
 	encoder.SetEscapeHTML(false)
 	if len(os.Args) > 1 && os.Args[1] == "corpus" {
 		writeCorpus(encoder)
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "merges" {
+		writeMerges(encoder)
 		return
 	}
 	if err := encoder.Encode(describe()); err != nil {
