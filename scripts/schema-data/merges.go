@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -213,6 +215,10 @@ func withoutTimes(object runtime.Object) map[string]any {
 	for i := range entries {
 		entries[i].Time = nil
 	}
+	// Those of one second have no order of their own.
+	slices.SortFunc(entries, func(a, b metav1.ManagedFieldsEntry) int {
+		return strings.Compare(string(a.Operation)+a.Manager, string(b.Operation)+b.Manager)
+	})
 	accessor.SetManagedFields(entries)
 	return plain(copied)
 }
