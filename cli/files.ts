@@ -1,24 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { deepEqual, isObject, messageOf, parseYamlDocuments, stringifyJson, UsageError } from '#base';
+import { isObject, messageOf, parseYamlDocuments, stringifyJson, UsageError } from '#base';
 import type { Json, JsonObject } from '#base';
-import { diffObjects } from '#diff';
+import { diffObjects, maskSecrets } from '#diff';
 import { healthOf } from '#health';
-import { defaultSettings, groupOf } from '#model';
-import type { KubeObject, Settings } from '#model';
-import { parseSettings } from '#settings';
+import { groupOf } from '#model';
+import type { KubeObject } from '#model';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './command.ts';
 import { loadHealthScripts } from './health-scripts.ts';
 import { runOptions } from './options.ts';
 import { table } from './output.ts';
 import { help, output } from './common-options.ts';
+import { readSettings, settingsOptions } from './settings-source.ts';
 
-const settings = {
-  flag: 'settings',
-  kind: 'string',
-  default: '',
-  help: 'An argocd-cm manifest whose settings apply.',
-} as const;
 const file = {
   flag: 'filename',
   short: 'f',
@@ -28,15 +22,15 @@ const file = {
 } as const;
 
 /** `driftless health -f FILE`: the health of each object, as the controller would judge it. */
-export async function health({ argv, env, output: to }: CommandContext): Promise<number> {
-  const options = { file, settings, healthScripts: runOptions.healthScripts, output, help };
+export async function health({ argv, env, output: to, signal }: CommandContext): Promise<number> {
+  const options = { file, ...settingsOptions, healthScripts: runOptions.healthScripts, output, help };
   const { config } = readArgs(options, argv, env);
   if (config.help) {
     to.out(`usage: driftless health -f FILE [FLAGS]\n\n${describe(options)}`);
     return 0;
   }
   if (config.file === '') throw new UsageError('health needs -f FILE (- for standard input)');
-  const read = readSettings(config.settings);
+  const read = await readSettings(config, readOne, signal);
   const rules = { ...read, healthScripts: (await loadHealthScripts(config.healthScripts))(read.overrides) };
   const results = readObjects(config.file).map((object) => {
     const found = healthOf(object, rules);
@@ -57,28 +51,33 @@ export async function health({ argv, env, output: to }: CommandContext): Promise
   return 0;
 }
 
-/** `driftless diff`: exit 0 the same, 1 different; an error is thrown and becomes 2, as with kubectl diff. */
-export function diff({ argv, env, output: to }: CommandContext): Promise<number> {
+/**
+ * `driftless diff`: exit 0 the same, 1 different; an error is thrown and becomes 2, as with kubectl diff. Values of Secrets are masked, equal
+ * ones equally.
+ */
+export async function diff({ argv, env, output: to, signal }: CommandContext): Promise<number> {
   const options = {
     live: { flag: 'live', kind: 'string', default: '', help: 'File with the live object.' },
     target: { flag: 'target', kind: 'string', default: '', help: 'File with the target object.' },
-    settings,
+    ...settingsOptions,
     output,
     help,
   } as const;
   const { config } = readArgs(options, argv, env);
   if (config.help) {
     to.out(`usage: driftless diff --live FILE --target FILE [FLAGS]\n\n${describe(options)}`);
-    return Promise.resolve(0);
+    return 0;
   }
   if (config.live === '' || config.target === '') throw new UsageError('diff needs --live FILE and --target FILE');
   const [live, target] = [readOne(config.live), readOne(config.target)];
+  const settings = await readSettings(config, readOne, signal);
   try {
-    const result = diffObjects(target, live, { settings: readSettings(config.settings), ignoreDifferences: [] });
-    const { modified, normalizedLive, predictedLive, faults } = result;
-    const said = { modified, normalizedLive, predictedLive, ...(faults.length === 0 ? {} : { faults }) };
-    to.out(stringifyJson(said as unknown as Json));
-    return Promise.resolve(modified ? 1 : 0);
+    const result = diffObjects(target, live, { settings, ignoreDifferences: [] });
+    const { modified, faults } = result;
+    const shown = maskSecrets(result.predictedLive, result.normalizedLive, settings.sensitiveAnnotations);
+    const said = { modified, normalizedLive: shown.live, predictedLive: shown.target };
+    to.out(stringifyJson((faults.length === 0 ? said : { ...said, faults }) as unknown as Json));
+    return modified ? 1 : 0;
   } catch (error) {
     throw new UsageError(messageOf(error), { cause: error });
   }
@@ -123,14 +122,4 @@ function readOne(path: string): KubeObject {
   const [object, ...more] = readObjects(path);
   if (object === undefined || more.length > 0) throw new UsageError(`${path}: exactly one object is needed`);
   return object;
-}
-
-function readSettings(path: string): Settings {
-  if (path === '') return defaultSettings;
-  const data = readOne(path)['data'];
-  if (!isObject(data)) throw new UsageError(`${path}: a ConfigMap with data is needed`);
-  const { settings: parsed, problems } = parseSettings(data as Readonly<Record<string, string>>);
-  const first = problems[0];
-  if (first !== undefined && !deepEqual(data, {})) throw new UsageError(`${path}: ${first.message}`);
-  return parsed;
 }

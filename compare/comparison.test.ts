@@ -104,6 +104,16 @@ describe('compareState', () => {
     ]);
   });
 
+  it('12.1: with ServerSideApply, a field that Git has lost and only we own is OutOfSync', () => {
+    const fieldsV1 = { 'f:data': { 'f:key': {}, 'f:lost': {} } };
+    const managedFields = [{ manager: 'argocd-controller', operation: 'Apply', apiVersion: 'v1', fieldsV1 }];
+    const known = applied(a);
+    const live = { ...known, data: { key: '1', lost: '2' }, metadata: { ...known.metadata, managedFields } };
+    const status = (syncOptions: string[]): string =>
+      compareState(facts([a], [live], {}, { syncPolicy: { syncOptions } })).syncStatus.status;
+    expect([status(['ServerSideApply=true']), status([])]).toEqual(['OutOfSync', 'Synced']);
+  });
+
   it('finds changed, missing and extra things OutOfSync', () => {
     const extra = applied(object('Secret', 'extra'));
     const comparison = compareState(facts([a, object('ConfigMap', 'b')], [applied(a, { data: { key: '2' } }), extra]));

@@ -186,7 +186,8 @@ export function isDeleteHook(object: KubeObject): boolean {
 
 /** The rules of ignoring that hold in an application. */
 export function diffRules(app: Application, settings: Settings, work: JqWork): DiffRules {
-  return { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work };
+  const serverSideApply = app.spec.syncPolicy?.syncOptions?.includes('ServerSideApply=true') ?? false;
+  return { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work, serverSideApply };
 }
 
 /** Hooks and what could not be read do not differ, and nothing does while one side of the application is not known. */

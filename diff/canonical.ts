@@ -64,9 +64,14 @@ function isLeftOut(value: Json, field: FieldSchema, inside: TypeSchema['form']):
 function canonicalScalar(value: Json, kind: ScalarKind): Json {
   switch (kind) {
     case 'q':
+    case 'm':
       return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
-        ? (canonicalQuantity(value) ?? value)
+        ? (canonicalQuantity(value, kind === 'm' ? 'thousandths' : 'exact') ?? value)
         : value;
+    case 'y':
+      return typeof value === 'string' ? canonicalBytes(value) : value;
+    case 'u':
+      return typeof value === 'string' ? canonicalMicroTime(value) : value;
     case 't':
       return typeof value === 'string' ? canonicalTime(value) : value;
     case 'd':
@@ -79,6 +84,25 @@ function canonicalScalar(value: Json, kind: ScalarKind): Json {
 function canonicalDuration(text: string): string {
   const ms = parseGoDuration(text);
   return ms === undefined ? text : formatGoDuration(ms);
+}
+
+/**
+ * Bytes as Go writes them: base64 of one line. Go reads standard base64 with its padding, in which line breaks do not count, and nothing
+ * else; what it cannot read stays as it is, for the API server to refuse.
+ */
+export function canonicalBytes(text: string): string {
+  const line = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, '') : text;
+  if (line.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(line)) return text;
+  if (!line.endsWith('=')) return line;
+  // The last digit before the padding has bits that belong to no byte: they are zero when Go writes it.
+  return line.slice(0, -4) + Buffer.from(line.slice(-4), 'base64').toString('base64');
+}
+
+/** RFC 3339 in UTC and six digits of a second. */
+function canonicalMicroTime(text: string): string {
+  const micros = /^[0-9-]{10}T[0-9:]{8}\.([0-9]{6})(?:Z|[+-][0-9]{2}:[0-9]{2})$/.exec(text)?.[1];
+  const ms = micros === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(ms) || micros === undefined ? text : `${new Date(ms).toISOString().slice(0, 19)}.${micros}Z`;
 }
 
 /** RFC 3339 in UTC and whole seconds. */

@@ -592,3 +592,60 @@ describe('predictApply and clientSideApplyPatch', () => {
     }
   });
 });
+
+describe('12.3: what the API server writes in another way', () => {
+  const text = 'c2VjcmV0IHNlY3JldCBzZWNyZXQ=';
+  const wrapped = `${text.slice(0, 12)}\n${text.slice(12)}\r\n`;
+  const object = (apiVersion: string, kind: string, rest: object): unknown => ({
+    apiVersion,
+    kind,
+    metadata: { name: 'x' },
+    ...rest,
+  });
+  const webhook = (caBundle: string): object => ({ webhooks: [{ name: 'a', clientConfig: { caBundle } }] });
+  const conversion = (caBundle: string): object => ({
+    spec: { conversion: { strategy: 'Webhook', webhook: { clientConfig: { caBundle } } } },
+  });
+  const bytes: readonly [string, string, (value: string) => object][] = [
+    ['v1', 'Secret', (value) => ({ data: { a: value } })],
+    ['v1', 'ConfigMap', (value) => ({ binaryData: { a: value } })],
+    ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', webhook],
+    ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', webhook],
+    ['apiregistration.k8s.io/v1', 'APIService', (caBundle) => ({ spec: { caBundle } })],
+    ['apiextensions.k8s.io/v1', 'CustomResourceDefinition', conversion],
+  ];
+
+  it.each(bytes)('12.3: bytes in several lines are equal to their one line: %s %s', (apiVersion, kind, of) => {
+    const live = object(apiVersion, kind, of(text));
+    expect(modified(object(apiVersion, kind, of(wrapped)), live)).toBe(false);
+    expect(modified(object(apiVersion, kind, of(`${text.slice(0, -4)}cmY=`)), live)).toBe(true);
+    expect(modified(object(apiVersion, kind, of(`${text} `)), live)).toBe(true);
+  });
+
+  it('12.3: a Container limit of a LimitRange is its default and its request', () => {
+    const limits = (rest: object): unknown =>
+      object('v1', 'LimitRange', { spec: { limits: [{ type: 'Container', max: { cpu: '2' }, ...rest }] } });
+    const live = limits({ default: { cpu: '2' }, defaultRequest: { cpu: '2' } });
+    expect(modified(limits({}), live)).toBe(false);
+    expect(modified(limits({ default: { cpu: '1' } }), live)).toBe(true);
+  });
+
+  it('12.3: requests follow limits in a Pod, and in no template of one', () => {
+    const spec = (rest: object): object => ({ containers: [{ name: 'a', image: 'b', resources: rest }] });
+    const [limits, both] = [{ limits: { cpu: '1' } }, { limits: { cpu: '1' }, requests: { cpu: '1' } }];
+    const before = (kind: string, apiVersion: string, old: object, live: object): unknown => ({
+      ...(object(apiVersion, kind, live) as object),
+      metadata: {
+        name: 'x',
+        annotations: {
+          'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(object(apiVersion, kind, old)),
+        },
+      },
+    });
+    const pod = { spec: spec(both) };
+    expect(modified(object('v1', 'Pod', { spec: spec(limits) }), before('Pod', 'v1', pod, pod))).toBe(false);
+    const template = { spec: { template: { spec: spec(both) } } };
+    const target = object('apps/v1', 'Deployment', { spec: { template: { spec: spec(limits) } } });
+    expect(modified(target, before('Deployment', 'apps/v1', template, template))).toBe(true);
+  });
+});

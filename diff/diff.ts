@@ -1,6 +1,6 @@
 import { deepEqual, DriftlessError, formatPointer, hashJson, isObject, own, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
-import { refOf, withLeftoverTracking } from '#model';
+import { annotations, csvAnnotation, refOf, withLeftoverTracking } from '#model';
 import type { KubeObject, Settings } from '#model';
 import { asJson, asKube, lastApplied } from './client-side-apply.ts';
 import { canonicalise } from './canonical.ts';
@@ -9,15 +9,20 @@ import { withDefaults } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
 import { withoutManaged } from './managed-fields.ts';
 import { normalize, normalizeTracking } from './normalize.ts';
+import { removeSteps } from './remove.ts';
 import { ignoredInDiff, ignoredInUpdates, untilSettled } from './rules.ts';
 import type { Ignored } from './rules.ts';
 import { schemaOf } from './schema.ts';
 import type { TypeSchema } from './schema.ts';
+import { shapeOf, shapeOfFields } from './shape.ts';
 import { applyStrategic, strategicPatch } from './strategic.ts';
+import { ownershipOf, structuredMerge } from './structured.ts';
 import type { DiffResult, DiffRules } from './types.ts';
 import { isList } from './values.ts';
 
 const maxPaths = 10;
+/** Who we are among the managers of a live object's fields. */
+const fieldManager = 'argocd-controller';
 
 /**
  * Compares what should be with what is (Argo CD: util/argo/diff StateDiffs of one pair, gitops-engine/pkg/diff Diff, three-way).
@@ -39,13 +44,16 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
   const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers);
   const prepare = preparer(settings, ignored);
-  const before = lastApplied(live);
+  const isStructured = appliesServerSide(target, rules);
+  const before = isStructured ? undefined : lastApplied(live);
   const { original, wanted, present } = untilSettled(ignored, () => ({
     wanted: withoutNamespace(prepare(trusted.target, 'keep')),
     present: prepare(trusted.live),
     original: before === undefined ? undefined : withoutNamespace(prepare(before, 'keep')),
   }));
-  const [predicted, observed] = predict(original, wanted, present, schemaOf(target));
+  const [predicted, observed] = isStructured
+    ? predictStructured(wanted, present, asJson(live), schemaOf(target))
+    : predict(original, wanted, present, schemaOf(target));
   const paths = differingPaths(observed, predicted);
   const [modified, faults] = [paths.length > 0, ignored.faults()];
   return {
@@ -108,6 +116,34 @@ function predict(
   const stored = (value: JsonObject): JsonObject =>
     canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject;
   return [stored(applyStrategic(live, patch, type)), stored(live)];
+}
+
+/** By its own option, else by that of the Application. */
+function appliesServerSide(target: KubeObject, { serverSideApply = false }: DiffRules): boolean {
+  const options = csvAnnotation(target, annotations.syncOptions);
+  if (options.includes('ServerSideApply=false')) return false;
+  return serverSideApply || options.includes('ServerSideApply=true');
+}
+
+/** {@link predict} for server-side apply by our manager; who owns what is read from the live object as it is. */
+function predictStructured(
+  target: JsonObject,
+  live: JsonObject,
+  owned: JsonObject,
+  type: TypeSchema | undefined,
+): readonly [predicted: JsonObject, observed: JsonObject] {
+  const ownership = ownershipOf(owned, fieldManager);
+  const shape = type === undefined ? shapeOfFields(ownership.all) : shapeOf(type);
+  const after = structuredMerge(target, live, ownership, shape);
+  if (after === live) return [live, live];
+  return [withoutLastApplied(after), withoutLastApplied(live)].map((value) =>
+    type === undefined ? value : (canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject),
+  ) as [JsonObject, JsonObject];
+}
+
+/** Server-side apply takes the annotation away when it moves fields of ours to it. */
+function withoutLastApplied(object: JsonObject): JsonObject {
+  return removeSteps(object, ['metadata', 'annotations', annotations.lastApplied]) as JsonObject;
 }
 
 function isStatefulSet(object: JsonObject): boolean {

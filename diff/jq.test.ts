@@ -175,7 +175,7 @@ describe('canonicalQuantity', () => {
   });
 
   it('reads numbers, and is idempotent', () => {
-    expect([0.5, 1, 1500n, -2].map(canonicalQuantity)).toEqual(['500m', '1', '1500', '-2']);
+    expect([0.5, 1, 1500n, -2].map((value) => canonicalQuantity(value))).toEqual(['500m', '1', '1500', '-2']);
     const quantity = fc.tuple(
       fc.integer({ min: 0, max: 10 ** 9 }),
       fc.constantFrom('', 'm', 'k', 'Mi', 'Gi', 'e3', 'n'),

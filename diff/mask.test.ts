@@ -84,3 +84,17 @@ describe('maskSecrets', () => {
     );
   });
 });
+
+describe('12.3: bytes of a Secret in several lines', () => {
+  it('12.3: have the mask of their one line', () => {
+    const secret = (a: string): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 's' },
+      ...{ data: { a } },
+    });
+    const { target, live } = maskSecrets(secret('YWJj\nZGVm\n'), secret('YWJjZGVm'), []);
+    expect(target).toEqual(live);
+    expect(target).toEqual(secret('++++++++'));
+  });
+});

@@ -2,7 +2,7 @@ import { canonicalJson, isObject, own, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { annotations } from '#model';
 import type { KubeObject, TrackingSettings } from '#model';
-import { canonicalise } from './canonical.ts';
+import { canonicalBytes, canonicalise } from './canonical.ts';
 import type { Empties } from './canonical.ts';
 import { removeSteps } from './remove.ts';
 import { schemaOf } from './schema.ts';
@@ -23,13 +23,17 @@ export function normalize(object: JsonObject, ignoreAggregatedRoles: boolean, em
   return canonicalise(result, schemaOf({ apiVersion, kind }), empties) as JsonObject;
 }
 
-/** `stringData` wins over `data`, in base64; what is not a string is copied as it is, so that the API server can refuse it. */
+/**
+ * `stringData` wins over `data`, in base64; equal bytes of `data` have equal text. What is not a string is copied as it is, so that the API
+ * server can refuse it.
+ */
 export function normalizeSecret(secret: JsonObject): JsonObject {
   const [data, stringData] = [own(secret, 'data'), own(secret, 'stringData')];
   const entries = isObject(data) ? Object.entries(data) : [];
-  if (stringData === undefined && !entries.some(([, value]) => value === null)) return secret;
+  const rewritten = entries.map(([, value]) => (typeof value === 'string' ? canonicalBytes(value) : (value ?? '')));
+  if (stringData === undefined && entries.every(([, value], i) => value === rewritten[i])) return secret;
   const folded: MutableJsonObject = {};
-  for (const [key, value] of entries) setOwn(folded, key, (value ?? '') as MutableJson);
+  for (const [i, [key]] of entries.entries()) setOwn(folded, key, rewritten[i] as MutableJson);
   for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {}))
     setOwn(
       folded,

@@ -6,32 +6,46 @@ const pattern = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE](
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const nano = 1_000_000_000n;
+const milli = 1_000_000n;
 const maxExponent = 100;
 
-/** The canonical text, undefined when the text is not a quantity. */
-export function canonicalQuantity(value: string | number | bigint): string | undefined {
+/** Longer texts are compared as they are: an amount of a million digits would take long, and nobody means it. */
+const longest = 200;
+
+/**
+ * The canonical text, undefined when the text is not a quantity. Amounts in lists of resources are rounded up to thousandths
+ * (SetDefaults_ResourceList).
+ */
+export function canonicalQuantity(
+  value: string | number | bigint,
+  precision: 'exact' | 'thousandths' = 'exact',
+): string | undefined {
   const amount = amountOf(value);
   if (amount === undefined) return undefined;
-  const { nanos, negative, binary, exponent } = amount;
-  const minus = negative && nanos > 0n ? '-' : '';
-  if (binary && nanos >= 1024n * nano && nanos % nano === 0n) return minus + binaryText(nanos);
-  return minus + decimalText(nanos, exponent);
+  const nanos = precision === 'exact' ? amount.nanos : milli * thousandths(amount.nanos);
+  const text = textOf(nanos, amount.binary, amount.exponent);
+  return amount.negative && nanos > 0n ? `-${text}` : text;
 }
 
 /** Thousandths of the unit, rounded up (resource.Quantity: MilliValue); undefined when the text is not a quantity. */
 export function milliQuantity(value: string | number | bigint): number | undefined {
   const amount = amountOf(value);
   if (amount === undefined) return undefined;
-  const milli = Number((amount.nanos + 999_999n) / 1_000_000n);
-  return amount.negative && milli > 0 ? -milli : milli;
+  const size = Number(thousandths(amount.nanos));
+  return amount.negative && size > 0 ? -size : size;
 }
 
-function amountOf(
-  value: string | number | bigint,
-):
-  | { readonly nanos: bigint; readonly negative: boolean; readonly binary: boolean; readonly exponent: boolean }
-  | undefined {
-  const match = pattern.exec(String(value));
+interface Amount {
+  /** Without the sign. */
+  readonly nanos: bigint;
+  readonly negative: boolean;
+  readonly binary: boolean;
+  readonly exponent: boolean;
+}
+
+function amountOf(value: string | number | bigint): Amount | undefined {
+  const written = String(value);
+  const match = written.length > longest ? null : pattern.exec(written);
   if (match === null) return undefined;
   const [, sign = '', whole = '', fraction = '', suffix = '', exponentText] = match;
   if (whole === '' && fraction === '') return undefined;
@@ -41,6 +55,18 @@ function amountOf(
   const factor = binary > 0 ? 1024n ** BigInt(binary) : 1n;
   const nanos = scaled(BigInt(`${whole}${fraction}`) * factor, scale - fraction.length + 9);
   return { nanos, negative: sign === '-', binary: binary > 0, exponent: exponentText !== undefined };
+}
+
+function textOf(nanos: bigint, isBinary: boolean, asExponent: boolean): string {
+  return isBinary && isWholeKi(nanos) ? binaryText(nanos) : decimalText(nanos, asExponent);
+}
+
+function isWholeKi(nanos: bigint): boolean {
+  return nanos >= 1024n * nano && nanos % nano === 0n;
+}
+
+function thousandths(nanos: bigint): bigint {
+  return (nanos + milli - 1n) / milli;
 }
 
 /** The power of ten of a decimal suffix or exponent. */

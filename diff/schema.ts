@@ -11,9 +11,14 @@ export interface FieldSchema {
   readonly retainKeys: boolean;
   /** A map that is replaced as a whole. */
   readonly replace: boolean;
+  /** How server-side apply owns what is in it; undefined: lists as a whole, maps by member. */
+  readonly owned?: Owned;
 }
 
-export type ScalarKind = 'b' | 'i' | 'f' | 's' | 'y' | 'q' | 'o' | 't' | 'u' | 'd' | 'r';
+/** Items of a list by the values of these keys (none: a set of scalars), or a map as a whole. */
+export type Owned = { readonly by: readonly string[] } | 'whole';
+
+export type ScalarKind = 'b' | 'i' | 'f' | 's' | 'y' | 'q' | 'm' | 'o' | 't' | 'u' | 'd' | 'r';
 
 export type TypeSchema =
   | { readonly form: 'scalar'; readonly kind: ScalarKind; readonly pointer: boolean }
@@ -22,7 +27,12 @@ export type TypeSchema =
 
 const unknownScalar: TypeSchema = { form: 'scalar', kind: 'r', pointer: true };
 /** Parsed on first use: a controller meets few of the four hundred types. Filled once per type, never changed. */
-const parsed = new Map<string, ReadonlyMap<string, FieldSchema>>();
+const parsed = new Map<string, ParsedType>();
+
+interface ParsedType {
+  readonly atomic: boolean;
+  readonly fields: ReadonlyMap<string, FieldSchema>;
+}
 
 /** The type of an object of a built-in kind, undefined for custom resources and versions that are not in the table. */
 export function schemaOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): TypeSchema | undefined {
@@ -51,29 +61,46 @@ export function itemsOf(type: TypeSchema | undefined): TypeSchema | undefined {
 }
 
 export function fieldsOf(name: string): ReadonlyMap<string, FieldSchema> {
-  let fields = parsed.get(name);
-  if (fields === undefined) {
-    const text = Object.hasOwn(types, name) ? (types[name] ?? '') : '';
-    fields = new Map(text.split(' ').map(parseField));
-    parsed.set(name, fields);
+  return typeOf(name).fields;
+}
+
+/** Does server-side apply own structs of this type as a whole, wherever they stand? */
+export function isAtomic(name: string): boolean {
+  return typeOf(name).atomic;
+}
+
+function typeOf(name: string): ParsedType {
+  let type = parsed.get(name);
+  if (type === undefined) {
+    const words = (Object.hasOwn(types, name) ? (types[name] ?? '') : '').split(' ').filter((word) => word !== '');
+    const atomic = words[0] === '=';
+    type = { atomic, fields: new Map((atomic ? words.slice(1) : words).map(parseField)) };
+    parsed.set(name, type);
   }
-  return fields;
+  return type;
 }
 
 function parseField(text: string): [string, FieldSchema] {
-  const [, name = '', omit = '', kind = '', how = '', merge] =
-    /^([^:?]+)(\??):([^~^!]*)([\^!]?)(?:~(.*))?$/.exec(text) ?? [];
-  const type = parseType(kind);
+  const [, name = '', omit = '', kind = '', how = '', owned = '', merge] =
+    /^([^:?]+)(\??):([^~^!%=]*)([\^!]?)(%[^~]*|=)?(?:~(.*))?$/.exec(text) ?? [];
+  const ownedAs = parseOwned(owned);
   return [
     name,
     {
       omitEmpty: omit !== '',
-      type,
+      type: parseType(kind),
       retainKeys: how === '^',
       replace: how === '!',
       ...(merge === undefined ? {} : { mergeKey: merge }),
+      ...(ownedAs === undefined ? {} : { owned: ownedAs }),
     },
   ];
+}
+
+function parseOwned(text: string): Owned | undefined {
+  if (text === '=') return 'whole';
+  if (!text.startsWith('%')) return undefined;
+  return { by: text === '%' ? [] : text.slice(1).split(',') };
 }
 
 function parseType(text: string): TypeSchema {
@@ -83,6 +110,6 @@ function parseType(text: string): TypeSchema {
   const name = pointer ? text.slice(1) : text;
   if (name.startsWith('[') || name.startsWith('{')) return parseType(name);
   if (name === '') return unknownScalar;
-  if (/^[bifsyqotudr]$/.test(name)) return { form: 'scalar', kind: name as ScalarKind, pointer };
+  if (/^[bifsyqmotudr]$/.test(name)) return { form: 'scalar', kind: name as ScalarKind, pointer };
   return { form: 'struct', name };
 }

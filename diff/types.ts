@@ -12,6 +12,8 @@ export interface DiffRules {
   readonly ignoreDifferences: readonly ResourceIgnoreDifferences[];
   /** One for all objects of a comparison; absent: each program has its own limit only. */
   readonly work?: JqWork;
+  /** Objects are sent by server-side apply (a sync option of the Application); options of a manifest go before. */
+  readonly serverSideApply?: boolean;
 }
 
 /** What is wrong with an ignore rule that applies to an object. Never holds values of objects. */

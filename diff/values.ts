@@ -24,3 +24,10 @@ export function withMember(object: JsonObject, key: string, value: Json): JsonOb
 export function textOf(value: Json | undefined): string {
   return value === undefined || value === null || typeof value === 'object' ? '' : String(value);
 }
+
+/** A shallow copy that lacks some members. */
+export function without(object: JsonObject, keys: readonly string[]): JsonObject {
+  const copy = copyOf(object);
+  for (const key of keys) Reflect.deleteProperty(copy, key);
+  return copy;
+}

@@ -1,6 +1,6 @@
 // Builds a Go command at a pinned version, in a module of its own in a temporary folder: nothing of it reaches this repository.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -25,6 +25,28 @@ export async function goBuild(tool, target, say) {
       say(`${tool.name}: still compiling (${seconds} s)`),
     );
     renameSync(fresh, target);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Builds the Go program in the folder `sources` against a module, and gives what it prints for each list of arguments.
+ * @throws Error with the last lines of what go or the program printed
+ */
+export async function goRun({ module, sources }, runs, say) {
+  const folder = mkdtempSync(join(tmpdir(), 'driftless-run-'));
+  try {
+    say(`fetching ${module.path}@${module.version}`);
+    writeFileSync(join(folder, 'go.mod'), goMod(module, await fetchModule(module, folder)));
+    cpSync(sources, folder, { recursive: true });
+    await go(['mod', 'tidy'], folder);
+    say(`compiling ${sources} (minutes on a small machine, once)`);
+    await go(['build', '-trimpath', '-ldflags', '-s -w', '-o', 'program', '.'], folder, (seconds) =>
+      say(`still compiling (${seconds} s)`),
+    );
+    const maxBuffer = 256 * 1024 * 1024;
+    return runs.map((args) => execFileSync(join(folder, 'program'), args, { encoding: 'utf8', maxBuffer }));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -10,7 +10,11 @@ const kubernetesStamp = [
   `${component}.gitMinor=${kubernetes.split('.')[1]}`,
   `${component}.gitTreeState=archive`,
 ];
-const kubernetesModule = { path: 'k8s.io/kubernetes', version: `v${kubernetes}`, staging: `v0.${kubernetes.slice(2)}` };
+export const kubernetesModule = {
+  path: 'k8s.io/kubernetes',
+  version: `v${kubernetes}`,
+  staging: `v0.${kubernetes.slice(2)}`,
+};
 
 export const tools = [
   {

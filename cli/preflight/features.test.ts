@@ -526,6 +526,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a policy without `gpg`, a seal by a key that may not sign': signed,
   '`ARGOCD_GPG_ENABLED=false`': 'it is set for the repo-server of Argo CD, which is not looked at',
   'whether a source was synced already': harmless,
+  'comparison of what is sent by server-side apply': byComparison,
   'an operation that is a dry run': 'about operations that are still to come',
   'Force=true, and role bindings to another role': forced,
   'Force=true on a CustomResourceDefinition or Namespace': forced,

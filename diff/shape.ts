@@ -1,0 +1,128 @@
+import { canonicalJson, isObject, own } from '#base';
+import type { Json, JsonObject } from '#base';
+import { constantsOf } from './default-rules.ts';
+import { fieldStep, itemStep } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { fieldsOf, isAtomic } from './schema.ts';
+import type { FieldSchema, Owned, TypeSchema } from './schema.ts';
+import { isList } from './values.ts';
+
+/** What server-side apply knows about a place in an object. */
+export interface Shape {
+  /** A map here is owned as a whole. */
+  readonly atomicMap: boolean;
+  /** By which keys the items of a list here are owned, none for a set; undefined: the list is owned as a whole. */
+  readonly listKeys: readonly string[] | undefined;
+  readonly member: (name: string) => Shape;
+  readonly items: () => Shape;
+  /** Is this a field of a struct, other than a key of a free map? */
+  readonly named: (name: string) => boolean;
+  /** What a key of an item is that does not name it. */
+  readonly keyDefault: (name: string) => Json | undefined;
+}
+
+/** Nothing is known: maps by member, lists as a whole. */
+const untyped: Shape = {
+  atomicMap: false,
+  listKeys: undefined,
+  member: () => untyped,
+  items: () => untyped,
+  named: () => false,
+  keyDefault: () => undefined,
+};
+
+/** The shape of a built-in type. */
+export function shapeOf(type: TypeSchema | undefined, owned?: Owned): Shape {
+  if (type === undefined || type.form === 'scalar') return untyped;
+  const isStruct = type.form === 'struct';
+  return {
+    atomicMap: owned === 'whole' || (isStruct && isAtomic(type.name)),
+    listKeys: type.form === 'list' && owned !== undefined && owned !== 'whole' ? owned.by : undefined,
+    member: (name) => {
+      if (type.form === 'map') return shapeOf(type.items);
+      const field = isStruct ? fieldsOf(type.name).get(name) : undefined;
+      return shapeOf(field?.type, field?.owned);
+    },
+    items: () => shapeOf(type.form === 'list' ? type.items : undefined),
+    named: (name) => isStruct && fieldsOf(type.name).has(name),
+    keyDefault: (name) =>
+      isStruct ? (own(constantsOf(type.name), name) ?? zeroOf(fieldsOf(type.name).get(name))) : undefined,
+  };
+}
+
+function zeroOf(field: FieldSchema | undefined): Json | undefined {
+  return field?.type.form === 'scalar' && field.type.kind === 's' && !field.type.pointer ? '' : undefined;
+}
+
+/**
+ * The shape of a custom resource as its managed fields show it: the API server wrote them by the schema of its CRD, so that they say how
+ * each list and map that somebody has applied or changed is owned.
+ */
+export function shapeOfFields(fields: FieldSet | undefined): Shape {
+  if (fields === undefined) return untyped;
+  const steps = [...fields.children.keys()];
+  const keyed = steps.find((step) => step.startsWith('k:'));
+  const keys = keyed === undefined ? undefined : Object.keys(JSON.parse(keyed.slice(2)) as object);
+  const isSet = steps.some((step) => step.startsWith('v:'));
+  return {
+    atomicMap: fields.member && steps.length === 0,
+    listKeys: keys ?? (isSet ? [] : undefined),
+    member: (name) => shapeOfFields(fields.children.get(fieldStep(name))),
+    items: () => {
+      const all: FieldSet = { member: false, children: new Map() };
+      for (const step of steps)
+        for (const [name, child] of fields.children.get(step)?.children ?? []) merge(all, name, child);
+      return shapeOfFields(all);
+    },
+    named: (name) => fields.children.get(fieldStep(name))?.member === false,
+    keyDefault: () => undefined,
+  };
+}
+
+function merge(all: FieldSet, step: string, child: FieldSet): void {
+  const present = all.children.get(step);
+  if (present === undefined) all.children.set(step, child);
+  else if (present.children.size === 0) all.children.set(step, child);
+}
+
+/** How an item of a list is told from the others. */
+export function stepOf(item: Json, shape: Shape): string {
+  const keys = shape.listKeys ?? [];
+  if (keys.length === 0 || !isObject(item)) return itemStep(item);
+  const items = shape.items();
+  const id: Record<string, Json> = {};
+  for (const key of keys) {
+    const value = own(item, key) ?? items.keyDefault(key);
+    if (value !== undefined) id[key] = value;
+  }
+  return `k:${canonicalJson(id)}`;
+}
+
+/** The paths of a value (typed.ToFieldSet). */
+export function fieldSetOf(value: Json | undefined, shape: Shape): FieldSet {
+  const set: FieldSet = { member: false, children: new Map() };
+  if (value === undefined || value === null) return set;
+  if (isList(value)) {
+    if (shape.listKeys === undefined) set.member = true;
+    else for (const item of value) addItem(set, item, shape);
+  } else if (!isObject(value) || shape.atomicMap) set.member = true;
+  else for (const key of Object.keys(value)) addMember(set, key, value, shape);
+  return set;
+}
+
+function addItem(set: FieldSet, item: Json, shape: Shape): void {
+  const step = stepOf(item, shape);
+  // Of items that cannot be told apart only their presence is owned.
+  const child = set.children.has(step) ? fieldSetOf(undefined, shape) : fieldSetOf(item, shape.items());
+  child.member = true;
+  set.children.set(step, child);
+}
+
+function addMember(set: FieldSet, key: string, object: JsonObject, shape: Shape): void {
+  const value = object[key];
+  if (value === undefined) return;
+  const child = fieldSetOf(value, shape.member(key));
+  const isEmpty = value === null || (isObject(value) && Object.keys(value).length === 0);
+  child.member ||= isEmpty || !shape.named(key);
+  if (child.member || child.children.size > 0) set.children.set(fieldStep(key), child);
+}

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { deepEqual, parseJson } from '#base';
+import type { Json, JsonObject } from '#base';
+import { defaultSettings } from '#model';
+import type { KubeObject } from '#model';
+import { canonicalise } from './canonical.ts';
+import { withDefaults } from './defaults.ts';
+import { diffObjects } from './diff.ts';
+import { schemaOf } from './schema.ts';
+import { shapeOf } from './shape.ts';
+import { ownershipOf, structuredMerge } from './structured.ts';
+import { without } from './values.ts';
+
+const kube = (object: unknown): KubeObject => object as KubeObject;
+const rules = { settings: defaultSettings, ignoreDifferences: [], serverSideApply: true };
+
+interface Merge {
+  readonly target: JsonObject;
+  readonly live: JsonObject;
+  readonly after: JsonObject;
+}
+
+/** Applies with what the API server's own field manager makes of them (scripts/generate-schema-data.mjs). */
+const merges = readFileSync(new URL('./testdata/merges.ndjson', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line, i) => ({ ...(parseJson(line) as unknown as Merge), i }))
+  .map((merge) => ({ ...merge, name: `${merge.i} ${merge.target['kind'] as string}` }));
+
+const asJson = (object: KubeObject | null): JsonObject => object as unknown as JsonObject;
+
+function stored(object: JsonObject): Json {
+  const type = schemaOf(kube(object));
+  const names = without(object['metadata'] as JsonObject, ['managedFields']);
+  const value = canonicalise({ ...without(object, ['status']), metadata: names }, type);
+  return withoutZeros(canonicalise(withDefaults(value, type), type)) ?? {};
+}
+
+/** Go writes zeros of fields that it cannot leave out; no manifest has them. */
+function withoutZeros(value: Json): Json | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item: Json) => withoutZeros(item) ?? {});
+  if (value === null || value === 0 || value === '' || value === false) return undefined;
+  if (typeof value !== 'object') return value;
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const left = withoutZeros(member as Json);
+    return left === undefined ? [] : [[key, left] as const];
+  });
+  return members.length === 0 ? undefined : Object.fromEntries(members);
+}
+
+describe('12.1: what a server-side apply would change', () => {
+  it.each(merges)('12.1: as the API server has it: $name', ({ target, live, after }) => {
+    const type = schemaOf(kube(target));
+    const predicted = structuredMerge(target, live, ownershipOf(live, 'argocd-controller'), shapeOf(type));
+    expect(stored(predicted)).toEqual(stored(after));
+    const isChanged = !deepEqual(stored(live), stored(after));
+    const result = diffObjects(kube(target), kube(live), rules);
+    const [before, then] = [stored(asJson(result.normalizedLive)), stored(asJson(result.predictedLive))];
+    expect(!deepEqual(before, then)).toBe(isChanged);
+    expect(result.modified || !isChanged).toBe(true);
+  });
+});
+
+const manager = 'argocd-controller';
+const entry = (fieldsV1: object, name = manager, operation = 'Apply'): object => ({
+  manager: name,
+  operation,
+  apiVersion: 'v1',
+  fieldsType: 'FieldsV1',
+  fieldsV1,
+});
+const meta = (...managedFields: object[]): object => ({ name: 'x', namespace: 'n', managedFields });
+
+describe('12.1: an Application with ServerSideApply', () => {
+  const app = { name: 'app', image: 'a:1' };
+  const sidecar = { name: 'sidecar', image: 'b:1' };
+  const deployment = (metadata: object, containers: readonly object[]): KubeObject =>
+    kube({ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { template: { spec: { containers } } } });
+  const containers = (items: object): object => ({
+    'f:spec': { 'f:template': { 'f:spec': { 'f:containers': items } } },
+  });
+  const ofApp = { 'k:{"name":"app"}': { '.': {}, 'f:name': {}, 'f:image': {} } };
+  const ofSidecar = { 'k:{"name":"sidecar"}': { '.': {}, 'f:name': {}, 'f:image': {} } };
+  const ours = entry(containers({ ...ofApp, ...ofSidecar }));
+  const target = deployment({ name: 'x' }, [app]);
+
+  it('12.1: a sidecar that Git has lost is a difference', () => {
+    const result = diffObjects(target, deployment(meta(ours), [app, sidecar]), rules);
+    expect(result.modified).toBe(true);
+    expect(result.predictedLive).toMatchObject({ spec: { template: { spec: { containers: [{ name: 'app' }] } } } });
+  });
+
+  it('12.1: a sidecar that somebody else has injected, or owns too, is none', () => {
+    const injected = deployment(meta(entry(containers(ofApp)), entry(containers(ofSidecar), 'injector', 'Update')), [
+      app,
+      sidecar,
+    ]);
+    expect(diffObjects(target, injected, rules).modified).toBe(false);
+    const shared = deployment(meta(ours, entry(containers(ofSidecar), 'injector')), [app, sidecar]);
+    expect(diffObjects(target, shared, rules).modified).toBe(false);
+  });
+
+  it('12.1: what others have added is left alone, what they have changed of ours is found', () => {
+    const changed = deployment(meta(ours), [{ ...app, image: 'a:2', stdin: true }, sidecar]);
+    expect(diffObjects(deployment({ name: 'x' }, [app, sidecar]), changed, rules).paths).toEqual([
+      '/spec/template/spec/containers/0/image',
+    ]);
+  });
+
+  it('12.1: an option of the manifest goes before the one of the Application', () => {
+    const live = deployment(meta(ours), [app, sidecar]);
+    const option = (value: string): KubeObject =>
+      deployment({ name: 'x', annotations: { 'argocd.argoproj.io/sync-options': `ServerSideApply=${value}` } }, [app]);
+    const paths = (manifest: KubeObject, serverSideApply: boolean): readonly string[] =>
+      diffObjects(manifest, live, { ...rules, serverSideApply }).paths;
+    const lost = '/spec/template/spec/containers';
+    expect(paths(option('true'), false)).toContain(lost);
+    expect(paths(option('false'), true)).not.toContain(lost);
+    expect(paths(target, false)).toEqual([]);
+  });
+
+  it('12.1: of a custom resource, its managed fields say how its lists are owned', () => {
+    const widget = (metadata: object, spec: object): KubeObject =>
+      kube({ apiVersion: 'e.io/v1', kind: 'Widget', metadata, spec });
+    const fields = (spec: object): object => ({ 'f:spec': spec });
+    const items = { 'k:{"id":1,"zone":"a"}': { '.': {}, 'f:id': {}, 'f:zone': {}, 'f:size': {} } };
+    const theirs = { 'k:{"id":2,"zone":"a"}': { '.': {}, 'f:id': {}, 'f:zone': {} } };
+    const live = widget(
+      meta(
+        entry(fields({ 'f:items': items, 'f:tags': { 'v:"a"': {}, 'v:"b"': {} }, 'f:all': {}, 'f:gone': {} })),
+        entry(fields({ 'f:items': theirs, 'f:tags': { 'v:"c"': {} } }), 'other'),
+      ),
+      {
+        items: [
+          { id: 1, zone: 'a', size: 3, made: true },
+          { id: 2, zone: 'a' },
+        ],
+        tags: ['a', 'b', 'c'],
+        all: [1, 2],
+        gone: 1,
+        status: 'theirs',
+      },
+    );
+    const same = { items: [{ zone: 'a', id: 1, size: 3 }], tags: ['a', 'b'], all: [1, 2], gone: 1 };
+    expect(diffObjects(widget({ name: 'x' }, same), live, rules).modified).toBe(false);
+    const other = { items: [{ zone: 'a', id: 1 }], tags: ['a'], all: [1] };
+    expect(diffObjects(widget({ name: 'x' }, other), live, rules).predictedLive).toMatchObject({
+      spec: { items: [{ id: 1, zone: 'a', made: true }, { id: 2 }], tags: ['a', 'c'], all: [1], status: 'theirs' },
+    });
+    expect(diffObjects(widget({ name: 'x' }, other), live, rules).predictedLive).not.toHaveProperty('spec.gone');
+  });
+});
