@@ -4,7 +4,7 @@ import { apiResource, isAlreadyExists, isConflict, isForbidden, isNotFound } fro
 import type { KubeClient } from '#kube';
 import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
-import { looksNew } from './member.ts';
+import { looksNew } from './member-types.ts';
 import type { Instant, Intent, World } from './member-types.ts';
 import type { Member } from './member.ts';
 import { formatSlots, parseSlots, slotsConfigMap } from './slots-document.ts';
@@ -256,7 +256,8 @@ export class Coordinator implements Runnable {
   /** How many replicas may want to write at the same moment. */
   #crowd(): number {
     const { member, world } = this.#deps;
-    return Math.max(member.holders().size, member.published()?.replicas ?? 0, world(false).replicas ?? 0);
+    const hub = member.hub();
+    return Math.max(hub.holders().size, hub.published()?.replicas ?? 0, world(false).replicas ?? 0);
   }
 
   /** From `ms * least` to `ms` and a tenth. */
