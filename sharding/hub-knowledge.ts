@@ -3,6 +3,7 @@ import { Presence } from './presence.ts';
 import { isForeign, unknownHolder } from './slots-document.ts';
 import type { Slots } from './slots-document.ts';
 import type { TableDocument, Wait } from './table-document.ts';
+import { longestLeaseMs, protocolVersion } from './timing.ts';
 import type { Timing } from './timing.ts';
 import { unownedServers } from './unowned.ts';
 
@@ -64,13 +65,26 @@ export class HubKnowledge {
     return record === undefined || record.acked >= epoch || this.presence.isExpired(slot);
   }
 
-  /** Whether the holder of `own` plans: it has the lowest slot whose holder was seen alive lately. Two may think so; the hub lets one through. */
+  /**
+   * Whether the holder of `own` plans: of those who speak the newest protocol and were seen alive lately, it has the lowest slot. Two may
+   * think so; the hub lets one through.
+   */
   isPlanner(own: number, now: Instant): boolean {
     for (const [slot, record] of this.holders()) {
-      if (slot >= own || record.holder === unknownHolder || isForeign(record)) continue;
-      if (this.presence.movedWithin(slot, this.#timing.silentMs, now.monotonic)) return false;
+      if (slot === own || record.holder === unknownHolder || isForeign(record)) continue;
+      // An older release does not know of versions: the lowest slot it is, then.
+      const version = record.version ?? protocolVersion;
+      const goesFirst = version > protocolVersion || (version === protocolVersion && slot < own);
+      if (goesFirst && !this.presence.isSilent(record, now.monotonic)) return false;
     }
     return true;
+  }
+
+  /** How long a holder may have a lease of whom nothing is known but that it was there. */
+  longestLease(): number {
+    const table = this.published();
+    const published = table === undefined ? 0 : (table.leaseMs ?? longestLeaseMs);
+    return Math.max(this.presence.longestLease(), published);
   }
 
   /** When an empty hub may be believed; undefined when it is not empty. */

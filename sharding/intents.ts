@@ -3,6 +3,7 @@ import type { Instant, Intent, World } from './member-types.ts';
 import { unknownHolder } from './slots-document.ts';
 import type { SlotRecord, Slots } from './slots-document.ts';
 import type { Tenure } from './tenure.ts';
+import { protocolVersion } from './timing.ts';
 import type { Timing } from './timing.ts';
 
 /** All that an intent follows from. */
@@ -84,6 +85,7 @@ export function repair(situation: Situation): Intent | undefined {
     {
       ...{ slot, holder: unknownHolder, renewals: 0, acked: 0, heartbeat: now.wall },
       incarnation: `${unknownHolder}/${self.process}/${Math.round(now.monotonic)}`,
+      leaseMs: hub.longestLease(),
     },
   ]);
   const slots = new Map(placeholders);
@@ -126,13 +128,14 @@ interface Signature {
 
 /** The slots with our record in `slot`. */
 function signed(situation: Situation, slots: Slots, slot: number, { acked, why }: Signature): Intent {
-  const { world, now, self } = situation;
+  const { world, now, self, timing } = situation;
   const { name: holder, incarnation, renewals } = self;
   const old = slots.get(slot);
   const ours = old?.incarnation === incarnation ? old : undefined;
   const record = {
     ...{ slot, holder, incarnation, renewals, heartbeat: now.wall },
     acked: Math.max(ours?.acked ?? 0, acked),
+    ...{ leaseMs: timing.leaseMs, version: protocolVersion },
     ...(world.load === undefined ? {} : { load: world.load }),
   };
   return { write: 'slots', slots: new Map(slots).set(slot, record), count: slotLimit(situation), why };

@@ -8,9 +8,10 @@ import { FakeClock } from '#support';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { createOwnership } from './ownership.ts';
 import type { OwnershipDeps } from './ownership.ts';
-import { slotsConfigMap, slotsKey } from './slots-document.ts';
+import { membersKey, parseSlots, slotsConfigMap, slotsKey } from './slots-document.ts';
 import { tableConfigMap, tableKey } from './table-document.ts';
 import { MemoryHub } from './testing/memory-hub.ts';
+import { leastMarginMs, timingOf } from './timing.ts';
 import type { Ownership, OwnershipChange } from './types.ts';
 
 const heartbeatMs = 10_000;
@@ -323,7 +324,7 @@ describe('hand-over', () => {
     const write = fleet[1].ownership.writing(server, undefined, () => Promise.reject(error));
     await expect(write).rejects.toBe(error);
     world.hub.scale('StatefulSet', 1);
-    await world.clock.advance(heartbeatMs - 1000);
+    await world.clock.advance(leastMarginMs - 1000);
     expect(fleet[0].ownership.ownsCluster(server)).toBe(!lingers);
     expect(fleet[1].ownership.ownsCluster(server)).toBe(false);
     await world.clock.advance(4000);
@@ -870,6 +871,94 @@ describe('at rest and in need', () => {
     await world.clock.advance(2000);
     expect([second.ownership.identity().shard, second.ownership.settled()]).toEqual([1, true]);
   });
+});
+
+describe('13.3: replicas with different heartbeats', () => {
+  /** Every 100 ms for a while: never two owners. */
+  async function watch(world: World, fleet: readonly Replica[], ms: number): Promise<void> {
+    for (let at = 0; at < ms; at += 100) {
+      await world.clock.advance(100);
+      expect(Math.max(...owners(fleet))).toBeLessThanOrEqual(1);
+    }
+  }
+
+  it.each([
+    ['10 s to 1 s', 10_000, 1000, false],
+    ['1 s to 10 s', 1000, 10_000, false],
+    ['10 s to 1 s, killed', 10_000, 1000, true],
+  ])('13.3: are rolled from %s without a second owner, and nothing moves in a quiet minute', async (...row) => {
+    const [, before, after, killed] = row;
+    const world = new World();
+    world.hub.scale('StatefulSet', 3);
+    const fleet = world.fleet(3, { heartbeatMs: before });
+    load(fleet);
+    await world.clock.advance(20_000);
+    for (const ordinal of [2, 1]) {
+      const old = fleet[ordinal]!;
+      if (killed) old.kill();
+      else await old.stop();
+      const successor = world.start(`ctl-${ordinal}`, { heartbeatMs: after });
+      fleet.push(successor);
+      load([successor]);
+      await watch(world, fleet, 40_000);
+    }
+    expect(owners(fleet)).toEqual(once);
+    const changes = (): number => fleet.flatMap((replica) => replica.changes).length;
+    const quiet = changes();
+    await watch(world, fleet, 60_000);
+    expect(changes()).toBe(quiet);
+    expect(owners(fleet)).toEqual(once);
+  });
+
+  it('13.3: a frozen replica keeps its clusters for its own lease, whatever the heartbeat of those who wait', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const slow = world.start('ctl-1', { heartbeatMs: 20_000 });
+    const fast = world.start('ctl-0', { heartbeatMs: 1000 });
+    load([slow, fast]);
+    await world.clock.advance(30_000);
+    expect(owners([slow, fast])).toEqual(once);
+    slow.client.cut = true;
+    await watch(world, [slow, fast], timingOf(20_000).validMs + timingOf(20_000).marginMs - 13_000);
+    expect(owners([fast])).not.toEqual(once);
+    await watch(world, [slow, fast], 20_000);
+    expect(owners([fast])).toEqual(once);
+  });
+
+  it('13.3: a replica of an older release, whose record says no lease, is waited for as long as any may have', async () => {
+    const world = new World();
+    const members = [{ slot: 0, holder: 'old', incarnation: 'old/1', renewals: 7, acked: 0 }];
+    const entry = { ShardNumber: 0, ControllerName: 'old', HeartbeatTime: '2026-01-01T00:00:00Z' };
+    const data = { [slotsKey]: JSON.stringify([entry]), [membersKey]: JSON.stringify(members) };
+    world.hub.put('ConfigMap', slotsConfigMap, { data });
+    const only = world.start('ctl-0', { heartbeatMs: 1000 });
+    load([only]);
+    await world.clock.advance(175_000);
+    expect(owners([only])).toEqual(clusters.map(() => 0));
+    await world.clock.advance(8000);
+    expect(owners([only])).toEqual(once);
+  });
+
+  it('13.3: the lease and the version stand in the record, and an absurd lease is none', async () => {
+    const world = new World();
+    const only = world.start('ctl-0', { heartbeatMs: 20_000 });
+    load([only]);
+    await world.clock.advance(5000);
+    const data = world.hub.get('ConfigMap', slotsConfigMap)!['data'] as Record<string, string>;
+    expect(JSON.parse(data[membersKey]!)).toEqual([expect.objectContaining({ leaseMs: 60_000, version: 1 })]);
+    const absurd = { ...data, [membersKey]: data[membersKey]!.replace('"leaseMs":60000', '"leaseMs":1e15') };
+    const found = parseSlots(absurd);
+    expect(found.state === 'ok' && found.value.get(0)?.leaseMs).toBeUndefined();
+  });
+
+  it.each([1, 2, 5, 10, 30, 60])(
+    '13.3: with a heartbeat of %i s a webhook fits into the margin, by the worst clocks',
+    (s) => {
+      const { leaseMs, validMs } = timingOf(s * 1000);
+      expect(leaseMs / 1.05 - validMs / 0.95).toBeGreaterThan(10_000);
+      expect(leaseMs).toBeGreaterThanOrEqual(3000 * s);
+    },
+  );
 });
 
 describe('busy clusters', () => {

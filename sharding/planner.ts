@@ -59,6 +59,7 @@ export class Planner {
       epochFloor: Math.max(floor, published?.epoch ?? 0),
       nonce: shardOfText(`${self.incarnation} ${now.monotonic}`, 1000),
       now: Math.round(now.wall),
+      longestLeaseMs: hub.presence.longestOf(slots.values()),
     });
     if (table !== undefined) return { write: 'table', table };
     this.#planned = { ...same, at: now.monotonic };

@@ -1,6 +1,10 @@
 import { isForeign, unknownHolder } from './slots-document.ts';
 import type { SlotRecord, Slots } from './slots-document.ts';
+import { longestLeaseMs } from './timing.ts';
 import type { Timing } from './timing.ts';
+
+/** Argo CD's, and ours, unless somebody has changed the heartbeat. */
+const usualLeaseMs = 30_000;
 
 interface Observation {
   readonly identity: string;
@@ -30,6 +34,7 @@ interface Behind {
 export class Presence {
   readonly #timing: Timing;
   readonly #observed = new Map<number, Observation>();
+  #longest: number;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #holders: Slots = new Map();
   #expired: ReadonlySet<number> = new Set();
@@ -41,6 +46,7 @@ export class Presence {
 
   constructor(timing: Timing) {
     this.#timing = timing;
+    this.#longest = timing.leaseMs;
   }
 
   observe({ slots, sentAt, answeredAt, replicas, epoch }: HoldersSeen): void {
@@ -53,7 +59,8 @@ export class Presence {
       const identity = identityOf(record);
       const known = this.#observed.get(slot);
       if (known?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: answeredAt });
-      else if (sentAt - known.firstSeen > this.#timing.leaseMs) expired.add(slot);
+      else if (sentAt - known.firstSeen > this.#leaseOf(record)) expired.add(slot);
+      this.#longest = Math.max(this.#longest, this.#leaseOf(record));
     }
     for (const slot of this.#observed.keys()) if (!slots.has(slot)) this.#observed.delete(slot);
     this.#holders = slots;
@@ -131,17 +138,40 @@ export class Presence {
       if (!this.#holders.has(slot)) yield [slot, since + (this.#dead.has(slot) ? standInMs : leaseMs)];
   }
 
-  /** Whether the holder of a slot has moved within the last `ms`. */
-  movedWithin(slot: number, ms: number, now: number): boolean {
-    const seen = this.#observed.get(slot)?.firstSeen ?? Number.NEGATIVE_INFINITY;
-    return now - seen <= ms;
+  /** The holder of a slot has not moved for half of its lease: it is dead, or in trouble, and leaves planning to others. */
+  isSilent(record: SlotRecord, now: number): boolean {
+    const seen = this.#observed.get(record.slot)?.firstSeen ?? Number.NEGATIVE_INFINITY;
+    const leaseMs = record.leaseMs ?? usualLeaseMs;
+    return now - seen > Math.max(this.#timing.leaseMs, leaseMs) / 2;
+  }
+
+  longestOf(records: Iterable<SlotRecord>): number {
+    return Math.max(this.#timing.leaseMs, ...[...records].map((record) => this.#leaseOf(record)));
+  }
+
+  /** The longest lease that any holder may have had as far as this replica has seen. */
+  longestLease(): number {
+    return this.#longest;
+  }
+
+  /**
+   * How long a holder must have been silent: by its own record, and by what this replica takes for enough. A replica of an older release does
+   * not say: it may have the longest one.
+   */
+  #leaseOf(record: SlotRecord): number {
+    return Math.max(this.#timing.leaseMs, record.leaseMs ?? (isForeign(record) ? usualLeaseMs : longestLeaseMs));
   }
 
   /** When holders that are live now will be gone, unless they move. */
   expiries(): readonly number[] {
     return [...this.#observed].flatMap(([slot, { firstSeen }]) =>
-      this.#expired.has(slot) ? [] : [firstSeen + this.#timing.leaseMs + 1],
+      this.#expired.has(slot) ? [] : [firstSeen + this.#leaseAt(slot) + 1],
     );
+  }
+
+  #leaseAt(slot: number): number {
+    const record = this.#holders.get(slot);
+    return record === undefined ? this.#timing.leaseMs : this.#leaseOf(record);
   }
 
   /** When others should begin to stand in. */
