@@ -22,6 +22,8 @@ export interface CoordinatorDeps {
   readonly logger: Logger;
   readonly member: Member;
   readonly world: (leaving: boolean) => World;
+  /** Whether the machine was suspended since the last call; then what was under way is worth nothing. */
+  readonly wasSuspended: () => boolean;
   /** After each look: ownership may be different now. */
   readonly onObservation: () => void;
   /** After what a look led to. */
@@ -67,7 +69,7 @@ export class Coordinator implements Runnable {
   wake(): void {
     this.#soonMs = soonMs;
     this.#woken = true;
-    this.#nap.abort(new Woken());
+    this.#nap.abort(woken);
   }
 
   /**
@@ -110,6 +112,7 @@ export class Coordinator implements Runnable {
       const slots = await this.#read(slotsConfigMap, slotsOf, signal);
       const isEmpty = looksNew(table.found, slots.found);
       if (isEmpty) table = await this.#read(tableConfigMap, parseTable, signal);
+      if (this.#deps.wasSuspended()) return 0;
       const now = this.instant();
       const isNew = isEmpty && table.found.state === 'missing';
       member.observe({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic, isNew }, now);
@@ -190,6 +193,8 @@ export class Coordinator implements Runnable {
       if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return false;
       throw error;
     }
+    // It was sent nobody knows how long ago.
+    if (this.#deps.wasSuspended()) return false;
     member.wrote(intent, sent, this.instant());
     if (!isSlots)
       logger.info('published the table of clusters', { epoch: intent.table.epoch, replicas: intent.table.replicas });
@@ -247,9 +252,9 @@ export class Coordinator implements Runnable {
     try {
       await abortable(this.#deps.clock.sleep(ms, nap.signal), signal);
     } catch (error) {
-      if (!(error instanceof Woken) && !signal.aborted) throw error;
+      if (error !== woken && !signal.aborted) throw error;
     } finally {
-      nap.abort(new Woken());
+      nap.abort(woken);
     }
   }
 
@@ -266,7 +271,8 @@ export class Coordinator implements Runnable {
   }
 }
 
-class Woken extends Error {}
+/** One for all: to make an error means to walk the stack, and nobody reads it. */
+const woken = new (class extends Error {})();
 
 interface Data {
   readonly data?: Readonly<Record<string, unknown>>;

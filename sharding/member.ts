@@ -133,6 +133,11 @@ export class Member {
     this.#hub.presence.notice(slots, now.monotonic);
   }
 
+  /** The machine was suspended: nothing may be written before the slot was renewed, and the table read after that. */
+  distrust(): void {
+    this.#tenure.distrust();
+  }
+
   /** What to write now. */
   intent(world: World, now: Instant): Intent | undefined {
     this.#tenure.lapse(now);

@@ -17,6 +17,7 @@ import { OwnershipReport } from './ownership-report.ts';
 import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
 import { ReplicaCount } from './replica-count.ts';
 import { Rights, serversOf } from './rights.ts';
+import { SuspendDetector } from './suspend-detector.ts';
 import { unresolvedDestination } from './table-document.ts';
 import { timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
@@ -44,6 +45,8 @@ export interface OwnershipDeps {
   readonly controllerName: string;
   /** ARGOCD_CONTROLLER_HEARTBEAT_TIME, in milliseconds. */
   readonly heartbeatMs: number;
+  /** A clock that goes on while the machine is suspended, in milliseconds (CLOCK_BOOTTIME); undefined: there is none. */
+  readonly bootMs?: () => number;
   /** For clusters without the annotation driftless.io/split; 1: whole. */
   readonly defaultParts?: number;
   /** What a cluster counts for, under consistent hashing; default: its Applications. */
@@ -78,6 +81,7 @@ class LeasedOwnership implements Ownership {
   readonly #announcements: Announcements;
   readonly #report: OwnershipReport;
   readonly #conditions: Conditions;
+  readonly #suspends: SuspendDetector;
   readonly #rates = new EventRateBook();
   #takingUpSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
@@ -104,6 +108,8 @@ class LeasedOwnership implements Ownership {
     const numbered = ordinal !== undefined;
     [this.#timing, this.#member, this.#rights, this.#replicaCount] = [timing, member, rights, replicaCount];
     [this.#conditions, this.#world] = [conditions, world];
+    const monotonic = (): number => clock.monotonic();
+    this.#suspends = new SuspendDetector({ monotonic, boot: deps.bootMs ?? monotonic });
     this.#writes = new WritesUnderWay(timing.marginMs, () => this.#now().monotonic);
     this.#announcements = new Announcements(logger);
     const reported = { member, rights, world, replicaCount, conditions, timing, now, hostname, numbered };
@@ -111,6 +117,7 @@ class LeasedOwnership implements Ownership {
     this.#coordinator = new Coordinator({
       ...{ client, namespace, clock, random, logger, member },
       world: (leaving) => this.#worldNow(leaving),
+      wasSuspended: () => this.#wasSuspended(),
       onObservation: () => this.#announce(),
       onTurn: () => this.#onTurn(),
       report: (type, message) => conditions.set(type, message),
@@ -149,7 +156,7 @@ class LeasedOwnership implements Ownership {
   }
 
   assertOwns(server: string, app?: AppKey): void {
-    if (this.#rights.mayWriteTo(server, app)) return;
+    if (!this.#wasSuspended() && this.#rights.mayWriteTo(server, app)) return;
     throw new OwnershipLost(app === undefined ? `cluster ${server}` : `application ${app} of cluster ${server}`);
   }
 
@@ -207,6 +214,15 @@ class LeasedOwnership implements Ownership {
 
   #now(): Instant {
     return this.#coordinator.instant();
+  }
+
+  #wasSuspended(): boolean {
+    if (!this.#suspends.wasSuspended()) return false;
+    this.#member.distrust();
+    this.#deps.logger.warn('the machine was suspended: writing nothing before the table of clusters was read again');
+    this.#coordinator.wake();
+    this.#announce();
+    return true;
   }
 
   #worldNow(leaving: boolean): World {

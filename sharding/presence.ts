@@ -7,7 +7,8 @@ import type { Timing } from './timing.ts';
 const usualLeaseMs = 30_000;
 
 interface Observation {
-  readonly identity: string;
+  /** A holder that has not moved has a record that says the same. */
+  readonly record: SlotRecord;
   readonly firstSeen: number;
 }
 
@@ -56,9 +57,9 @@ export class Presence {
     if (wasAway) this.#observed.clear();
     const expired = new Set<number>();
     for (const [slot, record] of slots) {
-      const identity = identityOf(record);
       const known = this.#observed.get(slot);
-      if (known?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: answeredAt });
+      if (known === undefined || hasMoved(known.record, record))
+        this.#observed.set(slot, { record, firstSeen: answeredAt });
       else if (sentAt - known.firstSeen > this.#leaseOf(record)) expired.add(slot);
       this.#longest = Math.max(this.#longest, this.#leaseOf(record));
     }
@@ -82,8 +83,8 @@ export class Presence {
   /** Signs of life that came by the watch, between looks. Late ones only make us more patient; nothing else is believed on their word. */
   notice(slots: Slots, now: number): void {
     for (const [slot, record] of slots) {
-      const identity = identityOf(record);
-      if (this.#observed.get(slot)?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: now });
+      const known = this.#observed.get(slot)?.record;
+      if (known === undefined || hasMoved(known, record)) this.#observed.set(slot, { record, firstSeen: now });
     }
   }
 
@@ -185,6 +186,6 @@ export class Presence {
   }
 }
 
-function identityOf({ incarnation, renewals }: SlotRecord): string {
-  return `${incarnation} ${renewals}`;
+function hasMoved(known: SlotRecord, seen: SlotRecord): boolean {
+  return known !== seen && (known.renewals !== seen.renewals || known.incarnation !== seen.incarnation);
 }

@@ -89,6 +89,14 @@ export class Tenure {
     this.#acked = fresh ? 0 : record.acked;
   }
 
+  /** The clocks by which the lease was measured cannot be trusted: it is over, and only a renewal brings it back. */
+  distrust(): void {
+    if (this.#lease === undefined) return;
+    const over = Number.NEGATIVE_INFINITY;
+    this.#lease = { ...this.#lease, until: { monotonic: over, wall: over } };
+    this.forget();
+  }
+
   /** The slot is gone. */
   lose(): void {
     this.#lease = undefined;
