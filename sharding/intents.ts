@@ -1,3 +1,5 @@
+import { isGone } from './home.ts';
+import type { Home } from './home.ts';
 import type { HubKnowledge } from './hub-knowledge.ts';
 import type { Instant, Intent, World } from './member-types.ts';
 import { unknownHolder } from './slots-document.ts';
@@ -26,6 +28,7 @@ export interface Self {
   readonly incarnation: string;
   /** Another number than in any record before: an observer takes equal records for a holder that does not move. */
   readonly renewals: number;
+  readonly home: Home | undefined;
   /** The slot that it had last. */
   readonly lastSlot: number | undefined;
 }
@@ -65,11 +68,18 @@ export function claim(situation: Situation, slots: Slots): Intent | undefined {
   // The one that it had, if it may: the clusters of that are known here.
   const ranked = candidates.filter((slot) => slot === self.lastSlot).concat(candidates);
   const allowed = ranked.filter((slot) => slot < limit);
-  const slot = allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => hub.presence.isExpired(each));
+  const before = allowed.find((each) => wasOurs(slots.get(each), self));
+  const slot =
+    before ?? allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => hub.presence.isExpired(each));
   if (slot === undefined) return undefined;
   // A new installation, or both ConfigMaps were removed and their users have not noticed yet.
   if (now.monotonic < (hub.believesEmptyAt() ?? Number.NEGATIVE_INFINITY)) return undefined;
   return signed(situation, slots, slot, { acked: 0, why: 'claim' });
+}
+
+/** An earlier process of this very place held it and is gone: a container that was restarted in its pod. */
+function wasOurs(record: SlotRecord | undefined, { home, incarnation }: Self): boolean {
+  return record !== undefined && record.incarnation !== incarnation && isGone(record, home);
 }
 
 /** Writes a lost or spoilt ConfigMap anew. Slots whose holders are not known are held by "unknown" until a lease has passed. */
@@ -136,6 +146,7 @@ function signed(situation: Situation, slots: Slots, slot: number, { acked, why }
     ...{ slot, holder, incarnation, renewals, heartbeat: now.wall },
     acked: Math.max(ours?.acked ?? 0, acked),
     ...{ leaseMs: timing.leaseMs, version: protocolVersion },
+    ...(self.home === undefined ? {} : { home: { place: self.home.place, pid: self.home.pid } }),
     ...(world.load === undefined ? {} : { load: world.load }),
   };
   return { write: 'slots', slots: new Map(slots).set(slot, record), count: slotLimit(situation), why };

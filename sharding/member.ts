@@ -1,3 +1,4 @@
+import type { Home } from './home.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
 import { claim, giveBack, keep, repair, stands, sweep } from './intents.ts';
 import type { Situation } from './intents.ts';
@@ -16,6 +17,7 @@ export interface MemberOptions {
   /** Unique to this process. */
   readonly process: string;
   readonly timing: Timing;
+  readonly home?: Home;
 }
 
 /**
@@ -192,9 +194,9 @@ export class Member {
   }
 
   #situation(world: World, now: Instant): Situation {
-    const { name, process, timing } = this.#options;
+    const { name, process, timing, home } = this.#options;
     const self = {
-      ...{ name, process, incarnation: this.#incarnation() },
+      ...{ name, process, home, incarnation: this.#incarnation() },
       ...{ renewals: this.#renewals, lastSlot: this.#lastSlot },
     };
     return { hub: this.#hub, tenure: this.#tenure, world, now, timing, self };

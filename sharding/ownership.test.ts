@@ -12,6 +12,8 @@ import type { OwnershipDeps } from './ownership.ts';
 import { membersKey, parseSlots, slotsConfigMap, slotsKey } from './slots-document.ts';
 import { tableConfigMap, tableKey } from './table-document.ts';
 import { MemoryHub } from './testing/memory-hub.ts';
+import { SimulatedHub } from './testing/simulated-hub.ts';
+import { MachineClock, VirtualTime } from './testing/virtual-time.ts';
 import { leastMarginMs, timingOf } from './timing.ts';
 import type { Ownership, OwnershipChange } from './types.ts';
 
@@ -963,6 +965,78 @@ describe('13.3: replicas with different heartbeats', () => {
       expect(leaseMs).toBeGreaterThanOrEqual(3000 * s);
     },
   );
+});
+
+describe('13.1: a process that is started again where it was', () => {
+  const pod = (pid: number, running: readonly number[] = []): NonNullable<OwnershipDeps['home']> => ({
+    ...{ place: 'pod/1', pid },
+    isRunning: (other) => running.includes(other),
+  });
+
+  /** Kills the only replica; how many clusters its successor has two seconds later. */
+  async function restarted(before: OwnershipDeps['home'], after: OwnershipDeps['home']): Promise<number> {
+    const world = new World();
+    world.hub.scale('Deployment', 2);
+    const first = world.start('pod-a', { dynamic: true, ...(before === undefined ? {} : { home: before }) });
+    const other = world.start('pod-b', { dynamic: true });
+    load([first, other]);
+    await world.clock.advance(8000);
+    const had = clusters.filter(({ server }) => first.ownership.ownsCluster(server));
+    first.kill();
+    const successor = world.start('pod-a', { dynamic: true, ...(after === undefined ? {} : { home: after }) });
+    load([successor]);
+    await world.clock.advance(2000);
+    return had.filter(({ server }) => successor.ownership.ownsCluster(server)).length / had.length;
+  }
+
+  it('13.1: takes its own shard back within two seconds: a container has the number that the earlier one had', async () => {
+    expect(await restarted(pod(1), pod(1))).toBe(1);
+  });
+
+  it('13.1: takes it back when the process of the earlier number is gone', async () => {
+    expect(await restarted(pod(17), pod(23))).toBe(1);
+  });
+
+  it.each([
+    ['the earlier process still runs', pod(1), pod(23, [1])],
+    ['it is another pod', { ...pod(1), place: 'pod/2' }, pod(1)],
+    ['nobody knows where the earlier one ran', undefined, pod(1)],
+  ])('13.1: waits for the lease when %s', async (_why, before, after) => {
+    expect(await restarted(before, after)).toBe(0);
+  });
+});
+
+describe('13.4: a machine that was suspended', () => {
+  it('13.4: writes nothing after the thaw before the table was read again, though its clocks say that the lease lasts', async () => {
+    const time = new VirtualTime();
+    const machine = new MachineClock(time, { rate: 1, skew: 0 });
+    const hub = new SimulatedHub(time, { latency: () => 5, fate: () => 'arrives' });
+    hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas: 1 } });
+    const client = hub.client({ clock: machine, cutUntil: 0, cut: 'all' });
+    const ownership = createOwnership({
+      ...{ client, namespace: 'argocd', clock: machine, random: seededRandom(1), logger: silentLogger },
+      ...{ metrics: new PromMetrics(), algorithm: 'legacy', dynamic: false, hostname: 'ctl-0', replicas: 0 },
+      ...{ heartbeatMs, controllerName: 'argocd-application-controller', bootMs: () => machine.boot() },
+    });
+    const end = new AbortController();
+    const run = ownership.run(end.signal);
+    ownership.update(clusters, apps);
+    const play = (ms: number): Promise<void> => time.play(time.now + ms, () => false);
+    await play(10_000);
+    const { server } = clusters[0]!;
+    ownership.assertOwns(server);
+    machine.suspend(60_000);
+    await play(59_999);
+    await time.play(time.now + 1, () => false);
+    // The first thing that runs on the machine.
+    expect(ownership.leaseLeftMs()).toBeGreaterThan(0);
+    await expect(ownership.writing(server, undefined, async () => undefined)).rejects.toThrow(OwnershipLost);
+    await play(2000);
+    await expect(ownership.writing(server, undefined, async () => 'written')).resolves.toBe('written');
+    end.abort(new Shutdown());
+    await play(5000);
+    await run;
+  });
 });
 
 describe('busy clusters', () => {

@@ -8,6 +8,7 @@ import { Conditions } from './conditions.ts';
 import { Coordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from './distribution.ts';
 import { EventRateBook } from './event-rates.ts';
+import type { Home } from './home.ts';
 import { hubHints } from './hub-hints.ts';
 import { unknownShard } from './identity.ts';
 import { Member } from './member.ts';
@@ -47,6 +48,8 @@ export interface OwnershipDeps {
   readonly heartbeatMs: number;
   /** A clock that goes on while the machine is suspended, in milliseconds (CLOCK_BOOTTIME); undefined: there is none. */
   readonly bootMs?: () => number;
+  /** Where this process runs: its successor there need not wait for the lease. Undefined: it does. */
+  readonly home?: Home;
   /** For clusters without the annotation driftless.io/split; 1: whole. */
   readonly defaultParts?: number;
   /** What a cluster counts for, under consistent hashing; default: its Applications. */
@@ -93,7 +96,10 @@ class LeasedOwnership implements Ownership {
     const ordinal = ordinalOf(deps);
     if (!dynamic && deps.replicas > 1 && ordinal === undefined) throw unknownShard(deps);
     const timing = timingOf(deps.heartbeatMs);
-    const member = new Member({ name: hostname, process: random.uuid(), timing });
+    const member = new Member({
+      ...{ name: hostname, process: random.uuid(), timing },
+      ...(deps.home === undefined ? {} : { home: deps.home }),
+    });
     const now = (): Instant => this.#now();
     const conditions = new Conditions(clock, logger);
     const rights = new Rights(member, now);

@@ -31,6 +31,8 @@ export interface SlotRecord {
   readonly leaseMs?: number;
   /** Of the protocol; absent: an older release, or Argo CD. */
   readonly version?: number;
+  /** Where the holder runs (home.ts); absent: nobody knows. */
+  readonly home?: { readonly place: string; readonly pid: number };
   /** Live events per second of the holder's busiest clusters (event-rates.ts). */
   readonly load?: ReadonlyMap<string, number>;
 }
@@ -114,8 +116,8 @@ export function formatSlots(slots: Slots, count: number): Readonly<Record<string
   const members = [...slots.values()]
     .filter((record) => !isForeign(record))
     .sort((a, b) => a.slot - b.slot)
-    .map(({ slot, holder, incarnation, renewals, acked, leaseMs, version, load }) => ({
-      ...{ slot, holder, incarnation, renewals, acked, leaseMs, version },
+    .map(({ slot, holder, incarnation, renewals, acked, leaseMs, version, home, load }) => ({
+      ...{ slot, holder, incarnation, renewals, acked, leaseMs, version, home },
       ...(load === undefined || load.size === 0 ? {} : { load: Object.fromEntries(load) }),
     }));
   return { [slotsKey]: JSON.stringify(list), [membersKey]: JSON.stringify(members) };
@@ -147,10 +149,20 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
 }
 
 /** A lease that no release has is none: it must not keep a slot from everybody for ever. */
-function protocolOf({ leaseMs, version }: { readonly leaseMs?: Json; readonly version?: Json }): Partial<SlotRecord> {
+function protocolOf({
+  leaseMs,
+  version,
+  home,
+}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home', Json>>>): Partial<SlotRecord> {
   const isLease = typeof leaseMs === 'number' && leaseMs > 0 && leaseMs <= longestLeaseMs;
   const isVersion = typeof version === 'number' && Number.isSafeInteger(version) && version > 0;
-  return { ...(isLease ? { leaseMs } : {}), ...(isVersion ? { version } : {}) };
+  const { place, pid } = isObject(home) ? home : {};
+  const isHome = typeof place === 'string' && typeof pid === 'number';
+  return {
+    ...(isLease ? { leaseMs } : {}),
+    ...(isVersion ? { version } : {}),
+    ...(isHome ? { home: { place, pid } } : {}),
+  };
 }
 
 /** What is no rate says nothing: it must not cost its holder the slot. */

@@ -76,7 +76,9 @@ export class SimulatedHub {
   }
 
   client(line: Line): HubClient {
-    interface Signalled { readonly signal: AbortSignal }
+    interface Signalled {
+      readonly signal: AbortSignal;
+    }
     return {
       server: 'https://hub',
       get: (resource: ApiResource, { name }: { name: string }, { signal }: Signalled) =>
