@@ -7,6 +7,8 @@ import type { Logger } from '#telemetry';
 import { looksNew } from './member-types.ts';
 import type { Instant, Intent, World } from './member-types.ts';
 import type { Member } from './member.ts';
+import type { LeaseMeters } from './metrics.ts';
+import { movesBetween } from './moves.ts';
 import { formatSlots, parseSlots, slotsConfigMap } from './slots-document.ts';
 import type { Found, Slots } from './slots-document.ts';
 import { formatTable, parseTable, tableConfigMap } from './table-document.ts';
@@ -22,6 +24,7 @@ export interface CoordinatorDeps {
   readonly logger: Logger;
   readonly member: Member;
   readonly world: (leaving: boolean) => World;
+  readonly meters: Pick<LeaseMeters, 'wrote' | 'moved'>;
   /** Whether the machine was suspended since the last call; then what was under way is worth nothing. */
   readonly wasSuspended: () => boolean;
   /** After each look: ownership may be different now. */
@@ -169,7 +172,7 @@ export class Coordinator implements Runnable {
     { table, slots }: { readonly table: Read<TableDocument>; readonly slots: Read<Slots> },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { client, namespace, logger, member } = this.#deps;
+    const { client, namespace, logger, member, meters } = this.#deps;
     const isSlots = intent.write === 'slots';
     const content = isSlots ? { data: formatSlots(intent.slots, intent.count) } : formatTable(intent.table);
     const name = isSlots ? slotsConfigMap : tableConfigMap;
@@ -190,9 +193,13 @@ export class Coordinator implements Runnable {
         await client.create(configMap, fresh, { signal: inner });
       });
     } catch (error) {
-      if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return false;
+      const isBeaten = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+      meters.wrote(isSlots ? intent.why : 'table', isBeaten ? 'conflict' : 'failed');
+      if (isBeaten) return false;
       throw error;
     }
+    meters.wrote(isSlots ? intent.why : 'table', 'done');
+    if (!isSlots) meters.moved(movesBetween(member.hub().published(), intent.table));
     // It was sent nobody knows how long ago.
     if (this.#deps.wasSuspended()) return false;
     member.wrote(intent, sent, this.instant());

@@ -26,6 +26,8 @@ export interface OwnershipReportDeps {
 export class OwnershipReport {
   readonly #deps: OwnershipReportDeps;
   #tablelessSince: number | undefined;
+  /** Clusters that this replica sees and the table does not have, and since when. */
+  #offTable: ReadonlyMap<string, number> = new Map();
 
   constructor(deps: OwnershipReportDeps) {
     this.#deps = deps;
@@ -58,7 +60,24 @@ export class OwnershipReport {
     const ages = [...since].map(([server, at]) => [server, now - at] as const);
     const isMissed = (server: string): boolean =>
       server !== unresolvedDestination && rights.view()?.isSkipped(server) !== true;
-    return new Map(ages.filter(([server, age]) => age > 2 * timing.leaseMs && isMissed(server)));
+    return new Map([...ages.filter(([server, age]) => age > 2 * timing.leaseMs && isMissed(server)), ...this.unseen()]);
+  }
+
+  /** Clusters of the own view that the published table does not have: whoever plans does not see them. With the time since. */
+  offTable(): ReadonlyMap<string, number> {
+    const now = this.#deps.now().monotonic;
+    const { clusters } = this.#deps.rights.view()?.inputs ?? { clusters: [] };
+    const entries = this.#deps.rights.table()?.entries;
+    const missing = clusters.map(({ server }) => clusterKey(server)).filter((server) => entries?.has(server) === false);
+    this.#offTable = new Map(missing.map((server) => [server, this.#offTable.get(server) ?? now]));
+    return new Map([...this.#offTable].map(([server, since]) => [server, now - since]));
+  }
+
+  /** Those of them that nobody has looked after for more than two leases: every replica that sees them tells, since the planner cannot. */
+  unseen(): ReadonlyMap<string, number> {
+    const isMissed = ([server, age]: readonly [string, number]): boolean =>
+      age > 2 * this.#deps.timing.leaseMs && this.#deps.rights.view()?.isSkipped(server) !== true;
+    return new Map([...this.offTable()].filter(isMissed));
   }
 
   #whyStandby(replicas: number): string {

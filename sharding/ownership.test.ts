@@ -1039,6 +1039,85 @@ describe('13.4: a machine that was suspended', () => {
   });
 });
 
+describe('13.5: a cluster that the planner does not see', () => {
+  it('13.5: is reported by every replica that sees it, like one without an owner, until it is on the table', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 3);
+    const fleet = world.fleet(3);
+    load(fleet);
+    await world.clock.advance(5000);
+    const hidden = cluster('hidden');
+    const [planner, ...others] = fleet as [Replica, ...Replica[]];
+    load(others, [...clusters, hidden]);
+    await world.clock.advance(2 * leaseMs - 5000);
+    expect(fleet.flatMap(types)).toEqual([]);
+    await world.clock.advance(15_000);
+    for (const other of others) {
+      expect([...other.ownership.unowned().keys()]).toEqual([hidden.server]);
+      expect(types(other)).toEqual(['ClusterUnowned']);
+      const text = await other.metrics.expose();
+      expect(text).toContain(`driftless_cluster_unowned_seconds{server="${hidden.server}"}`);
+      expect(text).toContain('driftless_shard_clusters_off_table 1');
+    }
+    expect([...planner.ownership.unowned().keys()]).toEqual([]);
+    load([planner], [...clusters, hidden]);
+    await world.clock.advance(heartbeatMs);
+    expect(owners(fleet, [hidden])).toEqual([1]);
+    expect(fleet.flatMap(types)).toEqual([]);
+  });
+});
+
+describe('13.7: metrics', () => {
+  it('13.7: of the lease, the writes, the table, the planner, moves and owners', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const fleet = world.fleet(2);
+    load(fleet);
+    await world.clock.advance(20_000);
+    world.hub.scale('StatefulSet', 1);
+    await world.clock.advance(5000);
+    const [planner, standby] = (await Promise.all(fleet.map(({ metrics }) => metrics.expose()))) as [string, string];
+    const value = (text: string, name: string): number => {
+      const line = text.split('\n').find((each) => each.startsWith(`${name} `)) ?? '';
+      return Number(line.slice(name.length + 1) || Number.NaN);
+    };
+    expect(value(planner, 'driftless_shard_lease_seconds')).toBeGreaterThan(10);
+    expect(value(standby, 'driftless_shard_lease_seconds')).toBe(0);
+    expect(value(planner, 'driftless_shard_planner')).toBe(1);
+    expect(value(standby, 'driftless_shard_planner')).toBe(0);
+    expect(value(planner, 'driftless_shard_writes_total{write="renewal",outcome="done"}')).toBeGreaterThan(1);
+    const inAll = (name: string): number => [planner, standby].reduce((sum, text) => sum + (value(text, name) || 0), 0);
+    expect(inAll('driftless_shard_writes_total{write="table",outcome="done"}')).toBeGreaterThan(1);
+    expect(value(planner, 'driftless_shard_table_epoch')).toBe(value(standby, 'driftless_shard_table_epoch'));
+    expect(value(planner, 'driftless_shard_table_age_seconds')).toBeLessThan(6);
+    expect(inAll('driftless_shard_moves_total{reason="new"}')).toBe(clusters.length);
+    expect(inAll('driftless_shard_moves_total{reason="scale"}')).toBeGreaterThan(0);
+    expect(value(planner, 'driftless_shard_handover_seconds_count')).toBeGreaterThan(0);
+    for (const { server } of clusters)
+      expect(value(planner, `driftless_shard_cluster_owner{server="${server}",shard="0"}`)).toBe(1);
+    expect(standby).not.toContain('driftless_shard_cluster_owner{');
+  });
+
+  it('13.7: of a renewal that somebody else was faster than', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 1);
+    const only = world.start('ctl-0');
+    load([only]);
+    await world.clock.advance(5000);
+    const { replace } = only.client;
+    only.client.replace = (...request) => {
+      only.client.replace = replace;
+      const data = world.hub.get('ConfigMap', slotsConfigMap)?.['data'];
+      world.hub.put('ConfigMap', slotsConfigMap, { data });
+      return replace(...request);
+    };
+    await world.clock.advance(heartbeatMs);
+    const text = await only.metrics.expose();
+    expect(text).toContain('driftless_shard_writes_total{write="renewal",outcome="conflict"} 1');
+    expect(owners([only])).toEqual(once);
+  });
+});
+
 describe('busy clusters', () => {
   const many = Array.from({ length: 24 }, (_, i) => cluster(`m${i}`));
   const onePerCluster = many.map(

@@ -13,7 +13,8 @@ import { hubHints } from './hub-hints.ts';
 import { unknownShard } from './identity.ts';
 import { Member } from './member.ts';
 import type { Instant, World } from './member-types.ts';
-import { registerMetrics } from './metrics.ts';
+import { registerLeaseMetrics, registerMetrics } from './metrics.ts';
+import type { LeaseMeters } from './metrics.ts';
 import { OwnershipReport } from './ownership-report.ts';
 import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
 import { ReplicaCount } from './replica-count.ts';
@@ -86,6 +87,8 @@ class LeasedOwnership implements Ownership {
   readonly #conditions: Conditions;
   readonly #suspends: SuspendDetector;
   readonly #rates = new EventRateBook();
+  readonly #meters: LeaseMeters;
+  #tableSeen: { readonly epoch: number; readonly at: number } | undefined;
   #takingUpSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
   #leaseEnd: Timer | undefined;
@@ -120,19 +123,34 @@ class LeasedOwnership implements Ownership {
     this.#announcements = new Announcements(logger);
     const reported = { member, rights, world, replicaCount, conditions, timing, now, hostname, numbered };
     this.#report = new OwnershipReport(reported);
+    this.#meters = this.#registerMetrics(deps.metrics);
     this.#coordinator = new Coordinator({
-      ...{ client, namespace, clock, random, logger, member },
+      ...{ client, namespace, clock, random, logger, member, meters: this.#meters },
       world: (leaving) => this.#worldNow(leaving),
       wasSuspended: () => this.#wasSuspended(),
       onObservation: () => this.#announce(),
       onTurn: () => this.#onTurn(),
       report: (type, message) => conditions.set(type, message),
     });
-    registerMetrics(deps.metrics, {
+  }
+
+  #registerMetrics(metrics: Metrics): LeaseMeters {
+    const owned = (): readonly string[] => serversOf(this.#rights.ownedParts());
+    registerMetrics(metrics, {
       ownership: this,
-      ownedClusters: () => serversOf(rights.ownedParts()).length,
-      load: () => world.load(),
+      ownedClusters: () => owned().length,
+      load: () => this.#world.load(),
       unowned: () => this.#report.unowned(),
+    });
+    const hub = this.#member.hub();
+    return registerLeaseMetrics(metrics, {
+      leaseLeftMs: () => this.leaseLeftMs(),
+      plans: () => this.#member.plans(this.#now()),
+      epoch: () => hub.published()?.epoch,
+      tableAgeMs: () => this.#now().monotonic - (this.#tableSeen?.at ?? this.#now().monotonic),
+      offTable: () => this.#report.offTable().size,
+      shard: () => this.identity().shard,
+      owned,
     });
   }
 
@@ -177,7 +195,8 @@ class LeasedOwnership implements Ownership {
   }
 
   unowned(): ReadonlyMap<string, number> {
-    return this.#member.reportsUnowned(this.#now()) ? this.#report.unowned() : new Map();
+    if (this.#member.reportsUnowned(this.#now())) return this.#report.unowned();
+    return this.#member.hub().presence.foreign().size > 0 ? new Map() : this.#report.unseen();
   }
 
   settled(): boolean {
@@ -243,7 +262,12 @@ class LeasedOwnership implements Ownership {
   }
 
   #onTurn(): void {
-    this.#takingUpSince = this.#member.isTakingUp() ? (this.#takingUpSince ?? this.#now().monotonic) : undefined;
+    const { monotonic } = this.#now();
+    const since = this.#takingUpSince;
+    this.#takingUpSince = this.#member.isTakingUp() ? (since ?? monotonic) : undefined;
+    if (since !== undefined && this.#takingUpSince === undefined) this.#meters.tookUp(monotonic - since);
+    const epoch = this.#member.hub().published()?.epoch;
+    if (epoch !== this.#tableSeen?.epoch) this.#tableSeen = epoch === undefined ? undefined : { epoch, at: monotonic };
     this.#rates.hear(this.#member.hub().holders(), this.#now().monotonic);
     this.#announce();
     const left = this.leaseLeftMs();
