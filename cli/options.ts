@@ -574,7 +574,7 @@ export const runOptions = {
     env: 'ARGOCD_CONTROLLER_HEARTBEAT_TIME',
     min: 1,
     max: 60,
-    help: 'A replica that is silent for three times as long, and for 14 s at least, has lost its shard.',
+    help: 'A replica that is silent for three times as long, and for 16.5 s at least, has lost its shard.',
   },
   podUid: {
     flag: 'pod-uid',

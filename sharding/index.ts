@@ -29,6 +29,8 @@ export type { Balanced, BalanceInputs } from './rebalance.ts';
 export { parseSlots, slotsConfigMap } from './slots-document.ts';
 export { createStaticOwnership } from './static-ownership.ts';
 export type { StaticOwnershipDeps } from './static-ownership.ts';
+export { timingOf } from './timing.ts';
+export type { Timing } from './timing.ts';
 export { parseTable, tableConfigMap } from './table-document.ts';
 export type { TableDocument } from './table-document.ts';
 export type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';

@@ -35,7 +35,8 @@ export const leastMarginMs = 12_500;
 export const longestLeaseMs = 180_000;
 
 export function timingOf(heartbeatMs: number): Timing {
-  const validMs = Math.round(1.75 * heartbeatMs);
+  // The margin makes short leases impossible anyway: so there is time for a second try of a renewal on a busy machine, too.
+  const validMs = Math.max(Math.round(1.75 * heartbeatMs), 4000);
   const marginMs = Math.max(Math.round(1.25 * heartbeatMs), leastMarginMs);
   return {
     ...{ leaseMs: validMs + marginMs, marginMs, validMs },
