@@ -74,8 +74,10 @@ export function claim(situation: Situation, slots: Slots): Intent | undefined {
   if (slot === undefined) return undefined;
   // A new installation, or both ConfigMaps were removed and their users have not noticed yet.
   if (now.monotonic < (hub.believesEmptyAt() ?? Number.NEGATIVE_INFINITY)) return undefined;
-  return signed(situation, slots, slot, { acked: 0, why: 'claim' });
+  return signed(situation, slots, slot, { acked: 0, why: before === undefined ? 'claim' : restartClaim });
 }
+
+const restartClaim = 'claim after a restart';
 
 /** An earlier process of this very place held it and is gone: a container that was restarted in its pod. */
 function wasOurs(record: SlotRecord | undefined, { home, incarnation }: Self): boolean {

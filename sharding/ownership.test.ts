@@ -986,7 +986,10 @@ describe('13.1: a process that is started again where it was', () => {
     const successor = world.start('pod-a', { dynamic: true, ...(after === undefined ? {} : { home: after }) });
     load([successor]);
     await world.clock.advance(2000);
-    return had.filter(({ server }) => successor.ownership.ownsCluster(server)).length / had.length;
+    const text = await successor.metrics.expose();
+    const owned = had.filter(({ server }) => successor.ownership.ownsCluster(server)).length / had.length;
+    expect(text.includes('write="claim after a restart",outcome="done"')).toBe(owned === 1);
+    return owned;
   }
 
   it('13.1: takes its own shard back within two seconds: a container has the number that the earlier one had', async () => {

@@ -161,6 +161,11 @@ export class ChaosFleet {
     }, withinMs);
   }
 
+  /** What each of them exposes to Prometheus. */
+  metrics(): Promise<string[]> {
+    return Promise.all([...this.#replicas.values()].map(async (program) => (await ask(program, '/metrics')).text()));
+  }
+
   /** The same, and that owner heals. */
   async settled(withinMs = 30_000): Promise<void> {
     await this.owned(withinMs);
@@ -296,11 +301,15 @@ function expectEqual(got: readonly string[], wanted: readonly string[], what: st
 
 /** What a replica says that it owns. */
 async function ownedBy(program: Program): Promise<string[]> {
+  const answer = await ask(program, '/debug/state');
+  return ((await answer.json()) as { ownedClusters: string[] }).ownedClusters;
+}
+
+function ask(program: Program, path: string): Promise<Response> {
   const port = /"port":(\d+)[^\n]*serving metrics|serving metrics[^\n]*"port":(\d+)/.exec(
     program.stdout + program.stderr,
   );
-  const answer = await fetch(`http://127.0.0.1:${port?.[1] ?? port?.[2] ?? '0'}/debug/state`);
-  return ((await answer.json()) as { ownedClusters: string[] }).ownedClusters;
+  return fetch(`http://127.0.0.1:${port?.[1] ?? port?.[2] ?? '0'}${path}`);
 }
 
 function ordinalOf(name: string): number {
