@@ -1,7 +1,7 @@
 import { newAbortController, Shutdown, systemClock, systemRandom } from '#base';
 import { createKubeClient } from '#kube';
 import type { Application, Cluster, KubeObject } from '#model';
-import { createOwnership } from '#sharding';
+import { createOwnership, timingOf } from '#sharding';
 import type { Ownership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
@@ -10,7 +10,7 @@ import type { BenchContext, BenchMetrics } from './harness.ts';
 
 const heartbeatMs = 1000;
 /** How long a silent replica keeps its shard. */
-const leaseMs = 3 * heartbeatMs;
+const { leaseMs } = timingOf(heartbeatMs);
 const workload = 'argocd-application-controller';
 
 interface Replica {
@@ -129,12 +129,57 @@ export async function handOverTimes({ smoke, random }: BenchContext): Promise<Be
       handover_planned_3_to_5_longest_unowned_ms: up,
       handover_planned_5_to_2_longest_unowned_ms: down,
       handover_after_kill_beyond_lease_ms: beyondLease,
+      ...(await latePods({ smoke, random })),
     };
   } finally {
     hub.disconnect();
     await Promise.all(fleet.replicas.map(({ stop }) => stop()));
     await hub.close();
   }
+}
+
+/** Longer than this is a gap that people could see. */
+const gapMs = 500;
+
+/** 3 to 5 replicas, whose pods come some time after the workload was scaled: the share of clusters that have had no owner for a while. */
+async function latePods({ smoke, random }: Pick<BenchContext, 'smoke' | 'random'>): Promise<BenchMetrics> {
+  const shares: Record<string, number> = {};
+  for (const afterMs of smoke ? [0] : [0, 20_000, 60_000]) {
+    const workloads = { enabled: false, delayMs: 0 };
+    const hub = await startSimCluster({ name: 'hub', clock: systemClock, random, workloads });
+    hub.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
+    const all = clusters(smoke ? 10 : 200);
+    const fleet = new Fleet(hub, all);
+    try {
+      fleet.scale(3);
+      for (let i = 0; i < 3; i += 1) fleet.start(i);
+      await fleet.settled(fleet.replicas, 3);
+      const alone = new Map<string, number>();
+      const startedAt = systemClock.monotonic();
+      const look = async (untilMs: number): Promise<void> => {
+        for (let last = systemClock.monotonic(); systemClock.monotonic() < startedAt + untilMs;) {
+          await systemClock.sleep(20);
+          const now = systemClock.monotonic();
+          for (const { server } of all)
+            if (!fleet.replicas.some(({ ownership }) => ownership.ownsCluster(server)))
+              alone.set(server, (alone.get(server) ?? 0) + now - last);
+          last = now;
+        }
+      };
+      fleet.scale(5);
+      await look(afterMs);
+      for (let i = 3; i < 5; i += 1) fleet.start(i);
+      await look(afterMs + 5000);
+      await fleet.settled(fleet.replicas, 5);
+      const gaps = [...alone.values()].filter((ms) => ms > gapMs).length;
+      shares[`handover_pods_after_${afterMs / 1000}_s_share_alone_percent`] = (100 * gaps) / all.length;
+    } finally {
+      hub.disconnect();
+      await Promise.all(fleet.replicas.map(({ stop }) => stop()));
+      await hub.close();
+    }
+  }
+  return shares;
 }
 
 function longestGap({ lostAt, gainedAt }: Fleet): number {

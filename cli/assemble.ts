@@ -6,6 +6,7 @@ import { createOwnership, weightings } from '#sharding';
 import type { Ownership } from '#sharding';
 import { algorithm, controllerConfig, groundwork, startOrder } from './groundwork.ts';
 import type { Groundwork, WireInputs } from './groundwork.ts';
+import { machineOf } from './home.ts';
 
 /**
  * The composition root: constructs every object of a replica once, in the order of the layers. Returns the groups in which they start; each group waits
@@ -48,6 +49,7 @@ function ownershipOf(
     controllerName: config.controllerName,
     heartbeatMs: config.heartbeat,
     defaultParts: config.clusterSplit,
+    ...machineOf(config.podUid),
     weighting: weightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
 }

@@ -605,7 +605,14 @@ export const runOptions = {
     env: 'ARGOCD_CONTROLLER_HEARTBEAT_TIME',
     min: 1,
     max: 60,
-    help: 'A replica that is silent for three times as long has lost its shard.',
+    help: 'A replica that is silent for three times as long, and for 16.5 s at least, has lost its shard.',
+  },
+  podUid: {
+    flag: 'pod-uid',
+    kind: 'string',
+    default: '',
+    env: 'DRIFTLESS_POD_UID',
+    help: 'UID of this pod (downward API): a container that is restarted in it takes its own shard back at once.',
   },
   clusterSplit: {
     flag: 'cluster-split',

@@ -4,9 +4,11 @@ import { apiResource, isAlreadyExists, isConflict, isForbidden, isNotFound } fro
 import type { KubeClient } from '#kube';
 import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
-import { looksNew } from './member.ts';
+import { looksNew } from './member-types.ts';
 import type { Instant, Intent, World } from './member-types.ts';
 import type { Member } from './member.ts';
+import type { LeaseMeters } from './metrics.ts';
+import { movesBetween } from './moves.ts';
 import { formatSlots, parseSlots, slotsConfigMap } from './slots-document.ts';
 import type { Found, Slots } from './slots-document.ts';
 import { formatTable, parseTable, tableConfigMap } from './table-document.ts';
@@ -22,6 +24,9 @@ export interface CoordinatorDeps {
   readonly logger: Logger;
   readonly member: Member;
   readonly world: (leaving: boolean) => World;
+  readonly meters: Pick<LeaseMeters, 'wrote' | 'moved'>;
+  /** Whether the machine was suspended since the last call; then what was under way is worth nothing. */
+  readonly wasSuspended: () => boolean;
   /** After each look: ownership may be different now. */
   readonly onObservation: () => void;
   /** After what a look led to. */
@@ -67,7 +72,7 @@ export class Coordinator implements Runnable {
   wake(): void {
     this.#soonMs = soonMs;
     this.#woken = true;
-    this.#nap.abort(new Woken());
+    this.#nap.abort(woken);
   }
 
   /**
@@ -110,6 +115,7 @@ export class Coordinator implements Runnable {
       const slots = await this.#read(slotsConfigMap, slotsOf, signal);
       const isEmpty = looksNew(table.found, slots.found);
       if (isEmpty) table = await this.#read(tableConfigMap, parseTable, signal);
+      if (this.#deps.wasSuspended()) return 0;
       const now = this.instant();
       const isNew = isEmpty && table.found.state === 'missing';
       member.observe({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic, isNew }, now);
@@ -166,7 +172,7 @@ export class Coordinator implements Runnable {
     { table, slots }: { readonly table: Read<TableDocument>; readonly slots: Read<Slots> },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { client, namespace, logger, member } = this.#deps;
+    const { client, namespace, logger, member, meters } = this.#deps;
     const isSlots = intent.write === 'slots';
     const content = isSlots ? { data: formatSlots(intent.slots, intent.count) } : formatTable(intent.table);
     const name = isSlots ? slotsConfigMap : tableConfigMap;
@@ -187,9 +193,15 @@ export class Coordinator implements Runnable {
         await client.create(configMap, fresh, { signal: inner });
       });
     } catch (error) {
-      if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return false;
+      const isBeaten = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+      meters.wrote(isSlots ? intent.why : 'table', isBeaten ? 'conflict' : 'failed');
+      if (isBeaten) return false;
       throw error;
     }
+    meters.wrote(isSlots ? intent.why : 'table', 'done');
+    if (!isSlots) meters.moved(movesBetween(member.hub().published(), intent.table));
+    // It was sent nobody knows how long ago.
+    if (this.#deps.wasSuspended()) return false;
     member.wrote(intent, sent, this.instant());
     if (!isSlots)
       logger.info('published the table of clusters', { epoch: intent.table.epoch, replicas: intent.table.replicas });
@@ -247,16 +259,17 @@ export class Coordinator implements Runnable {
     try {
       await abortable(this.#deps.clock.sleep(ms, nap.signal), signal);
     } catch (error) {
-      if (!(error instanceof Woken) && !signal.aborted) throw error;
+      if (error !== woken && !signal.aborted) throw error;
     } finally {
-      nap.abort(new Woken());
+      nap.abort(woken);
     }
   }
 
   /** How many replicas may want to write at the same moment. */
   #crowd(): number {
     const { member, world } = this.#deps;
-    return Math.max(member.holders().size, member.published()?.replicas ?? 0, world(false).replicas ?? 0);
+    const hub = member.hub();
+    return Math.max(hub.holders().size, hub.published()?.replicas ?? 0, world(false).replicas ?? 0);
   }
 
   /** From `ms * least` to `ms` and a tenth. */
@@ -265,7 +278,8 @@ export class Coordinator implements Runnable {
   }
 }
 
-class Woken extends Error {}
+/** One for all: to make an error means to walk the stack, and nobody reads it. */
+const woken = new (class extends Error {})();
 
 interface Data {
   readonly data?: Readonly<Record<string, unknown>>;

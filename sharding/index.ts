@@ -5,6 +5,9 @@
  * The unit is the destination cluster, or a part of a split one. distribution.ts and rebalance.ts make the table, as pure functions; one
  * replica publishes it in the hub, and all obey it under a lease (member.ts; docs/adr/0010-ownership-handover.md). ownership.ts answers "is
  * this mine?", also right before a write. It refuses to own anything before the first full list, and what it does not know.
+ *
+ * Both are split in three: what is observed (hub-knowledge.ts, rights.ts), what is wanted (intents.ts, planner.ts, ownership-world.ts), and
+ * what follows (tenure.ts, writes-under-way.ts, announcements.ts).
  */
 export {
   algorithms,
@@ -26,6 +29,8 @@ export type { Balanced, BalanceInputs } from './rebalance.ts';
 export { parseSlots, slotsConfigMap } from './slots-document.ts';
 export { createStaticOwnership } from './static-ownership.ts';
 export type { StaticOwnershipDeps } from './static-ownership.ts';
+export { timingOf } from './timing.ts';
+export type { Timing } from './timing.ts';
 export { parseTable, tableConfigMap } from './table-document.ts';
 export type { TableDocument } from './table-document.ts';
 export type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';

@@ -21,6 +21,15 @@ export interface Observation {
   readonly isNew: boolean;
 }
 
+/**
+ * Nothing in the hub: a new installation, or a table that was published after it was looked for, and slots that were lost before they were.
+ * Only a second look at the table can tell.
+ */
+export function looksNew(table: Found<TableDocument>, slots: Found<Slots>): boolean {
+  if (table.state !== 'missing' || slots.state === 'broken') return false;
+  return slots.state === 'missing' || slots.value.size === 0;
+}
+
 export interface World {
   /** Undefined before the first full list of clusters. */
   readonly inputs: PlanInputs | undefined;

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { OwnershipLost, seededRandom, Shutdown, sleepOn, UsageError } from '#base';
 import type { Clock, Timer } from '#base';
 import { KubeApiError, KubeConnectionError } from '#kube';
@@ -8,13 +9,19 @@ import { FakeClock } from '#support';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { createOwnership } from './ownership.ts';
 import type { OwnershipDeps } from './ownership.ts';
-import { slotsConfigMap, slotsKey } from './slots-document.ts';
+import { membersKey, parseSlots, slotsConfigMap, slotsKey } from './slots-document.ts';
 import { tableConfigMap, tableKey } from './table-document.ts';
 import { MemoryHub } from './testing/memory-hub.ts';
+import { SimulatedHub } from './testing/simulated-hub.ts';
+import { MachineClock, VirtualTime } from './testing/virtual-time.ts';
+import { leastMarginMs, timingOf } from './timing.ts';
 import type { Ownership, OwnershipChange } from './types.ts';
 
+const isLong = (fc.readConfigureGlobal().numRuns ?? 100) > 100;
 const heartbeatMs = 10_000;
 const leaseMs = 30_000;
+/** 200 in the long run: each hears of what each of the others writes. */
+const crowd = isLong ? 200 : 70;
 
 /** A process that can be stopped: its timers do not fire, but its clocks go on. */
 class StoppableClock implements Clock {
@@ -256,14 +263,14 @@ describe.each([false, true])('ownership with dynamic distribution: %s', (dynamic
 });
 
 describe('T-SHARD-5', () => {
-  it('brings 200 replicas that start at once onto 200 shards, and the 201st on standby', async () => {
+  it(`brings ${crowd} replicas that start at once onto as many shards, and the next one on standby`, async () => {
     const world = new World();
-    world.hub.scale('Deployment', 200);
-    const fleet = world.fleet(201, { dynamic: true });
+    world.hub.scale('Deployment', crowd);
+    const fleet = world.fleet(crowd + 1, { dynamic: true });
     load(fleet);
     await world.clock.advance(4000);
     const shards = fleet.map(({ ownership }) => ownership.identity().shard);
-    expect(new Set(shards.filter((shard) => shard !== undefined)).size).toBe(200);
+    expect(new Set(shards.filter((shard) => shard !== undefined)).size).toBe(crowd);
     expect(shards.filter((shard) => shard === undefined)).toHaveLength(1);
     expect(owners(fleet)).toEqual(once);
     const standby = fleet[shards.indexOf(undefined)]!;
@@ -323,7 +330,7 @@ describe('hand-over', () => {
     const write = fleet[1].ownership.writing(server, undefined, () => Promise.reject(error));
     await expect(write).rejects.toBe(error);
     world.hub.scale('StatefulSet', 1);
-    await world.clock.advance(heartbeatMs - 1000);
+    await world.clock.advance(leastMarginMs - 1000);
     expect(fleet[0].ownership.ownsCluster(server)).toBe(!lingers);
     expect(fleet[1].ownership.ownsCluster(server)).toBe(false);
     await world.clock.advance(4000);
@@ -869,6 +876,248 @@ describe('at rest and in need', () => {
     load([second]);
     await world.clock.advance(2000);
     expect([second.ownership.identity().shard, second.ownership.settled()]).toEqual([1, true]);
+  });
+});
+
+describe('13.3: replicas with different heartbeats', () => {
+  /** Every 100 ms for a while: never two owners. */
+  async function watch(world: World, fleet: readonly Replica[], ms: number): Promise<void> {
+    for (let at = 0; at < ms; at += 100) {
+      await world.clock.advance(100);
+      expect(Math.max(...owners(fleet))).toBeLessThanOrEqual(1);
+    }
+  }
+
+  it.each([
+    ['10 s to 1 s', 10_000, 1000, false],
+    ['1 s to 10 s', 1000, 10_000, false],
+    ['10 s to 1 s, killed', 10_000, 1000, true],
+  ])('13.3: are rolled from %s without a second owner, and nothing moves in a quiet minute', async (...row) => {
+    const [, before, after, killed] = row;
+    const world = new World();
+    world.hub.scale('StatefulSet', 3);
+    const fleet = world.fleet(3, { heartbeatMs: before });
+    load(fleet);
+    await world.clock.advance(20_000);
+    for (const ordinal of [2, 1]) {
+      const old = fleet[ordinal]!;
+      if (killed) old.kill();
+      else await old.stop();
+      const successor = world.start(`ctl-${ordinal}`, { heartbeatMs: after });
+      fleet.push(successor);
+      load([successor]);
+      await watch(world, fleet, 40_000);
+    }
+    expect(owners(fleet)).toEqual(once);
+    const changes = (): number => fleet.flatMap((replica) => replica.changes).length;
+    const quiet = changes();
+    await watch(world, fleet, 60_000);
+    expect(changes()).toBe(quiet);
+    expect(owners(fleet)).toEqual(once);
+  });
+
+  it('13.3: a frozen replica keeps its clusters for its own lease, whatever the heartbeat of those who wait', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const slow = world.start('ctl-1', { heartbeatMs: 20_000 });
+    const fast = world.start('ctl-0', { heartbeatMs: 1000 });
+    load([slow, fast]);
+    await world.clock.advance(30_000);
+    expect(owners([slow, fast])).toEqual(once);
+    slow.client.cut = true;
+    await watch(world, [slow, fast], timingOf(20_000).validMs + timingOf(20_000).marginMs - 13_000);
+    expect(owners([fast])).not.toEqual(once);
+    await watch(world, [slow, fast], 20_000);
+    expect(owners([fast])).toEqual(once);
+  });
+
+  it('13.3: a replica of an older release, whose record says no lease, is waited for as long as any may have', async () => {
+    const world = new World();
+    const members = [{ slot: 0, holder: 'old', incarnation: 'old/1', renewals: 7, acked: 0 }];
+    const entry = { ShardNumber: 0, ControllerName: 'old', HeartbeatTime: '2026-01-01T00:00:00Z' };
+    const data = { [slotsKey]: JSON.stringify([entry]), [membersKey]: JSON.stringify(members) };
+    world.hub.put('ConfigMap', slotsConfigMap, { data });
+    const only = world.start('ctl-0', { heartbeatMs: 1000 });
+    load([only]);
+    await world.clock.advance(175_000);
+    expect(owners([only])).toEqual(clusters.map(() => 0));
+    await world.clock.advance(8000);
+    expect(owners([only])).toEqual(once);
+  });
+
+  it('13.3: the lease and the version stand in the record, and an absurd lease is none', async () => {
+    const world = new World();
+    const only = world.start('ctl-0', { heartbeatMs: 20_000 });
+    load([only]);
+    await world.clock.advance(5000);
+    const data = world.hub.get('ConfigMap', slotsConfigMap)!['data'] as Record<string, string>;
+    expect(JSON.parse(data[membersKey]!)).toEqual([expect.objectContaining({ leaseMs: 60_000, version: 1 })]);
+    const absurd = { ...data, [membersKey]: data[membersKey]!.replace('"leaseMs":60000', '"leaseMs":1e15') };
+    const found = parseSlots(absurd);
+    expect(found.state === 'ok' && found.value.get(0)?.leaseMs).toBeUndefined();
+  });
+
+  it.each([1, 2, 5, 10, 30, 60])(
+    '13.3: with a heartbeat of %i s a webhook fits into the margin, by the worst clocks',
+    (s) => {
+      const { leaseMs, validMs } = timingOf(s * 1000);
+      expect(leaseMs / 1.05 - validMs / 0.95).toBeGreaterThan(10_000);
+      expect(leaseMs).toBeGreaterThanOrEqual(3000 * s);
+    },
+  );
+});
+
+describe('13.1: a process that is started again where it was', () => {
+  const pod = (pid: number, running: readonly number[] = []): NonNullable<OwnershipDeps['home']> => ({
+    ...{ place: 'pod/1', pid },
+    isRunning: (other) => running.includes(other),
+  });
+
+  /** Kills the only replica; how many clusters its successor has two seconds later. */
+  async function restarted(before: OwnershipDeps['home'], after: OwnershipDeps['home']): Promise<number> {
+    const world = new World();
+    world.hub.scale('Deployment', 2);
+    const first = world.start('pod-a', { dynamic: true, ...(before === undefined ? {} : { home: before }) });
+    const other = world.start('pod-b', { dynamic: true });
+    load([first, other]);
+    await world.clock.advance(8000);
+    const had = clusters.filter(({ server }) => first.ownership.ownsCluster(server));
+    first.kill();
+    const successor = world.start('pod-a', { dynamic: true, ...(after === undefined ? {} : { home: after }) });
+    load([successor]);
+    await world.clock.advance(2000);
+    const text = await successor.metrics.expose();
+    const owned = had.filter(({ server }) => successor.ownership.ownsCluster(server)).length / had.length;
+    expect(text.includes('write="claim after a restart",outcome="done"')).toBe(owned === 1);
+    return owned;
+  }
+
+  it('13.1: takes its own shard back within two seconds: a container has the number that the earlier one had', async () => {
+    expect(await restarted(pod(1), pod(1))).toBe(1);
+  });
+
+  it('13.1: takes it back when the process of the earlier number is gone', async () => {
+    expect(await restarted(pod(17), pod(23))).toBe(1);
+  });
+
+  it.each([
+    ['the earlier process still runs', pod(1), pod(23, [1])],
+    ['it is another pod', { ...pod(1), place: 'pod/2' }, pod(1)],
+    ['nobody knows where the earlier one ran', undefined, pod(1)],
+  ])('13.1: waits for the lease when %s', async (_why, before, after) => {
+    expect(await restarted(before, after)).toBe(0);
+  });
+});
+
+describe('13.4: a machine that was suspended', () => {
+  it('13.4: writes nothing after the thaw before the table was read again, though its clocks say that the lease lasts', async () => {
+    const time = new VirtualTime();
+    const machine = new MachineClock(time, { rate: 1, skew: 0 });
+    const hub = new SimulatedHub(time, { latency: () => 5, fate: () => 'arrives' });
+    hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas: 1 } });
+    const client = hub.client({ clock: machine, cutUntil: 0, cut: 'all' });
+    const ownership = createOwnership({
+      ...{ client, namespace: 'argocd', clock: machine, random: seededRandom(1), logger: silentLogger },
+      ...{ metrics: new PromMetrics(), algorithm: 'legacy', dynamic: false, hostname: 'ctl-0', replicas: 0 },
+      ...{ heartbeatMs, controllerName: 'argocd-application-controller', bootMs: () => machine.boot() },
+    });
+    const end = new AbortController();
+    const run = ownership.run(end.signal);
+    ownership.update(clusters, apps);
+    const play = (ms: number): Promise<void> => time.play(time.now + ms, () => false);
+    await play(10_000);
+    const { server } = clusters[0]!;
+    ownership.assertOwns(server);
+    machine.suspend(60_000);
+    await play(59_999);
+    await time.play(time.now + 1, () => false);
+    // The first thing that runs on the machine.
+    expect(ownership.leaseLeftMs()).toBeGreaterThan(0);
+    await expect(ownership.writing(server, undefined, async () => undefined)).rejects.toThrow(OwnershipLost);
+    await play(2000);
+    await expect(ownership.writing(server, undefined, async () => 'written')).resolves.toBe('written');
+    end.abort(new Shutdown());
+    await play(5000);
+    await run;
+  });
+});
+
+describe('13.5: a cluster that the planner does not see', () => {
+  it('13.5: is reported by every replica that sees it, like one without an owner, until it is on the table', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 3);
+    const fleet = world.fleet(3);
+    load(fleet);
+    await world.clock.advance(5000);
+    const hidden = cluster('hidden');
+    const [planner, ...others] = fleet as [Replica, ...Replica[]];
+    load(others, [...clusters, hidden]);
+    await world.clock.advance(2 * leaseMs - 5000);
+    expect(fleet.flatMap(types)).toEqual([]);
+    await world.clock.advance(15_000);
+    for (const other of others) {
+      expect([...other.ownership.unowned().keys()]).toEqual([hidden.server]);
+      expect(types(other)).toEqual(['ClusterUnowned']);
+      const text = await other.metrics.expose();
+      expect(text).toContain(`driftless_cluster_unowned_seconds{server="${hidden.server}"}`);
+      expect(text).toContain('driftless_shard_clusters_off_table 1');
+    }
+    expect([...planner.ownership.unowned().keys()]).toEqual([]);
+    load([planner], [...clusters, hidden]);
+    await world.clock.advance(heartbeatMs);
+    expect(owners(fleet, [hidden])).toEqual([1]);
+    expect(fleet.flatMap(types)).toEqual([]);
+  });
+});
+
+describe('13.7: metrics', () => {
+  it('13.7: of the lease, the writes, the table, the planner, moves and owners', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const fleet = world.fleet(2);
+    load(fleet);
+    await world.clock.advance(20_000);
+    world.hub.scale('StatefulSet', 1);
+    await world.clock.advance(5000);
+    const [planner, standby] = (await Promise.all(fleet.map(({ metrics }) => metrics.expose()))) as [string, string];
+    const value = (text: string, name: string): number => {
+      const line = text.split('\n').find((each) => each.startsWith(`${name} `)) ?? '';
+      return Number(line.slice(name.length + 1) || Number.NaN);
+    };
+    expect(value(planner, 'driftless_shard_lease_seconds')).toBeGreaterThan(10);
+    expect(value(standby, 'driftless_shard_lease_seconds')).toBe(0);
+    expect(value(planner, 'driftless_shard_planner')).toBe(1);
+    expect(value(standby, 'driftless_shard_planner')).toBe(0);
+    expect(value(planner, 'driftless_shard_writes_total{write="renewal",outcome="done"}')).toBeGreaterThan(1);
+    const inAll = (name: string): number => [planner, standby].reduce((sum, text) => sum + (value(text, name) || 0), 0);
+    expect(inAll('driftless_shard_writes_total{write="table",outcome="done"}')).toBeGreaterThan(1);
+    expect(value(planner, 'driftless_shard_table_epoch')).toBe(value(standby, 'driftless_shard_table_epoch'));
+    expect(value(planner, 'driftless_shard_table_age_seconds')).toBeLessThan(6);
+    expect(inAll('driftless_shard_moves_total{reason="new"}')).toBe(clusters.length);
+    expect(inAll('driftless_shard_moves_total{reason="scale"}')).toBeGreaterThan(0);
+    expect(value(planner, 'driftless_shard_handover_seconds_count')).toBeGreaterThan(0);
+    for (const { server } of clusters)
+      expect(value(planner, `driftless_shard_cluster_owner{server="${server}",shard="0"}`)).toBe(1);
+    expect(standby).not.toContain('driftless_shard_cluster_owner{');
+  });
+
+  it('13.7: of a renewal that somebody else was faster than', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 1);
+    const only = world.start('ctl-0');
+    load([only]);
+    await world.clock.advance(5000);
+    const { replace } = only.client;
+    only.client.replace = (...request) => {
+      only.client.replace = replace;
+      const data = world.hub.get('ConfigMap', slotsConfigMap)?.['data'];
+      world.hub.put('ConfigMap', slotsConfigMap, { data });
+      return replace(...request);
+    };
+    await world.clock.advance(heartbeatMs);
+    const text = await only.metrics.expose();
+    expect(text).toContain('driftless_shard_writes_total{write="renewal",outcome="conflict"} 1');
+    expect(owners([only])).toEqual(once);
   });
 });
 

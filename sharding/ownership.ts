@@ -1,32 +1,31 @@
 import { OwnershipLost, withChild } from '#base';
 import type { Clock, Random, Timer } from '#base';
-import { KubeApiError, KubeConnectionError, KubeCredentialError, KubeRequestError } from '#kube';
 import type { KubeClient } from '#kube';
 import type { AppKey, Application, Cluster } from '#model';
 import type { Logger, Metrics } from '#telemetry';
+import { Announcements } from './announcements.ts';
 import { Conditions } from './conditions.ts';
 import { Coordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from './distribution.ts';
 import { EventRateBook } from './event-rates.ts';
-import type { EventRates } from './event-rates.ts';
-import { foreignHolders, outOfRangePins, unownedClusters, whyStandby } from './findings.ts';
-import type { Waiting } from './findings.ts';
+import type { Home } from './home.ts';
 import { hubHints } from './hub-hints.ts';
-import { shardFromHostname, unknownShard } from './identity.ts';
+import { unknownShard } from './identity.ts';
 import { Member } from './member.ts';
 import type { Instant, World } from './member-types.ts';
-import { registerMetrics } from './metrics.ts';
-import { clusterKey, partKey } from './parts.ts';
-import type { PlanInputs } from './plan.ts';
+import { registerLeaseMetrics, registerMetrics } from './metrics.ts';
+import type { LeaseMeters } from './metrics.ts';
+import { OwnershipReport } from './ownership-report.ts';
+import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
 import { ReplicaCount } from './replica-count.ts';
+import { Rights, serversOf } from './rights.ts';
+import { SuspendDetector } from './suspend-detector.ts';
 import { unresolvedDestination } from './table-document.ts';
-import type { TableDocument } from './table-document.ts';
 import { timingOf } from './timing.ts';
 import type { Timing } from './timing.ts';
 import type { Ownership, OwnedParts, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
-import { View } from './view.ts';
-import { withEvents } from './weights.ts';
 import type { Weighting } from './weights.ts';
+import { WritesUnderWay } from './writes-under-way.ts';
 
 export interface OwnershipDeps {
   /** The hub. */
@@ -48,6 +47,10 @@ export interface OwnershipDeps {
   readonly controllerName: string;
   /** ARGOCD_CONTROLLER_HEARTBEAT_TIME, in milliseconds. */
   readonly heartbeatMs: number;
+  /** A clock that goes on while the machine is suspended, in milliseconds (CLOCK_BOOTTIME); undefined: there is none. */
+  readonly bootMs?: () => number;
+  /** Where this process runs: its successor there need not wait for the lease. Undefined: it does. */
+  readonly home?: Home;
   /** For clusters without the annotation driftless.io/split; 1: whole. */
   readonly defaultParts?: number;
   /** What a cluster counts for, under consistent hashing; default: its Applications. */
@@ -69,13 +72,6 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
   return new LeasedOwnership(deps);
 }
 
-interface Write {
-  readonly server: string;
-  readonly app: AppKey | undefined;
-  /** While it runs: for ever. After it ended without an answer: as long as it may still be on its way. */
-  landsUntil: number;
-}
-
 class LeasedOwnership implements Ownership {
   readonly name = 'ownership';
   readonly #deps: OwnershipDeps;
@@ -83,47 +79,78 @@ class LeasedOwnership implements Ownership {
   readonly #member: Member;
   readonly #coordinator: Coordinator;
   readonly #replicaCount: ReplicaCount;
+  readonly #rights: Rights;
+  readonly #world: OwnershipWorld;
+  readonly #writes: WritesUnderWay;
+  readonly #announcements: Announcements;
+  readonly #report: OwnershipReport;
   readonly #conditions: Conditions;
-  readonly #listeners = new Set<(change: OwnershipChange) => void>();
-  readonly #writes = new Set<Write>();
+  readonly #suspends: SuspendDetector;
   readonly #rates = new EventRateBook();
-  #view: View | undefined;
-  #weighed: { readonly base: PlanInputs; readonly rates: EventRates; readonly inputs: PlanInputs } | undefined;
-  #clusters: readonly Cluster[] = [];
-  #byServer: ReadonlyMap<string, Cluster> = new Map();
-  #owned: ReadonlySet<string> = new Set();
-  #tablelessSince: number | undefined;
-  #epoch: number | undefined;
+  readonly #meters: LeaseMeters;
+  #tableSeen: { readonly epoch: number; readonly at: number } | undefined;
   #takingUpSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
   #leaseEnd: Timer | undefined;
 
   constructor(deps: OwnershipDeps) {
     this.#deps = deps;
-    const { client, namespace, clock, random, logger, hostname } = deps;
-    this.#timing = timingOf(deps.heartbeatMs);
-    if (!deps.dynamic && deps.replicas > 1 && ordinalOf(deps) === undefined) throw unknownShard(deps);
-    this.#member = new Member({ name: hostname, process: random.uuid(), timing: this.#timing });
-    this.#conditions = new Conditions(clock, logger);
-    this.#coordinator = new Coordinator({
-      ...{ client, namespace, clock, random, logger, member: this.#member },
-      world: (leaving) => this.#world(leaving),
-      onObservation: () => this.#announce(),
-      onTurn: () => this.#onTurn(),
-      report: (type, message) => this.#conditions.set(type, message),
+    const { client, namespace, clock, random, logger, hostname, dynamic, weighting = 'applications' } = deps;
+    const ordinal = ordinalOf(deps);
+    if (!dynamic && deps.replicas > 1 && ordinal === undefined) throw unknownShard(deps);
+    const timing = timingOf(deps.heartbeatMs);
+    const member = new Member({
+      ...{ name: hostname, process: random.uuid(), timing },
+      ...(deps.home === undefined ? {} : { home: deps.home }),
     });
-    this.#replicaCount = new ReplicaCount({
+    const now = (): Instant => this.#now();
+    const conditions = new Conditions(clock, logger);
+    const rights = new Rights(member, now);
+    const replicaCount = new ReplicaCount({
       ...{ client, namespace, clock, random, logger },
-      kind: deps.dynamic ? 'Deployment' : 'StatefulSet',
+      kind: dynamic ? 'Deployment' : 'StatefulSet',
       name: deps.controllerName,
       configured: deps.replicas,
       onChange: () => this.#coordinator.wake(),
     });
-    registerMetrics(deps.metrics, {
+    const world = new OwnershipWorld({ rights, rates: this.#rates, replicaCount, dynamic, ordinal, weighting });
+    const numbered = ordinal !== undefined;
+    [this.#timing, this.#member, this.#rights, this.#replicaCount] = [timing, member, rights, replicaCount];
+    [this.#conditions, this.#world] = [conditions, world];
+    const monotonic = (): number => clock.monotonic();
+    this.#suspends = new SuspendDetector({ monotonic, boot: deps.bootMs ?? monotonic });
+    this.#writes = new WritesUnderWay(timing.marginMs, () => this.#now().monotonic);
+    this.#announcements = new Announcements(logger);
+    const reported = { member, rights, world, replicaCount, conditions, timing, now, hostname, numbered };
+    this.#report = new OwnershipReport(reported);
+    this.#meters = this.#registerMetrics(deps.metrics);
+    this.#coordinator = new Coordinator({
+      ...{ client, namespace, clock, random, logger, member, meters: this.#meters },
+      world: (leaving) => this.#worldNow(leaving),
+      wasSuspended: () => this.#wasSuspended(),
+      onObservation: () => this.#announce(),
+      onTurn: () => this.#onTurn(),
+      report: (type, message) => conditions.set(type, message),
+    });
+  }
+
+  #registerMetrics(metrics: Metrics): LeaseMeters {
+    const owned = (): readonly string[] => serversOf(this.#rights.ownedParts());
+    registerMetrics(metrics, {
       ownership: this,
-      ownedClusters: () => serversOf([...this.#ownedParts()]).length,
-      load: () => this.#load(),
-      unowned: () => this.#unowned(),
+      ownedClusters: () => owned().length,
+      load: () => this.#world.load(),
+      unowned: () => this.#report.unowned(),
+    });
+    const hub = this.#member.hub();
+    return registerLeaseMetrics(metrics, {
+      leaseLeftMs: () => this.leaseLeftMs(),
+      plans: () => this.#member.plans(this.#now()),
+      epoch: () => hub.published()?.epoch,
+      tableAgeMs: () => this.#now().monotonic - (this.#tableSeen?.at ?? this.#now().monotonic),
+      offTable: () => this.#report.offTable().size,
+      shard: () => this.identity().shard,
+      owned,
     });
   }
 
@@ -141,52 +168,35 @@ class LeasedOwnership implements Ownership {
   }
 
   identity(): ShardIdentity {
-    return { shard: this.#member.slot(this.#now()), replicas: this.#published()?.replicas ?? 1 };
+    return { shard: this.#member.slot(this.#now()), replicas: this.#rights.table()?.replicas ?? 1 };
   }
 
   ownsCluster(server: string): boolean {
-    const key = clusterKey(server);
-    if (this.#view?.knows(key) !== true || this.#view.isSkipped(key)) return false;
-    return this.#member.leaseLeft(this.#now()) > 0 && (this.#member.taken().get(key)?.size ?? 0) > 0;
+    return this.#rights.ownsCluster(server);
   }
 
   ownsApp(key: AppKey, cluster: Cluster | undefined): boolean {
-    const table = this.#member.table();
-    if (table === undefined || this.#view === undefined) return false;
-    if (cluster !== undefined && this.#view.isSkipped(cluster.server)) return false;
-    const place = this.#view.placeOf(key, cluster, table);
-    return place !== undefined && this.#member.mayWrite(place.server, place.part, this.#now());
+    return this.#rights.ownsApp(key, cluster);
   }
 
   assertOwns(server: string, app?: AppKey): void {
-    if (app === undefined ? this.ownsCluster(server) : this.#ownsAppAt(server, app)) return;
+    if (!this.#wasSuspended() && this.#rights.mayWriteTo(server, app)) return;
     throw new OwnershipLost(app === undefined ? `cluster ${server}` : `application ${app} of cluster ${server}`);
   }
 
   async writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
-    this.assertOwns(server ?? unresolvedDestination, app);
-    const write: Write = { server: server ?? unresolvedDestination, app, landsUntil: Number.POSITIVE_INFINITY };
-    this.#writes.add(write);
-    try {
-      const answer = await send();
-      this.#writes.delete(write);
-      return answer;
-    } catch (error) {
-      if (cannotLand(error)) this.#writes.delete(write);
-      else write.landsUntil = this.#now().monotonic + this.#timing.marginMs;
-      throw error;
-    }
+    const write = { server: server ?? unresolvedDestination, app };
+    this.assertOwns(write.server, app);
+    return this.#writes.run(write, send);
   }
 
   ownedParts(server: string): OwnedParts | undefined {
-    if (!this.ownsCluster(server)) return undefined;
-    const key = clusterKey(server);
-    const of = this.#member.table()?.entries.get(key)?.shards.length ?? 1;
-    return { of, owned: [...(this.#member.taken().get(key) ?? [])].sort((a, b) => a - b) };
+    return this.#rights.ownedPartsOf(server);
   }
 
   unowned(): ReadonlyMap<string, number> {
-    return this.#member.reportsUnowned(this.#now()) ? this.#unowned() : new Map();
+    if (this.#member.reportsUnowned(this.#now())) return this.#report.unowned();
+    return this.#member.hub().presence.foreign().size > 0 ? new Map() : this.#report.unseen();
   }
 
   settled(): boolean {
@@ -195,20 +205,16 @@ class LeasedOwnership implements Ownership {
   }
 
   leaseLeftMs(): number {
-    return this.#member.leaseLeft(this.#now());
+    return this.#rights.leaseLeft();
   }
 
   update(clusters: readonly Cluster[], apps: Iterable<Application>): void {
     const { algorithm, defaultParts = 1, weighting = 'applications' } = this.#deps;
-    const first = this.#view === undefined;
-    this.#view = new View(clusters, apps, { algorithm, defaultParts, weighting });
-    this.#conditions.set('InvalidSplit', this.#view.problems.length === 0 ? undefined : this.#view.problems.join('; '));
-    const changed = first || clusters !== this.#clusters;
-    // Of several with one URL the first in the list is meant.
-    if (changed) this.#byServer = new Map([...clusters].reverse().map((each) => [clusterKey(each.server), each]));
-    this.#clusters = clusters;
+    const change = this.#rights.update(clusters, apps, { algorithm, defaultParts, weighting });
+    const problems = this.#rights.view()?.problems ?? [];
+    this.#conditions.set('InvalidSplit', problems.length === 0 ? undefined : problems.join('; '));
     // Others see the same and need not hurry: the planner publishes, and the watch wakes them.
-    if (changed && (first || this.#member.plans(this.#now()))) this.#coordinator.wake();
+    if (change === 'first' || (change === 'other' && this.#member.plans(this.#now()))) this.#coordinator.wake();
     this.#announce();
   }
 
@@ -217,12 +223,11 @@ class LeasedOwnership implements Ownership {
   }
 
   onChange(listener: (change: OwnershipChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#announcements.onChange(listener);
   }
 
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[] {
-    const entries = [...(this.#published()?.entries ?? [])].filter(([server]) => server !== unresolvedDestination);
+    const entries = [...(this.#rights.table()?.entries ?? [])].filter(([server]) => server !== unresolvedDestination);
     return entries.flatMap(([server, { names, shards }]) =>
       shards.map((shard) => ({ server, name: names[0] ?? '', shard })),
     );
@@ -232,183 +237,51 @@ class LeasedOwnership implements Ownership {
     return this.#conditions.all();
   }
 
-  #ownsAppAt(server: string, app: AppKey): boolean {
-    if (server === unresolvedDestination) return this.ownsApp(app, undefined);
-    const cluster = this.#byServer.get(clusterKey(server));
-    return cluster !== undefined && this.ownsApp(app, cluster);
-  }
-
   #now(): Instant {
     return this.#coordinator.instant();
   }
 
-  #published(): TableDocument | undefined {
-    return this.#member.table() ?? this.#member.published();
+  #wasSuspended(): boolean {
+    if (!this.#suspends.wasSuspended()) return false;
+    this.#member.distrust();
+    this.#deps.logger.warn('the machine was suspended: writing nothing before the table of clusters was read again');
+    this.#coordinator.wake();
+    this.#announce();
+    return true;
   }
 
-  #world(leaving: boolean): World {
-    const replicas = this.#replicaCount.count();
-    return {
-      inputs: this.#inputs(),
-      replicas,
-      fixedSlot: this.#fixedSlot(),
-      drained: this.#isDrained(leaving),
-      leaving,
-      ...(this.#deps.weighting === 'measured' ? { load: this.#rates.own() } : {}),
-    };
-  }
-
-  /**
-   * The shard that the name gives to this replica. A single one has shard 0 whatever its name. A name without an ordinal has to share that
-   * shard: one works, the others stand by.
-   */
-  #fixedSlot(): number | undefined {
-    if (this.#deps.dynamic) return undefined;
-    const asBefore = this.#replicaCount.isMissing() ? (this.#published()?.replicas ?? 1) : undefined;
-    const replicas = this.#replicaCount.count() ?? asBefore;
-    return replicas !== undefined && replicas <= 1 ? 0 : (ordinalOf(this.#deps) ?? 0);
-  }
-
-  /** What the view says, and how busy clusters are; the same object while neither has changed. */
-  #inputs(): PlanInputs | undefined {
-    const base = this.#view?.inputs;
-    if (base === undefined || this.#deps.weighting !== 'measured') return base;
-    const rates = this.#rates.known();
-    if (this.#weighed?.base !== base || this.#weighed.rates !== rates) {
-      const inputs = { ...base, weights: withEvents(base.weights, base.clusters, rates) };
-      this.#weighed = { base, rates, inputs };
-    }
-    return this.#weighed.inputs;
+  #worldNow(leaving: boolean): World {
+    return this.#world.world({ leaving, drained: this.#isDrained(leaving) });
   }
 
   /** Nothing is on its way any more to what was given away. */
   #isDrained(leaving: boolean): boolean {
-    const now = this.#now().monotonic;
-    if (now - this.#lastLoss < drainMs) return false;
-    for (const write of this.#writes) if (write.landsUntil <= now) this.#writes.delete(write);
-    if (leaving) return this.#writes.size === 0;
-    return [...this.#writes].every(({ server, app }) =>
-      app === undefined ? this.ownsCluster(server) : this.#ownsAppAt(server, app),
-    );
+    if (this.#now().monotonic - this.#lastLoss < drainMs) return false;
+    const writes = this.#writes.all();
+    return leaving ? writes.length === 0 : writes.every(({ server, app }) => this.#rights.mayWriteTo(server, app));
   }
 
   #onTurn(): void {
-    this.#takingUpSince = this.#member.isTakingUp() ? (this.#takingUpSince ?? this.#now().monotonic) : undefined;
-    this.#rates.hear(this.#member.holders(), this.#now().monotonic);
+    const { monotonic } = this.#now();
+    const since = this.#takingUpSince;
+    this.#takingUpSince = this.#member.isTakingUp() ? (since ?? monotonic) : undefined;
+    if (since !== undefined && this.#takingUpSince === undefined) this.#meters.tookUp(monotonic - since);
+    const epoch = this.#member.hub().published()?.epoch;
+    if (epoch !== this.#tableSeen?.epoch) this.#tableSeen = epoch === undefined ? undefined : { epoch, at: monotonic };
+    this.#rates.hear(this.#member.hub().holders(), this.#now().monotonic);
     this.#announce();
     const left = this.leaseLeftMs();
     this.#leaseEnd?.cancel();
     this.#leaseEnd = left > 0 ? this.#deps.clock.timer(left + 1, () => this.#announce()) : undefined;
-    this.#report();
+    this.#report.refresh();
   }
 
-  #report(): void {
-    const problem = this.#replicaCount.problem();
-    const { replicas } = this.#published() ?? {};
-    const standby = this.#view !== undefined && this.identity().shard === undefined;
-    const foreign = this.#member.foreign();
-    const findings: readonly (readonly [OwnershipCondition['type'], string | undefined])[] = [
-      ['ReplicasMismatch', problem?.type === 'ReplicasMismatch' ? problem.message : undefined],
-      ['ReplicasUnknown', problem?.type === 'ReplicasUnknown' ? problem.message : undefined],
-      ['Standby', standby ? whyStandby(this.#waiting(replicas ?? 1)) : undefined],
-      ['ForeignHolder', foreignHolders(foreign)],
-      [
-        'PinOutOfRange',
-        outOfRangePins(replicas === undefined ? [] : (this.#view?.inputs.clusters ?? []), replicas ?? 1),
-      ],
-      ['ClusterUnowned', unownedClusters(this.#unowned().keys())],
-    ];
-    for (const [type, message] of findings) this.#conditions.set(type, message);
-  }
-
-  #waiting(replicas: number): Waiting {
-    const { hostname } = this.#deps;
-    const numbered = ordinalOf(this.#deps) !== undefined;
-    return { hostname, wanted: this.#fixedSlot(), numbered, replicas, holders: this.#member.holders() };
-  }
-
-  /** Tells listeners what changed since they were told last. */
   #announce(): void {
-    const owned = this.#ownedParts();
-    const gained = [...owned].filter((part) => !this.#owned.has(part));
-    const lost = [...this.#owned].filter((part) => !owned.has(part));
-    const epoch = this.#member.table()?.epoch;
-    // Under a new table names may mean something else: Applications change hands though no cluster does.
-    if (gained.length === 0 && lost.length === 0 && epoch === this.#epoch) return;
-    this.#epoch = epoch;
-    if (lost.length > 0) this.#lastLoss = this.#now().monotonic;
-    this.#owned = owned;
-    const change = { gained: serversOf(gained), lost: serversOf(lost) };
-    if (gained.length + lost.length > 0)
-      this.#logChange(change, { partsGained: gained.length, partsLost: lost.length });
-    for (const listener of this.#listeners) listener(change);
+    const owned = {
+      parts: this.#rights.ownedParts(),
+      epoch: this.#member.table()?.epoch,
+      shard: this.identity().shard,
+    };
+    if (this.#announcements.announce(owned)) this.#lastLoss = this.#now().monotonic;
   }
-
-  #logChange(change: OwnershipChange, parts: Readonly<Record<string, number>>): void {
-    this.#deps.logger.info('cluster ownership changed', {
-      ...{ shard: this.identity().shard, epoch: this.#epoch, ...parts },
-      ...{ gained: change.gained.length, lost: change.lost.length },
-    });
-  }
-
-  /** `<server> <part>` of everything that is ours. */
-  #ownedParts(): ReadonlySet<string> {
-    const owned = new Set<string>();
-    if (this.#view === undefined || this.leaseLeftMs() === 0) return owned;
-    for (const [server, parts] of this.#member.taken()) {
-      if (server !== unresolvedDestination && !this.ownsCluster(server)) continue;
-      for (const part of parts) owned.add(`${server} ${part}`);
-    }
-    return owned;
-  }
-
-  #load(): number {
-    const { weights } = this.#inputs() ?? { weights: new Map<string, number>() };
-    const entries = this.#member.table()?.entries;
-    let load = 0;
-    for (const owned of this.#ownedParts()) {
-      const [server = '', part = ''] = owned.split(' ');
-      load += weights.get(partKey(server, Number(part), entries?.get(server)?.shards.length ?? 1)) ?? 0;
-    }
-    return load;
-  }
-
-  /** Clusters that nobody has looked after for more than two leases, with the time since. */
-  #unowned(): ReadonlyMap<string, number> {
-    const now = this.#now().monotonic;
-    const since = this.#published() === undefined ? this.#tableless(now) : this.#member.unowned();
-    if (this.#published() !== undefined) this.#tablelessSince = undefined;
-    const ages = [...since].map(([server, at]) => [server, now - at] as const);
-    const isMissed = (server: string): boolean =>
-      server !== unresolvedDestination && this.#view?.isSkipped(server) !== true;
-    return new Map(ages.filter(([server, age]) => age > 2 * this.#timing.leaseMs && isMissed(server)));
-  }
-
-  /** While there is no table, everybody's clusters are nobody's. */
-  #tableless(now: number): ReadonlyMap<string, number> {
-    const { clusters } = this.#view?.inputs ?? { clusters: [] };
-    if (clusters.length > 0) this.#tablelessSince ??= now;
-    return new Map(clusters.map(({ server }) => [clusterKey(server), this.#tablelessSince ?? now]));
-  }
-}
-
-/**
- * The server has answered, or has never seen the request. Anything else (a reset, a deadline, an abort) says nothing: the request may be on
- * its way, or be carried out at this moment.
- */
-function cannotLand(error: unknown): boolean {
-  // An API server that answers 5xx may have passed the write on to its store, which ends it in its own time.
-  if (error instanceof KubeApiError) return error.status < 500;
-  if (error instanceof KubeRequestError || error instanceof KubeCredentialError) return true;
-  return error instanceof KubeConnectionError && error.neverSent;
-}
-
-/** The ordinal that a replica of a StatefulSet has; undefined when nothing tells. */
-function ordinalOf({ shard, hostname }: OwnershipDeps): number | undefined {
-  return shard !== undefined && shard >= 0 ? shard : shardFromHostname(hostname);
-}
-
-function serversOf(parts: readonly string[]): readonly string[] {
-  const servers = parts.map((part) => part.slice(0, part.lastIndexOf(' ')));
-  return [...new Set(servers)].filter((server) => server !== unresolvedDestination);
 }

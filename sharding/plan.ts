@@ -29,6 +29,8 @@ export interface PlanContext {
   readonly nonce: number;
   /** Wall time. */
   readonly now: number;
+  /** Of those who hold slots, as far as that is known. */
+  readonly longestLeaseMs: number;
 }
 
 /**
@@ -63,10 +65,10 @@ export function nextTable(
   const absent = new Set([...context.absent, ...slotsToCome(current, context)]);
   const wanted = withStandIns(current, homes, { ...context, absent, weights: inputs.weights });
   const slots = Math.max(current?.slots ?? 0, replicas, ...context.holders.map((slot) => slot + 1));
-  if (current !== undefined && sameShape(current, wanted, { replicas, algorithm: inputs.algorithm, slots }))
-    return undefined;
+  const shape = { replicas, algorithm: inputs.algorithm, slots, leaseMs: context.longestLeaseMs };
+  if (current !== undefined && sameShape(current, wanted, shape)) return undefined;
   const entries = withWaits(current, wanted, { ...context, epoch });
-  return { epoch, replicas, algorithm: inputs.algorithm, slots, entries, movedAt: balanced.movedAt };
+  return { epoch, ...shape, entries, movedAt: balanced.movedAt };
 }
 
 /** A table's shards by part, as the algorithm gave them. */
@@ -158,9 +160,11 @@ function leastLoaded(able: readonly number[], loads: ReadonlyMap<number, number>
 function sameShape(
   current: TableDocument,
   wanted: Wanted,
-  { replicas, algorithm, slots }: { replicas: number; algorithm: string; slots: number },
+  { replicas, algorithm, slots, leaseMs }: Pick<TableDocument, 'replicas' | 'algorithm' | 'slots' | 'leaseMs'>,
 ): boolean {
   if (current.replicas !== replicas || current.algorithm !== algorithm || current.slots !== slots) return false;
+  // A lease that is shorter now is told with the next table that is needed anyway.
+  if (current.leaseMs === undefined || current.leaseMs < (leaseMs ?? 0)) return false;
   if (current.entries.size !== wanted.size) return false;
   for (const [server, { names, homes, shards }] of wanted) {
     const old = current.entries.get(server);

@@ -1,9 +1,14 @@
 import { isForeign, unknownHolder } from './slots-document.ts';
 import type { SlotRecord, Slots } from './slots-document.ts';
+import { longestLeaseMs } from './timing.ts';
 import type { Timing } from './timing.ts';
 
+/** Argo CD's, and ours, unless somebody has changed the heartbeat. */
+const usualLeaseMs = 30_000;
+
 interface Observation {
-  readonly identity: string;
+  /** A holder that has not moved has a record that says the same. */
+  readonly record: SlotRecord;
   readonly firstSeen: number;
 }
 
@@ -30,6 +35,7 @@ interface Behind {
 export class Presence {
   readonly #timing: Timing;
   readonly #observed = new Map<number, Observation>();
+  #longest: number;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #holders: Slots = new Map();
   #expired: ReadonlySet<number> = new Set();
@@ -41,6 +47,7 @@ export class Presence {
 
   constructor(timing: Timing) {
     this.#timing = timing;
+    this.#longest = timing.leaseMs;
   }
 
   observe({ slots, sentAt, answeredAt, replicas, epoch }: HoldersSeen): void {
@@ -50,10 +57,11 @@ export class Presence {
     if (wasAway) this.#observed.clear();
     const expired = new Set<number>();
     for (const [slot, record] of slots) {
-      const identity = identityOf(record);
       const known = this.#observed.get(slot);
-      if (known?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: answeredAt });
-      else if (sentAt - known.firstSeen > this.#timing.leaseMs) expired.add(slot);
+      if (known === undefined || hasMoved(known.record, record))
+        this.#observed.set(slot, { record, firstSeen: answeredAt });
+      else if (sentAt - known.firstSeen > this.#leaseOf(record)) expired.add(slot);
+      this.#longest = Math.max(this.#longest, this.#leaseOf(record));
     }
     for (const slot of this.#observed.keys()) if (!slots.has(slot)) this.#observed.delete(slot);
     this.#holders = slots;
@@ -75,8 +83,8 @@ export class Presence {
   /** Signs of life that came by the watch, between looks. Late ones only make us more patient; nothing else is believed on their word. */
   notice(slots: Slots, now: number): void {
     for (const [slot, record] of slots) {
-      const identity = identityOf(record);
-      if (this.#observed.get(slot)?.identity !== identity) this.#observed.set(slot, { identity, firstSeen: now });
+      const known = this.#observed.get(slot)?.record;
+      if (known === undefined || hasMoved(known, record)) this.#observed.set(slot, { record, firstSeen: now });
     }
   }
 
@@ -131,17 +139,40 @@ export class Presence {
       if (!this.#holders.has(slot)) yield [slot, since + (this.#dead.has(slot) ? standInMs : leaseMs)];
   }
 
-  /** Whether the holder of a slot has moved within the last `ms`. */
-  movedWithin(slot: number, ms: number, now: number): boolean {
-    const seen = this.#observed.get(slot)?.firstSeen ?? Number.NEGATIVE_INFINITY;
-    return now - seen <= ms;
+  /** The holder of a slot has not moved for half of its lease: it is dead, or in trouble, and leaves planning to others. */
+  isSilent(record: SlotRecord, now: number): boolean {
+    const seen = this.#observed.get(record.slot)?.firstSeen ?? Number.NEGATIVE_INFINITY;
+    const leaseMs = record.leaseMs ?? usualLeaseMs;
+    return now - seen > Math.max(this.#timing.leaseMs, leaseMs) / 2;
+  }
+
+  longestOf(records: Iterable<SlotRecord>): number {
+    return Math.max(this.#timing.leaseMs, ...[...records].map((record) => this.#leaseOf(record)));
+  }
+
+  /** The longest lease that any holder may have had as far as this replica has seen. */
+  longestLease(): number {
+    return this.#longest;
+  }
+
+  /**
+   * How long a holder must have been silent: by its own record, and by what this replica takes for enough. A replica of an older release does
+   * not say: it may have the longest one.
+   */
+  #leaseOf(record: SlotRecord): number {
+    return Math.max(this.#timing.leaseMs, record.leaseMs ?? (isForeign(record) ? usualLeaseMs : longestLeaseMs));
   }
 
   /** When holders that are live now will be gone, unless they move. */
   expiries(): readonly number[] {
     return [...this.#observed].flatMap(([slot, { firstSeen }]) =>
-      this.#expired.has(slot) ? [] : [firstSeen + this.#timing.leaseMs + 1],
+      this.#expired.has(slot) ? [] : [firstSeen + this.#leaseAt(slot) + 1],
     );
+  }
+
+  #leaseAt(slot: number): number {
+    const record = this.#holders.get(slot);
+    return record === undefined ? this.#timing.leaseMs : this.#leaseOf(record);
   }
 
   /** When others should begin to stand in. */
@@ -155,6 +186,6 @@ export class Presence {
   }
 }
 
-function identityOf({ incarnation, renewals }: SlotRecord): string {
-  return `${incarnation} ${renewals}`;
+function hasMoved(known: SlotRecord, seen: SlotRecord): boolean {
+  return known !== seen && (known.renewals !== seen.renewals || known.incarnation !== seen.incarnation);
 }

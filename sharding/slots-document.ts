@@ -1,5 +1,6 @@
 import { isObject } from '#base';
 import type { Json } from '#base';
+import { longestLeaseMs } from './timing.ts';
 
 /** Name and key of Argo CD's ConfigMap for dynamic distribution; its tools read it. */
 export const slotsConfigMap = 'argocd-app-controller-shard-cm';
@@ -26,6 +27,12 @@ export interface SlotRecord {
   readonly acked: number;
   /** The holder's wall clock at the renewal, for people and for Argo CD. */
   readonly heartbeat: number;
+  /** How long the holder must have been silent before anybody may take its slot; absent: an older release, or Argo CD. */
+  readonly leaseMs?: number;
+  /** Of the protocol; absent: an older release, or Argo CD. */
+  readonly version?: number;
+  /** Where the holder runs (home.ts); absent: nobody knows. */
+  readonly home?: { readonly place: string; readonly pid: number };
   /** Live events per second of the holder's busiest clusters (event-rates.ts). */
   readonly load?: ReadonlyMap<string, number>;
 }
@@ -109,8 +116,8 @@ export function formatSlots(slots: Slots, count: number): Readonly<Record<string
   const members = [...slots.values()]
     .filter((record) => !isForeign(record))
     .sort((a, b) => a.slot - b.slot)
-    .map(({ slot, holder, incarnation, renewals, acked, load }) => ({
-      ...{ slot, holder, incarnation, renewals, acked },
+    .map(({ slot, holder, incarnation, renewals, acked, leaseMs, version, home, load }) => ({
+      ...{ slot, holder, incarnation, renewals, acked, leaseMs, version, home },
       ...(load === undefined || load.size === 0 ? {} : { load: Object.fromEntries(load) }),
     }));
   return { [slotsKey]: JSON.stringify(list), [membersKey]: JSON.stringify(members) };
@@ -134,10 +141,28 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
     const load = loadOf(entry['load']);
     members.set(slot, {
       ...{ slot, holder, incarnation, renewals, acked, heartbeat: 0 },
+      ...protocolOf(entry),
       ...(load.size === 0 ? {} : { load }),
     });
   }
   return members;
+}
+
+/** A lease that no release has is none: it must not keep a slot from everybody for ever. */
+function protocolOf({
+  leaseMs,
+  version,
+  home,
+}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home', Json>>>): Partial<SlotRecord> {
+  const isLease = typeof leaseMs === 'number' && leaseMs > 0 && leaseMs <= longestLeaseMs;
+  const isVersion = typeof version === 'number' && Number.isSafeInteger(version) && version > 0;
+  const { place, pid } = isObject(home) ? home : {};
+  const isHome = typeof place === 'string' && typeof pid === 'number';
+  return {
+    ...(isLease ? { leaseMs } : {}),
+    ...(isVersion ? { version } : {}),
+    ...(isHome ? { home: { place, pid } } : {}),
+  };
 }
 
 /** What is no rate says nothing: it must not cost its holder the slot. */

@@ -115,7 +115,15 @@ class StaticOwnership implements Ownership {
     const view = new View(clusters, apps, { algorithm, defaultParts, weighting });
     this.#view = view;
     const live = Array.from({ length: replicas }, (_, slot) => slot);
-    const nobody = { settled: () => true, holders: [], absent: new Set<number>(), epochFloor: 0, nonce: 0, now: 0 };
+    const nobody = {
+      settled: () => true,
+      holders: [],
+      absent: new Set<number>(),
+      epochFloor: 0,
+      longestLeaseMs: 0,
+      nonce: 0,
+      now: 0,
+    };
     this.#table = nextTable(undefined, view.inputs, { ...nobody, replicas, live });
     const standby = { hostname, wanted: this.#slot, numbered: true, replicas, holders: new Map() };
     this.#conditions.set('Standby', this.#slot < replicas ? undefined : whyStandby(standby));

@@ -42,6 +42,8 @@ export interface TableDocument {
   readonly algorithm: ShardingAlgorithm;
   /** No slot at or above this one was ever in use. */
   readonly slots: number;
+  /** The longest lease of any holder when this was planned: how long to wait when the slots are lost. Absent: an older release. */
+  readonly leaseMs?: number;
   /** By server. */
   readonly entries: ReadonlyMap<string, TableEntry>;
   /** When parts were moved for balance, by part. */
@@ -77,7 +79,7 @@ export function formatTable(table: TableDocument): {
   readonly data: Readonly<Record<string, string>>;
   readonly binaryData?: Readonly<Record<string, string>>;
 } {
-  const { epoch, replicas, algorithm, slots } = table;
+  const { epoch, replicas, algorithm, slots, leaseMs } = table;
   const clusters = Object.fromEntries(
     [...table.entries].map(([server, { names, shards, homes, waits, everyone }]) => [
       server,
@@ -93,7 +95,7 @@ export function formatTable(table: TableDocument): {
     ]),
   );
   const movedAt = table.movedAt.size === 0 ? {} : { movedAt: Object.fromEntries(table.movedAt) };
-  const json = JSON.stringify({ epoch, replicas, algorithm, slots, clusters, ...movedAt });
+  const json = JSON.stringify({ epoch, replicas, algorithm, slots, leaseMs, clusters, ...movedAt });
   if (json.length <= readableBytes) return { data: { [tableKey]: json } };
   return { data: {}, binaryData: { [compressedKey]: gzipSync(json).toString('base64') } };
 }
@@ -111,6 +113,7 @@ function documentOf(json: Json): TableDocument {
     replicas: whole(json['replicas']),
     algorithm,
     slots: whole(json['slots']),
+    ...(json['leaseMs'] === undefined ? {} : { leaseMs: whole(json['leaseMs']) }),
     entries: new Map(entries),
     movedAt: new Map(movedAt.map(([part, at]) => [part, whole(at)])),
   };

@@ -53,7 +53,7 @@ export interface Ownership extends Runnable {
   ownedParts(server: string): OwnedParts | undefined;
   /**
    * Clusters of which some part has had no owner for more than two leases, by server, with the milliseconds since then; only on the replica that
-   * should tell people, empty on all others.
+   * should tell people, empty on all others. One that is not on the table is told by every replica that sees it: who plans does not.
    */
   unowned(): ReadonlyMap<string, number>;
   /** Everything that the table gives to this replica has been taken up; also true when a lease has passed in vain. */

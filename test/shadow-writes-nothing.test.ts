@@ -26,6 +26,8 @@ const writers: Readonly<Record<string, string>> = {
   'publish/redis/publisher.ts': 'what clients of Argo CD read',
   'sharding/coordinator.ts': 'writes ConfigMaps of the hub',
   'sharding/member.ts': 'holds leases',
+  'sharding/tenure.ts': 'holds leases',
+  'sharding/intents.ts': 'decides about writes to the hub',
   'sharding/ownership.ts': 'gives the right to write',
   'sync/run.ts': 'steps of operations',
   'sync/step.ts': 'steps of operations',

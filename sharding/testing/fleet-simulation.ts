@@ -1,42 +1,55 @@
-import { seededRandom } from '#base';
+import { OwnershipLost, seededRandom, Shutdown } from '#base';
 import type { Random } from '#base';
+import { KubeConnectionError } from '#kube';
 import { appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
-import { looksNew, Member } from '../member.ts';
-import type { Instant, Intent, World } from '../member-types.ts';
-import { formatSlots, membersKey, slotsKey } from '../slots-document.ts';
-import { formatTable, tableKey } from '../table-document.ts';
+import { silentLogger } from '#telemetry';
+import { createOwnership } from '../ownership.ts';
+import { clusterKey } from '../parts.ts';
+import { formatSlots, membersKey, parseSlots, slotsConfigMap, slotsKey } from '../slots-document.ts';
+import { tableConfigMap, tableKey, unresolvedDestination } from '../table-document.ts';
 import { timingOf } from '../timing.ts';
-import { View } from '../view.ts';
-import { Agenda } from './agenda.ts';
-import { foundSlots, foundTable, Hub } from './hub.ts';
-import type { Stored } from './hub.ts';
+import type { Ownership } from '../types.ts';
 import { unkeptPromise } from './promises.ts';
 import { resolve } from './scenario.ts';
-import type { Fleet, Replica, Scenario, Steps } from './scenario.ts';
+import type { Fleet, Loss, Replica, Scenario, Write } from './scenario.ts';
+import { SimulatedHub } from './simulated-hub.ts';
+import type { Line } from './simulated-hub.ts';
 import { addSomeApp, addSomeCluster, decimate, makeTrouble } from './trouble.ts';
+import { MachineClock, VirtualTime } from './virtual-time.ts';
 
 /*
- * Many replicas, one hub, one seed: everything that can go wrong between them, in virtual time. Requests travel, arrive late or never, or
- * their answers get lost; processes stop and go on; clocks differ, run at different speeds and jump; events are late, lost and doubled.
+ * Many replicas, one hub, one seed: everything that can go wrong between them, in virtual time. Each replica is the real `Ownership` with the
+ * real coordinator, on clocks and a network of its own: requests travel, arrive late or never, or their answers get lost; processes stop,
+ * machines are suspended; clocks differ, run at different speeds and jump; events are late, lost and doubled; writes begin whenever they
+ * like and land up to half a minute later.
  */
 
-export const heartbeatMs = 10_000;
-const timing = timingOf(heartbeatMs);
-
-type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
+export const heartbeats = [2000, 10_000, 20_000] as const;
+const noMetric = (): { inc: () => void; set: () => void; remove: () => void; observe: () => void } => ({
+  ...{ inc: () => undefined, set: () => undefined, remove: () => undefined, observe: () => undefined },
+});
+const noMetrics = {
+  expose: () => Promise.resolve(''),
+  counter: noMetric,
+  gauge: noMetric,
+  histogram: noMetric,
+  family: () => undefined,
+};
+const workload = 'argocd-application-controller';
+/** What an API server still does of a request whose client has gone: no more than its admission webhooks take. */
+const afterlifeMs = 9_500;
 
 /** The world and its time. `run` plays a whole schedule and returns the first broken promise, or undefined. */
 export class FleetSimulation implements Fleet {
   readonly scenario: Scenario;
   readonly #random: Random;
-  readonly #hub = new Hub();
+  readonly #time = new VirtualTime();
+  readonly hub: SimulatedHub;
   readonly replicas: Replica[] = [];
   readonly clusters = new Map<string, Cluster>();
-  readonly #apps = new Map<AppKey, Application>();
-  readonly #agenda = new Agenda();
-  now = 1_000_000;
-  desired = 1;
+  readonly apps = new Map<AppKey, Application>();
+  #desired = 1;
   #born = 0;
   #calm = false;
   #lastLoss = Number.NEGATIVE_INFINITY;
@@ -48,45 +61,59 @@ export class FleetSimulation implements Fleet {
     this.scenario = scenario;
     this.#random = seededRandom(scenario.seed);
     this.#trace = trace;
+    this.hub = new SimulatedHub(this.#time, {
+      latency: () => (!this.#calm && this.below(60) === 0 ? this.below(25_000) : 1 + this.below(20)),
+      fate: () => this.#fate(),
+    });
+  }
+
+  get now(): number {
+    return this.#time.now;
   }
 
   /** Random trouble for `troubleMs`, then peace until everything must have settled. */
-  run(troubleMs: number): string | undefined {
-    this.desired = 1 + this.below(12);
-    for (let i = this.below(8) + 1; i > 0; i -= 1) addSomeCluster(this);
-    for (let i = this.below(8) + 1; i > 0; i -= 1) addSomeApp(this);
-    this.matchReplicas(true);
-    const end = this.now + troubleMs;
-    for (let at = this.now; at < end; at += this.below(6000)) this.#at(at, () => makeTrouble(this));
-    this.play(end);
-    return this.violation ?? this.settle();
+  async run(troubleMs: number): Promise<string | undefined> {
+    try {
+      this.scale(1 + this.below(this.scenario.most));
+      for (let i = this.below(8) + 1; i > 0; i -= 1) addSomeCluster(this);
+      for (let i = this.below(8) + 1; i > 0; i -= 1) addSomeApp(this);
+      const end = this.now + troubleMs;
+      for (let at = this.now; at < end; at += this.below(6000)) this.#time.at(at, () => makeTrouble(this));
+      await this.play(end);
+      return this.violation ?? (await this.settle());
+    } finally {
+      for (const replica of this.replicas) this.kill(replica);
+    }
   }
 
   /** Plays what is due until `end`, or until a promise breaks. */
-  play(end: number): void {
-    while (this.violation === undefined) {
-      const next = this.#agenda.takeBefore(end);
-      if (next === undefined) break;
-      this.now = Math.max(this.now, next.at);
-      next.run();
-    }
-    this.now = Math.max(this.now, end);
+  play(end: number): Promise<void> {
+    return this.#time.play(end, () => this.violation !== undefined);
   }
 
   /** Ends all trouble, and says what is wrong after everybody had time. */
-  settle(): string | undefined {
+  async settle(): Promise<string | undefined> {
     this.#calm = true;
+    this.scale(this.#desired);
     for (const replica of this.replicas) {
-      replica.cutUntil = this.now;
+      replica.line.cutUntil = this.now;
       if (replica.alive) this.relist(replica);
     }
-    this.matchReplicas(false);
     if (this.scenario.shorthanded) decimate(this);
     // Who still sleeps comes back with an old view of everything, when it wakes.
-    const awake = Math.max(this.now, ...this.replicas.map(({ alive, pausedUntil }) => (alive ? pausedUntil : 0)));
-    this.play(awake + (this.scenario.shorthanded ? 4 : 3) * timing.leaseMs);
-    if (this.violation !== undefined || this.desired === 0) return this.violation;
-    return unkeptPromise(this, this.clusters.values(), this.#apps.keys());
+    const awake = Math.max(this.now, ...this.replicas.map(({ alive, clock }) => (alive ? clock.stoppedUntil() : 0)));
+    const end = awake + (this.scenario.shorthanded ? 4 : 3) * this.#longestLease();
+    let wrong: string | undefined;
+    for (let at = awake + 5000; at <= end; at += 5000) {
+      await this.play(at);
+      wrong = this.#desired === 0 ? undefined : unkeptPromise(this, this.hub);
+      if (this.violation !== undefined || wrong === undefined) break;
+    }
+    return this.violation ?? wrong;
+  }
+
+  #longestLease(): number {
+    return Math.max(30_000, ...this.replicas.map(({ heartbeatMs }) => timingOf(heartbeatMs).leaseMs));
   }
 
   // ---------------------------------------------------------------- the world
@@ -100,6 +127,14 @@ export class FleetSimulation implements Fleet {
     });
   }
 
+  setCluster(cluster: Cluster): void {
+    this.clusters.set(cluster.id, cluster);
+    this.#tell((replica) => {
+      const current = this.clusters.get(cluster.id);
+      if (current !== undefined) replica.clusters.set(cluster.id, current);
+    });
+  }
+
   removeCluster(id: string): void {
     this.clusters.delete(id);
     this.#tell((replica) => {
@@ -109,78 +144,114 @@ export class FleetSimulation implements Fleet {
   }
 
   addApp(name: string, destination: ApplicationDestination): void {
-    const app = { metadata: { namespace: 'argocd', name }, spec: { destination } } as unknown as Application;
-    this.#apps.set(appKeyOf(app), app);
-    this.#tell((replica) => replica.apps.set(appKeyOf(app), this.#apps.get(appKeyOf(app)) ?? app));
+    const metadata = { namespace: 'argocd', name };
+    const app: Application = {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata,
+      spec: { destination },
+    };
+    this.apps.set(appKeyOf(app), app);
+    this.note(`${name} goes to ${JSON.stringify(destination)}`);
+    this.#tell((replica) => replica.apps.set(appKeyOf(app), this.apps.get(appKeyOf(app)) ?? app));
   }
 
   scale(replicas: number): void {
-    this.desired = replicas;
+    this.#desired = replicas;
     this.note(`scale to ${replicas}`);
-    for (const replica of this.replicas)
-      this.#at(this.now + this.below(3000), () => {
-        replica.desired = this.desired;
-      });
+    this.hub.put(this.scenario.dynamic ? 'Deployment' : 'StatefulSet', workload, { spec: { replicas } });
     this.matchReplicas(false);
   }
 
-  start(name: string, fixedSlot: number | undefined): Replica {
+  forgetScale(): void {
+    this.note('nobody says how many replicas');
+    this.hub.remove(this.scenario.dynamic ? 'Deployment' : 'StatefulSet', workload);
+  }
+
+  start(name: string): Replica {
     this.#born += 1;
+    const rate = 0.95 + this.#random.next() * 0.1;
+    const clock = new MachineClock(this.#time, { rate, skew: (this.#random.next() - 0.5) * 600_000 });
+    const line: Line = { clock, cutUntil: 0, cut: 'all' };
+    const heartbeatMs = this.scenario.mixed ? (this.pick(heartbeats) ?? 10_000) : 10_000;
+    const ownership = this.#ownershipOf(name, line, heartbeatMs);
+    const end = new AbortController();
+    const leave = (): void => {
+      replica.leaving = true;
+      end.abort(new Shutdown());
+    };
     const replica: Replica = {
-      ...{
-        name,
-        rate: 0.95 + this.#random.next() * 0.1,
-        origin: this.now,
-        skew: (this.#random.next() - 0.5) * 600_000,
-      },
-      member: new Member({ name, process: `p${this.#born}`, timing }),
-      fixedSlot,
-      ...{ alive: true, leaving: false, pausedUntil: 0, cutUntil: 0, desired: this.desired, loaded: false },
-      ...{ clusters: new Map(), apps: new Map(), view: undefined, writes: [], steps: undefined },
+      ...{ name, ownership, clock, line, heartbeatMs, leave, alive: true, leaving: false, loaded: false },
+      ...{ clusters: new Map(), apps: new Map(), writes: [], leaseEndsAt: 0 },
     };
     this.replicas.push(replica);
-    this.note(`${name} starts`);
-    this.#at(this.now + this.below(2000), () => this.relist(replica));
-    replica.steps = this.#loop(replica);
-    this.#resume(replica, this.below(200));
+    this.note(`${name} starts with ${heartbeatMs}`);
+    ownership.onChange(() => this.check(replica));
+    void ownership.run(end.signal).then(() => this.kill(replica));
+    this.#time.at(this.now + this.below(2000), () => this.relist(replica));
+    this.#beginWrites(replica);
     return replica;
   }
 
+  #ownershipOf(hostname: string, line: Line, heartbeatMs: number): Ownership {
+    const { algorithm, dynamic } = this.scenario;
+    return createOwnership({
+      ...{ client: this.hub.client(line), namespace: 'argocd', clock: line.clock, random: this.#random },
+      ...{ logger: silentLogger, metrics: noMetrics, algorithm, dynamic, hostname, replicas: 0, heartbeatMs },
+      ...{ controllerName: workload, bootMs: () => line.clock.boot() },
+    });
+  }
+
   kill(replica: Replica): void {
-    this.note(`${replica.name} is killed`);
+    if (!replica.alive) return;
+    this.note(`${replica.name} is gone`);
+    this.#noteLease(replica);
     replica.alive = false;
+    replica.clock.off();
   }
 
-  pause(replica: Replica, ms: number): void {
+  stop(replica: Replica, ms: number): void {
     this.note(`${replica.name} stops for ${ms}`);
-    replica.pausedUntil = this.now + ms;
+    replica.clock.stop(ms);
+    this.#time.at(this.now + ms, () => this.check(replica));
   }
 
-  cut(replica: Replica, ms: number): void {
-    this.note(`${replica.name} is cut off for ${ms}`);
-    replica.cutUntil = this.now + ms;
+  suspend(replica: Replica, ms: number): void {
+    this.note(`the machine of ${replica.name} is suspended for ${ms}`);
+    replica.clock.suspend(ms);
+    this.#time.at(this.now + ms, () => this.check(replica));
   }
 
-  /**
-   * Removes or spoils a ConfigMap, or brings back an old table. Only one at a time within a lease: after both, nobody can know anything.
-   */
-  lose(which: 'slots' | 'table', how: 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'blanked' | 'unkeyed'): void {
-    if (this.now - this.#lastLoss < 2 * timing.leaseMs) return;
+  cut(replica: Replica, ms: number, what: Line['cut']): void {
+    this.note(`${replica.name} is cut off (${what}) for ${ms}`);
+    replica.line.cutUntil = this.now + ms;
+    replica.line.cut = what;
+  }
+
+  /** Removes, spoils or brings back a ConfigMap. Only one at a time within a lease: after both, nobody can know anything. */
+  lose(which: 'slots' | 'table', how: Loss): void {
+    if (this.now - this.#lastLoss < 2 * this.#longestLease()) return;
     this.#lastLoss = this.now;
     this.note(`${which} ${how}`);
-    if (how === 'deleted') this.#hub[which] = undefined;
-    else if (how === 'emptied') this.#hub.set(which, { data: {} });
+    const name = which === 'slots' ? slotsConfigMap : tableConfigMap;
+    if (how === 'deleted') this.hub.remove('ConfigMap', name);
+    else if (how === 'emptied') this.hub.put('ConfigMap', name, { data: {} });
     else if (how === 'blanked' || how === 'unkeyed') this.#takeNamesOut(how === 'blanked' ? '[]' : undefined);
-    else if (how === 'spoilt')
-      this.#hub.set(which, { data: { [which === 'slots' ? slotsKey : tableKey]: '{"oops":[' } });
-    else this.#hub.restoreTable();
+    else if (how === 'restored') this.hub.restore('ConfigMap', name, 1 + this.below(which === 'table' ? 2 : 50));
+    else this.hub.put('ConfigMap', name, { data: { [which === 'slots' ? slotsKey : tableKey]: '{"oops":[' } });
   }
 
   /** What Argo CD's own controller does to a list that is longer than it thinks, and what a person does to a key. */
   #takeNamesOut(list: string | undefined): void {
-    const members = this.#hub.slots?.data[membersKey];
+    const members = this.#slotsData()[membersKey];
     const kept = members === undefined ? {} : { [membersKey]: members };
-    this.#hub.set('slots', { data: { ...kept, ...(list === undefined ? {} : { [slotsKey]: list }) } });
+    this.hub.put('ConfigMap', slotsConfigMap, {
+      data: { ...kept, ...(list === undefined ? {} : { [slotsKey]: list }) },
+    });
+  }
+
+  #slotsData(): Readonly<Record<string, unknown>> {
+    return (this.hub.get('ConfigMap', slotsConfigMap)?.['data'] ?? {}) as Readonly<Record<string, unknown>>;
   }
 
   /** A replica of Argo CD's own controller holds a slot for a while: it renews by its clock, obeys nothing, and ends. */
@@ -188,59 +259,49 @@ export class FleetSimulation implements Fleet {
     this.note(`a foreign controller takes ${slot} for ${ms}`);
     const until = this.now + ms;
     const beat = (): void => {
-      const found = foundSlots(this.#hub.slots);
+      const data = this.#slotsData();
+      const found = parseSlots(data);
       if (found.state !== 'ok' || this.now > until) return;
       const entry = { slot, holder: 'go-pod', incarnation: 'argocd/go-pod', renewals: this.now, acked: 0 };
       const held = found.value.get(slot)?.holder;
       if (held !== undefined && held !== 'go-pod') return;
       const slots = new Map(found.value).set(slot, { ...entry, heartbeat: this.now });
-      this.#hub.set('slots', { data: formatSlots(slots, slots.size) });
-      this.#at(this.now + heartbeatMs, beat);
+      this.hub.put('ConfigMap', slotsConfigMap, { data: { ...data, ...formatSlots(slots, slots.size) } });
+      this.#time.at(this.now + 10_000, beat);
     };
     beat();
   }
 
-  instant(replica: Replica): Instant {
-    const monotonic = (this.now - replica.origin) * replica.rate;
-    return { monotonic, wall: this.now + replica.skew };
-  }
-
   /** Where an Application goes in a replica's eyes, if it may write for it now. */
   writesFor(replica: Replica, key: AppKey): string | undefined {
-    if (replica.member.taken().size === 0) return undefined;
     const app = replica.apps.get(key);
-    const table = replica.member.table();
-    if (app === undefined || table === undefined || replica.view === undefined) return undefined;
+    if (app === undefined) return undefined;
     const cluster = resolve(replica.clusters, app.spec.destination);
-    const place = replica.view.placeOf(key, cluster, table);
-    if (place === undefined) return undefined;
-    return replica.member.mayWrite(place.server, place.part, this.instant(replica)) ? place.server : undefined;
+    if (!replica.ownership.ownsApp(key, cluster)) return undefined;
+    const server = cluster === undefined ? unresolvedDestination : clusterKey(cluster.server);
+    try {
+      replica.ownership.assertOwns(server, key);
+      return server;
+    } catch (error) {
+      if (error instanceof OwnershipLost) return undefined;
+      throw error;
+    }
   }
 
   // ---------------------------------------------------------------- events
-
-  setCluster(cluster: Cluster): void {
-    this.clusters.set(cluster.id, cluster);
-    this.#tell((replica) => {
-      const current = this.clusters.get(cluster.id);
-      if (current !== undefined) replica.clusters.set(cluster.id, current);
-    });
-  }
 
   /** An event to every replica: late, in any order with others, twice, or never (until the next list). */
   #tell(change: (replica: Replica) => void): void {
     for (const replica of this.replicas) {
       if (!replica.alive || (!this.#calm && this.below(8) === 0)) continue;
-      const deliver = (): void => {
-        if (!replica.alive || !replica.loaded) return;
-        if (replica.pausedUntil > this.now) this.#at(replica.pausedUntil, deliver);
-        else {
+      const deliver = (): void =>
+        replica.clock.whenRunning(() => {
+          if (!replica.alive || !replica.loaded) return;
           change(replica);
           this.#update(replica);
-        }
-      };
-      this.#at(this.now + this.below(4000), deliver);
-      if (this.below(10) === 0) this.#at(this.now + this.below(9000), deliver);
+        });
+      this.#time.at(this.now + this.below(4000), deliver);
+      if (this.below(10) === 0) this.#time.at(this.now + this.below(9000), deliver);
     }
   }
 
@@ -249,15 +310,13 @@ export class FleetSimulation implements Fleet {
     replica.clusters.clear();
     replica.apps.clear();
     for (const [id, cluster] of this.clusters) replica.clusters.set(id, cluster);
-    for (const [key, app] of this.#apps) replica.apps.set(key, app);
+    for (const [key, app] of this.apps) replica.apps.set(key, app);
     replica.loaded = true;
-    replica.desired = this.desired;
     this.#update(replica);
   }
 
   #update(replica: Replica): void {
-    const options = { algorithm: this.scenario.algorithm, defaultParts: 1, weighting: 'applications' as const };
-    replica.view = new View([...replica.clusters.values()], replica.apps.values(), options);
+    replica.ownership.update([...replica.clusters.values()], replica.apps.values());
     this.check(replica);
   }
 
@@ -266,124 +325,68 @@ export class FleetSimulation implements Fleet {
     const alive = this.replicas.filter((replica) => replica.alive && !replica.leaving);
     const stop = (replica: Replica): void => {
       if (violent) this.kill(replica);
-      else replica.leaving = true;
+      else replica.leave();
     };
     if (this.scenario.dynamic) {
-      for (const replica of alive.slice(this.desired)) stop(replica);
-      for (let i = alive.length; i < this.desired; i += 1) this.start(`pod-${this.#born}`, undefined);
+      for (const replica of alive.slice(this.#desired)) stop(replica);
+      for (let i = alive.length; i < this.#desired; i += 1) this.start(`pod-x${this.#born}y`);
       return;
     }
-    for (const replica of alive) if (ordinal(replica) >= this.desired) stop(replica);
-    for (let i = 0; i < this.desired; i += 1)
-      if (!alive.some((replica) => ordinal(replica) === i)) this.start(`ctl-${i}`, i);
+    for (const replica of alive) if (ordinal(replica) >= this.#desired) stop(replica);
+    for (let i = 0; i < this.#desired; i += 1)
+      if (!alive.some((replica) => ordinal(replica) === i)) this.start(`ctl-${i}`);
   }
 
-  // ---------------------------------------------------------------- one replica
+  // ---------------------------------------------------------------- writes
 
-  *#loop(replica: Replica): Steps<void> {
-    for (;;) {
-      const since = this.instant(replica).monotonic;
-      let table = yield* this.#request(replica, () => this.#hub.table);
-      const slotsSince = this.instant(replica).monotonic;
-      const slots = table.ok ? yield* this.#request(replica, () => this.#hub.slots) : table;
-      const isEmpty = table.ok && slots.ok && looksNew(foundTable(table.value), foundSlots(slots.value));
-      if (isEmpty) table = yield* this.#request(replica, () => this.#hub.table);
-      if (!table.ok || !slots.ok) {
-        yield 500 + this.below(1000);
-        continue;
-      }
-      const now = this.instant(replica);
-      const found = { table: foundTable(table.value), slots: foundSlots(slots.value) };
-      const before = replica.member.taken();
-      const isNew = isEmpty && found.table.state === 'missing';
-      replica.member.observe({ ...found, since, slotsSince, until: now.monotonic, isNew }, now);
-      // Everything else only takes rights away, or changes what somebody sees (checked there).
-      if (replica.member.taken() !== before) this.check(replica);
-      this.#beginWrite(replica);
-      const intent = replica.member.intent(this.#worldOf(replica), this.instant(replica));
-      if (intent === undefined && replica.leaving && this.#isDrained(replica)) {
-        replica.alive = false;
-        return;
-      }
-      if (intent === undefined) yield replica.member.unsettled() ? 50 + this.below(100) : 500 + this.below(3000);
-      else yield* this.#write(replica, intent, { slots: slots.value, table: table.value });
-    }
-  }
-
-  *#write(
-    replica: Replica,
-    intent: Intent,
-    base: Readonly<Record<'slots' | 'table', Stored | undefined>>,
-  ): Steps<void> {
-    const sent = this.instant(replica);
-    const content =
-      intent.write === 'slots' ? { data: formatSlots(intent.slots, intent.count) } : formatTable(intent.table);
-    const put = (): boolean => this.#hub.put(intent.write, base[intent.write]?.version ?? 0, content);
-    const answer = yield* this.#request(replica, put);
-    if (this.#trace)
-      this.note(
-        `${replica.name} writes ${intent.write === 'slots' ? intent.why : `table ${intent.table.epoch}`}: ${String(answer.ok && answer.value)}`,
-      );
-    if (answer.ok && answer.value) {
-      replica.member.wrote(intent, sent, this.instant(replica));
-      if (intent.write === 'slots') this.check(replica);
-    } else yield 10 + this.below(200);
-  }
-
-  /** There and back; what arrives is done, even if the answer gets lost. */
-  *#request<T>(replica: Replica, act: () => T): Steps<Answer<T>> {
-    yield this.#latency();
-    if (replica.cutUntil > this.now) return { ok: false };
-    const value = act();
-    yield this.#latency();
-    return replica.cutUntil > this.now ? { ok: false } : { ok: true, value };
-  }
-
-  #latency(): number {
-    return !this.#calm && this.below(60) === 0 ? this.below(25_000) : 1 + this.below(20);
-  }
-
-  #worldOf(replica: Replica): World {
-    return {
-      inputs: replica.loaded ? replica.view?.inputs : undefined,
-      replicas: replica.desired,
-      fixedSlot: replica.fixedSlot === undefined || replica.desired !== 1 ? replica.fixedSlot : 0,
-      drained: this.#isDrained(replica),
-      leaving: replica.leaving,
-    };
-  }
-
-  #isDrained(replica: Replica): boolean {
-    replica.writes = replica.writes.filter(({ until }) => until > this.now);
-    return replica.writes.every(({ key, goesTo }) => !replica.leaving && this.writesFor(replica, key) === goesTo);
-  }
-
-  /** A request that was allowed when it was sent, and lands some time later, whatever becomes of its sender. */
-  #beginWrite(replica: Replica): void {
-    const key = this.pick([...replica.apps.keys()]);
-    if (key === undefined || replica.leaving) return;
-    const goesTo = this.writesFor(replica, key);
-    const longest = timing.marginMs * 0.7;
-    if (goesTo !== undefined) replica.writes.push({ key, goesTo, until: this.now + this.below(longest) });
-  }
-
-  #resume(replica: Replica, delay: number): void {
-    this.#at(this.now + delay, () => {
-      if (!replica.alive) return;
-      if (replica.pausedUntil > this.now) {
-        this.#resume(replica, replica.pausedUntil - this.now);
-        return;
-      }
-      if (replica.pausedUntil > 0) this.#wake(replica);
-      const step = replica.steps?.next();
-      if (step?.done === false) this.#resume(replica, step.value);
+  /** Writes begin whenever they like. */
+  #beginWrites(replica: Replica): void {
+    replica.clock.timer(this.below(4000), () => {
+      if (!replica.alive || replica.leaving) return;
+      const key = this.pick([...replica.apps.keys()]);
+      const goesTo = key === undefined ? undefined : this.writesFor(replica, key);
+      if (key !== undefined && goesTo !== undefined) void this.#write(replica, key, goesTo).catch(() => undefined);
+      this.#beginWrites(replica);
     });
   }
 
-  /** Goes on after a stop, believing what it believed before. */
-  #wake(replica: Replica): void {
-    replica.pausedUntil = 0;
-    this.check(replica);
+  /**
+   * A request that was allowed when it was sent. It is done some time later; its sender hears of that, or has given up when its lease ended,
+   * or of a reset before.
+   */
+  #write(replica: Replica, key: AppKey, goesTo: string): Promise<void> {
+    const { ownership, clock } = replica;
+    const server = goesTo === unresolvedDestination ? undefined : goesTo;
+    const takes = this.below(12) === 0 ? this.below(30_000) : this.below(2000);
+    const isReset = this.below(10) === 0;
+    const landsAt = this.now + takes;
+    return ownership.writing(
+      server,
+      key,
+      () =>
+        new Promise<void>((done, failed) => {
+          let write: Write = { key, goesTo, landsAt: isReset ? Math.min(landsAt, this.now + afterlifeMs) : landsAt };
+          replica.writes = [...replica.writes.filter((each) => each.landsAt > this.now), write];
+          const atLeaseEnd = (): void => {
+            const left = ownership.leaseLeftMs();
+            if (left > 0) timer = clock.timer(left + 1, atLeaseEnd);
+            else {
+              const abandoned = { ...write, landsAt: Math.min(landsAt, this.now + afterlifeMs) };
+              replica.writes = replica.writes.map((each) => (each === write ? abandoned : each));
+              write = abandoned;
+              failed(new OwnershipLost(`application ${key}`));
+            }
+          };
+          let timer = clock.timer(ownership.leaseLeftMs() + 1, atLeaseEnd);
+          const end = (run: () => void): void =>
+            clock.whenRunning(() => {
+              timer.cancel();
+              run();
+            });
+          if (isReset) this.#time.at(this.now + this.below(1000), () => end(() => failed(reset())));
+          else this.#time.at(landsAt, () => end(done));
+        }),
+    );
   }
 
   // ---------------------------------------------------------------- promises
@@ -393,8 +396,9 @@ export class FleetSimulation implements Fleet {
    * `changed` writes: it alone has just got a right or another view.
    */
   check(changed: Replica): void {
-    if (this.violation !== undefined || changed.member.taken().size === 0) return;
-    for (const [key, app] of this.#apps) {
+    this.#noteLease(changed);
+    if (this.violation !== undefined || !changed.alive) return;
+    for (const [key, app] of this.apps) {
       const mine = this.#writing(changed, key);
       if (mine === undefined) continue;
       for (const other of this.replicas) {
@@ -411,11 +415,21 @@ export class FleetSimulation implements Fleet {
 
   /** Whether a replica writes for an Application: a request is on its way, or one could be sent now. */
   #writing(replica: Replica, key: AppKey): { readonly goesTo: string; readonly going: boolean } | undefined {
-    const going = replica.writes.find((write) => write.key === key && write.until > this.now)?.goesTo;
+    // Who is dead, stopped or cut off cannot renew: what it has sent ends with its lease, and a little later.
+    const ended = replica.leaseEndsAt + afterlifeMs;
+    const going = replica.writes.find(
+      (write) => write.key === key && Math.min(write.landsAt, ended) > this.now,
+    )?.goesTo;
     if (going !== undefined) return { goesTo: going, going: true };
-    if (!replica.alive || replica.leaving || replica.pausedUntil > this.now) return undefined;
+    if (!replica.alive || replica.leaving || replica.clock.isStopped()) return undefined;
     const goesTo = this.writesFor(replica, key);
     return goesTo === undefined ? undefined : { goesTo, going: false };
+  }
+
+  #noteLease(replica: Replica): void {
+    if (!replica.alive || replica.clock.isStopped()) return;
+    const left = replica.ownership.leaseLeftMs();
+    if (left > 0) replica.leaseEndsAt = this.now + left / 0.95;
   }
 
   #break(what: string): void {
@@ -427,10 +441,11 @@ export class FleetSimulation implements Fleet {
     if (this.#trace) this.log.push(`${this.now} ${line}`);
   }
 
-  // ---------------------------------------------------------------- time and chance
+  // ---------------------------------------------------------------- chance
 
-  #at(at: number, run: () => void): void {
-    this.#agenda.add(at, run);
+  #fate(): 'arrives' | 'lost' | 'reset' {
+    if (this.#calm || this.below(40) > 0) return 'arrives';
+    return this.below(2) === 0 ? 'lost' : 'reset';
   }
 
   chance(): number {
@@ -444,6 +459,10 @@ export class FleetSimulation implements Fleet {
   pick<T>(list: readonly T[]): T | undefined {
     return list[this.below(list.length)];
   }
+}
+
+function reset(): KubeConnectionError {
+  return new KubeConnectionError('https://cluster', 'connection reset', undefined);
 }
 
 function ordinal(replica: Replica): number {

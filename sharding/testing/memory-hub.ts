@@ -103,12 +103,16 @@ export class MemoryHub {
     };
     this.#listeners.add(listener);
     onOpen?.();
+    const stop = (): void => wake();
+    signal.addEventListener('abort', stop, { once: true });
     try {
       for (;;) {
         for (let event = queue.shift(); event !== undefined; event = queue.shift()) yield event;
-        await Promise.race([new Promise<void>((resolve) => (wake = resolve)), hang(signal)]);
+        signal.throwIfAborted();
+        await new Promise<void>((resolve) => (wake = resolve));
       }
     } finally {
+      signal.removeEventListener('abort', stop);
       this.#listeners.delete(listener);
     }
   }

@@ -1,32 +1,31 @@
-import type { AppKey, Cluster } from '#model';
+import { parseTable, tableConfigMap } from '../table-document.ts';
+import type { TableDocument } from '../table-document.ts';
 import { clusterKey } from '../parts.ts';
-import { unresolvedDestination } from '../table-document.ts';
-import type { Fleet, Replica } from './scenario.ts';
+import type { Fleet } from './scenario.ts';
+import type { SimulatedHub } from './simulated-hub.ts';
 
-/**
- * After peace: every part, and every Application of a known cluster or without one, has exactly one owner. Returns what has not.
- */
-export function unkeptPromise(
-  fleet: Pick<Fleet, 'replicas' | 'instant' | 'writesFor'>,
-  clusters: Iterable<Cluster>,
-  apps: Iterable<AppKey>,
-): string | undefined {
+/** After peace: every part, and every Application, has exactly one owner. Returns what has not. */
+export function unkeptPromise(fleet: Fleet, hub: SimulatedHub): string | undefined {
   const alive = fleet.replicas.filter((replica) => replica.alive && !replica.leaving);
-  const table = alive.map(({ member }) => member.table()).find((each) => each !== undefined);
-  if (table === undefined) return 'nobody obeys a table';
-  const owners = (server: string, part: number): readonly Replica[] =>
-    alive.filter((replica) => replica.member.mayWrite(server, part, fleet.instant(replica)));
-  for (const server of [unresolvedDestination, ...[...clusters].map((cluster) => clusterKey(cluster.server))]) {
+  const table = tableOf(hub);
+  if (table === undefined) return 'there is no table';
+  const servers = [...fleet.clusters.values()].map((cluster) => clusterKey(cluster.server));
+  for (const server of new Set(servers)) {
     const parts = table.entries.get(server)?.shards.length ?? 0;
     if (parts === 0) return `${server} is not on the table`;
-    for (let part = 0; part < parts; part += 1) {
-      const count = owners(server, part).length;
-      if (count !== 1) return `part ${part} of "${server}" has ${count} owners`;
-    }
+    const owned = alive.flatMap(({ ownership }) => ownership.ownedParts(server)?.owned ?? []).sort((a, b) => a - b);
+    if (owned.length !== parts || owned.some((part, i) => part !== i))
+      return `of the ${parts} parts of ${server} are owned: ${owned.join()}`;
   }
-  for (const key of apps) {
+  for (const key of fleet.apps.keys()) {
     const writers = alive.filter((replica) => fleet.writesFor(replica, key) !== undefined);
     if (writers.length !== 1) return `${key} has ${writers.length} writers`;
   }
   return undefined;
+}
+
+function tableOf(hub: SimulatedHub): TableDocument | undefined {
+  const object = hub.get('ConfigMap', tableConfigMap);
+  const found = object === undefined ? undefined : parseTable(object as Parameters<typeof parseTable>[0]);
+  return found?.state === 'ok' ? found.value : undefined;
 }

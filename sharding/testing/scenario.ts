@@ -2,39 +2,33 @@ import { seededRandom } from '#base';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import { algorithms } from '../distribution.ts';
 import type { ShardingAlgorithm } from '../distribution.ts';
-import type { Member } from '../member.ts';
-import type { Instant } from '../member-types.ts';
 import { clusterKey } from '../parts.ts';
-import type { View } from '../view.ts';
+import type { Ownership } from '../types.ts';
+import type { Line } from './simulated-hub.ts';
+import type { MachineClock } from './virtual-time.ts';
 
-/** A process in steps; each yields how long until the next. */
-export type Steps<T> = Generator<number, T>;
-
+/** A request to a managed cluster that has been sent: it is done at `landsAt`, whatever becomes of its sender. */
 export interface Write {
   readonly key: AppKey;
   readonly goesTo: string;
-  readonly until: number;
+  readonly landsAt: number;
 }
 
 export interface Replica {
   readonly name: string;
-  readonly member: Member;
-  fixedSlot: number | undefined;
-  readonly rate: number;
-  readonly origin: number;
-  skew: number;
+  readonly ownership: Ownership;
+  readonly clock: MachineClock;
+  readonly line: Line;
+  readonly heartbeatMs: number;
   alive: boolean;
   leaving: boolean;
-  pausedUntil: number;
-  cutUntil: number;
-  /** Undefined: nobody says. */
-  desired: number | undefined;
+  readonly leave: () => void;
   readonly clusters: Map<string, Cluster>;
   readonly apps: Map<AppKey, Application>;
   loaded: boolean;
-  view: View | undefined;
-  writes: Write[];
-  steps: Steps<void> | undefined;
+  writes: readonly Write[];
+  /** Until when it may have written at all, as far as has been seen. */
+  leaseEndsAt: number;
 }
 
 export interface Scenario {
@@ -43,15 +37,17 @@ export interface Scenario {
   readonly algorithm: ShardingAlgorithm;
   /** Some replicas die in the end and nobody replaces them. */
   readonly shorthanded: boolean;
-  /** Beside the rest: ConfigMaps that are emptied, controllers of Argo CD, a replica count that nobody says, a cluster without an id. */
-  readonly hostile: boolean;
+  /** Replicas have different heartbeats. */
+  readonly mixed: boolean;
+  /** Replicas at most. */
+  readonly most: number;
 }
 
-export function scenarioOf(seed: number): Scenario {
+export function scenarioOf(seed: number, most = 12): Scenario {
   const random = seededRandom(seed ^ 0x5eed);
   const algorithm = algorithms[Math.floor(random.next() * algorithms.length)] ?? 'legacy';
   const dynamic = random.next() < 0.5;
-  return { seed, dynamic, algorithm, shorthanded: random.next() < 0.3, hostile: random.next() < 0.5 };
+  return { seed, dynamic, algorithm, shorthanded: random.next() < 0.3, mixed: random.next() < 0.4, most };
 }
 
 /** As `settings` resolves a destination. */
@@ -66,24 +62,29 @@ export function resolve(
   return server === '' && found.length !== 1 ? undefined : found[0];
 }
 
+export type Loss = 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'blanked' | 'unkeyed';
+
 /** What troubles and promises see and do to the simulated fleet. */
 export interface Fleet {
   readonly scenario: Scenario;
   readonly replicas: readonly Replica[];
   readonly clusters: ReadonlyMap<string, Cluster>;
+  readonly apps: ReadonlyMap<AppKey, Application>;
   addCluster(id: string, extra?: Partial<Cluster>): void;
   setCluster(cluster: Cluster): void;
   removeCluster(id: string): void;
   addApp(name: string, destination: ApplicationDestination): void;
   scale(replicas: number): void;
+  /** Nobody says any more how many replicas there should be. */
+  forgetScale(): void;
   kill(replica: Replica): void;
-  pause(replica: Replica, ms: number): void;
-  cut(replica: Replica, ms: number): void;
-  lose(which: 'slots' | 'table', how: 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'blanked' | 'unkeyed'): void;
+  stop(replica: Replica, ms: number): void;
+  suspend(replica: Replica, ms: number): void;
+  cut(replica: Replica, ms: number, what: Line['cut']): void;
+  lose(which: 'slots' | 'table', how: Loss): void;
   intrude(slot: number, ms: number): void;
   relist(replica: Replica): void;
   matchReplicas(violent: boolean): void;
-  instant(replica: Replica): Instant;
   /** The server that the replica writes to for the Application; undefined when it may not. */
   writesFor(replica: Replica, key: AppKey): string | undefined;
   note(line: string): void;

@@ -11,8 +11,10 @@ import { argoCrds, GitFixture } from '../acceptance/world.ts';
 
 export const workload = 'argocd-application-controller';
 const namespace = 'argocd';
-/** In seconds; a lease is three of them. */
-export const heartbeat = 1;
+/** In seconds. */
+const heartbeat = 1;
+/** With that heartbeat: a write that waits for an admission webhook fits into its margin (sharding/timing.ts). */
+export const leaseMs = 16_500;
 const mutating = ['create', 'update', 'patch', 'delete'];
 const appsPerCluster = 3;
 
@@ -150,13 +152,23 @@ export class ChaosFleet {
     return holders.get(shards.get(this.#clusters[0]?.url ?? '') ?? -1) ?? '';
   }
 
-  /** Each cluster has one owner among the living, by their own word, and that owner heals. */
-  async settled(withinMs = 30_000): Promise<void> {
+  /** Each cluster has one owner among the living, by their own word. */
+  async owned(withinMs = 30_000): Promise<void> {
     await eventually(async () => {
       const states = await Promise.all([...this.#replicas.values()].map(ownedBy));
       const owned = states.flat().sort();
       expectEqual(owned, [...this.#clusters.map(({ name }) => name), 'in-cluster'].sort(), 'owners');
     }, withinMs);
+  }
+
+  /** What each of them exposes to Prometheus. */
+  metrics(): Promise<string[]> {
+    return Promise.all([...this.#replicas.values()].map(async (program) => (await ask(program, '/metrics')).text()));
+  }
+
+  /** The same, and that owner heals. */
+  async settled(withinMs = 30_000): Promise<void> {
+    await this.owned(withinMs);
     const before = new Map(this.writes);
     let missing = this.#clusters.flatMap((cluster) => this.#disturbAll(cluster));
     await eventually(() => {
@@ -289,11 +301,15 @@ function expectEqual(got: readonly string[], wanted: readonly string[], what: st
 
 /** What a replica says that it owns. */
 async function ownedBy(program: Program): Promise<string[]> {
+  const answer = await ask(program, '/debug/state');
+  return ((await answer.json()) as { ownedClusters: string[] }).ownedClusters;
+}
+
+function ask(program: Program, path: string): Promise<Response> {
   const port = /"port":(\d+)[^\n]*serving metrics|serving metrics[^\n]*"port":(\d+)/.exec(
     program.stdout + program.stderr,
   );
-  const answer = await fetch(`http://127.0.0.1:${port?.[1] ?? port?.[2] ?? '0'}/debug/state`);
-  return ((await answer.json()) as { ownedClusters: string[] }).ownedClusters;
+  return fetch(`http://127.0.0.1:${port?.[1] ?? port?.[2] ?? '0'}${path}`);
 }
 
 function ordinalOf(name: string): number {

@@ -1,14 +1,14 @@
 import { expect } from '@jest/globals';
 import { systemClock } from '#base';
-import { heartbeat } from './fleet.ts';
+import { leaseMs } from './fleet.ts';
 import type { ChaosFleet } from './fleet.ts';
 
 /** Long enough for a lease to end, and for others to stand in. */
-const beyondLease = (): Promise<void> => systemClock.sleep(6 * heartbeat * 1000);
+const beyondLease = (): Promise<void> => systemClock.sleep(leaseMs + 3000);
 
 /** The name of the promise, for the tests. */
 export const promise =
-  'are scaled, killed, stopped and cut off while they heal: one owner each, no second writer, no restart (T-SHARD-4, T-FENCE-1, T-FENCE-2)';
+  'are scaled, killed, stopped and cut off while they heal: one owner each, no second writer, no restart (T-SHARD-4, T-FENCE-1, T-FENCE-2, 13.1, 13.3)';
 
 /** Replicas come, go, die, freeze and lose the hub while objects are disturbed all the time. */
 export async function play(fleet: ChaosFleet): Promise<void> {
@@ -23,7 +23,13 @@ export async function play(fleet: ChaosFleet): Promise<void> {
 
   const killed = fleet.ownerOfFirst();
   fleet.kill(killed);
+  const killedAt = systemClock.monotonic();
   fleet.restart(killed);
+  // 13.1: the machine can tell that the earlier process is gone, so nobody waits for its lease. (Unless it is so busy that the start took longer.)
+  await fleet.owned();
+  const tookLong = systemClock.monotonic() - killedAt > leaseMs;
+  const restartClaims = (await fleet.metrics()).filter((text) => text.includes('write="claim after a restart"'));
+  expect({ restartClaims: restartClaims.length, tookLong }).not.toEqual({ restartClaims: 0, tookLong: false });
   await fleet.settled();
 
   const frozen = fleet.ownerOfFirst();

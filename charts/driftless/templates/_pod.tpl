@@ -49,6 +49,10 @@
   valueFrom:
     fieldRef:
       fieldPath: metadata.name
+- name: DRIFTLESS_POD_UID
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.uid
 - name: ARGOCD_APPLICATION_CONTROLLER_NAME
   value: {{ include "driftless.fullname" . }}
 - name: ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION

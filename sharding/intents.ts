@@ -1,0 +1,161 @@
+import { isGone } from './home.ts';
+import type { Home } from './home.ts';
+import type { HubKnowledge } from './hub-knowledge.ts';
+import type { Instant, Intent, World } from './member-types.ts';
+import { unknownHolder } from './slots-document.ts';
+import type { SlotRecord, Slots } from './slots-document.ts';
+import type { Tenure } from './tenure.ts';
+import { protocolVersion } from './timing.ts';
+import type { Timing } from './timing.ts';
+
+/** All that an intent follows from. */
+export interface Situation {
+  readonly hub: HubKnowledge;
+  readonly tenure: Tenure;
+  readonly world: World;
+  readonly now: Instant;
+  readonly timing: Timing;
+  readonly self: Self;
+}
+
+/** How this replica signs. */
+export interface Self {
+  /** Host name. */
+  readonly name: string;
+  /** Unique to this process. */
+  readonly process: string;
+  /** Of the present claim, or of the next one. */
+  readonly incarnation: string;
+  /** Another number than in any record before: an observer takes equal records for a holder that does not move. */
+  readonly renewals: number;
+  readonly home: Home | undefined;
+  /** The slot that it had last. */
+  readonly lastSlot: number | undefined;
+}
+
+/*
+ * Intent: which write to the slots follows from a situation. Pure functions; what becomes of the write is told to tenure.ts. Tables are
+ * planner.ts's.
+ */
+
+/** Renews the lease when that is due, and acknowledges the obeyed table as soon as nothing that it gave away is under way. */
+export function keep(situation: Situation): Intent | undefined {
+  const { hub, tenure, world, now, timing } = situation;
+  const [lease, slots] = [tenure.lease(), hub.slots()];
+  if (lease === undefined || slots === undefined) return undefined;
+  const { slot } = lease;
+  const acked = world.drained ? (tenure.table()?.epoch ?? tenure.acked()) : tenure.acked();
+  const surplus = slot >= slotLimit(situation) && tenure.taken().size === 0 && acked === tenure.acked();
+  if (surplus && world.drained) return release(situation, slots, slot, 'more slots than replicas');
+  const due = now.monotonic - lease.renewedAt >= timing.renewMs || tenure.leaseLeft(now) === 0;
+  if (!due && stands(hub, tenure) && acked === tenure.acked()) return undefined;
+  return signed(situation, slots, slot, { acked, why: acked === tenure.acked() ? 'renewal' : 'acknowledgment' });
+}
+
+/** Our claim stands in the slots as seen last. */
+export function stands(hub: HubKnowledge, tenure: Tenure): boolean {
+  const lease = tenure.lease();
+  return lease !== undefined && hub.holders().get(lease.slot)?.incarnation === lease.incarnation;
+}
+
+/** Takes a free slot, or that of a dead holder. */
+export function claim(situation: Situation, slots: Slots): Intent | undefined {
+  const { hub, world, now, self } = situation;
+  const { inputs, fixedSlot } = world;
+  if (inputs === undefined) return undefined;
+  const limit = slotLimit(situation);
+  const candidates = fixedSlot === undefined ? Array.from({ length: limit }, (_, i) => i) : [fixedSlot];
+  // The one that it had, if it may: the clusters of that are known here.
+  const ranked = candidates.filter((slot) => slot === self.lastSlot).concat(candidates);
+  const allowed = ranked.filter((slot) => slot < limit);
+  const before = allowed.find((each) => wasOurs(slots.get(each), self));
+  const slot =
+    before ?? allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => hub.presence.isExpired(each));
+  if (slot === undefined) return undefined;
+  // A new installation, or both ConfigMaps were removed and their users have not noticed yet.
+  if (now.monotonic < (hub.believesEmptyAt() ?? Number.NEGATIVE_INFINITY)) return undefined;
+  return signed(situation, slots, slot, { acked: 0, why: before === undefined ? 'claim' : restartClaim });
+}
+
+const restartClaim = 'claim after a restart';
+
+/** An earlier process of this very place held it and is gone: a container that was restarted in its pod. */
+function wasOurs(record: SlotRecord | undefined, { home, incarnation }: Self): boolean {
+  return record !== undefined && record.incarnation !== incarnation && isGone(record, home);
+}
+
+/** Writes a lost or spoilt ConfigMap anew. Slots whose holders are not known are held by "unknown" until a lease has passed. */
+export function repair(situation: Situation): Intent | undefined {
+  const { hub, tenure, world, now, self } = situation;
+  if (world.inputs === undefined) return undefined;
+  const lease = tenure.lease();
+  if (hub.last()?.isNew === true && lease === undefined) return claim(situation, new Map());
+  const known = hub.published()?.slots ?? 0;
+  const count = Math.max(known, tenure.table()?.slots ?? 0, slotLimit(situation), hub.presence.slotCount());
+  const placeholders = Array.from({ length: count }, (_, slot): [number, SlotRecord] => [
+    slot,
+    {
+      ...{ slot, holder: unknownHolder, renewals: 0, acked: 0, heartbeat: now.wall },
+      incarnation: `${unknownHolder}/${self.process}/${Math.round(now.monotonic)}`,
+      leaseMs: hub.longestLease(),
+    },
+  ]);
+  const slots = new Map(placeholders);
+  if (lease === undefined || tenure.leaseLeft(now) === 0)
+    return { write: 'slots', slots, count: slotLimit(situation), why: 'repair' };
+  return signed(situation, slots, lease.slot, { acked: tenure.acked(), why: 'repair' });
+}
+
+/** Gives the slot back as soon as nothing is under way; everything was let go of before. */
+export function giveBack({ hub, tenure, world }: Situation): Intent | undefined {
+  const [lease, slots] = [tenure.lease(), hub.slots()];
+  if (!world.drained || lease === undefined || slots === undefined || !stands(hub, tenure)) return undefined;
+  const rest = new Map(slots);
+  rest.delete(lease.slot);
+  return { write: 'slots', slots: rest, count: tenure.table()?.replicas ?? 1, why: 'release' };
+}
+
+/**
+ * Frees the slots of dead holders, if this replica is the one to plan: who waits for such a slot need not watch it through a lease of its
+ * own. It must have acknowledged the newest table, or the number of that table would be forgotten with a record that knew it.
+ */
+export function sweep(situation: Situation): Intent | undefined {
+  const { hub, tenure, now } = situation;
+  const [lease, slots, expired] = [tenure.lease(), hub.slots(), hub.presence.expired()];
+  if (expired.size === 0 || lease === undefined || slots === undefined || tenure.leaseLeft(now) === 0) return undefined;
+  if (!hub.isPlanner(lease.slot, now) || tenure.acked() !== hub.published()?.epoch) return undefined;
+  const rest = new Map([...slots].filter(([slot]) => !expired.has(slot)));
+  return signed(situation, rest, lease.slot, { acked: tenure.acked(), why: 'a dead holder' });
+}
+
+/** How many slots may be held: as many as the table needs, or as many as there will be replicas. */
+function slotLimit({ hub, world }: Situation): number {
+  return Math.max(hub.published()?.replicas ?? 0, world.replicas ?? 0, 1);
+}
+
+interface Signature {
+  readonly acked: number;
+  readonly why: string;
+}
+
+/** The slots with our record in `slot`. */
+function signed(situation: Situation, slots: Slots, slot: number, { acked, why }: Signature): Intent {
+  const { world, now, self, timing } = situation;
+  const { name: holder, incarnation, renewals } = self;
+  const old = slots.get(slot);
+  const ours = old?.incarnation === incarnation ? old : undefined;
+  const record = {
+    ...{ slot, holder, incarnation, renewals, heartbeat: now.wall },
+    acked: Math.max(ours?.acked ?? 0, acked),
+    ...{ leaseMs: timing.leaseMs, version: protocolVersion },
+    ...(self.home === undefined ? {} : { home: { place: self.home.place, pid: self.home.pid } }),
+    ...(world.load === undefined ? {} : { load: world.load }),
+  };
+  return { write: 'slots', slots: new Map(slots).set(slot, record), count: slotLimit(situation), why };
+}
+
+function release(situation: Situation, slots: Slots, slot: number, why: string): Intent {
+  const rest = new Map(slots);
+  rest.delete(slot);
+  return { write: 'slots', slots: rest, count: slotLimit(situation), why };
+}

@@ -1,0 +1,94 @@
+import type { AppKey, Application, Cluster } from '#model';
+import type { Member } from './member.ts';
+import type { Instant } from './member-types.ts';
+import { clusterKey } from './parts.ts';
+import { unresolvedDestination } from './table-document.ts';
+import type { TableDocument } from './table-document.ts';
+import type { OwnedParts } from './types.ts';
+import { View } from './view.ts';
+import type { ViewOptions } from './view.ts';
+
+/** Observation: what this replica owns at this moment, by the table that it obeys and by its own view of clusters and Applications. */
+export class Rights {
+  readonly #member: Member;
+  readonly #now: () => Instant;
+  #view: View | undefined;
+  #clusters: readonly Cluster[] = [];
+  #byServer: ReadonlyMap<string, Cluster> = new Map();
+
+  constructor(member: Member, now: () => Instant) {
+    this.#member = member;
+    this.#now = now;
+  }
+
+  /** Undefined before the first full list. */
+  view(): View | undefined {
+    return this.#view;
+  }
+
+  /** Takes a new view; says whether it is the first one, or has other clusters than the one before. */
+  update(clusters: readonly Cluster[], apps: Iterable<Application>, options: ViewOptions): 'first' | 'other' | 'same' {
+    const first = this.#view === undefined;
+    this.#view = new View(clusters, apps, options);
+    if (!first && clusters === this.#clusters) return 'same';
+    // Of several with one URL the first in the list is meant.
+    this.#byServer = new Map([...clusters].reverse().map((each) => [clusterKey(each.server), each]));
+    this.#clusters = clusters;
+    return first ? 'first' : 'other';
+  }
+
+  leaseLeft(): number {
+    return this.#member.leaseLeft(this.#now());
+  }
+
+  /** The obeyed table, or while there is none, the published one. */
+  table(): TableDocument | undefined {
+    return this.#member.table() ?? this.#member.hub().published();
+  }
+
+  ownsCluster(server: string): boolean {
+    const key = clusterKey(server);
+    if (this.#view?.knows(key) !== true || this.#view.isSkipped(key)) return false;
+    return this.leaseLeft() > 0 && (this.#member.taken().get(key)?.size ?? 0) > 0;
+  }
+
+  ownsApp(key: AppKey, cluster: Cluster | undefined): boolean {
+    const table = this.#member.table();
+    if (table === undefined || this.#view === undefined) return false;
+    if (cluster !== undefined && this.#view.isSkipped(cluster.server)) return false;
+    const place = this.#view.placeOf(key, cluster, table);
+    return place !== undefined && this.#member.mayWrite(place.server, place.part, this.#now());
+  }
+
+  /** Whether it may write to a server (the unresolved destination is one) for an Application, or for all of it. */
+  mayWriteTo(server: string, app: AppKey | undefined): boolean {
+    if (app === undefined) return this.ownsCluster(server);
+    if (server === unresolvedDestination) return this.ownsApp(app, undefined);
+    const cluster = this.#byServer.get(clusterKey(server));
+    return cluster !== undefined && this.ownsApp(app, cluster);
+  }
+
+  ownedPartsOf(server: string): OwnedParts | undefined {
+    if (!this.ownsCluster(server)) return undefined;
+    const key = clusterKey(server);
+    const of = this.#member.table()?.entries.get(key)?.shards.length ?? 1;
+    return { of, owned: [...(this.#member.taken().get(key) ?? [])].sort((a, b) => a - b) };
+  }
+
+  /** `<server> <part>` of everything that is ours. */
+  ownedParts(): ReadonlySet<string> {
+    const owned = new Set<string>();
+    if (this.#view === undefined || this.leaseLeft() === 0) return owned;
+    for (const [server, parts] of this.#member.taken()) {
+      if (server !== unresolvedDestination && !this.ownsCluster(server)) continue;
+      for (const part of parts) owned.add(`${server} ${part}`);
+    }
+    return owned;
+  }
+}
+
+/** The clusters of {@link Rights.ownedParts}. */
+export function serversOf(parts: Iterable<string>): readonly string[] {
+  const servers = [...parts].map((part) => part.slice(0, part.lastIndexOf(' ')));
+  return [...new Set(servers)].filter((server) => server !== unresolvedDestination);
+}
