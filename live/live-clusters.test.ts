@@ -670,6 +670,40 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.stop();
   });
 
+  it('9.2: keeps the kinds of a version that cannot be read while another version of its group can', async () => {
+    const policy = resourceKey('cilium.io', 'ClusterPolicy', '', 'p');
+    const w = await world(
+      (server) => {
+        server.serve('cilium.io', 'v2', 'ClusterPolicy', false);
+        server.serve('cilium.io', 'v2', 'Policy');
+        server.serve('cilium.io', 'v1', 'Policy');
+        const tracking = { [annotations.trackingId]: 'shop:cilium.io/ClusterPolicy:/p' };
+        server.put({
+          apiVersion: 'cilium.io/v2',
+          kind: 'ClusterPolicy',
+          metadata: { name: 'p', annotations: tracking },
+        });
+      },
+      { tuning: { discoveryMs: 10_000 } },
+    );
+    const all = w.server.kinds.splice(0);
+    w.server.kinds.push(...all.filter(({ version }) => version === 'v1'));
+    w.server.failedGroups.set('cilium.io', 'the server is busy');
+    await w.clock.advance(60_000);
+    const cluster = w.cluster();
+    // Otherwise its target would be put into the namespace of the destination, and the live object be pruned.
+    expect(cluster.isNamespaced({ group: 'cilium.io', kind: 'ClusterPolicy' })).toBe(false);
+    expect(findResource(cluster.discovery(), { group: 'cilium.io', kind: 'Policy' })?.version).toBe('v2');
+    expect(findResource(cluster.discovery(), { group: 'cilium.io', kind: 'Policy' }, 'v1')).toBeDefined();
+    expect(await row(w, policy)).toBeDefined();
+    expect(w.server.watching()).toEqual(['clusterpolicys', 'configmaps', 'deployments', 'pods', 'policys']);
+    w.server.failedGroups.clear();
+    await w.clock.advance(60_000);
+    expect(cluster.isNamespaced({ group: 'cilium.io', kind: 'ClusterPolicy' })).toBeUndefined();
+    expect(await row(w, policy)).toBeUndefined();
+    await w.stop();
+  });
+
   it('keeps the rows while it turns to another preferred version', async () => {
     const w = await world(
       (server) => {
