@@ -798,6 +798,40 @@ describe('managed', () => {
     await w.stop();
   });
 
+  it('9.2: a kind that was not fresh when the answer was begun is degraded in it, though it has recovered since', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
+    });
+    w.server.faults.set('list configmaps', 500).set('watch configmaps', 410);
+    w.server.cutWatches();
+    await w.clock.advance(5000);
+    // It is another application's by now, which the cache does not know.
+    w.server.put(tracked('a', 'other'));
+    w.server.faults.set('get pods', 'hang');
+    const answer = w.cluster().managed('shop', [target('p', 'v1', 'Pod')], w.signal);
+    await w.clock.settle();
+    w.server.faults.delete('list configmaps');
+    w.server.faults.delete('watch configmaps');
+    await w.clock.advance(60_000);
+    const { objects, degraded } = await answer;
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.map(({ state }) => state),
+    ).toEqual(['synced', 'synced', 'synced']);
+    expect([...objects.keys()]).toEqual([configMap('a')]);
+    expect(degraded.kinds).toMatchObject([{ kind: 'ConfigMap', state: 'degraded' }]);
+    const next = await w.cluster().managed('shop', [], w.signal);
+    expect([[...next.objects], next.degraded.kinds, next.degraded.version === degraded.version]).toEqual([
+      [],
+      [],
+      false,
+    ]);
+    await w.stop();
+  });
+
   it('9.2: a target without a name has no live object, and nobody asks for one', async () => {
     const w = await world((server) => {
       server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
