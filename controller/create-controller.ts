@@ -226,6 +226,7 @@ function makeHandlers(
     {
       ...common,
       clients,
+      peek: (server) => live.peek(server),
       windowBlocks: (app, project, state) => projects.windowBlocks(app, project, state),
       toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
     },

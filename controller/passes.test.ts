@@ -306,6 +306,18 @@ describe('an operation', () => {
     expect(world.app.status?.operationState?.phase).toBe('Succeeded');
   });
 
+  it('9.2: writes nothing to the cluster that has come to the URL of the one that was compared', async () => {
+    world.application({}, operation);
+    world.replaced = true;
+    await start();
+    await clock.advance(60_000);
+    expect(world.app.status?.operationState?.phase).toBe('Running');
+    expect(world.dest.calls).toEqual([]);
+    world.replaced = false;
+    await clock.advance(5000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+  });
+
   it('that a person terminates ends although the cluster never answers, and holds up no deletion', async () => {
     world.application({}, operation);
     world.ready = false;

@@ -154,6 +154,8 @@ export class FakeWorld {
   ready = true;
   /** False: there is no client for it. */
   connected = true;
+  /** Another cluster stands at its URL since it was asked. */
+  replaced = false;
   /** What argocd-cm says. */
   settings: Settings = defaultSettings;
   /** Which replica owns the cluster. */
@@ -352,7 +354,7 @@ export class FakeWorld {
       setClusters: () => undefined,
       cluster: (_server, signal) =>
         this.ready ? Promise.resolve(cluster) : aborted(signal).then(() => Promise.reject(signal.reason as Error)),
-      peek: () => cluster,
+      peek: () => (this.replaced ? this.#liveCluster() : cluster),
       infos: () => [],
       onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(object))),
     };
