@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DriftlessError } from '#base';
 import type { KubeObject } from '#model';
+import { createMemoryPublisher } from '#publish';
 import { FakeClock } from '#support';
 import { createLogger } from '#telemetry';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
@@ -392,6 +393,19 @@ describe('a hand-over', () => {
       'create ConfigMap one',
       'create ConfigMap two',
     ]);
+  });
+
+  it('11.1: what was published is not taken for what stands in the store any more', async () => {
+    world.application();
+    const publisher = createMemoryPublisher();
+    const forget = jest.spyOn(publisher, 'forget');
+    await start({ publisher });
+    await clock.advance(5000);
+    expect(publisher.tree('demo')).toBeDefined();
+    expect(forget.mock.calls).toEqual([]);
+    world.handOver(1);
+    await clock.advance(5000);
+    expect(forget.mock.calls).toEqual([['demo']]);
   });
 });
 

@@ -35,6 +35,7 @@ import type {
 } from '#model';
 import { isReferenceOnly } from '#policy';
 import { createMemoryPublisher } from '#publish';
+import type { Publisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership, OwnershipChange } from '#sharding';
@@ -231,6 +232,7 @@ export class FakeWorld {
       readonly index?: number;
       readonly metrics?: PromMetrics;
       readonly logger?: Logger;
+      readonly publisher?: Publisher;
     } = {},
   ): { readonly controller: Controller; stop(): Promise<void> } {
     const { hub, index = 0, dest = {} } = options;
@@ -238,7 +240,7 @@ export class FakeWorld {
       ...this.#deps(index),
       hub: this.hub.client(hub),
       clients: { of: () => (this.connected ? this.dest.client(dest) : undefined) },
-      publisher: createMemoryPublisher(),
+      publisher: options.publisher ?? createMemoryPublisher(),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       ...(options.logger === undefined ? {} : { logger: options.logger }),
     };

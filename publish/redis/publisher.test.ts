@@ -401,6 +401,20 @@ describe('ownership', () => {
     expect(await bench.metric('driftless_publish_waiting')).toBe('0');
   });
 
+  it('11.1: that comes back finds what the other replica wrote, and replaces it', async () => {
+    bench = await new Bench().start();
+    await bench.publisher.setTree('web', tree('a'), mine);
+    const ours = bench.store.values.get(treeKey);
+    bench.publisher.forget('web');
+    bench.store.values.set(treeKey, Buffer.from('of another replica'));
+    bench.writes();
+    await bench.clock.advance(2 * hourMs);
+    expect(bench.writes()).toEqual([]);
+    await bench.publisher.setTree('web', tree('a'), mine);
+    expect(bench.store.values.get(treeKey)).toEqual(ours);
+    bench.publisher.forget('never published');
+  });
+
   it('11.1: that ends in the middle of a write ends the write: nobody is woken', async () => {
     bench = await new Bench().start();
     const lease = new AbortController();
