@@ -54,38 +54,35 @@ function isWatchable(resource: ApiResource): boolean {
  * of a group can be read (each is one request on an older server), those speak for themselves, and the others are as they were.
  */
 export class DiscoveryMemory {
-  /** By group: the last discovery that had it, completed. */
-  readonly #known = new Map<string, ApiDiscovery>();
+  /** The discovery before this one, completed. */
+  #last: ApiDiscovery | undefined;
 
   /** The discovery, completed by what is remembered of its failed groups. */
   complete(discovery: ApiDiscovery): ApiDiscovery {
-    const completed = this.#completed(discovery);
-    for (const { group } of completed.preferred) this.#known.set(group, completed);
-    return completed;
+    this.#last = completed(discovery, this.#last);
+    return this.#last;
   }
+}
 
-  #completed(discovery: ApiDiscovery): ApiDiscovery {
-    const read = new Set(discovery.served.map(apiVersionText));
-    const isLost = (resource: ApiResource): boolean => !read.has(apiVersionText(resource));
-    const failed = [...this.#known].filter(([group]) => failureOf(discovery, group) !== undefined);
-    const remembered = (list: 'preferred' | 'served'): readonly ApiResource[] =>
-      failed.flatMap(([group, before]) => before[list].filter((r) => r.group === group && isLost(r)));
-    const served = remembered('served');
-    if (served.length === 0) return discovery;
-    const preferred = remembered('preferred');
-    const lost = new Set(served.map(apiVersionText));
-    const apiVersions = failed.flatMap(([, before]) =>
-      before.apiVersions.filter((text) => lost.has(text) || lost.has(text.slice(0, text.lastIndexOf('/')))),
-    );
-    // The version that was preferred stays so: to watch another one for as long would be to list the kind twice.
-    const names = new Set(preferred.map(kindText));
-    return {
-      preferred: [...discovery.preferred.filter((resource) => !names.has(kindText(resource))), ...preferred],
-      served: [...discovery.served, ...served],
-      apiVersions: [...new Set([...discovery.apiVersions, ...apiVersions])].sort(),
-      failedGroups: discovery.failedGroups,
-    };
-  }
+function completed(discovery: ApiDiscovery, before: ApiDiscovery | undefined): ApiDiscovery {
+  const read = new Set(discovery.served.map(apiVersionText));
+  const isLost = (resource: ApiResource): boolean =>
+    failureOf(discovery, resource.group) !== undefined && !read.has(apiVersionText(resource));
+  const served = before?.served.filter(isLost) ?? [];
+  if (before === undefined || served.length === 0) return discovery;
+  const preferred = before.preferred.filter(isLost);
+  const lost = new Set(served.map(apiVersionText));
+  const apiVersions = before.apiVersions.filter(
+    (text) => lost.has(text) || lost.has(text.slice(0, text.lastIndexOf('/'))),
+  );
+  // The version that was preferred stays so: to watch another one for as long would be to list the kind twice.
+  const names = new Set(preferred.map(kindText));
+  return {
+    preferred: [...discovery.preferred.filter((resource) => !names.has(kindText(resource))), ...preferred],
+    served: [...discovery.served, ...served],
+    apiVersions: [...new Set([...discovery.apiVersions, ...apiVersions])].sort(),
+    failedGroups: discovery.failedGroups,
+  };
 }
 
 function apiVersionText({ group, version }: ApiResource): string {

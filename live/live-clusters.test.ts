@@ -670,6 +670,19 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.stop();
   });
 
+  it('9.2: a kind that is gone does not come back with a discovery that can read no group', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.kinds.pop();
+    await w.clock.advance(30_000);
+    expect(w.server.watching()).not.toContain('widgets');
+    w.server.failedGroups.set('*', 'too many requests');
+    w.server.kinds.pop();
+    await w.clock.advance(30_000);
+    expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'pods']);
+    expect(findResource(w.cluster().discovery(), { group: 'example.com', kind: 'Widget' })).toBeUndefined();
+    await w.stop();
+  });
+
   it('9.2: keeps the kinds of a version that cannot be read while another version of its group can', async () => {
     const policy = resourceKey('cilium.io', 'ClusterPolicy', '', 'p');
     const w = await world(
