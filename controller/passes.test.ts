@@ -520,6 +520,24 @@ describe('a deletion with the finalizer', () => {
     expect(world.dest.get('ConfigMap', 'one')).toBeUndefined();
   });
 
+  it('9.2: leaves nothing behind of a kind that discovery has not been able to read since the start', async () => {
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
+    world.git.push('a'.repeat(40), [configMap('one'), job]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    expect(world.dest.get('Job', 'two')).toBeDefined();
+    world.dest.failedGroups.set('batch', 'too many requests');
+    world.hub.delete('Application', 'demo');
+    await clock.advance(10_000);
+    const message = 'the live state of batch/Job cannot be read: too many requests';
+    expect(world.app.status?.conditions).toContainEqual(expect.objectContaining({ type: 'DeletionError', message }));
+    world.dest.failedGroups.clear();
+    await clock.advance(30_000);
+    expect([world.hub.get('Application', 'demo'), world.dest.get('Job', 'two')]).toEqual([undefined, undefined]);
+  });
+
   it('runs delete hooks before and after', async () => {
     const hook = (type: string): Record<string, string> => ({ 'argocd.argoproj.io/hook': type });
     world.git.push('a'.repeat(40), [

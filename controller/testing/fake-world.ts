@@ -369,7 +369,8 @@ export class FakeWorld {
   }
 
   #liveCluster(): LiveCluster {
-    const all = (): readonly KubeObject[] => [...this.dest.objects.values()];
+    const all = (): readonly KubeObject[] =>
+      [...this.dest.objects.values()].filter((o) => !this.dest.failedGroups.has(refOf(o).group));
     const counts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
     const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...counts, kinds: [] };
     return {
