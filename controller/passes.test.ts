@@ -185,6 +185,26 @@ describe('a refresh', () => {
     expect([errors, writes()]).toEqual([[], ['patch Application demo']]);
   });
 
+  it('9.2: what is to be pruned stays, unknown, while discovery cannot read its kind', async () => {
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
+    world.git.push('a'.repeat(40), [configMap('one'), job]);
+    world.application({ syncPolicy: { automated: { prune: false } } });
+    await start();
+    world.git.push('b'.repeat(40), [configMap('one')]);
+    await clock.advance(200_000);
+    const found = (): readonly unknown[] => [
+      world.app.status?.sync?.status,
+      ...(world.app.status?.resources ?? []).map(({ name, status }) => [name, status]),
+    ];
+    expect(found()).toEqual(['OutOfSync', ['one', 'Synced'], ['two', 'OutOfSync']]);
+    world.dest.failedGroups.set('batch', 'too many requests');
+    await clock.advance(200_000);
+    expect(found()).toEqual(['Unknown', ['one', 'Synced'], ['two', 'Unknown']]);
+    world.dest.failedGroups.clear();
+    await clock.advance(200_000);
+    expect(found()).toEqual(['OutOfSync', ['one', 'Synced'], ['two', 'OutOfSync']]);
+  });
+
   it('starts a sync as soon as automation is switched on', async () => {
     world.application();
     await start();
