@@ -2,10 +2,12 @@ import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { compareState, normalizeTargets } from '#compare';
 import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
-import { ClusterIgnored, isExcluded } from '#live';
-import type { LiveCluster, LiveClusters } from '#live';
-import { destinationNamespaceOf, instanceName, sourcesOf } from '#model';
-import type { AppKey, ApplicationSource, KubeObject, ResourceKey } from '#model';
+import { findResource } from '#kube';
+import type { ApiDiscovery } from '#kube';
+import { ClusterIgnored, failureOf, isExcluded } from '#live';
+import type { LiveCluster, LiveClusters, ManagedObjects, UnreadObject } from '#live';
+import { destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
+import type { AppKey, Application, ApplicationSource, KubeObject, ResourceKey } from '#model';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
@@ -153,7 +155,8 @@ export class Comparer {
     try {
       cluster.discovery();
       const { degraded, ...cache } = await cluster.managed(this.#instance(request.bound.key), targets, signal);
-      return { ...cache, degraded: degraded.kinds, conditions: [], failed: false };
+      const unread = [...cache.unread, ...undiscovered(request.bound.app, cache, cluster.discovery())];
+      return { ...cache, unread, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
       const message = `Failed to load live state: ${messageOf(error)}`;
@@ -161,4 +164,25 @@ export class Comparer {
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
   }
+}
+
+/**
+ * What the application had when it was compared last, of kinds that discovery has not been able to read since the start: nobody watches them,
+ * so that the cache does not have it says nothing. What a manifest names is among the unread already.
+ */
+function undiscovered(
+  app: Application,
+  { objects, unread }: Pick<ManagedObjects, 'objects' | 'unread'>,
+  discovery: ApiDiscovery,
+): readonly UnreadObject[] {
+  const known = new Set([...objects.keys(), ...unread.map(({ key }) => key)]);
+  return (app.status?.resources ?? []).flatMap((resource): UnreadObject[] => {
+    const { group = '', kind = '', namespace = '', name = '', version = '' } = resource;
+    const failure = failureOf(discovery, group);
+    const ref = { group, kind, namespace, name };
+    const isOpen = failure !== undefined && resource.hook !== true && !known.has(keyOfRef(ref));
+    if (!isOpen || findResource(discovery, ref) !== undefined) return [];
+    const message = `failed to get managed objects: unexpected error getting managed object: ${failure}`;
+    return [{ ...ref, key: keyOfRef(ref), version, message }];
+  });
 }

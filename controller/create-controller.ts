@@ -71,8 +71,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     projects,
     forget: (key, deleted) => {
       memories.forget(key);
-      if (deleted !== undefined)
-        void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
+      if (deleted === undefined) deps.publisher.forget(instanceName(key, config.namespace));
+      else void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
     },
   });
   const store = new ApplicationStore({
@@ -231,6 +231,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     {
       ...common,
       clients,
+      peek: (server) => live.peek(server),
       toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
     },
     { kubectlParallelism: config.kubectlParallelism, waveDelayMs: config.syncWaveDelayMs },

@@ -2,7 +2,9 @@ import { isAbort, mapLimit, messageOf } from '#base';
 import type { Clock } from '#base';
 import { gkOf } from '#compare';
 import { healthOf } from '#health';
-import { isAlreadyExists, isConflict, isNotFound } from '#kube';
+import { findResource, isAlreadyExists, isConflict, isNotFound } from '#kube';
+import type { ApiDiscovery } from '#kube';
+import { failureOf } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
 import {
   annotationOf,
@@ -16,7 +18,7 @@ import {
   keyOf,
   sourcesOf,
 } from '#model';
-import type { AppKey, Application, HealthStatusCode, KubeObject, ResourceKey } from '#model';
+import type { AppKey, Application, HealthStatusCode, KubeObject, ResourceKey, ResourceStatus } from '#model';
 import type { Outcome } from '#queues';
 import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
@@ -177,6 +179,7 @@ export class Deleter {
       throw new DeletionBlocked(
         `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,
       );
+    refuseUnknown(known, leaving.cluster.discovery());
     return objects;
   }
 
@@ -228,6 +231,15 @@ export class Deleter {
 
   #health(object: KubeObject, { bound }: Leaving): HealthStatusCode {
     return healthOf(object, bound.settings)?.status ?? 'Healthy';
+  }
+}
+
+/** A kind that discovery has never read is not watched: what there is of it would be left behind. */
+function refuseUnknown(known: readonly ResourceStatus[], discovery: ApiDiscovery): void {
+  for (const { group = '', kind = '' } of known) {
+    const failure = failureOf(discovery, group);
+    if (failure !== undefined && findResource(discovery, { group, kind }) === undefined)
+      throw new DeletionBlocked(`the live state of ${group}/${kind} cannot be read: ${failure}`);
   }
 }
 

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DriftlessError } from '#base';
 import type { KubeObject } from '#model';
+import { createMemoryPublisher } from '#publish';
 import { FakeClock } from '#support';
 import { createLogger } from '#telemetry';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
@@ -201,6 +202,26 @@ describe('a refresh', () => {
     expect([errors, writes()]).toEqual([[], ['patch Application demo']]);
   });
 
+  it('9.2: what is to be pruned stays, unknown, while discovery cannot read its kind', async () => {
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
+    world.git.push('a'.repeat(40), [configMap('one'), job]);
+    world.application({ syncPolicy: { automated: { prune: false } } });
+    await start();
+    world.git.push('b'.repeat(40), [configMap('one')]);
+    await clock.advance(200_000);
+    const found = (): readonly unknown[] => [
+      world.app.status?.sync?.status,
+      ...(world.app.status?.resources ?? []).map(({ name, status }) => [name, status]),
+    ];
+    expect(found()).toEqual(['OutOfSync', ['one', 'Synced'], ['two', 'OutOfSync']]);
+    world.dest.failedGroups.set('batch', 'too many requests');
+    await clock.advance(200_000);
+    expect(found()).toEqual(['Unknown', ['one', 'Synced'], ['two', 'Unknown']]);
+    world.dest.failedGroups.clear();
+    await clock.advance(200_000);
+    expect(found()).toEqual(['OutOfSync', ['one', 'Synced'], ['two', 'OutOfSync']]);
+  });
+
   it('starts a sync as soon as automation is switched on', async () => {
     world.application();
     await start();
@@ -352,6 +373,18 @@ describe('an operation', () => {
     expect(world.app.status?.operationState?.phase).toBe('Succeeded');
   });
 
+  it('9.2: writes nothing to the cluster that has come to the URL of the one that was compared', async () => {
+    world.application({}, operation);
+    world.replaced = true;
+    await start();
+    await clock.advance(60_000);
+    expect(world.app.status?.operationState?.phase).toBe('Running');
+    expect(world.dest.calls).toEqual([]);
+    world.replaced = false;
+    await clock.advance(5000);
+    expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+  });
+
   it('that a person terminates ends although the cluster never answers, and holds up no deletion', async () => {
     world.application({}, operation);
     world.ready = false;
@@ -426,6 +459,19 @@ describe('a hand-over', () => {
       'create ConfigMap one',
       'create ConfigMap two',
     ]);
+  });
+
+  it('11.1: what was published is not taken for what stands in the store any more', async () => {
+    world.application();
+    const publisher = createMemoryPublisher();
+    const forget = jest.spyOn(publisher, 'forget');
+    await start({ publisher });
+    await clock.advance(5000);
+    expect(publisher.tree('demo')).toBeDefined();
+    expect(forget.mock.calls).toEqual([]);
+    world.handOver(1);
+    await clock.advance(5000);
+    expect(forget.mock.calls).toEqual([['demo']]);
   });
 });
 
@@ -538,6 +584,24 @@ describe('a deletion with the finalizer', () => {
     await clock.advance(20_000);
     expect(world.hub.get('Application', 'demo')).toBeUndefined();
     expect(world.dest.get('ConfigMap', 'one')).toBeUndefined();
+  });
+
+  it('9.2: leaves nothing behind of a kind that discovery has not been able to read since the start', async () => {
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
+    world.git.push('a'.repeat(40), [configMap('one'), job]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    expect(world.dest.get('Job', 'two')).toBeDefined();
+    world.dest.failedGroups.set('batch', 'too many requests');
+    world.hub.delete('Application', 'demo');
+    await clock.advance(10_000);
+    const message = 'the live state of batch/Job cannot be read: too many requests';
+    expect(world.app.status?.conditions).toContainEqual(expect.objectContaining({ type: 'DeletionError', message }));
+    world.dest.failedGroups.clear();
+    await clock.advance(30_000);
+    expect([world.hub.get('Application', 'demo'), world.dest.get('Job', 'two')]).toEqual([undefined, undefined]);
   });
 
   it('runs delete hooks before and after', async () => {

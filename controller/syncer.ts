@@ -42,6 +42,8 @@ import { GuardedWriter } from './writer.ts';
 export interface SyncDeps {
   readonly comparer: Comparer;
   readonly clients: ClusterClients;
+  /** The cluster that is kept under this URL now. */
+  readonly peek: (server: string) => LiveCluster | undefined;
   readonly toCluster: OwnershipGuard['toCluster'];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -182,11 +184,13 @@ export class Syncer {
 
   /**
    * The write choke point for one application on one cluster.
-   * @throws ClusterNotReady when the cluster has just been given up.
+   * @throws ClusterNotReady when the cluster has just been given up, or another one stands at its URL: what was seen in this one says nothing
+   * about that one.
    */
   writer({ key, gate }: BoundApplication, cluster: LiveCluster, { user, dryRun = false }: WritingAs): GuardedWriter {
     const client = this.#deps.clients.of(cluster.server);
-    if (client === undefined) throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
+    if (client === undefined || this.#deps.peek(cluster.server) !== cluster)
+      throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
     return new GuardedWriter({
       cluster,
       client: user === undefined ? client : client.impersonate(user),

@@ -1,4 +1,5 @@
 import type { ApiDiscovery } from '#kube';
+import { apiVersionOf } from '#model';
 import type { ApiResource, Cluster, GroupKind, Settings } from '#model';
 import { isExcluded } from './filter.ts';
 
@@ -49,31 +50,43 @@ function isWatchable(resource: ApiResource): boolean {
 
 /**
  * What a server serves, over time. A group that discovery cannot read for once is as it was when it could: an aggregated API that is down
- * has not been removed, and forgetting its kinds would make cluster-scoped objects namespaced and existing ones missing.
+ * has not been removed, and forgetting its kinds would make cluster-scoped objects namespaced and existing ones missing. Where only some versions
+ * of a group can be read (each is one request on an older server), those speak for themselves, and the others are as they were.
  */
 export class DiscoveryMemory {
-  readonly #known = new Map<string, ApiDiscovery>();
+  /** The discovery before this one, completed. */
+  #last: ApiDiscovery | undefined;
 
   /** The discovery, completed by what is remembered of its failed groups. */
   complete(discovery: ApiDiscovery): ApiDiscovery {
-    for (const { group } of discovery.preferred) this.#known.set(group, discovery);
-    const unread = [...this.#known.keys()].filter((group) => failureOf(discovery, group) !== undefined);
-    const lost = unread.filter((group) => !discovery.preferred.some((r) => r.group === group));
-    const before = (group: string): ApiDiscovery | undefined =>
-      lost.includes(group) ? this.#known.get(group) : undefined;
-    const remembered = lost.flatMap((group) => before(group)?.preferred.filter((r) => r.group === group) ?? []);
-    if (remembered.length === 0) return discovery;
-    const apiVersions = lost.flatMap(
-      (group) => before(group)?.apiVersions.filter((text) => text.startsWith(`${group}/`)) ?? [],
-    );
-    const served = lost.flatMap((group) => before(group)?.served.filter((r) => r.group === group) ?? []);
-    return {
-      preferred: [...discovery.preferred, ...remembered],
-      served: [...discovery.served, ...served],
-      apiVersions: [...new Set([...discovery.apiVersions, ...apiVersions])].sort(),
-      failedGroups: discovery.failedGroups,
-    };
+    this.#last = completed(discovery, this.#last);
+    return this.#last;
   }
+}
+
+function completed(discovery: ApiDiscovery, before: ApiDiscovery | undefined): ApiDiscovery {
+  const read = new Set(discovery.served.map(apiVersionText));
+  const isLost = (resource: ApiResource): boolean =>
+    failureOf(discovery, resource.group) !== undefined && !read.has(apiVersionText(resource));
+  const served = before?.served.filter(isLost) ?? [];
+  if (before === undefined || served.length === 0) return discovery;
+  const preferred = before.preferred.filter(isLost);
+  const lost = new Set(served.map(apiVersionText));
+  const apiVersions = before.apiVersions.filter(
+    (text) => lost.has(text) || lost.has(text.slice(0, text.lastIndexOf('/'))),
+  );
+  // The version that was preferred stays so: to watch another one for as long would be to list the kind twice.
+  const names = new Set(preferred.map(kindText));
+  return {
+    preferred: [...discovery.preferred.filter((resource) => !names.has(kindText(resource))), ...preferred],
+    served: [...discovery.served, ...served],
+    apiVersions: [...new Set([...discovery.apiVersions, ...apiVersions])].sort(),
+    failedGroups: discovery.failedGroups,
+  };
+}
+
+function apiVersionText({ group, version }: ApiResource): string {
+  return apiVersionOf(group, version);
 }
 
 /** Why a discovery says nothing of a group; undefined: what it says of the group is complete. "*" stands for all groups but core. */

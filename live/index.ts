@@ -14,6 +14,7 @@
 export { defaultTuning } from './cluster-watch.ts';
 export type { LiveTuning } from './cluster-watch.ts';
 export { ClusterIgnored, ClusterUnavailable, LiveStateError } from './errors.ts';
+export { failureOf } from './discovery.ts';
 export { isExcluded } from './filter.ts';
 export { createLiveClusters } from './live-clusters.ts';
 export type { LiveClustersDeps } from './live-clusters.ts';

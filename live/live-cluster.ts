@@ -183,8 +183,10 @@ export class WatchedCluster implements LiveCluster {
             watch.state().state === 'synced' && (watch.namespace === undefined || watch.namespace === target.namespace),
         ),
     };
+    const before = this.#notFresh();
     const found = await managedObjects(app, targets, sources, signal);
-    const kinds = this.#kinds().filter((kind) => kind.state !== 'synced');
+    // Objects were taken from the cache at the start: a kind that has recovered since was not fresh for this answer.
+    const kinds = [...new Map([...before, ...this.#notFresh()]).values()];
     return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
   }
 
@@ -251,6 +253,11 @@ export class WatchedCluster implements LiveCluster {
 
   #wakeWaiters(): void {
     for (const wake of [...this.#waiters]) wake();
+  }
+
+  #notFresh(): ReadonlyMap<string, KindState> {
+    const kinds = this.#kinds().filter((kind) => kind.state !== 'synced');
+    return new Map(kinds.map((kind) => [kindText(kind), kind]));
   }
 
   /** One entry per kind: the worst state of its namespaces. */

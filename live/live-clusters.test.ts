@@ -670,6 +670,53 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.stop();
   });
 
+  it('9.2: a kind that is gone does not come back with a discovery that can read no group', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.kinds.pop();
+    await w.clock.advance(30_000);
+    expect(w.server.watching()).not.toContain('widgets');
+    w.server.failedGroups.set('*', 'too many requests');
+    w.server.kinds.pop();
+    await w.clock.advance(30_000);
+    expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'pods']);
+    expect(findResource(w.cluster().discovery(), { group: 'example.com', kind: 'Widget' })).toBeUndefined();
+    await w.stop();
+  });
+
+  it('9.2: keeps the kinds of a version that cannot be read while another version of its group can', async () => {
+    const policy = resourceKey('cilium.io', 'ClusterPolicy', '', 'p');
+    const w = await world(
+      (server) => {
+        server.serve('cilium.io', 'v2', 'ClusterPolicy', false);
+        server.serve('cilium.io', 'v2', 'Policy');
+        server.serve('cilium.io', 'v1', 'Policy');
+        const tracking = { [annotations.trackingId]: 'shop:cilium.io/ClusterPolicy:/p' };
+        server.put({
+          apiVersion: 'cilium.io/v2',
+          kind: 'ClusterPolicy',
+          metadata: { name: 'p', annotations: tracking },
+        });
+      },
+      { tuning: { discoveryMs: 10_000 } },
+    );
+    const all = w.server.kinds.splice(0);
+    w.server.kinds.push(...all.filter(({ version }) => version === 'v1'));
+    w.server.failedGroups.set('cilium.io', 'the server is busy');
+    await w.clock.advance(60_000);
+    const cluster = w.cluster();
+    // Otherwise its target would be put into the namespace of the destination, and the live object be pruned.
+    expect(cluster.isNamespaced({ group: 'cilium.io', kind: 'ClusterPolicy' })).toBe(false);
+    expect(findResource(cluster.discovery(), { group: 'cilium.io', kind: 'Policy' })?.version).toBe('v2');
+    expect(findResource(cluster.discovery(), { group: 'cilium.io', kind: 'Policy' }, 'v1')).toBeDefined();
+    expect(await row(w, policy)).toBeDefined();
+    expect(w.server.watching()).toEqual(['clusterpolicys', 'configmaps', 'deployments', 'pods', 'policys']);
+    w.server.failedGroups.clear();
+    await w.clock.advance(60_000);
+    expect(cluster.isNamespaced({ group: 'cilium.io', kind: 'ClusterPolicy' })).toBeUndefined();
+    expect(await row(w, policy)).toBeUndefined();
+    await w.stop();
+  });
+
   it('keeps the rows while it turns to another preferred version', async () => {
     const w = await world(
       (server) => {
@@ -761,6 +808,40 @@ describe('managed', () => {
     });
     expect(await managedNames(w, 'shop', [target('p', 'v1', 'Pod'), target('q', 'v1', 'Pod')])).toEqual(['p']);
     expect(await managedNames(w, 'shop', [target('x', 'nobody.example.com/v1', 'Unknown')])).toEqual([]);
+    await w.stop();
+  });
+
+  it('9.2: a kind that was not fresh when the answer was begun is degraded in it, though it has recovered since', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
+    });
+    w.server.faults.set('list configmaps', 500).set('watch configmaps', 410);
+    w.server.cutWatches();
+    await w.clock.advance(5000);
+    // It is another application's by now, which the cache does not know.
+    w.server.put(tracked('a', 'other'));
+    w.server.faults.set('get pods', 'hang');
+    const answer = w.cluster().managed('shop', [target('p', 'v1', 'Pod')], w.signal);
+    await w.clock.settle();
+    w.server.faults.delete('list configmaps');
+    w.server.faults.delete('watch configmaps');
+    await w.clock.advance(60_000);
+    const { objects, degraded } = await answer;
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.map(({ state }) => state),
+    ).toEqual(['synced', 'synced', 'synced']);
+    expect([...objects.keys()]).toEqual([configMap('a')]);
+    expect(degraded.kinds).toMatchObject([{ kind: 'ConfigMap', state: 'degraded' }]);
+    const next = await w.cluster().managed('shop', [], w.signal);
+    expect([[...next.objects], next.degraded.kinds, next.degraded.version === degraded.version]).toEqual([
+      [],
+      [],
+      false,
+    ]);
     await w.stop();
   });
 

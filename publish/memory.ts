@@ -61,6 +61,10 @@ class InMemory implements MemoryPublisher {
     });
   }
 
+  forget(): void {
+    // Nobody else writes here.
+  }
+
   onLost(): () => void {
     return () => undefined;
   }

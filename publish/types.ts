@@ -130,6 +130,11 @@ export interface Publisher extends Runnable {
   /** Takes away everything about an application. */
   remove(instance: string, terms: PublishTerms): Promise<void>;
   /**
+   * Another replica looks after the application now. Nothing in the store changes; what this one has published is no longer taken for what stands
+   * there, also when the application comes back.
+   */
+  forget(instance: string): void;
+  /**
    * Tells of applications whose values are not in the store any more and not in memory either: they must be compared and published
    * again. Returns how to stop listening.
    */

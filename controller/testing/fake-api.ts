@@ -27,6 +27,8 @@ export class FakeApi {
   readonly calls: string[] = [];
   /** Whom clients were made to act as. */
   readonly impersonated: string[] = [];
+  /** Groups that discovery cannot read, and why. */
+  readonly failedGroups = new Map<string, string>();
   readonly #kinds: readonly ApiResource[];
   readonly #listeners = new Set<(event: WatchEvent & { readonly object: KubeObject }) => void>();
   #version = 0;
@@ -37,12 +39,12 @@ export class FakeApi {
   }
 
   get discovery(): ApiDiscovery {
-    const kinds = this.#kinds;
+    const kinds = this.#kinds.filter(({ group }) => !this.failedGroups.has(group));
     return {
       preferred: kinds,
       served: kinds,
       apiVersions: ['v1', 'v1/ConfigMap'],
-      failedGroups: new Map(),
+      failedGroups: new Map(this.failedGroups),
     };
   }
 

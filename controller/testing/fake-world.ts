@@ -35,6 +35,7 @@ import type {
 } from '#model';
 import { isReferenceOnly } from '#policy';
 import { createMemoryPublisher } from '#publish';
+import type { Publisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership, OwnershipChange } from '#sharding';
@@ -157,6 +158,8 @@ export class FakeWorld {
   ready = true;
   /** False: there is no client for it. */
   connected = true;
+  /** Another cluster stands at its URL since it was asked. */
+  replaced = false;
   /** What argocd-cm says. */
   settings: Settings = defaultSettings;
   /** Which replica owns the cluster. */
@@ -232,6 +235,7 @@ export class FakeWorld {
       readonly index?: number;
       readonly metrics?: PromMetrics;
       readonly logger?: Logger;
+      readonly publisher?: Publisher;
     } = {},
   ): { readonly controller: Controller; stop(): Promise<void> } {
     const { hub, index = 0, dest = {} } = options;
@@ -239,7 +243,7 @@ export class FakeWorld {
       ...this.#deps(index),
       hub: this.hub.client(hub),
       clients: { of: () => (this.connected ? this.dest.client(dest) : undefined) },
-      publisher: createMemoryPublisher(),
+      publisher: options.publisher ?? createMemoryPublisher(),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       ...(options.logger === undefined ? {} : { logger: options.logger }),
     };
@@ -355,7 +359,7 @@ export class FakeWorld {
       setClusters: () => undefined,
       cluster: (_server, signal) =>
         this.ready ? Promise.resolve(cluster) : aborted(signal).then(() => Promise.reject(signal.reason as Error)),
-      peek: () => cluster,
+      peek: () => (this.replaced ? this.#liveCluster() : cluster),
       infos: () => [],
       onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(object))),
     };
@@ -368,7 +372,8 @@ export class FakeWorld {
   }
 
   #liveCluster(): LiveCluster {
-    const all = (): readonly KubeObject[] => [...this.dest.objects.values()];
+    const all = (): readonly KubeObject[] =>
+      [...this.dest.objects.values()].filter((o) => !this.dest.failedGroups.has(refOf(o).group));
     const counts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
     const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...counts, kinds: [] };
     return {

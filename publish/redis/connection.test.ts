@@ -94,6 +94,18 @@ describe('redisConnector', () => {
     expect(inspect(refused, { depth: 10, showHidden: true })).not.toContain('hunter2');
   });
 
+  it('11.1: a password is in no error of a server that repeats what it does not know', async () => {
+    server.fault = ([name, ...args]) =>
+      name === 'auth' ? error(`ERR unknown command 'auth', with args beginning with: '${args.join("' '")}'`) : usual;
+    const credentials = { ...none, username: 'argo', password: new Secret('hunter2') };
+    const refused = await refusalOf(open({ credentials }));
+    expect(refused.message).toContain('unknown command');
+    expect(inspect(refused, { depth: 10, showHidden: true })).not.toContain('hunter2');
+    const asSentinel = { ...none, sentinelPassword: new Secret('hunter3') };
+    const lost = await refusalOf(open({ sentinels: [server.address], credentials: asSentinel }));
+    expect(inspect(lost, { depth: 10, showHidden: true })).not.toContain('hunter3');
+  });
+
   it('11.1: a missing password is told as such', async () => {
     server.password = 'right';
     expect((await refusalOf(open())).message).toContain('NOAUTH');

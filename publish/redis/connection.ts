@@ -243,9 +243,12 @@ function storeError(error: unknown): StoreError {
   return new StoreError(reply ? faultOf(error.message) : 'connection', textOf(error));
 }
 
+/** What a server that does not know a command repeats of it: a password, or a part of what is published. */
+const repeated = /,? with args beginning with:.*/s;
+
 /** A host with several addresses fails once for each; the error of all of them has no text of its own. */
 function textOf(error: unknown): string {
-  const text = messageOf(error);
+  const text = messageOf(error).replace(repeated, '');
   const causes = (error as Partial<AggregateError>).errors;
   return text === '' && causes !== undefined ? causes.map((cause) => messageOf(cause)).join('; ') : text;
 }

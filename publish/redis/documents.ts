@@ -246,7 +246,9 @@ export class Documents {
     this.#all.delete(kept.subject.id);
   }
 
+  /** A removal weighs nothing, and nobody could publish it again. */
   #weigh(kept: Kept): void {
+    if (weight(kept) === 0) return;
     this.#heavy.add(kept);
     this.#bytes += weight(kept);
     for (const oldest of this.#heavy) {

@@ -335,6 +335,38 @@ describe('a store that does not work', () => {
   });
 });
 
+describe('memory that runs out', () => {
+  it('11.1: what is being written is written whole, though its bytes are given up meanwhile', async () => {
+    bench = await new Bench({ maxBytes: 200 }).start();
+    let open = (): void => undefined;
+    const slow: PublishTerms = {
+      signal,
+      fence: (send) => new Promise<void>((resolve) => (open = resolve)).then(() => send(signal)),
+    };
+    const first = bench.publisher.setTree('web', tree('new'), slow);
+    await bench.clock.advance(1);
+    const second = bench.publisher.setTree('other', tree('a', 'b', 'c'), mine);
+    await bench.clock.advance(1);
+    open();
+    await Promise.all([first, second]);
+    expect(bench.store.values.get(treeKey)?.toString()).toContain('"new"');
+    expect(await bench.metric('driftless_publish_waiting')).toBe('0');
+  });
+
+  it('11.1: a removal, which takes no memory, is not given up for it', async () => {
+    bench = await new Bench({ maxBytes: 200 }).start();
+    await bench.publisher.setTree('web', tree('a'), mine);
+    bench.store.away = 'down';
+    bench.store.cut('down');
+    await bench.clock.advance(1000);
+    await bench.publisher.remove('web', mine);
+    for (let i = 0; i < 5; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a', 'b'), mine);
+    bench.store.away = undefined;
+    await bench.clock.advance(5000);
+    expect(bench.store.values.has(treeKey)).toBe(false);
+  });
+});
+
 describe('ownership', () => {
   /** The right to write, to be taken away. */
   const right = (): { terms: PublishTerms; lose: () => void } => {
@@ -367,6 +399,20 @@ describe('ownership', () => {
     await bench.publisher.setTree('web', tree('b'), terms);
     expect(bench.writes()).toEqual([]);
     expect(await bench.metric('driftless_publish_waiting')).toBe('0');
+  });
+
+  it('11.1: that comes back finds what the other replica wrote, and replaces it', async () => {
+    bench = await new Bench().start();
+    await bench.publisher.setTree('web', tree('a'), mine);
+    const ours = bench.store.values.get(treeKey);
+    bench.publisher.forget('web');
+    bench.store.values.set(treeKey, Buffer.from('of another replica'));
+    bench.writes();
+    await bench.clock.advance(2 * hourMs);
+    expect(bench.writes()).toEqual([]);
+    await bench.publisher.setTree('web', tree('a'), mine);
+    expect(bench.store.values.get(treeKey)).toEqual(ours);
+    bench.publisher.forget('never published');
   });
 
   it('11.1: that ends in the middle of a write ends the write: nobody is woken', async () => {

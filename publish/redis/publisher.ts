@@ -139,6 +139,13 @@ export class RedisPublisher implements Publisher {
     await this.#remove(this.#treeSubject(instance), terms);
   }
 
+  forget(instance: string): void {
+    for (const { id } of [this.#treeSubject(instance), this.#managedSubject(instance)]) {
+      const known = this.#documents.get(id);
+      if (known !== undefined) this.#documents.drop(known);
+    }
+  }
+
   onLost(listener: (instance: string) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -77,10 +77,12 @@ export class Session {
 
   async #write(document: Document, signal: AbortSignal): Promise<void> {
     const { documents, state, clock } = this.#deps;
+    // As they are now: while the right to write is asked for, they may be given up for memory.
+    const { values = [] } = document;
     try {
       const what = `writing ${document.subject.id} to Redis`;
       await withDeadline(signal, { clock, limitMs: writeMs, what }, () =>
-        document.fence((inner) => this.#send(document, inner)),
+        document.fence((inner) => this.#send({ ...document, values }, inner)),
       );
       documents.written(document, clock.monotonic());
       state.works();
