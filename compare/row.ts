@@ -130,7 +130,8 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
 
 /**
  * What a row follows from: one that was made under an equal text is the same row. By hash for what Git says; by UID and resource version for
- * what the cluster says. Undefined when the cluster names no version: then nobody can tell.
+ * what the cluster says, and by the very object: a cluster whose etcd was restored gives old numbers to new contents, and our cache then
+ * holds another object. Undefined when the cluster names no version: then nobody can tell.
  *
  * @param version of what all rows have in common, see {@link versionOfRules}.
  */
@@ -138,7 +139,7 @@ export function identityOf(facts: RowFacts, version: string): string | undefined
   const { target, live, manifest, unread, degraded, permitted, namespaced } = facts;
   const { uid = '', resourceVersion = '' } = live?.metadata ?? {};
   if (live !== null && (uid === '' || resourceVersion === '')) return undefined;
-  const present = live === null ? '' : `${uid} ${resourceVersion} ${live.apiVersion}`;
+  const present = live === null ? '' : `${uid} ${resourceVersion} ${live.apiVersion} ${numberOf(live)}`;
   const wanted = target === null ? '' : hashOf(target);
   const wave = manifest === null ? '' : waveOf(manifest);
   const flags = [unread, degraded, permitted, namespaced].map(String).join(' ');
@@ -158,6 +159,18 @@ export function versionOfRules(rules: RowRules): string {
       ignoreDifferences ?? [],
     ]),
   );
+}
+
+const numbers = new WeakMap<KubeObject, number>();
+let lastNumber = 0;
+
+/** A number that no other object has had since the process began. */
+function numberOf(object: KubeObject): number {
+  const known = numbers.get(object);
+  if (known !== undefined) return known;
+  lastNumber += 1;
+  numbers.set(object, lastNumber);
+  return lastNumber;
 }
 
 /** Objects are never changed: each is hashed once, for as long as somebody holds it. */

@@ -240,6 +240,17 @@ function said(comparison: Comparison): string {
 }
 
 /** What an application of many resources costs after a change of one. */
+/** What a cache does: the same version of an object is the same object. */
+const bodies = new Map<string, KubeObject>();
+
+function cached(object: KubeObject): KubeObject {
+  const { uid, resourceVersion } = object.metadata;
+  const id = `${uid} ${resourceVersion}`;
+  const known = bodies.get(id) ?? object;
+  bodies.set(id, known);
+  return known;
+}
+
 function manyConfigMaps(count: number, changed: number | undefined): CompareFacts {
   const world = new World();
   const facts = world.facts();
@@ -251,11 +262,11 @@ function manyConfigMaps(count: number, changed: number | undefined): CompareFact
   }));
   const live = targets.map((target, i): [ResourceKey, KubeObject] => [
     keyOf(target),
-    {
+    cached({
       ...target,
       metadata: { ...target.metadata, uid: `u${i}`, resourceVersion: i === changed ? '2' : '1' },
       data: { key: i === changed ? '2' : '1' },
-    },
+    }),
   ]);
   return { ...facts, rendered: { ...facts.rendered, targets }, live: { ...facts.live, objects: new Map(live) } };
 }
@@ -344,6 +355,17 @@ describe('9.1: the rows of an application', () => {
     expect(counted(undefined, undefined)).toEqual([100, 'Synced', 0]);
     store.forget(appKey('argocd', 'a'));
     expect([store.size, counted(undefined, [])[0]]).toEqual([0, 100]);
+  });
+
+  it('9.1: are made anew for another object of the same numbers: a restored etcd counts again from where it was', () => {
+    const store = new RowStore();
+    const facts = manyConfigMaps(2, undefined);
+    expect(store.compare(facts, undefined).comparison.syncStatus.status).toBe('Synced');
+    const objects = new Map(
+      [...facts.live.objects].map(([key, object]) => [key, { ...object, data: { key: 'restored' } }]),
+    );
+    const restored = store.compare({ ...facts, live: { ...facts.live, objects } }, new Set());
+    expect([restored.made, restored.comparison.syncStatus.status]).toEqual([2, 'OutOfSync']);
   });
 
   it('9.1: are made anew where nobody can tell: a script judges the health, the cluster names no version', () => {
