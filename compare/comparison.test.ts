@@ -292,7 +292,7 @@ describe('compareState', () => {
         ConfigMap: {
           useOpenLibs: false,
           knownTypeFields: [],
-          ignoreDifferences: { jqPathExpressions: ['.data | map(1)'] },
+          ignoreDifferences: { jqPathExpressions: ['.data | limit(1; .[])'] },
         },
       },
       raw: { 'resource.customizations.ignoreDifferences.ConfigMap': '' },
@@ -310,7 +310,7 @@ describe('compareState', () => {
       {
         type: 'IgnoreRuleWarning',
         message:
-          'The jqPathExpression ".data | map(1)" in argocd-cm resource.customizations.ignoreDifferences.ConfigMap uses the function "map", which is not supported (for ConfigMap). Where such a resource differs it is Unknown and not synced: mend or remove the rule',
+          'The jqPathExpression ".data | limit(1; .[])" in argocd-cm resource.customizations.ignoreDifferences.ConfigMap uses the function "limit", which is not supported (for ConfigMap). Where such a resource differs it is Unknown and not synced: mend or remove the rule',
       },
     ]);
     // Without the Secret nothing is known to differ: then nobody may act on it.

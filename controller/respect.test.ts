@@ -139,9 +139,9 @@ it('8.1.12: what is ignored by more jq than there is work left for is not sent',
 });
 
 describe('a rule that cannot be evaluated', () => {
-  const odd = { jqPathExpressions: ['.data | map(1)'], jsonPointers: ['/data/tuned'] };
+  const odd = { jqPathExpressions: ['.data | limit(1; .[])'], jsonPointers: ['/data/tuned'] };
   const said =
-    'not applied, because it may overwrite what should be ignored: The jqPathExpression ".data | map(1)" in argocd-cm resource.customizations.ignoreDifferences.ConfigMap uses the function "map", which is not supported. Mend or remove the rule';
+    'not applied, because it may overwrite what should be ignored: The jqPathExpression ".data | limit(1; .[])" in argocd-cm resource.customizations.ignoreDifferences.ConfigMap uses the function "limit", which is not supported. Mend or remove the rule';
 
   it('8.1.12: self-heal leaves alone what differs under it, and heals the others', async () => {
     world.settings = settingsWith({});

@@ -1,49 +1,10 @@
 import { DiffRulesError } from './errors.ts';
-
-/** The part of jq that names paths. */
-export type Expression =
-  | { readonly kind: 'identity' | 'recurse' | 'empty' }
-  | { readonly kind: 'field'; readonly from: Expression; readonly name: Expression }
-  | { readonly kind: 'iterate'; readonly from: Expression }
-  | { readonly kind: 'try'; readonly body: Expression }
-  | { readonly kind: 'literal'; readonly value: null | boolean | number | string }
-  | { readonly kind: 'list'; readonly body: Expression }
-  | {
-      readonly kind: 'pipe' | 'comma' | 'and' | 'or' | 'alternative';
-      readonly left: Expression;
-      readonly right: Expression;
-    }
-  | { readonly kind: 'compare'; readonly operator: Comparison; readonly left: Expression; readonly right: Expression }
-  | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] };
-
-export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=';
-
-/** Functions that are known, by the numbers of arguments that they take. */
-const functions: Readonly<Record<string, readonly number[]>> = {
-  select: [1],
-  test: [1, 2],
-  startswith: [1],
-  endswith: [1],
-  contains: [1],
-  inside: [1],
-  has: [1],
-  any: [0, 1, 2],
-  all: [0, 1, 2],
-  first: [0, 1],
-  last: [0],
-  not: [0],
-  length: [0],
-  type: [0],
-  keys: [0],
-  tostring: [0],
-  ascii_downcase: [0],
-  getpath: [1],
-  recurse: [0],
-  empty: [0],
-};
+import { isPlaceless } from './jq-expression.ts';
+import type { Expression } from './jq-expression.ts';
+import { defined, evaluated, knownCall } from './jq-functions.ts';
 
 const token =
-  /\s*(?:#[^\n]*)?(?:(\.\.|\.[A-Za-z_][A-Za-z0-9_]*|\.(?=["[\]|,)?;\s]|$)|\.|\/\/|==|!=|<=|>=|[|,()[\]?<>:;+*/%{}$-])|("(?:[^"\\]|\\.)*")|([0-9]+(?:\.[0-9]+)?)|([A-Za-z_][A-Za-z0-9_]*))/y;
+  /\s*(?:#[^\n]*)?(?:(\.\.|\.[A-Za-z_][A-Za-z0-9_]*|\.(?=["[\]|,)?;\s]|$)|\.|\?\/\/|\/\/=|\/\/|==|!=|<=|>=|\|=|[-+*/%]=|[|,()[\]?<>:;+*/%{}=-])|("(?:[^"\\]|\\\((?:[^()"]|"(?:[^"\\]|\\.)*"|\((?:[^()"]|"(?:[^"\\]|\\.)*")*\))*\)|\\[^(])*")|([0-9]+(?:\.[0-9]+)?)|([$@]?[A-Za-z_][A-Za-z0-9_]*))/y;
 const maxLength = 4096;
 
 interface Token {
@@ -67,6 +28,8 @@ class Parser {
   readonly #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
+  /** Functions and variables that the program makes itself. */
+  readonly #made = new Set<string>(['$ENV', '$__loc__', '$__prog_args']);
 
   constructor(source: string) {
     this.#source = source;
@@ -100,10 +63,47 @@ class Parser {
   #pipe(): Expression {
     this.#depth += 1;
     if (this.#depth > 100) this.#fail('is nested too deeply');
-    const left = this.#comma();
-    const result: Expression = this.#take('|') ? { kind: 'pipe', left, right: this.#pipe() } : left;
+    const result = this.#take('def') ? this.#definition() : this.#take('label') ? this.#label() : this.#piped();
     this.#depth -= 1;
     return result;
+  }
+
+  #piped(): Expression {
+    const left = this.#comma();
+    return this.#take('|') ? { kind: 'pipe', left, right: this.#pipe() } : left;
+  }
+
+  /** `def name(parameters): body; rest` */
+  #definition(): Expression {
+    this.#made.add(this.#name());
+    if (this.#take('('))
+      do {
+        const parameter = this.#name();
+        this.#made.add(parameter);
+        this.#made.add(parameter.replace('$', ''));
+      } while (this.#take(';') || !this.#closes());
+    this.#expect(':');
+    this.#pipe();
+    this.#expect(';');
+    return hidden('functions of its own', this.#pipe());
+  }
+
+  #closes(): boolean {
+    this.#expect(')');
+    return true;
+  }
+
+  #label(): Expression {
+    this.#made.add(this.#name());
+    this.#expect('|');
+    return hidden('labels', this.#pipe());
+  }
+
+  #name(): string {
+    const next = this.#tokens[this.#at];
+    if (next?.kind !== 'word') return this.#fail('lacks a name');
+    this.#at += 1;
+    return next.text;
   }
 
   #comma(): Expression {
@@ -113,8 +113,16 @@ class Parser {
   }
 
   #alternative(): Expression {
-    const left = this.#or();
+    const left = this.#assignment();
     return this.#take('//') ? { kind: 'alternative', left, right: this.#alternative() } : left;
+  }
+
+  #assignment(): Expression {
+    const left = this.#or();
+    const operator = ['=', '|=', '+=', '-=', '*=', '/=', '%=', '//='].find((text) => this.#take(text));
+    if (operator === undefined) return left;
+    this.#alternative();
+    return value('assignments');
   }
 
   #or(): Expression {
@@ -130,9 +138,39 @@ class Parser {
   }
 
   #comparison(): Expression {
-    const left = this.#postfix();
+    const left = this.#arithmetic();
     const operator = (['==', '!=', '<=', '>=', '<', '>'] as const).find((text) => this.#take(text));
-    return operator === undefined ? left : { kind: 'compare', operator, left, right: this.#postfix() };
+    return operator === undefined ? left : { kind: 'compare', operator, left, right: this.#arithmetic() };
+  }
+
+  #arithmetic(): Expression {
+    let left = this.#bound();
+    while (['+', '-', '*', '/', '%'].some((operator) => this.#take(operator))) {
+      this.#bound();
+      left = value('arithmetic');
+    }
+    return left;
+  }
+
+  /** A term, or `term as $name | body`. */
+  #bound(): Expression {
+    const term = this.#postfix();
+    if (!this.#take('as')) return term;
+    this.#pattern();
+    this.#expect('|');
+    return hidden('variables', this.#pipe());
+  }
+
+  /** Up to the `|` or the bracket that follows it. */
+  #pattern(): void {
+    for (let depth = 0; ; this.#at += 1) {
+      const next = this.#tokens[this.#at] ?? this.#fail('ends too early');
+      if (next.kind === 'word' && next.text.startsWith('$')) this.#made.add(next.text);
+      if (next.kind !== 'mark') continue;
+      if (depth === 0 && (next.text === '|' || next.text === '(')) return;
+      if ('[{('.includes(next.text)) depth += 1;
+      if (']})'.includes(next.text)) depth -= 1;
+    }
   }
 
   #postfix(): Expression {
@@ -172,12 +210,19 @@ class Parser {
   #bracket(from: Expression): Expression {
     this.#expect('[');
     if (this.#take(']')) return { kind: 'iterate', from };
-    const negative = this.#take('-');
+    if (this.#take(':')) {
+      const high = this.#pipe();
+      this.#expect(']');
+      return { kind: 'slice', from, low: undefined, high };
+    }
     const name = this.#pipe();
+    if (this.#take(':')) {
+      const high = this.#take(']') ? undefined : this.#pipe();
+      if (high !== undefined) this.#expect(']');
+      return { kind: 'slice', from, low: name, high };
+    }
     this.#expect(']');
-    if (!negative) return { kind: 'field', from, name };
-    if (name.kind !== 'literal' || typeof name.value !== 'number') return this.#fail('has a computed negative index');
-    return { kind: 'field', from, name: { kind: 'literal', value: -name.value } };
+    return { kind: 'field', from, name };
   }
 
   #term(): Expression {
@@ -185,7 +230,10 @@ class Parser {
     if (next === undefined) return this.#fail('ends too early');
     if (next.kind === 'mark') return this.#marked(next.text);
     this.#at += 1;
-    if (next.kind === 'text') return { kind: 'literal', value: this.#text(next.text) };
+    if (next.kind === 'text')
+      return next.text.includes('\\(')
+        ? value('string interpolation')
+        : { kind: 'literal', value: this.#text(next.text) };
     if (next.kind === 'number') return { kind: 'literal', value: Number(next.text) };
     return this.#word(next.text);
   }
@@ -212,35 +260,114 @@ class Parser {
         this.#expect(']');
         return { kind: 'list', body };
       }
-      case '-': {
-        const number = this.#term();
-        if (number.kind === 'literal' && typeof number.value === 'number')
-          return { kind: 'literal', value: -number.value };
-        return this.#fail('uses arithmetic, which is not supported');
-      }
+      case '{':
+        return this.#object();
+      case '-':
+        return this.#negative();
       default:
         return this.#fail(`uses "${mark}", which is not supported here`);
     }
   }
 
+  #negative(): Expression {
+    const number = this.#postfix();
+    return number.kind === 'literal' && typeof number.value === 'number'
+      ? { kind: 'literal', value: -number.value }
+      : value('arithmetic');
+  }
+
+  /** Up to its closing brace. */
+  #object(): Expression {
+    for (let depth = 1; depth > 0; this.#at += 1) {
+      const next = this.#tokens[this.#at] ?? this.#fail('lacks a "}"');
+      if (next.kind === 'mark' && next.text === '{') depth += 1;
+      if (next.kind === 'mark' && next.text === '}') depth -= 1;
+    }
+    return value('objects');
+  }
+
   #word(word: string): Expression {
-    if (word === 'true' || word === 'false') return { kind: 'literal', value: word === 'true' };
-    if (word === 'null') return { kind: 'literal', value: null };
+    switch (word) {
+      case 'true':
+      case 'false':
+        return { kind: 'literal', value: word === 'true' };
+      case 'null':
+        return { kind: 'literal', value: null };
+      case 'if':
+        return this.#if();
+      case 'try':
+        return this.#try();
+      case 'reduce':
+      case 'foreach':
+        return this.#fold(word);
+      case 'break':
+        this.#name();
+        return { kind: 'opaque', what: 'labels', places: true };
+      default:
+        return this.#callOf(word);
+    }
+  }
+
+  #callOf(word: string): Expression {
+    if (word.startsWith('@')) {
+      if (this.#tokens[this.#at]?.kind === 'text') this.#at += 1;
+      return value(`the format ${word}`);
+    }
+    if (word.startsWith('$'))
+      return this.#made.has(word) ? value('variables') : this.#fail(`uses the variable ${word}, which is not known`);
     const args: Expression[] = [];
     if (this.#take('(')) {
       do args.push(this.#pipe());
       while (this.#take(';'));
       this.#expect(')');
     }
-    const arities = Object.hasOwn(functions, word) ? functions[word] : undefined;
-    if (arities === undefined) return this.#fail(`uses the function "${word}", which is not supported`);
-    if (!arities.includes(args.length)) return this.#fail(`calls "${word}" with ${args.length} arguments`);
-    if (word === 'empty') return { kind: 'empty' };
-    return word === 'recurse' ? { kind: 'recurse' } : { kind: 'call', name: word, args };
+    return this.#called(word, args);
+  }
+
+  #called(word: string, args: readonly Expression[]): Expression {
+    if (this.#made.has(word)) return { kind: 'opaque', what: 'functions of its own', places: true };
+    const definition = args.length === 0 && Object.hasOwn(defined, word) ? defined[word] : undefined;
+    if (definition !== undefined) return new Parser(definition).parse();
+    if (Object.hasOwn(evaluated, word) && evaluated[word]?.includes(args.length) === true) {
+      if (word === 'empty') return { kind: 'empty' };
+      return word === 'recurse' ? { kind: 'recurse' } : { kind: 'call', name: word, args };
+    }
+    const known = knownCall(word, args.length);
+    if (known !== undefined) return { kind: 'opaque', what: `the function "${word}"`, places: known === 'places' };
+    return Object.hasOwn(evaluated, word)
+      ? this.#fail(`calls "${word}" with ${args.length} arguments`)
+      : this.#fail(`uses the function "${word}", which is not supported`);
+  }
+
+  #if(): Expression {
+    const condition = this.#pipe();
+    this.#expect('then');
+    const then = this.#pipe();
+    if (this.#take('elif')) return { kind: 'if', condition, then, otherwise: this.#if() };
+    const otherwise: Expression = this.#take('else') ? this.#pipe() : { kind: 'identity' };
+    this.#expect('end');
+    return { kind: 'if', condition, then, otherwise };
+  }
+
+  #try(): Expression {
+    const body = this.#postfix();
+    if (!this.#take('catch')) return { kind: 'try', body };
+    const handler = this.#postfix();
+    return { kind: 'opaque', what: '"catch"', places: !(isPlaceless(body) && isPlaceless(handler)) };
+  }
+
+  #fold(word: string): Expression {
+    this.#postfix();
+    this.#expect('as');
+    this.#pattern();
+    this.#expect('(');
+    do this.#pipe();
+    while (this.#take(';'));
+    this.#expect(')');
+    return { kind: 'opaque', what: `"${word}"`, places: true };
   }
 
   #text(quoted: string): string {
-    if (quoted.includes('\\(')) return this.#fail('uses string interpolation, which is not supported');
     try {
       return JSON.parse(quoted) as string;
     } catch {
@@ -262,6 +389,16 @@ class Parser {
   #fail(why: string): never {
     throw new DiffRulesError(why);
   }
+}
+
+/** An expression that makes a value of its own. */
+function value(what: string): Expression {
+  return { kind: 'opaque', what, places: false };
+}
+
+/** An expression around another one, whose results it has. */
+function hidden(what: string, body: Expression): Expression {
+  return { kind: 'opaque', what, places: !isPlaceless(body) };
 }
 
 /** `?` is about the last step only: an error there does not end what comes before it, such as the other items of a list. */

@@ -1,8 +1,10 @@
-import { compileLinearPattern, deepEqual, isObject, own, stringifyJson } from '#base';
+import { compileLinearPattern, isObject, own } from '#base';
 import type { Json } from '#base';
 import { DiffRulesError } from './errors.ts';
+import { isPlaceless, opaqueIn, partsOf } from './jq-expression.ts';
+import type { Expression } from './jq-expression.ts';
 import { parsePathExpression } from './jq-parse.ts';
-import type { Comparison, Expression } from './jq-parse.ts';
+import { compares, failed, plain, truthy, withArgument } from './jq-values.ts';
 import type { Path } from './remove.ts';
 import type { JqWork } from './types.ts';
 import { isList } from './values.ts';
@@ -16,7 +18,13 @@ export interface CompiledExpression {
   readonly warning?: string;
 }
 
-type Place = Path | 'root' | 'computed';
+/** Items of a list from one place up to another. */
+interface Slice {
+  readonly parent: Path | undefined;
+  readonly slice: number;
+  readonly end: number;
+}
+type Place = Path | Slice | 'root' | 'computed';
 type Emit = (place: Place, value: Json) => void;
 interface Input {
   readonly place: Place;
@@ -24,8 +32,6 @@ interface Input {
 }
 const identity: Expression = { kind: 'identity' };
 
-/** One object, without a stack: `.. | .a?` throws one per value. */
-const failed: Error = new Error('jq error');
 /** The same, on its way past a `?` that it does not belong to. */
 const carried: Error = new Error('jq error');
 /** Steps of one run; upstream gives an expression a second. */
@@ -42,6 +48,9 @@ const patternWork = 500;
  */
 export function compileExpression(source: string): CompiledExpression {
   const expression = parsePathExpression(source);
+  if (isPlaceless(expression)) return { find: () => [], warning: 'names no place in an object, so it does nothing' };
+  const unknown = opaqueIn(expression);
+  if (unknown !== undefined) throw new DiffRulesError(`uses ${unknown}, which is not supported`);
   const warning = patternWarning(expression);
   return { find: finderOf(expression), ...(warning === undefined ? {} : { warning }) };
 }
@@ -53,7 +62,8 @@ function finderOf(expression: Expression): Finder {
     try {
       run.evaluate(expression, 'root', value, (place) => {
         if (place === 'root' || place === 'computed') throw failed;
-        paths.push(place);
+        if (!('slice' in place)) paths.push(place);
+        else for (let i = place.slice; i < place.end; i += 1) paths.push({ parent: place.parent, step: i });
       });
     } catch (error) {
       if (error === failed) return [];
@@ -102,6 +112,15 @@ class Run {
       case 'call':
         this.#call(expression, place, value, emit);
         return;
+      case 'if':
+        for (const verdict of this.#all(expression.condition, place, value))
+          this.evaluate(truthy(verdict) ? expression.then : expression.otherwise, place, value, emit);
+        return;
+      case 'slice':
+        this.#slice(expression, place, value, emit);
+        return;
+      case 'opaque':
+        throw new DiffRulesError(`uses ${expression.what}, which is not supported`);
       default:
         this.#binary(expression, place, value, emit);
     }
@@ -191,6 +210,20 @@ class Run {
           emit(below(at, index), list[index] ?? null);
         } else throw failed;
       });
+  }
+
+  #slice(expression: Extract<Expression, { kind: 'slice' }>, place: Place, value: Json, emit: Emit): void {
+    const bounds = (bound: Expression | undefined): readonly Json[] =>
+      bound === undefined ? [null] : this.#all(bound, place, value);
+    for (const high of bounds(expression.high))
+      for (const low of bounds(expression.low))
+        this.evaluate(expression.from, place, value, (at, inner) => {
+          if (!isList(inner) && inner !== null) throw failed;
+          const list = inner ?? [];
+          const from = clamp(low, 0, list.length, Math.floor);
+          const end = Math.max(from, clamp(high, list.length, list.length, Math.ceil));
+          emit(sliceOf(at, from, end), inner === null ? null : list.slice(from, end));
+        });
   }
 
   #alternative(expression: { left: Expression; right: Expression }, place: Place, value: Json, emit: Emit): void {
@@ -298,118 +331,30 @@ class Run {
 
 function below(place: Place, step: string | number): Place {
   if (place === 'computed') return 'computed';
-  return { parent: place === 'root' ? undefined : place, step };
+  if (place === 'root') return { parent: undefined, step };
+  if (!('slice' in place)) return { parent: place, step };
+  return typeof step === 'number' ? { parent: place.parent, step: place.slice + step } : 'computed';
 }
 
-function truthy(value: Json): boolean {
-  return value !== null && value !== false;
+function sliceOf(place: Place, from: number, end: number): Place {
+  if (place === 'computed') return 'computed';
+  if (place === 'root') return { parent: undefined, slice: from, end };
+  if (!('slice' in place)) return { parent: place, slice: from, end };
+  return { parent: place.parent, slice: place.slice + from, end: place.slice + end };
+}
+
+/** A bound of a slice, from the end when it is negative. */
+function clamp(bound: Json, absent: number, length: number, round: (value: number) => number): number {
+  if (bound === null) return absent;
+  if (typeof bound !== 'number') throw failed;
+  const at = round(bound);
+  return Math.min(length, Math.max(0, at < 0 ? length + at : at));
 }
 
 function itemsOf(value: Json): readonly Json[] {
   if (isList(value)) return value;
   if (isObject(value)) return Object.values(value).map((member) => member ?? null);
   throw failed;
-}
-
-function compares(operator: Comparison, left: Json, right: Json): boolean {
-  if (operator === '==') return deepEqual(left, right);
-  if (operator === '!=') return !deepEqual(left, right);
-  const sign = orderOf(left) - orderOf(right) || scalarOrder(left, right);
-  switch (operator) {
-    case '<':
-      return sign < 0;
-    case '<=':
-      return sign <= 0;
-    case '>':
-      return sign > 0;
-    case '>=':
-      return sign >= 0;
-  }
-}
-
-/** Of two values of one type. Lists and objects have an order in jq that nobody asks for here. */
-function scalarOrder(left: Json, right: Json): number {
-  if (deepEqual(left, right)) return 0;
-  if (typeof left === 'string' && typeof right === 'string') return left < right ? -1 : 1;
-  if (typeof left === 'object' || typeof right === 'object')
-    throw new DiffRulesError('puts lists or objects in an order, which is not supported');
-  return Number(left) < Number(right) ? -1 : 1;
-}
-
-/** jq sorts null, false, true, numbers, strings, lists, objects. */
-function orderOf(value: Json): number {
-  if (value === null) return 0;
-  if (typeof value === 'boolean') return value ? 2 : 1;
-  if (typeof value === 'number' || typeof value === 'bigint') return 3;
-  if (typeof value === 'string') return 4;
-  return isList(value) ? 5 : 6;
-}
-
-const typeNames = ['null', 'boolean', 'boolean', 'number', 'string', 'array', 'object'];
-
-function plain(name: string, value: Json): Json {
-  switch (name) {
-    case 'not':
-      return !truthy(value);
-    case 'type':
-      return typeNames[orderOf(value)] ?? 'null';
-    case 'length':
-      return lengthOf(value);
-    case 'tostring':
-      return typeof value === 'string' ? value : stringifyJson(value);
-    case 'ascii_downcase':
-      if (typeof value !== 'string') throw failed;
-      return value.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-    case 'keys':
-      if (isList(value)) return value.map((_item, i) => i);
-      if (!isObject(value)) throw failed;
-      return Object.keys(value).sort();
-    default:
-      throw failed;
-  }
-}
-
-function lengthOf(value: Json): number | bigint {
-  if (value === null) return 0;
-  if (typeof value === 'string') return [...value].length;
-  if (typeof value === 'number') return Math.abs(value);
-  if (typeof value === 'bigint') return value < 0n ? -value : value;
-  if (isList(value)) return value.length;
-  if (isObject(value)) return Object.keys(value).length;
-  throw failed;
-}
-
-function withArgument(name: string, value: Json, argument: Json): Json {
-  switch (name) {
-    case 'has':
-      if (isObject(value) && typeof argument === 'string') return Object.hasOwn(value, argument);
-      if (isList(value) && typeof argument === 'number') return argument >= 0 && argument < value.length;
-      throw failed;
-    case 'contains':
-      return contains(value, argument);
-    case 'inside':
-      return contains(argument, value);
-    default:
-      if (typeof value !== 'string' || typeof argument !== 'string') throw failed;
-      return name === 'startswith' ? value.startsWith(argument) : value.endsWith(argument);
-  }
-}
-
-function contains(value: Json, part: Json): boolean {
-  if (isObject(value) && isObject(part))
-    return Object.entries(part).every(([key, member]) => {
-      const here = own(value, key);
-      return here !== undefined && contains(here, member ?? null);
-    });
-  if (isList(value) && isList(part))
-    return part.every((item) => value.some((here) => sameType(here, item) && contains(here, item)));
-  if (typeof value === 'string' && typeof part === 'string') return value.includes(part);
-  if (sameType(value, part)) return deepEqual(value, part);
-  throw failed;
-}
-
-function sameType(a: Json, b: Json): boolean {
-  return typeNames[orderOf(a)] === typeNames[orderOf(b)];
 }
 
 /** A pattern that stands in the expression is looked at when the rule is read: too large is an error, malformed a warning. */
@@ -425,27 +370,4 @@ function patternWarning(expression: Expression): string | undefined {
     if (warning !== undefined) return warning;
   }
   return undefined;
-}
-
-function partsOf(expression: Expression): readonly Expression[] {
-  switch (expression.kind) {
-    case 'field':
-      return [expression.from, expression.name];
-    case 'iterate':
-      return [expression.from];
-    case 'try':
-    case 'list':
-      return [expression.body];
-    case 'call':
-      return expression.args;
-    case 'pipe':
-    case 'comma':
-    case 'and':
-    case 'or':
-    case 'alternative':
-    case 'compare':
-      return [expression.left, expression.right];
-    default:
-      return [];
-  }
 }

@@ -18,10 +18,10 @@ const diff = (rules: Rules, present: KubeObject = live): ReturnType<typeof diffO
 
 /** jq programs that Argo CD runs, and that are beyond what is known here. */
 const beyond = [
-  '.data | map_values(1)',
-  '.data.other as $x | $x',
-  'if .data then .data.other else .x end',
-  '.data | @json',
+  '.data | limit(1; .[])',
+  '.data.other as $x | .data.other',
+  'def f: .data.other; f',
+  'reduce .data[] as $x (.; .data.other)',
 ];
 /** What nobody can read. */
 const broken = ['.data[(((', '', '.data.', '| .a', '.data |', `.${'a'.repeat(5000)}`];
@@ -69,8 +69,17 @@ describe('8.1.12: an odd ignore rule spoils itself only', () => {
     expect(result.faults[0]?.problem).toContain('"(?=x)" is not a regular expression: ');
   });
 
+  it.each(['.data | map_values(1)', '.data.other as $x | $x', '.data | @json', '.data.other |= 1'])(
+    '12.4: %s names no place: it does nothing, which is told, and nothing is undecided',
+    (odd) => {
+      const result = diff({ jqPathExpressions: [odd] });
+      expect(result).toMatchObject({ modified: true, undecided: false });
+      expect(result.faults.map(({ problem }) => problem)).toEqual(['names no place in an object, so it does nothing']);
+    },
+  );
+
   it('8.1.12: patterns with several repeats work', () => {
-    const pattern = '.data | to_entries';
+    const pattern = '.data | walk(.)';
     expect(diff({ jqPathExpressions: [pattern] }).undecided).toBe(true);
     const fine = '.data[] | select(test("^(l+i*)+v+.*e.*$"))';
     // live's values go, the target's ("git") do not match and stay

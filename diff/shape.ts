@@ -90,6 +90,9 @@ export function stepOf(item: Json, shape: Shape): string {
   const keys = shape.listKeys ?? [];
   if (keys.length === 0 || !isObject(item)) return itemStep(item);
   const items = shape.items();
+  const [only = ''] = keys;
+  const name = keys.length === 1 ? own(item, only) : undefined;
+  if (typeof name === 'string') return `k:{${JSON.stringify(only)}:${JSON.stringify(name)}}`;
   const id: Record<string, Json> = {};
   for (const key of keys) {
     const value = own(item, key) ?? items.keyDefault(key);

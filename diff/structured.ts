@@ -65,6 +65,7 @@ function prune(merged: JsonObject, target: JsonObject, { last, others }: Ownersh
   if (last.children.size === 0) return merged;
   const ours = fieldSetOf(target, shape);
   addAll(ours, others);
+  if (isWithin(last, ours)) return merged;
   const [before, kept, whole] = [withNamed(last, shape), withNamed(ours, shape), setOf(merged, shape)];
   const first = remove(merged, before, shape);
   const owned = remove(
@@ -77,6 +78,13 @@ function prune(merged: JsonObject, target: JsonObject, { last, others }: Ownersh
     ([here, left, was]) => here === true && !left && was === true,
   );
   return withoutNulls(remove(merged, gone, shape)) as JsonObject;
+}
+
+/** Is all that we applied last still wanted, or owned by others? Then nothing goes. */
+function isWithin(set: FieldSet, wanted: FieldSet | undefined): boolean {
+  if (set.member && wanted?.member !== true) return false;
+  for (const [step, child] of set.children) if (!isWithin(child, wanted?.children.get(step))) return false;
+  return true;
 }
 
 function setOf(value: Json | undefined, shape: Shape): FieldSet {
