@@ -169,7 +169,7 @@ async function latePods({ smoke, random }: Pick<BenchContext, 'smoke' | 'random'
       fleet.scale(5);
       await look(afterMs);
       for (let i = 3; i < 5; i += 1) fleet.start(i);
-      await look(afterMs + 5000);
+      await look(afterMs + (smoke ? 500 : 5000));
       await fleet.settled(fleet.replicas, 5);
       const gaps = [...alone.values()].filter((ms) => ms > gapMs).length;
       shares[`handover_pods_after_${afterMs / 1000}_s_share_alone_percent`] = (100 * gaps) / all.length;

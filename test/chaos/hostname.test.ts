@@ -9,5 +9,5 @@ describe('replicas as processes, with their shard from the hostname', () => {
   });
   afterAll(() => fleet.close());
 
-  it(promise, () => play(fleet), 180_000);
+  it(promise, () => play(fleet), 400_000);
 });
