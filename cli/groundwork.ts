@@ -3,7 +3,7 @@ import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource } from '#desired';
-import type { CommandHelper, ToolLookup } from '#desired';
+import type { CommandHelper, Proxies, ToolLookup } from '#desired';
 import { createKubeClient } from '#kube';
 import type { KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -25,6 +25,8 @@ export interface WireInputs {
   readonly logger: Logger;
   /** Where helm and kustomize lie. */
   readonly tools: ToolLookup;
+  /** Of this process: for chart repositories and registries. */
+  readonly proxies: Proxies;
   /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
   readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
@@ -62,6 +64,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
     limits: limits(config),
     trust: trust(config),
     tools: inputs.tools,
+    proxies: inputs.proxies,
     keys: (signal) => settings.gpgKeys(signal),
   });
   if (!verifiesSignatures(config))

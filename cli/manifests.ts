@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatYaml, messageOf, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
 import type { Json } from '#base';
-import { createDesiredSource, createToolLookup, generatorOptions, SourceFailed, startCommandHelper } from '#desired';
+import {
+  createDesiredSource,
+  createToolLookup,
+  generatorOptions,
+  proxiesOf,
+  SourceFailed,
+  startCommandHelper,
+} from '#desired';
 import type { Capabilities, DesiredSource, GeneratorOptions } from '#desired';
 import { bareRepository, sourcesOf } from '#model';
 import type { ApplicationSource, KubeObject } from '#model';
@@ -57,6 +64,7 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
         cacheDir,
         commands: helper,
         tools: createToolLookup({ path: env['PATH'] }),
+        proxies: proxiesOf(env),
       });
       try {
         print(output, await rendered(desired, wanted, inner));

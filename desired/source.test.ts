@@ -408,7 +408,6 @@ describe('rendering', () => {
     for (const [more, what] of [
       [{ path: 'jsonnet' }, 'Jsonnet ("a.jsonnet")'],
       [{ path: 'plain', plugin: {} }, 'Plugin'],
-      [{ chart: 'nginx' }, 'Helm chart repositories (chart nginx)'],
       [{ repoURL: 'oci://example.com/x' }, 'OCI'],
     ] as const) {
       const error = await failureOf(render(repo.path, more));

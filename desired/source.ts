@@ -5,6 +5,8 @@ import { isReferenceOnly } from '#policy';
 import type { Logger } from '#telemetry';
 import type { CommandRunner } from './command/types.ts';
 import { MirrorLost, SourceFailed, UnsupportedSource } from './errors.ts';
+import { Archives } from './fetch/archives.ts';
+import { ChartRepositories } from './fetch/chart-repositories.ts';
 import { defaultTrust, Git } from './fetch/git.ts';
 import type { GitTrust } from './fetch/git.ts';
 import { repositoryKey } from './fetch/git-repository.ts';
@@ -12,11 +14,14 @@ import { SharedJobs } from './fetch/jobs.ts';
 import { Keyring } from './fetch/keyring.ts';
 import type { PublicKeys } from './fetch/keyring.ts';
 import { Lru } from './fetch/lru.ts';
+import { pathOf, Remotes } from './fetch/remotes.ts';
 import { GitRepositories } from './fetch/repositories.ts';
-import { directoryAt, refuseOutsideLinks } from './fetch/snapshot.ts';
+import { directoryAt } from './fetch/snapshot.ts';
 import type { Snapshot } from './fetch/snapshot.ts';
-import { checkAppPath, checkRevision } from './fetch/untrusted.ts';
+import { checkRevision } from './fetch/untrusted.ts';
 import { Verifier } from './fetch/verifier.ts';
+import { Web } from './fetch/web.ts';
+import type { Proxies } from './fetch/web.ts';
 import { planKustomize } from './generate/kustomize.ts';
 import { planHelm } from './generate/helm.ts';
 import { referenced } from './generate/references.ts';
@@ -53,6 +58,8 @@ export interface DesiredSourceDeps {
   readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
   /** Where helm and kustomize lie on this machine; without it they are nowhere. */
   readonly tools?: ToolLookup;
+  /** Of this process, for chart repositories and registries; without it, those are reached directly. */
+  readonly proxies?: Proxies;
 }
 
 /**
@@ -68,6 +75,7 @@ class EmbeddedSource implements DesiredSource {
   readonly #deps: DesiredSourceDeps;
   readonly #limits: DesiredLimits;
   readonly #repositories: GitRepositories;
+  readonly #remotes: Remotes;
   readonly #jobs: SharedJobs<SourceManifests>;
   readonly #rendered: Lru<readonly KubeObject[]>;
   readonly #renders: Limiter;
@@ -79,8 +87,10 @@ class EmbeddedSource implements DesiredSource {
     this.#deps = deps;
     this.#limits = { ...defaultLimits, ...deps.limits };
     const { clock, commands, random, cacheDir } = deps;
-    const git = new Git({ commands, random, cacheDir, trust: { ...defaultTrust, ...deps.trust } });
+    const trust = { ...defaultTrust, ...deps.trust };
+    const git = new Git({ commands, random, cacheDir, trust });
     this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits });
+    this.#remotes = this.#remotesOf(trust);
     this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new Lru(this.#limits.cacheBytes);
     this.#renders = new Limiter(this.#limits.parallelism);
@@ -95,20 +105,26 @@ class EmbeddedSource implements DesiredSource {
     this.#verifications = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
   }
 
+  #remotesOf({ tlsCertificates }: GitTrust): Remotes {
+    const { clock, cacheDir, random, proxies = {} } = this.#deps;
+    const web = new Web({ tlsCertificates, proxies });
+    const archives = new Archives({ cacheDir, clock, random, limits: this.#limits });
+    const charts = new ChartRepositories({ clock, web, archives, cacheDir, limits: this.#limits });
+    return new Remotes({ git: this.#repositories, charts });
+  }
+
   /** Ends all work when the signal aborts. Requests are served before and without it. */
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
     const reason = new Shutdown();
     this.#jobs.stop(reason);
     this.#verifications.stop(reason);
-    this.#repositories.stop(reason);
+    this.#remotes.stop(reason);
   }
 
   async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
-    refuseRemoteTypes(at.source);
-    checkRevision(at.revision);
-    return this.#repositories.of(at.repository).resolve(at.revision, noCache, signal);
+    return this.#remotes.resolve(at, noCache, signal);
   }
 
   async verify(request: VerifyRequest, signal: AbortSignal): Promise<Verified> {
@@ -127,7 +143,7 @@ class EmbeddedSource implements DesiredSource {
     signal.throwIfAborted();
     // One revision for each source, whoever reads it: a chart whose values lie in another source must see what the answer says of that.
     const pinned = await this.#each(request, signal, async (at) => {
-      checkAppPath(at.source.path ?? '');
+      pathOf(at);
       return { ...at, revision: await this.resolve(at, request.noRevisionCache, signal) };
     });
     const fixed = { ...request, sources: pinned };
@@ -151,11 +167,12 @@ class EmbeddedSource implements DesiredSource {
   }
 
   async #one(request: ManifestsRequest, at: RequestedSource, signal: AbortSignal): Promise<SourceManifests> {
-    const segments = checkAppPath(at.source.path ?? '');
+    const segments = pathOf(at);
     const { revision } = at;
     // A source that is only referred to by others renders nothing, but its revision is part of the answer.
     if (isReferenceOnly(at.source)) return { objects: [], revision, sourceType: '' };
-    const key = [repositoryKey(at.repository), revision, segments, optionsHash(at.source), inputsOf(request)];
+    const { chart = '' } = at.source;
+    const key = [repositoryKey(at.repository), chart, revision, segments, optionsHash(at.source), inputsOf(request)];
     return this.#jobs.run(hashJson(key), `rendering ${at.source.path ?? '.'} at ${revision}`, signal, (work) =>
       this.#againIfLost(() => this.#render(request, at, { revision, segments }, work)),
     );
@@ -178,8 +195,8 @@ class EmbeddedSource implements DesiredSource {
     signal: AbortSignal,
   ): Promise<SourceManifests> {
     const { segments } = where;
-    const snapshot = await this.#snapshot(request, at, where.revision, signal);
-    const shown = at.source.path ?? '.';
+    const snapshot = await this.#remotes.snapshot(at, where.revision, request.noCache, signal);
+    const shown = segments.length === 0 ? '.' : (at.source.path ?? '.');
     const directory = directoryAt(snapshot.tree, segments, shown);
     const source = await this.#effectiveSource(request, at.source, { snapshot, segments }, signal);
     const type = sourceTypeOf(source, directory, request.options.enabledTypes);
@@ -208,21 +225,10 @@ class EmbeddedSource implements DesiredSource {
     }
   }
 
-  async #snapshot(
-    request: ManifestsRequest,
-    at: RequestedSource,
-    revision: string,
-    signal: AbortSignal,
-  ): Promise<Snapshot> {
-    const snapshot = await this.#repositories.snapshot(at.repository, revision, request.noCache, signal);
-    refuseOutsideLinks(snapshot, 'repository');
-    return snapshot;
-  }
-
   /** The files of another source (Argo CD: resolveReferencedSources). */
   async #reference(request: ManifestsRequest, name: string, signal: AbortSignal): Promise<Snapshot> {
     const at = referenced(request, name);
-    return this.#snapshot(request, at, at.revision, signal);
+    return this.#remotes.snapshot(at, at.revision, request.noCache, signal);
   }
 
   async #effectiveSource(
@@ -243,13 +249,6 @@ class EmbeddedSource implements DesiredSource {
       source = withOverride(source, name, Buffer.from(contents.get(node.oid) ?? []).toString('utf8'));
     return source;
   }
-}
-
-/** Refuses what cannot be fetched: never guesses that it might be Git. */
-function refuseRemoteTypes(source: ApplicationSource): void {
-  if (source.repoURL.startsWith('oci://')) throw new UnsupportedSource('OCI artifacts (repoURL oci://)');
-  if (source.chart !== undefined && source.chart !== '')
-    throw new UnsupportedSource(`Helm chart repositories (chart ${source.chart})`);
 }
 
 /** What requests for one source may differ in, beside the source itself. */

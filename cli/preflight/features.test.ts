@@ -107,12 +107,7 @@ const appCases: readonly AppCase[] = [
     [['refused', rows.otherTypes, 'spec.source.directory.jsonnet']],
   ],
   ['empty Jsonnet', application(source({ directory: { jsonnet: {} } })), {}, []],
-  [
-    'a chart',
-    application(source({ chart: 'redis', path: undefined })),
-    {},
-    [['refused', rows.charts, 'spec.source.chart']],
-  ],
+  ['a chart', application(source({ chart: 'redis', path: undefined })), {}, []],
   [
     'OCI',
     application({ source: { repoURL: 'oci://r.example.com/x' } }),
@@ -150,7 +145,7 @@ const appCases: readonly AppCase[] = [
       ],
     }),
     {},
-    [['refused', rows.charts, 'spec.sources[0].chart']],
+    [],
   ],
   [
     'a short SHA',
@@ -565,6 +560,7 @@ const undetected: Readonly<Record<string, string>> = {
   'Kustomize: remote bases, Helm charts that it would have to download': byComparison,
   'Kustomize: what a kustomization reads': byComparison,
   '`helm.values` that is no map': byComparison,
+  'the digest of a chart in the index of its repository': byComparison,
   'rendered manifests that are kept': harmless,
   '`$ref` to several revisions of one repository': byComparison,
   'a live object that cannot be read (conversion webhook, permission, aggregated API)': byComparison,

@@ -70,7 +70,6 @@ function typeFeatures(source: ApplicationSource, where: string, seen: string | u
     { feature, where: at, severity: 'refused', row },
   ];
   if (source.repoURL.startsWith('oci://')) return refused('OCI source', `${where}.repoURL`, rows.charts);
-  if ((source.chart ?? '') !== '') return refused('Helm chart of a chart repository', `${where}.chart`, rows.charts);
   if (source.plugin !== undefined && (source.plugin as unknown) !== null)
     return refused('config management plugin source', `${where}.plugin`, rows.otherTypes);
   if (Object.keys(source.directory?.jsonnet ?? {}).length > 0)

@@ -3,7 +3,7 @@
  * test holds these names to the page.
  */
 export const rows = {
-  charts: 'Helm chart repositories (`chart`), OCI',
+  charts: 'OCI charts and artifacts',
   otherTypes: 'Jsonnet, plugins',
   generator: 'manifests come from',
   shortSha: 'a short commit SHA',

@@ -51,6 +51,31 @@ export class Tree {
     return tree;
   }
 
+  /**
+   * A tree of files and links that do not come from Git; directories follow from the paths, which must be clean. Of two nodes of one path the
+   * later one counts. Undefined in place of the tree: a path leads through something that is no directory; `fault` says which.
+   */
+  static of(
+    nodes: Iterable<{ readonly path: string; readonly node: FileNode | LinkNode }>,
+  ): { readonly tree: Tree } | { readonly fault: string } {
+    const tree = new Tree();
+    for (const { path, node } of nodes) {
+      const segments = path.split('/');
+      const name = segments.pop() ?? '';
+      let here = tree.root;
+      for (const segment of segments) {
+        const next = here.children.get(segment) ?? { kind: 'directory', oid: '', children: new Map() };
+        if (next.kind !== 'directory') return { fault: path };
+        here.children.set(segment, next);
+        here = next;
+      }
+      if (here.children.get(name)?.kind === 'directory') return { fault: path };
+      here.children.set(name, node);
+    }
+    for (const { path, node } of walk(tree.root, true)) if (node.kind === 'link') tree.links.push({ path, node });
+    return { tree };
+  }
+
   #add(line: string): void {
     const tab = line.indexOf('\t');
     const [mode = '', , oid = '', size = '0'] = line.slice(0, tab).split(/ +/);
