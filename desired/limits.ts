@@ -29,9 +29,11 @@ export interface DesiredLimits {
   /** Packed charts and layers that are kept on disk, and unpacked ones and indexes that are kept in memory. */
   readonly archiveDiskBytes: number;
   readonly archiveCacheBytes: number;
-  /** Time and output of one run of helm or kustomize (ARGOCD_EXEC_TIMEOUT, 90 s there; here the answer's deadline ends it earlier). */
+  /** Time and output of one run of helm, kustomize or jsonnet (ARGOCD_EXEC_TIMEOUT, 90 s there; here the answer's deadline ends it earlier). */
   readonly toolTimeoutMs: number;
   readonly maxToolBytes: number;
+  /** Memory of such a program, where the system tells it (Linux): one that needs more is ended. */
+  readonly maxToolMemoryBytes: number;
   /** Such programs at once, over all repositories. */
   readonly toolParallelism: number;
   /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
@@ -61,6 +63,7 @@ export const defaultLimits: DesiredLimits = {
   archiveCacheBytes: 64 * 1024 * 1024,
   toolTimeoutMs: 90_000,
   maxToolBytes: 64 * 1024 * 1024,
+  maxToolMemoryBytes: 2 * 1024 * 1024 * 1024,
   toolParallelism: 4,
   parallelism: 64,
   fetchDepth: 1,

@@ -399,14 +399,12 @@ describe('rendering', () => {
         'helm/values.yaml': 'a: 1\n',
         'kustomize/kustomization.yaml': 'resources: [a.yaml]\n',
         'kustomize/a.yaml': configMap('a'),
-        'jsonnet/a.jsonnet': '{}',
         'lfs/a.yaml': 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n',
         'plain/a.yaml': configMap('a'),
       })
       .commit();
     const { render } = bench();
     for (const [more, what] of [
-      [{ path: 'jsonnet' }, 'Jsonnet ("a.jsonnet")'],
       [{ path: 'plain', plugin: {} }, 'Plugin'],
       [{ repoURL: 'oci://example.com/x' }, 'OCI'],
     ] as const) {

@@ -215,7 +215,7 @@ class EmbeddedSource implements DesiredSource {
   async #plan(type: SourceType, job: Job, signal: AbortSignal): Promise<Plan> {
     switch (type) {
       case 'Directory':
-        return planDirectory(job, this.#limits, this.#deps.logger);
+        return planDirectory(job, { ...this.#generators, logger: this.#deps.logger }, signal);
       case 'Kustomize':
         return planKustomize(job, this.#generators, signal);
       case 'Helm':

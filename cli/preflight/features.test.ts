@@ -100,13 +100,7 @@ const appCases: readonly AppCase[] = [
     {},
     [['refused', rows.otherTypes, 'spec.source.plugin']],
   ],
-  [
-    'Jsonnet',
-    application(source({ directory: { jsonnet: { libs: ['vendor'] } } })),
-    {},
-    [['refused', rows.otherTypes, 'spec.source.directory.jsonnet']],
-  ],
-  ['empty Jsonnet', application(source({ directory: { jsonnet: {} } })), {}, []],
+  ['Jsonnet', application(source({ directory: { jsonnet: { libs: ['vendor'] } } })), {}, []],
   ['a chart', application(source({ chart: 'redis', path: undefined })), {}, []],
   [
     'OCI',
@@ -560,6 +554,7 @@ const undetected: Readonly<Record<string, string>> = {
   'Kustomize: remote bases, Helm charts that it would have to download': byComparison,
   'Kustomize: what a kustomization reads': byComparison,
   '`helm.values` that is no map': byComparison,
+  'what Jsonnet imports': byComparison,
   'the digest of a chart in the index of its repository': byComparison,
   'rendered manifests that are kept': harmless,
   '`$ref` to several revisions of one repository': byComparison,

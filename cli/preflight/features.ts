@@ -72,8 +72,6 @@ function typeFeatures(source: ApplicationSource, where: string, seen: string | u
   if (source.repoURL.startsWith('oci://')) return refused('OCI source', `${where}.repoURL`, rows.charts);
   if (source.plugin !== undefined && (source.plugin as unknown) !== null)
     return refused('config management plugin source', `${where}.plugin`, rows.otherTypes);
-  if (Object.keys(source.directory?.jsonnet ?? {}).length > 0)
-    return refused('Jsonnet', `${where}.directory.jsonnet`, rows.otherTypes);
   if (seen === 'Plugin') return refused('Plugin source, by what is in its directory', `${where}.path`, rows.otherTypes);
   return [];
 }

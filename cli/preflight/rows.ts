@@ -4,7 +4,7 @@
  */
 export const rows = {
   charts: 'OCI charts and artifacts',
-  otherTypes: 'Jsonnet, plugins',
+  otherTypes: 'config management plugins',
   generator: 'manifests come from',
   shortSha: 'a short commit SHA',
   credentials: 'GitHub App, Google and Azure credentials, submodules, LFS',

@@ -58,6 +58,8 @@ function toolsOf(app: Application, installation: Installation): ReadonlyMap<stri
   for (const source of sourcesOf(app.spec)) {
     if ((source.chart ?? '') !== '' || source.helm !== undefined) found.set('helm', `${perApplication}Helm sources`);
     if (source.kustomize !== undefined) found.set('kustomize', `${perApplication}Kustomize sources`);
+    if (Object.keys(source.directory?.jsonnet ?? {}).length > 0)
+      found.set('jsonnet', `${perApplication}Jsonnet sources`);
     for (const [tool, what] of gitTools(source, projectOf(app), installation)) found.set(tool, what);
   }
   const types = foundTypes(app);
@@ -102,6 +104,7 @@ export async function lookUpTools(needs: readonly ToolNeed[], lookup: ToolLookup
 const versionArgs: Readonly<Record<string, readonly string[]>> = {
   helm: ['version', '--short'],
   kustomize: ['version'],
+  jsonnet: ['--version'],
   git: ['--version'],
   'git-lfs': ['--version'],
   gpg: ['--version'],
