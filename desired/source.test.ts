@@ -404,10 +404,7 @@ describe('rendering', () => {
       })
       .commit();
     const { render } = bench();
-    for (const [more, what] of [
-      [{ path: 'plain', plugin: {} }, 'Plugin'],
-      [{ repoURL: 'oci://example.com/x' }, 'OCI'],
-    ] as const) {
+    for (const [more, what] of [[{ path: 'plain', plugin: {} }, 'Plugin']] as const) {
       const error = await failureOf(render(repo.path, more));
       expect(error).toBeInstanceOf(UnsupportedSource);
       expect(error.message).toContain(what);

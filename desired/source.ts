@@ -14,6 +14,8 @@ import { SharedJobs } from './fetch/jobs.ts';
 import { Keyring } from './fetch/keyring.ts';
 import type { PublicKeys } from './fetch/keyring.ts';
 import { Lru } from './fetch/lru.ts';
+import { OciClient } from './fetch/oci-client.ts';
+import { OciSources } from './fetch/oci-sources.ts';
 import { pathOf, Remotes } from './fetch/remotes.ts';
 import { GitRepositories } from './fetch/repositories.ts';
 import { directoryAt } from './fetch/snapshot.ts';
@@ -110,7 +112,9 @@ class EmbeddedSource implements DesiredSource {
     const web = new Web({ tlsCertificates, proxies });
     const archives = new Archives({ cacheDir, clock, random, limits: this.#limits });
     const charts = new ChartRepositories({ clock, web, archives, cacheDir, limits: this.#limits });
-    return new Remotes({ git: this.#repositories, charts });
+    const client = new OciClient({ clock, web, limits: this.#limits });
+    const oci = new OciSources({ clock, client, archives, limits: this.#limits });
+    return new Remotes({ git: this.#repositories, charts, oci });
   }
 
   /** Ends all work when the signal aborts. Requests are served before and without it. */

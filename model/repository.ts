@@ -13,6 +13,10 @@ export interface Repository {
   readonly tlsClientCertData?: Secret;
   readonly tlsClientCertKey?: Secret;
   readonly insecure: boolean;
+  /** `enableOCI`: the charts of this repository lie in a registry. */
+  readonly enableOci?: boolean;
+  /** `insecureOCIForceHttp`: the registry is reached without TLS. */
+  readonly ociForceHttp?: boolean;
   readonly proxy?: string;
   readonly noProxy?: string;
   readonly inheritedCreds: boolean;

@@ -47,6 +47,16 @@ describe('parseRepositorySecret', () => {
     expect(parseRepositorySecret(secret(data as Record<string, string>))).toEqual({ error });
   });
 
+  it('10.1: knows which charts lie in a registry, and which registry has no TLS', () => {
+    expect(entry({ url, type: 'helm', enableOCI: 'true' }).repository).toMatchObject({
+      enableOci: true,
+      insecure: false,
+    });
+    const open = entry({ url, insecureOCIForceHttp: 'true' }).repository;
+    expect(open).toMatchObject({ ociForceHttp: true, insecure: true });
+    expect('enableOci' in open).toBe(false);
+  });
+
   it('recognises credentials that it cannot use', () => {
     expect(entry({ url, githubAppPrivateKey: 'x' }).hasCredentials).toBe(true);
     expect(entry({ url, useAzureWorkloadIdentity: 'true' }).hasCredentials).toBe(true);

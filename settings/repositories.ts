@@ -44,16 +44,18 @@ export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { r
     if (value !== undefined && value !== '' && parseGoBool(value) === undefined)
       return { error: `the key "${key}" must be true or false` };
   }
+  const isOn = (key: string): boolean => parseGoBool(data[key] ?? '') === true;
   const repository: Repository = {
     url,
     type,
     ...optionalText(data, ['name', 'project', 'username', 'proxy', 'noProxy']),
     ...optionalSecret(data, ['password', 'bearerToken', 'sshPrivateKey', 'tlsClientCertData', 'tlsClientCertKey']),
-    insecure: parseGoBool(data['insecure']) === true || parseGoBool(data['insecureIgnoreHostKey']) === true,
+    insecure: ['insecure', 'insecureIgnoreHostKey', 'insecureOCIForceHttp'].some(isOn),
+    ...(isOn('enableOCI') ? { enableOci: true } : {}),
+    ...(isOn('insecureOCIForceHttp') ? { ociForceHttp: true } : {}),
     inheritedCreds: false,
   };
-  const hasCredentials =
-    credentialKeys.some((key) => (data[key] ?? '') !== '') || parseGoBool(data['useAzureWorkloadIdentity']) === true;
+  const hasCredentials = credentialKeys.some((key) => (data[key] ?? '') !== '') || isOn('useAzureWorkloadIdentity');
   return { repository, hasCredentials };
 }
 

@@ -102,12 +102,7 @@ const appCases: readonly AppCase[] = [
   ],
   ['Jsonnet', application(source({ directory: { jsonnet: { libs: ['vendor'] } } })), {}, []],
   ['a chart', application(source({ chart: 'redis', path: undefined })), {}, []],
-  [
-    'OCI',
-    application({ source: { repoURL: 'oci://r.example.com/x' } }),
-    {},
-    [['refused', rows.charts, 'spec.source.repoURL']],
-  ],
+  ['OCI', application({ source: { repoURL: 'oci://r.example.com/x' } }), {}, []],
   [
     'a plugin that only rendering finds',
     application({}, { status: { sourceType: 'Plugin' } }),
@@ -555,6 +550,7 @@ const undetected: Readonly<Record<string, string>> = {
   'Kustomize: what a kustomization reads': byComparison,
   '`helm.values` that is no map': byComparison,
   'what Jsonnet imports': byComparison,
+  'a tag of a registry with build metadata (`1.0.0_a`)': byComparison,
   'the digest of a chart in the index of its repository': byComparison,
   'rendered manifests that are kept': harmless,
   '`$ref` to several revisions of one repository': byComparison,

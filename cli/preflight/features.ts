@@ -69,7 +69,6 @@ function typeFeatures(source: ApplicationSource, where: string, seen: string | u
   const refused = (feature: string, at: string, row: Feature['row']): readonly Feature[] => [
     { feature, where: at, severity: 'refused', row },
   ];
-  if (source.repoURL.startsWith('oci://')) return refused('OCI source', `${where}.repoURL`, rows.charts);
   if (source.plugin !== undefined && (source.plugin as unknown) !== null)
     return refused('config management plugin source', `${where}.plugin`, rows.otherTypes);
   if (seen === 'Plugin') return refused('Plugin source, by what is in its directory', `${where}.path`, rows.otherTypes);

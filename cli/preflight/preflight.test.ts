@@ -183,7 +183,9 @@ describe('8.2.1: preflight', () => {
         message: expect.stringContaining('not supported'),
       });
       expect([charted.state, charted.ours?.sync]).toEqual(['differs', 'Unknown']);
-      expect(charted.features).toEqual([expect.objectContaining({ severity: 'refused', row: 'config management plugins' })]);
+      expect(charted.features).toEqual([
+        expect.objectContaining({ severity: 'refused', row: 'config management plugins' }),
+      ]);
     });
 
     it('8.2.1: a cluster and a repository that cannot be reached are told once, with what to do', () => {

@@ -177,9 +177,7 @@ function shown(verdict: Verdict): Pick<ApplicationReport, 'theirs' | 'ours' | 'd
 /** A source that turned out to be of a kind that is not rendered: nothing in the Application said so. */
 function foundByRendering(app: Application, { installation, compared }: Findings): readonly Feature[] {
   const failure = compared.failures.get(appKeyOf(app));
-  const known = applicationFeatures(app, installation).some(
-    ({ row }) => row === rows.charts || row === rows.otherTypes,
-  );
+  const known = applicationFeatures(app, installation).some(({ row }) => row === rows.otherTypes);
   if (failure?.code !== 'DESIRED_UNSUPPORTED' || known) return [];
   const where = app.spec.sources === undefined ? 'spec.source' : 'spec.sources';
   return [{ feature: scrub(failure.message), where, severity: 'refused', row: rows.otherTypes }];

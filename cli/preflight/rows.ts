@@ -3,7 +3,6 @@
  * test holds these names to the page.
  */
 export const rows = {
-  charts: 'OCI charts and artifacts',
   otherTypes: 'config management plugins',
   generator: 'manifests come from',
   shortSha: 'a short commit SHA',

@@ -234,6 +234,7 @@ export function checkChartName(chart: string): void {
 export function snapshotOf(chart: string, revision: string, key: string, { tree, contents }: Unpacked): Snapshot {
   const name = chart.split('/').at(-1) ?? '';
   const top = [...tree.root.children.entries()].filter(([, node]) => node.kind === 'directory');
+  // Only what has one folder and nothing else needs no name.
   const [, folder] = top.find(([child]) => child === name) ?? (top.length === 1 ? top[0] : undefined) ?? [];
   if (folder?.kind !== 'directory')
     throw new DesiredError('DESIRED_ARCHIVE', `the archive of the chart ${chart} has no folder "${name}"`);

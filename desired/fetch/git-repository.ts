@@ -457,6 +457,7 @@ export function repositoryKey(repository: Repository): string {
     repository.tlsClientCertKey?.reveal() ?? '',
     repository.proxy ?? '',
     repository.insecure,
+    ...(repository.ociForceHttp === true ? ['http'] : []),
   ]);
 }
 

@@ -22,7 +22,7 @@ function render(
   directory: object = {},
   more: Partial<ManifestsRequest> = {},
 ): Promise<SourceManifests> {
-  return bench.render(repository, { path: 'app', directory: directory as never }, { noRevisionCache: true, ...more });
+  return bench.render(repository, { path: 'app', directory }, { noRevisionCache: true, ...more });
 }
 
 describe('the imports of a Jsonnet text', () => {
@@ -167,7 +167,7 @@ function(count, name) ${map('x', "{ count: std.toString(count + 1), name: name, 
       ['code', { tlas }],
       ['deep', {}],
     ] as const) {
-      const error = await failureOf(bench.render(repository, { path, directory: { jsonnet } as never }));
+      const error = await failureOf(bench.render(repository, { path, directory: { jsonnet } }));
       expect(error).toBeInstanceOf(SourcePathError);
       expect(error.message).toMatch(/leads out of the repository|outside repository root/);
     }
