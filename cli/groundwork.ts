@@ -3,7 +3,7 @@ import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource } from '#desired';
-import type { CommandHelper, Proxies, ToolLookup } from '#desired';
+import type { CommandHelper, PluginConfig, Proxies, ToolLookup } from '#desired';
 import { createKubeClient } from '#kube';
 import type { KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -27,6 +27,7 @@ export interface WireInputs {
   readonly tools: ToolLookup;
   /** Of this process: for chart repositories and registries. */
   readonly proxies: Proxies;
+  readonly plugins: PluginConfig;
   /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
   readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
@@ -65,6 +66,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
     trust: trust(config),
     tools: inputs.tools,
     proxies: inputs.proxies,
+    plugins: inputs.plugins,
     keys: (signal) => settings.gpgKeys(signal),
   });
   if (!verifiesSignatures(config))

@@ -7,6 +7,7 @@ import {
   createDesiredSource,
   createToolLookup,
   generatorOptions,
+  pluginConfigOf,
   proxiesOf,
   SourceFailed,
   startCommandHelper,
@@ -65,6 +66,7 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
         commands: helper,
         tools: createToolLookup({ path: env['PATH'] }),
         proxies: proxiesOf(env),
+        plugins: pluginConfigOf(env),
       });
       try {
         print(output, await rendered(desired, wanted, inner));

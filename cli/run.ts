@@ -1,7 +1,7 @@
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
-import { createToolLookup, proxiesOf, startCommandHelper } from '#desired';
+import { createToolLookup, pluginConfigOf, proxiesOf, startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './driftless.ts';
@@ -34,7 +34,8 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
     const tools = createToolLookup({ path: env['PATH'] });
     const own = { ...withoutSecrets(config), ...names(config) };
-    const inputs = { config: own, hub, commands, logger, tools, proxies: proxiesOf(env), healthScripts };
+    const reach = { tools, proxies: proxiesOf(env), plugins: pluginConfigOf(env) };
+    const inputs = { config: own, hub, commands, logger, ...reach, healthScripts };
     const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);
   });

@@ -99,6 +99,13 @@ export class ToolFailed extends DesiredError {
   }
 }
 
+/** A config management plugin gave no answer, or an error. Operators look at the log of its sidecar. */
+export class PluginFailed extends DesiredError {
+  constructor(plugin: string, reason: string, cause: unknown) {
+    super('DESIRED_PLUGIN', `the plugin ${plugin}: ${reason}`, { cause });
+  }
+}
+
 /** Signatures are demanded, and gpg is not on this machine: nothing can be verified, so nothing is good. */
 export class KeyringUnavailable extends DesiredError {
   constructor(cause: unknown) {

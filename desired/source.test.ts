@@ -404,12 +404,8 @@ describe('rendering', () => {
       })
       .commit();
     const { render } = bench();
-    for (const [more, what] of [[{ path: 'plain', plugin: {} }, 'Plugin']] as const) {
-      const error = await failureOf(render(repo.path, more));
-      expect(error).toBeInstanceOf(UnsupportedSource);
-      expect(error.message).toContain(what);
-      expect(error.message).toContain('not supported by the embedded manifest generator yet');
-    }
+    const plugin = await failureOf(render(repo.path, { path: 'plain', plugin: {} }));
+    expect(plugin.message).toBe('could not find plugin supporting the given repository');
     for (const [more, program] of [
       [{ path: 'helm' }, 'helm'],
       [{ path: 'kustomize' }, 'kustomize'],

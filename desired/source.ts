@@ -4,7 +4,7 @@ import type { ApplicationSource, KubeObject } from '#model';
 import { isReferenceOnly } from '#policy';
 import type { Logger } from '#telemetry';
 import type { CommandRunner } from './command/types.ts';
-import { MirrorLost, SourceFailed, UnsupportedSource } from './errors.ts';
+import { MirrorLost, SourceFailed } from './errors.ts';
 import { Archives } from './fetch/archives.ts';
 import { ChartRepositories } from './fetch/chart-repositories.ts';
 import { defaultTrust, Git } from './fetch/git.ts';
@@ -28,12 +28,14 @@ import { planKustomize } from './generate/kustomize.ts';
 import { planHelm } from './generate/helm.ts';
 import { referenced } from './generate/references.ts';
 import type { KustomizeDeps as GeneratorDeps } from './generate/kustomize.ts';
+import { Plugins } from './generate/plugins.ts';
+import type { PluginConfig } from './generate/plugins.ts';
 import { Tools } from './generate/tools.ts';
 import type { ToolLookup } from './generate/tools.ts';
 import { Workplaces } from './fetch/checkout.ts';
 import { checkSize, planDirectory } from './generate/directory.ts';
 import type { Job, Plan } from './generate/plan.ts';
-import { optionsHash, overrideFiles, sourceTypeOf, withOverride } from './generate/source-type.ts';
+import { explicitType, optionsHash, overrideFiles, sourceTypeOf, withOverride } from './generate/source-type.ts';
 import { defaultLimits } from './limits.ts';
 import type { DesiredLimits } from './limits.ts';
 import type {
@@ -60,6 +62,8 @@ export interface DesiredSourceDeps {
   readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
   /** Where helm and kustomize lie on this machine; without it they are nowhere. */
   readonly tools?: ToolLookup;
+  /** Where config management plugins listen; without it there are none. */
+  readonly plugins?: PluginConfig;
   /** Of this process, for chart repositories and registries; without it, those are reached directly. */
   readonly proxies?: Proxies;
 }
@@ -82,6 +86,7 @@ class EmbeddedSource implements DesiredSource {
   readonly #rendered: Lru<readonly KubeObject[]>;
   readonly #renders: Limiter;
   readonly #generators: GeneratorDeps;
+  readonly #plugins: Plugins;
   readonly #verifier: Verifier;
   readonly #verifications: SharedJobs<Verified>;
 
@@ -101,6 +106,8 @@ class EmbeddedSource implements DesiredSource {
       places: new Workplaces({ cacheDir, random }),
       limits: this.#limits,
     };
+    const config = deps.plugins ?? { sockets: '/nonexistent', exclusions: [] };
+    this.#plugins = new Plugins({ clock, limits: this.#limits, config });
     const keys = deps.keys ?? (() => Promise.resolve({}));
     const keyring = new Keyring({ commands, cacheDir, logger: deps.logger, keys });
     this.#verifier = new Verifier({ clock, keyring, ttlMs: this.#limits.verifiedTtlMs });
@@ -203,9 +210,9 @@ class EmbeddedSource implements DesiredSource {
     const shown = segments.length === 0 ? '.' : (at.source.path ?? '.');
     const directory = directoryAt(snapshot.tree, segments, shown);
     const source = await this.#effectiveSource(request, at.source, { snapshot, segments }, signal);
-    const type = sourceTypeOf(source, directory, request.options.enabledTypes);
     const reference = (name: string, inner: AbortSignal): Promise<Snapshot> => this.#reference(request, name, inner);
-    const job = { request, source, snapshot, segments, directory, reference };
+    const job = { request, source, snapshot, segments, directory, reference, repository: at.repository };
+    const type = await this.#typeOf(job, signal);
     const plan = await this.#plan(type, job, signal);
     const { revision } = snapshot;
     const key = hashJson([type, snapshot.key, ...plan.key] as unknown as Json);
@@ -214,6 +221,13 @@ class EmbeddedSource implements DesiredSource {
     const { objects, bytes } = await this.#renders.run(signal, () => plan.render(signal));
     this.#rendered.set(key, objects, bytes);
     return { objects, revision, sourceType: type };
+  }
+
+  /** A plugin that knows the source comes before what is found in its directory. */
+  async #typeOf(job: Job, signal: AbortSignal): Promise<SourceType> {
+    const isOpen = explicitType(job.source) === undefined;
+    if (isOpen && (await this.#plugins.discover(job, signal)) !== undefined) return 'Plugin';
+    return sourceTypeOf(job.source, job.directory, job.request.options.enabledTypes);
   }
 
   async #plan(type: SourceType, job: Job, signal: AbortSignal): Promise<Plan> {
@@ -225,7 +239,7 @@ class EmbeddedSource implements DesiredSource {
       case 'Helm':
         return planHelm(job, this.#generators, signal);
       case 'Plugin':
-        throw new UnsupportedSource(`${job.source.path ?? '.'} is a ${type} source`);
+        return this.#plugins.plan(job, signal);
     }
   }
 

@@ -64,15 +64,12 @@ function sourceFeatures(app: Application, installation: Installation): readonly 
   return found;
 }
 
-/** At most one for each source: that it cannot be rendered. */
+/** At most one for each source: that something is needed for it that is not part of this controller. */
 function typeFeatures(source: ApplicationSource, where: string, seen: string | undefined): readonly Feature[] {
-  const refused = (feature: string, at: string, row: Feature['row']): readonly Feature[] => [
-    { feature, where: at, severity: 'refused', row },
-  ];
-  if (source.plugin !== undefined && (source.plugin as unknown) !== null)
-    return refused('config management plugin source', `${where}.plugin`, rows.otherTypes);
-  if (seen === 'Plugin') return refused('Plugin source, by what is in its directory', `${where}.path`, rows.otherTypes);
-  return [];
+  const isNamed = source.plugin !== undefined && (source.plugin as unknown) !== null;
+  if (!isNamed && seen !== 'Plugin') return [];
+  const feature = 'config management plugin source: the sidecar of the plugin must stand beside this controller, too';
+  return [{ feature, where: `${where}.${isNamed ? 'plugin' : 'path'}`, severity: 'differs', row: rows.otherTypes }];
 }
 
 const gitHubApp = ['githubAppPrivateKey', 'githubAppID'];

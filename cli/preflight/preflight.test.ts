@@ -180,7 +180,7 @@ describe('8.2.1: preflight', () => {
       const charted = one(found.report, 'charted');
       expect(charted.conditions).toContainEqual({
         type: 'ComparisonError',
-        message: expect.stringContaining('not supported'),
+        message: expect.stringContaining('could not find cmp-server plugin with name "cmp"'),
       });
       expect([charted.state, charted.ours?.sync]).toEqual(['differs', 'Unknown']);
       expect(charted.features).toEqual([
