@@ -9,6 +9,7 @@ import { Archives } from './fetch/archives.ts';
 import { ChartRepositories } from './fetch/chart-repositories.ts';
 import { defaultTrust, Git } from './fetch/git.ts';
 import type { GitTrust } from './fetch/git.ts';
+import { GitHubApps } from './fetch/github-apps.ts';
 import { repositoryKey } from './fetch/git-repository.ts';
 import { SharedJobs } from './fetch/jobs.ts';
 import { Keyring } from './fetch/keyring.ts';
@@ -95,9 +96,11 @@ class EmbeddedSource implements DesiredSource {
     this.#limits = { ...defaultLimits, ...deps.limits };
     const { clock, commands, random, cacheDir } = deps;
     const trust = { ...defaultTrust, ...deps.trust };
-    const git = new Git({ commands, random, cacheDir, trust });
+    const web = new Web({ tlsCertificates: trust.tlsCertificates, proxies: deps.proxies ?? {} });
+    const apps = new GitHubApps({ clock, web, deadlineMs: this.#limits.deadlineMs });
+    const git = new Git({ commands, random, cacheDir, trust, apps });
     this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits });
-    this.#remotes = this.#remotesOf(trust);
+    this.#remotes = this.#remotesOf(web);
     this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new Lru(this.#limits.cacheBytes);
     this.#renders = new Limiter(this.#limits.parallelism);
@@ -114,9 +117,8 @@ class EmbeddedSource implements DesiredSource {
     this.#verifications = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
   }
 
-  #remotesOf({ tlsCertificates }: GitTrust): Remotes {
-    const { clock, cacheDir, random, proxies = {} } = this.#deps;
-    const web = new Web({ tlsCertificates, proxies });
+  #remotesOf(web: Web): Remotes {
+    const { clock, cacheDir, random } = this.#deps;
     const archives = new Archives({ cacheDir, clock, random, limits: this.#limits });
     const charts = new ChartRepositories({ clock, web, archives, cacheDir, limits: this.#limits });
     const client = new OciClient({ clock, web, limits: this.#limits });

@@ -20,6 +20,17 @@ export interface Repository {
   readonly proxy?: string;
   readonly noProxy?: string;
   readonly inheritedCreds: boolean;
+  readonly githubApp?: GitHubApp;
+}
+
+/** The credentials of a GitHub App: tokens are got with them. */
+export interface GitHubApp {
+  readonly id: string;
+  /** "" when it is to be looked up by the owner of the repository. */
+  readonly installationId: string;
+  /** The address of the API. */
+  readonly baseUrl: string;
+  readonly privateKey: Secret;
 }
 
 /** A repository that no Secret describes. */

@@ -57,6 +57,23 @@ describe('parseRepositorySecret', () => {
     expect('enableOci' in open).toBe(false);
   });
 
+  it('10.1: reads a GitHub App that has a number and a key', () => {
+    const app = { githubAppPrivateKey: 'k', githubAppID: '7', githubAppInstallationID: '9' };
+    const { githubApp } = entry({ url, ...app }).repository;
+    expect(githubApp).toMatchObject({ id: '7', installationId: '9', baseUrl: 'https://api.github.com' });
+    expect(githubApp?.privateKey.reveal()).toBe('k');
+    const own = { githubAppInstallationID: '0', githubAppEnterpriseBaseUrl: 'https://ghe.example.com/api/v3' };
+    expect(entry({ url, ...app, ...own }).repository.githubApp).toMatchObject({
+      installationId: '',
+      baseUrl: own.githubAppEnterpriseBaseUrl,
+    });
+    for (const githubAppID of ['', '0', 'x'])
+      expect('githubApp' in entry({ url, ...app, githubAppID }).repository).toBe(false);
+    expect(findRepository(url, '', [], [entry({ url: 'https://git.example.com', ...app })])).toMatchObject({
+      githubApp: { id: '7' },
+    });
+  });
+
   it('recognises credentials that it cannot use', () => {
     expect(entry({ url, githubAppPrivateKey: 'x' }).hasCredentials).toBe(true);
     expect(entry({ url, useAzureWorkloadIdentity: 'true' }).hasCredentials).toBe(true);

@@ -159,20 +159,20 @@ const appCases: readonly AppCase[] = [
     'a GitHub App',
     application(),
     { repositories: [secret('repo', 'repository', { url: git, githubAppPrivateKey: canary, githubAppID: '1' })] },
-    [['refused', rows.credentials, 'Secret argocd/repo']],
+    [],
   ],
   [
-    'a GitHub App that a template lends',
+    'credentials that a template lends',
     application(),
     {
-      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com/team', githubAppPrivateKey: canary })],
+      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com/team', gcpServiceAccountKey: canary })],
     },
     [['refused', rows.credentials, 'Secret argocd/creds']],
   ],
   [
     'a template of another host lends nothing',
     application(),
-    { templates: [secret('creds', 'repo-creds', { url: 'https://other.example.com', githubAppPrivateKey: canary })] },
+    { templates: [secret('creds', 'repo-creds', { url: 'https://other.example.com', gcpServiceAccountKey: canary })] },
     [],
   ],
   [
@@ -180,7 +180,7 @@ const appCases: readonly AppCase[] = [
     application(),
     {
       repositories: [secret('repo', 'repository', { url: git, username: 'u', password: canary })],
-      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com', githubAppPrivateKey: canary })],
+      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com', gcpServiceAccountKey: canary })],
     },
     [],
   ],

@@ -72,7 +72,6 @@ function typeFeatures(source: ApplicationSource, where: string, seen: string | u
   return [{ feature, where: `${where}.${isNamed ? 'plugin' : 'path'}`, severity: 'differs', row: rows.otherTypes }];
 }
 
-const gitHubApp = ['githubAppPrivateKey', 'githubAppID'];
 const azure = ['azureServicePrincipalClientSecret', 'azureServicePrincipalClientId', 'azureServicePrincipalClientID'];
 
 function repositoryFeatures(url: string, project: string, { repositories }: Installation): readonly Feature[] {
@@ -81,7 +80,6 @@ function repositoryFeatures(url: string, project: string, { repositories }: Inst
     const add = (feature: string, severity: Feature['severity'], row: Feature['row']): void => {
       found.push({ feature, where: `Secret ${secret}`, severity, row });
     };
-    if (gitHubApp.some((key) => keys.has(key))) add('GitHub App credentials', 'refused', rows.credentials);
     if (keys.has('gcpServiceAccountKey')) add('Google service account credentials', 'refused', rows.credentials);
     if (azure.some((key) => keys.has(key)) || on.has('useAzureWorkloadIdentity'))
       add('Azure credentials', 'refused', rows.credentials);

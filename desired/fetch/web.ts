@@ -41,6 +41,8 @@ export interface Access {
 
 export interface WebRequest {
   readonly url: string;
+  /** GET unless said; a POST follows no redirect. */
+  readonly method?: 'GET' | 'POST';
   readonly maxBytes: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -73,7 +75,7 @@ export class Web {
     for (let hops = 0; ; hops += 1) {
       const answer = await this.#one(url, wanted, access, mayTell);
       const location = answer.headers['location'];
-      if (!redirects.has(answer.status) || location === undefined) return answer;
+      if (!redirects.has(answer.status) || location === undefined || wanted.method === 'POST') return answer;
       if (hops === mostRedirects) throw new RepositoryError(`${shown(url)} redirects too often`);
       const next = checked(new URL(location, url).href);
       // Once away, nothing is told any more, not even to a server that leads back.
@@ -87,7 +89,7 @@ export class Web {
     try {
       const { statusCode, headers, body } = await request(url, {
         dispatcher: agent,
-        method: 'GET',
+        method: wanted.method ?? 'GET',
         signal: wanted.signal,
         headers: {
           'user-agent': 'driftless',

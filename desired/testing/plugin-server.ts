@@ -33,7 +33,7 @@ export interface TestPlugin {
 
 interface Part {
   readonly metadata?: Omit<Sent, 'env' | 'files'> & { readonly env: readonly { name: string; value: string }[] };
-  readonly file?: { readonly chunk: Buffer };
+  readonly file?: { readonly chunk: Buffer } | null;
 }
 
 export async function startPlugin(folder: string, name: string, behaviour: PluginBehaviour): Promise<TestPlugin> {
