@@ -28,6 +28,8 @@ export interface WireInputs {
   /** Of this process: for chart repositories and registries. */
   readonly proxies: Proxies;
   readonly plugins: PluginConfig;
+  /** ARGOCD_GIT_MODULES_ENABLED. */
+  readonly submodules: boolean;
   /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
   readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
@@ -67,6 +69,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
     tools: inputs.tools,
     proxies: inputs.proxies,
     plugins: inputs.plugins,
+    submodules: inputs.submodules,
     keys: (signal) => settings.gpgKeys(signal),
   });
   if (!verifiesSignatures(config))

@@ -29,7 +29,6 @@ import {
   SourcePathError,
   ToolMissing,
   UnsafeInput,
-  UnsupportedSource,
 } from './index.ts';
 import type {
   CommandOptions,
@@ -420,21 +419,6 @@ describe('rendering', () => {
       'multiple application sources defined: Helm,Directory',
     );
     expect(namesOf(await render(repo.path, { path: 'kustomize', directory: {} }))).toEqual(['a']);
-  });
-
-  it('refuses submodules only where they would be read', async () => {
-    const inner = new Fixture();
-    inner.write({ 'x.yaml': configMap('x') }).commit();
-    const repo = new Fixture();
-    repo.write({ 'app/a.yaml': configMap('a') });
-    repo.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner.path, 'app/sub');
-    repo.commit();
-    const { render } = bench();
-    expect(namesOf(await render(repo.path, { path: 'app' }))).toEqual(['a']);
-    expect(await failureOf(render(repo.path, { path: 'app', directory: { recurse: true } }))).toBeInstanceOf(
-      UnsupportedSource,
-    );
-    expect(await failureOf(render(repo.path, { path: 'app/sub' }))).toBeInstanceOf(UnsupportedSource);
   });
 });
 

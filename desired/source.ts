@@ -21,6 +21,7 @@ import { pathOf, Remotes } from './fetch/remotes.ts';
 import { GitRepositories } from './fetch/repositories.ts';
 import { directoryAt } from './fetch/snapshot.ts';
 import type { Snapshot } from './fetch/snapshot.ts';
+import { Submodules } from './fetch/submodules.ts';
 import { checkRevision } from './fetch/untrusted.ts';
 import { Verifier } from './fetch/verifier.ts';
 import { Web } from './fetch/web.ts';
@@ -65,6 +66,8 @@ export interface DesiredSourceDeps {
   readonly tools?: ToolLookup;
   /** Where config management plugins listen; without it there are none. */
   readonly plugins?: PluginConfig;
+  /** False: submodules are not fetched (ARGOCD_GIT_MODULES_ENABLED). */
+  readonly submodules?: boolean;
   /** Of this process, for chart repositories and registries; without it, those are reached directly. */
   readonly proxies?: Proxies;
 }
@@ -123,7 +126,9 @@ class EmbeddedSource implements DesiredSource {
     const charts = new ChartRepositories({ clock, web, archives, cacheDir, limits: this.#limits });
     const client = new OciClient({ clock, web, limits: this.#limits });
     const oci = new OciSources({ clock, client, archives, limits: this.#limits });
-    return new Remotes({ git: this.#repositories, charts, oci });
+    const submodules =
+      this.#deps.submodules === false ? undefined : new Submodules({ repositories: this.#repositories, cacheDir });
+    return new Remotes({ git: this.#repositories, charts, oci, submodules });
   }
 
   /** Ends all work when the signal aborts. Requests are served before and without it. */

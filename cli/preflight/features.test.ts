@@ -550,6 +550,7 @@ const undetected: Readonly<Record<string, string>> = {
   'Kustomize: what a kustomization reads': byComparison,
   '`helm.values` that is no map': byComparison,
   'what Jsonnet imports': byComparison,
+  submodules: byComparison,
   'a plugin that does not answer when it is asked whether it knows a source': byComparison,
   'a tag of a registry with build metadata (`1.0.0_a`)': byComparison,
   'the digest of a chart in the index of its repository': byComparison,

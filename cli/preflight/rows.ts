@@ -6,7 +6,7 @@ export const rows = {
   otherTypes: 'config management plugins',
   generator: 'manifests come from',
   shortSha: 'a short commit SHA',
-  credentials: 'Google and Azure credentials, submodules, LFS',
+  credentials: 'Google and Azure credentials, LFS',
   signatures:
     'signatures of commits and tags: `signatureKeys`, `sourceIntegrity` (`none`, `head`, `strict`, seals), ConfigMap `argocd-gpg-keys-cm`',
   sshProxy: 'a proxy for an ssh repository, a SOCKS proxy of a cluster',

@@ -59,7 +59,8 @@ export class GitHubApps {
         const account = isObject(one) ? own(one, 'account') : undefined;
         const login = account !== undefined && isObject(account) ? own(account, 'login') : undefined;
         const id = isObject(one) ? own(one, 'id') : undefined;
-        if (typeof login === 'string' && login.toLowerCase() === owner) return String(id as number);
+        const isOwner = typeof login === 'string' && login.toLowerCase() === owner;
+        if (isOwner && (typeof id === 'number' || typeof id === 'bigint')) return id.toString();
       }
     }
     throw failed(asked.app, `it has no installation for "${owner}"`);

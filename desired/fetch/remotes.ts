@@ -2,6 +2,7 @@ import { own } from '#base';
 import type { RequestedSource } from '../types.ts';
 import type { ChartAt, ChartRepositories } from './chart-repositories.ts';
 import type { OciSources } from './oci-sources.ts';
+import type { Submodules } from './submodules.ts';
 import type { GitRepositories } from './repositories.ts';
 import { refuseOutsideLinks } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -21,16 +22,26 @@ function kindOf({ source, repository }: SourceAt): 'git' | 'chart' | 'oci' | 'ch
     : 'chart';
 }
 
+export interface RemotesDeps {
+  readonly git: GitRepositories;
+  readonly charts: ChartRepositories;
+  readonly oci: OciSources;
+  /** Without it, submodules are left as they are. */
+  readonly submodules: Submodules | undefined;
+}
+
 /** Everything that sources can be fetched from, by one interface. */
 export class Remotes {
   readonly #git: GitRepositories;
   readonly #charts: ChartRepositories;
   readonly #oci: OciSources;
+  readonly #submodules: Submodules | undefined;
 
-  constructor(deps: { readonly git: GitRepositories; readonly charts: ChartRepositories; readonly oci: OciSources }) {
+  constructor(deps: RemotesDeps) {
     this.#git = deps.git;
     this.#charts = deps.charts;
     this.#oci = deps.oci;
+    this.#submodules = deps.submodules;
   }
 
   /** Where a revision points now. @throws DesiredError */
@@ -59,10 +70,15 @@ export class Remotes {
     return snapshot;
   }
 
+  async #fromGit({ repository }: SourceAt, revision: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
+    const snapshot = await this.#git.snapshot(repository, revision, again, signal);
+    return this.#submodules?.complete(repository, snapshot, signal) ?? snapshot;
+  }
+
   #fetched(at: SourceAt, revision: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
     switch (kindOf(at)) {
       case 'git':
-        return this.#git.snapshot(at.repository, revision, again, signal);
+        return this.#fromGit(at, revision, again, signal);
       case 'chart':
         return this.#charts.snapshot(chartAt(at), revision, again, signal);
       case 'oci':

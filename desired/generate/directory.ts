@@ -1,7 +1,8 @@
 import { compileGlob, yieldToLoop } from '#base';
 import type { DirectorySource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
-import { DesiredError, ManifestError, SizeLimitExceeded, UnsupportedSource } from '../errors.ts';
+import { DesiredError, ManifestError, SizeLimitExceeded } from '../errors.ts';
+import { notThere } from '../fetch/snapshot.ts';
 import { walk } from '../fetch/tree.ts';
 import type { DirectoryNode, FileNode, Tree, WalkedEntry } from '../fetch/tree.ts';
 import { isSkipped, objectsOf } from './documents.ts';
@@ -127,7 +128,7 @@ export function candidatesOf(scope: DirectoryScope, logger: Logger): Candidate[]
   const candidates: Candidate[] = [];
   for (const entry of walk(scope.directory, options.recurse === true)) {
     if (entry.node.kind === 'submodule') {
-      if (options.recurse === true) throw new UnsupportedSource(`Git submodules ("${entry.path}")`);
+      if (options.recurse === true) throw notThere(entry.path, entry.node);
       continue;
     }
     if (options.disableExtensionFilter !== true && !manifestName.test(entry.name)) continue;
