@@ -6,18 +6,20 @@
 #
 #   --build-arg NODE_IMAGE=node@sha256:… --build-arg GO_IMAGE=golang@sha256:…
 #
-# Node 26 is the newest LTS line; the unit tests run on exactly this version (`npm run test:lts`). helm and kustomize are the versions of
-# `npm run e2e`. `npm run image:check` holds this file to its rules and runs its steps as far as they go without an engine.
+# Node 26 is the newest LTS line; the unit tests run on exactly this version (`npm run test:lts`). helm, kustomize and jsonnet are the
+# versions of `npm run e2e`. `npm run image:check` holds this file to its rules and runs its steps as far as they go without an engine.
 ARG NODE_IMAGE=node:26.10.0-trixie-slim
 ARG GO_IMAGE=golang:1.26.8-trixie
 
-# helm and kustomize, built as Go packages: Go's checksum database vouches for every module that they are made of.
+# helm, kustomize and jsonnet, built as Go packages: Go's checksum database vouches for every module that they are made of.
 FROM ${GO_IMAGE} AS tools
 ARG HELM_VERSION=4.3.1
 ARG KUSTOMIZE_VERSION=5.8.2
+ARG JSONNET_VERSION=0.22.0
 ENV CGO_ENABLED=0 GOBIN=/out GOFLAGS=-trimpath GOSUMDB=sum.golang.org
 RUN go install -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=v${HELM_VERSION}" "helm.sh/helm/v4/cmd/helm@v${HELM_VERSION}" \
-    && go install -ldflags "-s -w -X sigs.k8s.io/kustomize/api/provenance.version=v${KUSTOMIZE_VERSION}" "sigs.k8s.io/kustomize/kustomize/v5@v${KUSTOMIZE_VERSION}"
+    && go install -ldflags "-s -w -X sigs.k8s.io/kustomize/api/provenance.version=v${KUSTOMIZE_VERSION}" "sigs.k8s.io/kustomize/kustomize/v5@v${KUSTOMIZE_VERSION}" \
+    && go install -ldflags "-s -w" "github.com/google/go-jsonnet/cmd/jsonnet@v${JSONNET_VERSION}"
 
 # The compiler and its types stay in this stage. Tests and benches are not in the context at all (.dockerignore).
 FROM ${NODE_IMAGE} AS build
@@ -45,7 +47,7 @@ RUN groupadd --gid 999 argocd \
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates git gnupg openssh-client tini \
     && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn*
-COPY --from=tools /out/helm /out/kustomize /usr/local/bin/
+COPY --from=tools /out/helm /out/kustomize /out/jsonnet /usr/local/bin/
 COPY --from=dependencies /src/node_modules /opt/driftless/node_modules
 COPY --from=build /src/package.json /src/LICENSE /src/build/sbom.json /opt/driftless/
 COPY --from=build /src/dist /opt/driftless/dist

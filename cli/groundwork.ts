@@ -3,7 +3,7 @@ import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource } from '#desired';
-import type { CommandHelper, ToolLookup } from '#desired';
+import type { CommandHelper, PluginConfig, Proxies, ToolLookup } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -28,6 +28,11 @@ export interface WireInputs {
   readonly redis: RedisSettings | undefined;
   /** Where helm and kustomize lie. */
   readonly tools: ToolLookup;
+  /** Of this process: for chart repositories and registries. */
+  readonly proxies: Proxies;
+  readonly plugins: PluginConfig;
+  /** ARGOCD_GIT_MODULES_ENABLED. */
+  readonly submodules: boolean;
   /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
   readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
@@ -68,6 +73,9 @@ export function groundwork(inputs: WireInputs): Groundwork {
     limits: limits(config),
     trust: trust(config),
     tools: inputs.tools,
+    proxies: inputs.proxies,
+    plugins: inputs.plugins,
+    submodules: inputs.submodules,
     keys: (signal) => settings.gpgKeys(signal),
   });
   if (!verifiesSignatures(config))

@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatYaml, messageOf, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
 import type { Json } from '#base';
-import { createDesiredSource, createToolLookup, generatorOptions, SourceFailed, startCommandHelper } from '#desired';
+import {
+  createDesiredSource,
+  createToolLookup,
+  generatorOptions,
+  pluginConfigOf,
+  proxiesOf,
+  SourceFailed,
+  startCommandHelper,
+} from '#desired';
 import type { Capabilities, DesiredSource, GeneratorOptions } from '#desired';
 import { bareRepository, sourcesOf } from '#model';
 import type { ApplicationSource, KubeObject } from '#model';
@@ -58,6 +66,8 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
         cacheDir,
         commands: helper,
         tools: createToolLookup({ path: env['PATH'] }),
+        proxies: proxiesOf(env),
+        plugins: pluginConfigOf(env),
       });
       try {
         print(output, await rendered(desired, wanted, inner));

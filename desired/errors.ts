@@ -2,7 +2,8 @@ import { DriftlessError, messageOf } from '#base';
 import type { ErrorDetails, ErrorFields } from '#base';
 
 /** Why a program gave no result. */
-export type CommandErrorCode = 'COMMAND_NOT_FOUND' | 'COMMAND_TIMEOUT' | 'COMMAND_OUTPUT' | 'COMMAND_FAILED';
+export type CommandErrorCode =
+  'COMMAND_NOT_FOUND' | 'COMMAND_TIMEOUT' | 'COMMAND_OUTPUT' | 'COMMAND_MEMORY' | 'COMMAND_FAILED';
 
 /**
  * A program could not be run to its end: it is not installed, took too long, printed too much, or the helper process died under it.
@@ -77,7 +78,7 @@ export class SizeLimitExceeded extends DesiredError {
   }
 }
 
-/** A source that only Argo CD's repo-server can render today (Helm, Kustomize, Jsonnet, plugins, OCI). */
+/** A source that only Argo CD's repo-server can render today. */
 export class UnsupportedSource extends DesiredError {
   constructor(what: string) {
     super('DESIRED_UNSUPPORTED', `${what}: not supported by the embedded manifest generator yet`, { retry: 'never' });
@@ -95,6 +96,13 @@ export class ToolMissing extends DesiredError {
 export class ToolFailed extends DesiredError {
   constructor(message: string) {
     super('DESIRED_RENDER', message);
+  }
+}
+
+/** A config management plugin gave no answer, or an error. Operators look at the log of its sidecar. */
+export class PluginFailed extends DesiredError {
+  constructor(plugin: string, reason: string, cause: unknown) {
+    super('DESIRED_PLUGIN', `the plugin ${plugin}: ${reason}`, { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * desired: what the sources say. One request carries all sources of an application and what else its manifests depend on, as plain values; the
- * answer has the manifests of each, with the commit that they were rendered from. `fetch` brings files (Git), `generate` renders them;
+ * answer has the manifests of each, with the commit that they were rendered from. `fetch` brings files (Git, chart repositories, registries), `generate` renders them;
  * Argo CD's repo-server could be asked with the same request.
  */
 export { startCommandHelper } from './command/helper.ts';
@@ -13,6 +13,7 @@ export {
   KeyringUnavailable,
   ManifestError,
   MirrorLost,
+  PluginFailed,
   RepositoryError,
   RevisionNotFound,
   SizeLimitExceeded,
@@ -28,6 +29,10 @@ export { defaultLimits } from './limits.ts';
 export type { DesiredLimits } from './limits.ts';
 export type { PublicKeys } from './fetch/keyring.ts';
 export type { GitTrust } from './fetch/git.ts';
+export { pluginConfigOf } from './generate/plugins.ts';
+export type { PluginConfig } from './generate/plugins.ts';
+export { proxiesOf } from './fetch/web.ts';
+export type { Proxies } from './fetch/web.ts';
 export { generatorOptions } from './options.ts';
 export { createToolLookup } from './command/lookup.ts';
 export type { Tool, ToolLookup, ToolName } from './generate/tools.ts';

@@ -22,9 +22,18 @@ export interface DesiredLimits {
   /** What one source may need of its repository, where a program renders it: bytes and files. */
   readonly maxCheckoutBytes: number;
   readonly maxCheckoutFiles: number;
-  /** Time and output of one run of helm or kustomize (ARGOCD_EXEC_TIMEOUT, 90 s there; here the answer's deadline ends it earlier). */
+  /** An index of a chart repository (ARGOCD_REPO_SERVER_HELM_MANIFEST_MAX_INDEX_SIZE, 1G and cut off there). */
+  readonly maxIndexBytes: number;
+  /** A packed chart or layer. Unpacked, it is held to what a checkout may have. */
+  readonly maxArchiveBytes: number;
+  /** Packed charts and layers that are kept on disk, and unpacked ones and indexes that are kept in memory. */
+  readonly archiveDiskBytes: number;
+  readonly archiveCacheBytes: number;
+  /** Time and output of one run of helm, kustomize or jsonnet (ARGOCD_EXEC_TIMEOUT, 90 s there; here the answer's deadline ends it earlier). */
   readonly toolTimeoutMs: number;
   readonly maxToolBytes: number;
+  /** Memory of such a program, where the system tells it (Linux): one that needs more is ended. */
+  readonly maxToolMemoryBytes: number;
   /** Such programs at once, over all repositories. */
   readonly toolParallelism: number;
   /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
@@ -48,8 +57,13 @@ export const defaultLimits: DesiredLimits = {
   cachedTrees: 64,
   maxCheckoutBytes: 256 * 1024 * 1024,
   maxCheckoutFiles: 20_000,
+  maxIndexBytes: 128 * 1024 * 1024,
+  maxArchiveBytes: 64 * 1024 * 1024,
+  archiveDiskBytes: 1024 * 1024 * 1024,
+  archiveCacheBytes: 64 * 1024 * 1024,
   toolTimeoutMs: 90_000,
   maxToolBytes: 64 * 1024 * 1024,
+  maxToolMemoryBytes: 2 * 1024 * 1024 * 1024,
   toolParallelism: 4,
   parallelism: 64,
   fetchDepth: 1,

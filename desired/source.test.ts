@@ -29,7 +29,6 @@ import {
   SourcePathError,
   ToolMissing,
   UnsafeInput,
-  UnsupportedSource,
 } from './index.ts';
 import type {
   CommandOptions,
@@ -399,23 +398,13 @@ describe('rendering', () => {
         'helm/values.yaml': 'a: 1\n',
         'kustomize/kustomization.yaml': 'resources: [a.yaml]\n',
         'kustomize/a.yaml': configMap('a'),
-        'jsonnet/a.jsonnet': '{}',
         'lfs/a.yaml': 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n',
         'plain/a.yaml': configMap('a'),
       })
       .commit();
     const { render } = bench();
-    for (const [more, what] of [
-      [{ path: 'jsonnet' }, 'Jsonnet ("a.jsonnet")'],
-      [{ path: 'plain', plugin: {} }, 'Plugin'],
-      [{ chart: 'nginx' }, 'Helm chart repositories (chart nginx)'],
-      [{ repoURL: 'oci://example.com/x' }, 'OCI'],
-    ] as const) {
-      const error = await failureOf(render(repo.path, more));
-      expect(error).toBeInstanceOf(UnsupportedSource);
-      expect(error.message).toContain(what);
-      expect(error.message).toContain('not supported by the embedded manifest generator yet');
-    }
+    const plugin = await failureOf(render(repo.path, { path: 'plain', plugin: {} }));
+    expect(plugin.message).toBe('could not find plugin supporting the given repository');
     for (const [more, program] of [
       [{ path: 'helm' }, 'helm'],
       [{ path: 'kustomize' }, 'kustomize'],
@@ -430,21 +419,6 @@ describe('rendering', () => {
       'multiple application sources defined: Helm,Directory',
     );
     expect(namesOf(await render(repo.path, { path: 'kustomize', directory: {} }))).toEqual(['a']);
-  });
-
-  it('refuses submodules only where they would be read', async () => {
-    const inner = new Fixture();
-    inner.write({ 'x.yaml': configMap('x') }).commit();
-    const repo = new Fixture();
-    repo.write({ 'app/a.yaml': configMap('a') });
-    repo.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner.path, 'app/sub');
-    repo.commit();
-    const { render } = bench();
-    expect(namesOf(await render(repo.path, { path: 'app' }))).toEqual(['a']);
-    expect(await failureOf(render(repo.path, { path: 'app', directory: { recurse: true } }))).toBeInstanceOf(
-      UnsupportedSource,
-    );
-    expect(await failureOf(render(repo.path, { path: 'app/sub' }))).toBeInstanceOf(UnsupportedSource);
   });
 });
 

@@ -4,29 +4,40 @@ import type { ApplicationSource, KubeObject } from '#model';
 import { isReferenceOnly } from '#policy';
 import type { Logger } from '#telemetry';
 import type { CommandRunner } from './command/types.ts';
-import { MirrorLost, SourceFailed, UnsupportedSource } from './errors.ts';
+import { MirrorLost, SourceFailed } from './errors.ts';
+import { Archives } from './fetch/archives.ts';
+import { ChartRepositories } from './fetch/chart-repositories.ts';
 import { defaultTrust, Git } from './fetch/git.ts';
 import type { GitTrust } from './fetch/git.ts';
+import { GitHubApps } from './fetch/github-apps.ts';
 import { repositoryKey } from './fetch/git-repository.ts';
 import { SharedJobs } from './fetch/jobs.ts';
 import { Keyring } from './fetch/keyring.ts';
 import type { PublicKeys } from './fetch/keyring.ts';
 import { Lru } from './fetch/lru.ts';
+import { OciClient } from './fetch/oci-client.ts';
+import { OciSources } from './fetch/oci-sources.ts';
+import { pathOf, Remotes } from './fetch/remotes.ts';
 import { GitRepositories } from './fetch/repositories.ts';
-import { directoryAt, refuseOutsideLinks } from './fetch/snapshot.ts';
+import { directoryAt } from './fetch/snapshot.ts';
 import type { Snapshot } from './fetch/snapshot.ts';
-import { checkAppPath, checkRevision } from './fetch/untrusted.ts';
+import { Submodules } from './fetch/submodules.ts';
+import { checkRevision } from './fetch/untrusted.ts';
 import { Verifier } from './fetch/verifier.ts';
+import { Web } from './fetch/web.ts';
+import type { Proxies } from './fetch/web.ts';
 import { planKustomize } from './generate/kustomize.ts';
 import { planHelm } from './generate/helm.ts';
 import { referenced } from './generate/references.ts';
 import type { KustomizeDeps as GeneratorDeps } from './generate/kustomize.ts';
+import { Plugins } from './generate/plugins.ts';
+import type { PluginConfig } from './generate/plugins.ts';
 import { Tools } from './generate/tools.ts';
 import type { ToolLookup } from './generate/tools.ts';
 import { Workplaces } from './fetch/checkout.ts';
 import { checkSize, planDirectory } from './generate/directory.ts';
 import type { Job, Plan } from './generate/plan.ts';
-import { optionsHash, overrideFiles, sourceTypeOf, withOverride } from './generate/source-type.ts';
+import { explicitType, optionsHash, overrideFiles, sourceTypeOf, withOverride } from './generate/source-type.ts';
 import { defaultLimits } from './limits.ts';
 import type { DesiredLimits } from './limits.ts';
 import type {
@@ -53,6 +64,12 @@ export interface DesiredSourceDeps {
   readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
   /** Where helm and kustomize lie on this machine; without it they are nowhere. */
   readonly tools?: ToolLookup;
+  /** Where config management plugins listen; without it there are none. */
+  readonly plugins?: PluginConfig;
+  /** False: submodules are not fetched (ARGOCD_GIT_MODULES_ENABLED). */
+  readonly submodules?: boolean;
+  /** Of this process, for chart repositories and registries; without it, those are reached directly. */
+  readonly proxies?: Proxies;
 }
 
 /**
@@ -68,10 +85,12 @@ class EmbeddedSource implements DesiredSource {
   readonly #deps: DesiredSourceDeps;
   readonly #limits: DesiredLimits;
   readonly #repositories: GitRepositories;
+  readonly #remotes: Remotes;
   readonly #jobs: SharedJobs<SourceManifests>;
   readonly #rendered: Lru<readonly KubeObject[]>;
   readonly #renders: Limiter;
   readonly #generators: GeneratorDeps;
+  readonly #plugins: Plugins;
   readonly #verifier: Verifier;
   readonly #verifications: SharedJobs<Verified>;
 
@@ -79,8 +98,12 @@ class EmbeddedSource implements DesiredSource {
     this.#deps = deps;
     this.#limits = { ...defaultLimits, ...deps.limits };
     const { clock, commands, random, cacheDir } = deps;
-    const git = new Git({ commands, random, cacheDir, trust: { ...defaultTrust, ...deps.trust } });
+    const trust = { ...defaultTrust, ...deps.trust };
+    const web = new Web({ tlsCertificates: trust.tlsCertificates, proxies: deps.proxies ?? {} });
+    const apps = new GitHubApps({ clock, web, deadlineMs: this.#limits.deadlineMs });
+    const git = new Git({ commands, random, cacheDir, trust, apps });
     this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits });
+    this.#remotes = this.#remotesOf(web);
     this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new Lru(this.#limits.cacheBytes);
     this.#renders = new Limiter(this.#limits.parallelism);
@@ -89,10 +112,23 @@ class EmbeddedSource implements DesiredSource {
       places: new Workplaces({ cacheDir, random }),
       limits: this.#limits,
     };
+    const config = deps.plugins ?? { sockets: '/nonexistent', exclusions: [] };
+    this.#plugins = new Plugins({ clock, limits: this.#limits, config });
     const keys = deps.keys ?? (() => Promise.resolve({}));
     const keyring = new Keyring({ commands, cacheDir, logger: deps.logger, keys });
     this.#verifier = new Verifier({ clock, keyring, ttlMs: this.#limits.verifiedTtlMs });
     this.#verifications = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
+  }
+
+  #remotesOf(web: Web): Remotes {
+    const { clock, cacheDir, random } = this.#deps;
+    const archives = new Archives({ cacheDir, clock, random, limits: this.#limits });
+    const charts = new ChartRepositories({ clock, web, archives, cacheDir, limits: this.#limits });
+    const client = new OciClient({ clock, web, limits: this.#limits });
+    const oci = new OciSources({ clock, client, archives, limits: this.#limits });
+    const submodules =
+      this.#deps.submodules === false ? undefined : new Submodules({ repositories: this.#repositories, cacheDir });
+    return new Remotes({ git: this.#repositories, charts, oci, submodules });
   }
 
   /** Ends all work when the signal aborts. Requests are served before and without it. */
@@ -101,14 +137,12 @@ class EmbeddedSource implements DesiredSource {
     const reason = new Shutdown();
     this.#jobs.stop(reason);
     this.#verifications.stop(reason);
-    this.#repositories.stop(reason);
+    this.#remotes.stop(reason);
   }
 
   async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
-    refuseRemoteTypes(at.source);
-    checkRevision(at.revision);
-    return this.#repositories.of(at.repository).resolve(at.revision, noCache, signal);
+    return this.#remotes.resolve(at, noCache, signal);
   }
 
   async verify(request: VerifyRequest, signal: AbortSignal): Promise<Verified> {
@@ -127,7 +161,7 @@ class EmbeddedSource implements DesiredSource {
     signal.throwIfAborted();
     // One revision for each source, whoever reads it: a chart whose values lie in another source must see what the answer says of that.
     const pinned = await this.#each(request, signal, async (at) => {
-      checkAppPath(at.source.path ?? '');
+      pathOf(at);
       return { ...at, revision: await this.resolve(at, request.noRevisionCache, signal) };
     });
     const fixed = { ...request, sources: pinned };
@@ -151,11 +185,12 @@ class EmbeddedSource implements DesiredSource {
   }
 
   async #one(request: ManifestsRequest, at: RequestedSource, signal: AbortSignal): Promise<SourceManifests> {
-    const segments = checkAppPath(at.source.path ?? '');
+    const segments = pathOf(at);
     const { revision } = at;
     // A source that is only referred to by others renders nothing, but its revision is part of the answer.
     if (isReferenceOnly(at.source)) return { objects: [], revision, sourceType: '' };
-    const key = [repositoryKey(at.repository), revision, segments, optionsHash(at.source), inputsOf(request)];
+    const { chart = '' } = at.source;
+    const key = [repositoryKey(at.repository), chart, revision, segments, optionsHash(at.source), inputsOf(request)];
     return this.#jobs.run(hashJson(key), `rendering ${at.source.path ?? '.'} at ${revision}`, signal, (work) =>
       this.#againIfLost(() => this.#render(request, at, { revision, segments }, work)),
     );
@@ -178,13 +213,13 @@ class EmbeddedSource implements DesiredSource {
     signal: AbortSignal,
   ): Promise<SourceManifests> {
     const { segments } = where;
-    const snapshot = await this.#snapshot(request, at, where.revision, signal);
-    const shown = at.source.path ?? '.';
+    const snapshot = await this.#remotes.snapshot(at, where.revision, request.noCache, signal);
+    const shown = segments.length === 0 ? '.' : (at.source.path ?? '.');
     const directory = directoryAt(snapshot.tree, segments, shown);
     const source = await this.#effectiveSource(request, at.source, { snapshot, segments }, signal);
-    const type = sourceTypeOf(source, directory, request.options.enabledTypes);
     const reference = (name: string, inner: AbortSignal): Promise<Snapshot> => this.#reference(request, name, inner);
-    const job = { request, source, snapshot, segments, directory, reference };
+    const job = { request, source, snapshot, segments, directory, reference, repository: at.repository };
+    const type = await this.#typeOf(job, signal);
     const plan = await this.#plan(type, job, signal);
     const { revision } = snapshot;
     const key = hashJson([type, snapshot.key, ...plan.key] as unknown as Json);
@@ -195,34 +230,30 @@ class EmbeddedSource implements DesiredSource {
     return { objects, revision, sourceType: type };
   }
 
+  /** A plugin that knows the source comes before what is found in its directory. */
+  async #typeOf(job: Job, signal: AbortSignal): Promise<SourceType> {
+    const isOpen = explicitType(job.source) === undefined;
+    if (isOpen && (await this.#plugins.discover(job, signal)) !== undefined) return 'Plugin';
+    return sourceTypeOf(job.source, job.directory, job.request.options.enabledTypes);
+  }
+
   async #plan(type: SourceType, job: Job, signal: AbortSignal): Promise<Plan> {
     switch (type) {
       case 'Directory':
-        return planDirectory(job, this.#limits, this.#deps.logger);
+        return planDirectory(job, { ...this.#generators, logger: this.#deps.logger }, signal);
       case 'Kustomize':
         return planKustomize(job, this.#generators, signal);
       case 'Helm':
         return planHelm(job, this.#generators, signal);
       case 'Plugin':
-        throw new UnsupportedSource(`${job.source.path ?? '.'} is a ${type} source`);
+        return this.#plugins.plan(job, signal);
     }
-  }
-
-  async #snapshot(
-    request: ManifestsRequest,
-    at: RequestedSource,
-    revision: string,
-    signal: AbortSignal,
-  ): Promise<Snapshot> {
-    const snapshot = await this.#repositories.snapshot(at.repository, revision, request.noCache, signal);
-    refuseOutsideLinks(snapshot, 'repository');
-    return snapshot;
   }
 
   /** The files of another source (Argo CD: resolveReferencedSources). */
   async #reference(request: ManifestsRequest, name: string, signal: AbortSignal): Promise<Snapshot> {
     const at = referenced(request, name);
-    return this.#snapshot(request, at, at.revision, signal);
+    return this.#remotes.snapshot(at, at.revision, request.noCache, signal);
   }
 
   async #effectiveSource(
@@ -243,13 +274,6 @@ class EmbeddedSource implements DesiredSource {
       source = withOverride(source, name, Buffer.from(contents.get(node.oid) ?? []).toString('utf8'));
     return source;
   }
-}
-
-/** Refuses what cannot be fetched: never guesses that it might be Git. */
-function refuseRemoteTypes(source: ApplicationSource): void {
-  if (source.repoURL.startsWith('oci://')) throw new UnsupportedSource('OCI artifacts (repoURL oci://)');
-  if (source.chart !== undefined && source.chart !== '')
-    throw new UnsupportedSource(`Helm chart repositories (chart ${source.chart})`);
 }
 
 /** What requests for one source may differ in, beside the source itself. */

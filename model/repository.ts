@@ -13,9 +13,24 @@ export interface Repository {
   readonly tlsClientCertData?: Secret;
   readonly tlsClientCertKey?: Secret;
   readonly insecure: boolean;
+  /** `enableOCI`: the charts of this repository lie in a registry. */
+  readonly enableOci?: boolean;
+  /** `insecureOCIForceHttp`: the registry is reached without TLS. */
+  readonly ociForceHttp?: boolean;
   readonly proxy?: string;
   readonly noProxy?: string;
   readonly inheritedCreds: boolean;
+  readonly githubApp?: GitHubApp;
+}
+
+/** The credentials of a GitHub App: tokens are got with them. */
+export interface GitHubApp {
+  readonly id: string;
+  /** "" when it is to be looked up by the owner of the repository. */
+  readonly installationId: string;
+  /** The address of the API. */
+  readonly baseUrl: string;
+  readonly privateKey: Secret;
 }
 
 /** A repository that no Secret describes. */

@@ -102,6 +102,20 @@ export const tools = [
     apt: 'redis-server',
   },
   {
+    // go-jsonnet, which Argo CD has in it. (Debian has the C++ one, and an old one.)
+    name: 'jsonnet',
+    version: '0.22.0',
+    accepts: atLeast(0, 20),
+    wanted: '0.20 or newer',
+    ask: ['--version'],
+    answer: /v(\d\S*)/,
+    go: {
+      module: { path: 'github.com/google/go-jsonnet', version: 'v0.22.0' },
+      package: 'github.com/google/go-jsonnet/cmd/jsonnet',
+      stamp: [],
+    },
+  },
+  {
     name: 'openssl',
     accepts: atLeast(1, 1),
     wanted: '1.1 or newer',

@@ -59,7 +59,7 @@ function checkVersions() {
     argument('NODE_IMAGE')?.startsWith(`node:${nodeVersion}-`),
     `NODE_IMAGE is not Node ${nodeVersion}, on which the tests run (scripts/image.mjs)`,
   );
-  for (const name of ['helm', 'kustomize']) {
+  for (const name of ['helm', 'kustomize', 'jsonnet']) {
     const wanted = tools.find((tool) => tool.name === name)?.version;
     const given = argument(`${name.toUpperCase()}_VERSION`);
     check(given === wanted, `${name} ${given}, but e2e runs with ${wanted} (scripts/e2e-tools.mjs)`);
@@ -206,9 +206,12 @@ function startAll(image) {
   start(['argocd-application-controller', '--help'], '--status-processors');
   start(['driftless', 'health', '-f', pod, '-o', 'json'], '"kind":"Pod"');
   start(['driftless', 'demo', '--once', '-o', 'json', '--timeout', '120s'], '"applications":');
-  for (const name of ['helm', 'kustomize'])
+  for (const name of ['helm', 'kustomize', 'jsonnet'])
     if (existsSync(join(image.root, 'usr/local/bin', name)))
-      start([name, 'version'], `v${tools.find((tool) => tool.name === name).version}`);
+      start(
+        [name, name === 'jsonnet' ? '--version' : 'version'],
+        `v${tools.find((tool) => tool.name === name).version}`,
+      );
 }
 
 function expect({ root: image, env }, [name, ...args], text) {

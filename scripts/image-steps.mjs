@@ -125,7 +125,7 @@ function runGo(text, at, run) {
       run.skipped.push('go install (Go is not here)');
       return;
     }
-    run.say('go install of helm and kustomize (minutes, once)');
+    run.say('go install of helm, kustomize and jsonnet (minutes, once)');
     shell(text, at, run);
     cpSync(out, kept, { recursive: true });
   } else cpSync(kept, out, { recursive: true });

@@ -1,5 +1,5 @@
-// `npm run sbom`: what the image contains of ours, as CycloneDX JSON in build/sbom.json: the production packages of the lock file, Node, helm and
-// kustomize. Made from the lock itself, as `npm sbom --omit dev` leaves out packages that a development package needs too. The same lock
+// `npm run sbom`: what the image contains of ours, as CycloneDX JSON in build/sbom.json: the production packages of the lock file, Node, helm,
+// kustomize and jsonnet. Made from the lock itself, as `npm sbom --omit dev` leaves out packages that a development package needs too. The same lock
 // gives the same bytes, whichever npm is there.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const helpers = [
     license: 'MIT',
     purl: `pkg:generic/node@${nodeVersion}`,
   },
-  ...['helm', 'kustomize'].map(helper),
+  ...['helm', 'kustomize', 'jsonnet'].map(helper),
 ];
 
 const components = [

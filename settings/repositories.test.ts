@@ -47,6 +47,33 @@ describe('parseRepositorySecret', () => {
     expect(parseRepositorySecret(secret(data as Record<string, string>))).toEqual({ error });
   });
 
+  it('10.1: knows which charts lie in a registry, and which registry has no TLS', () => {
+    expect(entry({ url, type: 'helm', enableOCI: 'true' }).repository).toMatchObject({
+      enableOci: true,
+      insecure: false,
+    });
+    const open = entry({ url, insecureOCIForceHttp: 'true' }).repository;
+    expect(open).toMatchObject({ ociForceHttp: true, insecure: true });
+    expect('enableOci' in open).toBe(false);
+  });
+
+  it('10.1: reads a GitHub App that has a number and a key', () => {
+    const app = { githubAppPrivateKey: 'k', githubAppID: '7', githubAppInstallationID: '9' };
+    const { githubApp } = entry({ url, ...app }).repository;
+    expect(githubApp).toMatchObject({ id: '7', installationId: '9', baseUrl: 'https://api.github.com' });
+    expect(githubApp?.privateKey.reveal()).toBe('k');
+    const own = { githubAppInstallationID: '0', githubAppEnterpriseBaseUrl: 'https://ghe.example.com/api/v3' };
+    expect(entry({ url, ...app, ...own }).repository.githubApp).toMatchObject({
+      installationId: '',
+      baseUrl: own.githubAppEnterpriseBaseUrl,
+    });
+    for (const githubAppID of ['', '0', 'x'])
+      expect('githubApp' in entry({ url, ...app, githubAppID }).repository).toBe(false);
+    expect(findRepository(url, '', [], [entry({ url: 'https://git.example.com', ...app })])).toMatchObject({
+      githubApp: { id: '7' },
+    });
+  });
+
   it('recognises credentials that it cannot use', () => {
     expect(entry({ url, githubAppPrivateKey: 'x' }).hasCredentials).toBe(true);
     expect(entry({ url, useAzureWorkloadIdentity: 'true' }).hasCredentials).toBe(true);

@@ -6,7 +6,7 @@ import { secretData } from './secret-data.ts';
 /** A repository or credential Secret as it was read. */
 export interface RepositoryEntry {
   readonly repository: Repository;
-  /** It has credentials of any sort, also of sorts that we only recognise (GitHub App, Azure, Google): then nothing is inherited. */
+  /** It has credentials of any sort, also of sorts that we only recognise (Azure, Google): then nothing is inherited. */
   readonly hasCredentials: boolean;
 }
 
@@ -44,17 +44,31 @@ export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { r
     if (value !== undefined && value !== '' && parseGoBool(value) === undefined)
       return { error: `the key "${key}" must be true or false` };
   }
+  const isOn = (key: string): boolean => parseGoBool(data[key] ?? '') === true;
   const repository: Repository = {
     url,
     type,
     ...optionalText(data, ['name', 'project', 'username', 'proxy', 'noProxy']),
     ...optionalSecret(data, ['password', 'bearerToken', 'sshPrivateKey', 'tlsClientCertData', 'tlsClientCertKey']),
-    insecure: parseGoBool(data['insecure']) === true || parseGoBool(data['insecureIgnoreHostKey']) === true,
+    insecure: ['insecure', 'insecureIgnoreHostKey', 'insecureOCIForceHttp'].some(isOn),
+    ...(isOn('enableOCI') ? { enableOci: true } : {}),
+    ...(isOn('insecureOCIForceHttp') ? { ociForceHttp: true } : {}),
     inheritedCreds: false,
+    ...gitHubApp(data),
   };
-  const hasCredentials =
-    credentialKeys.some((key) => (data[key] ?? '') !== '') || parseGoBool(data['useAzureWorkloadIdentity']) === true;
+  const hasCredentials = credentialKeys.some((key) => (data[key] ?? '') !== '') || isOn('useAzureWorkloadIdentity');
   return { repository, hasCredentials };
+}
+
+/** Both its number and its key, or it is none (Argo CD: GetGitCreds). */
+function gitHubApp(data: Readonly<Record<string, string>>): Pick<Repository, 'githubApp'> {
+  const { githubAppPrivateKey: key = '', githubAppID = '', githubAppInstallationID = '' } = data;
+  const [id, installationId] = [githubAppID, githubAppInstallationID].map((text) =>
+    /^[1-9]\d*$/.test(text) ? text : '',
+  );
+  if (key === '' || id === undefined || id === '') return {};
+  const baseUrl = (data['githubAppEnterpriseBaseUrl'] ?? '') || 'https://api.github.com';
+  return { githubApp: { id, installationId: installationId ?? '', baseUrl, privateKey: new Secret(key) } };
 }
 
 /**

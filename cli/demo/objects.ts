@@ -1,3 +1,4 @@
+import type { JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { finalizers, labels } from '#model';
 import { fleetNumber } from './repositories.ts';
@@ -64,7 +65,7 @@ function applications(plan: DemoPlan): KubeObject[] {
     ['guestbook', 'waves', 'platform'].map((sample) =>
       application(
         `${sample}-${name}`,
-        { repoURL: plan.repository(sample), path: '.', targetRevision: 'main', directory: { recurse: true } },
+        [{ repoURL: plan.repository(sample), path: '.', targetRevision: 'main', directory: { recurse: true } }],
         { name, namespace: sample },
       ),
     ),
@@ -74,7 +75,7 @@ function applications(plan: DemoPlan): KubeObject[] {
     const cluster = plan.clusters[i % plan.clusters.length];
     return application(
       `tiny-${number}`,
-      { repoURL: plan.repository('fleet'), path: `app-${number}`, targetRevision: 'main' },
+      [{ repoURL: plan.repository('fleet'), path: `app-${number}`, targetRevision: 'main' }],
       { name: cluster?.name ?? '', namespace: `tiny-${number}` },
     );
   });
@@ -82,16 +83,37 @@ function applications(plan: DemoPlan): KubeObject[] {
   const rendered = plan.toolSamples.map((sample) =>
     application(
       `${sample.name}-${first?.name ?? ''}`,
-      { repoURL: plan.repository(sample.name), path: sample.path, targetRevision: 'main' },
+      [{ repoURL: plan.repository(sample.name), path: sample.path, targetRevision: 'main' }],
       { name: first?.name ?? '', namespace: sample.name },
     ),
   );
-  return [...samples, ...rendered, ...fleet];
+  const multi = application(`multi-${first?.name ?? ''}`, twoSources(plan), {
+    name: first?.name ?? '',
+    namespace: 'multi',
+  });
+  return [...samples, ...rendered, multi, ...fleet];
+}
+
+/** Plain manifests and values of one repository, and the chart of another with these values; without helm, the guestbook in its place. */
+function twoSources(plan: DemoPlan): readonly JsonObject[] {
+  const targetRevision = 'main';
+  const values = { repoURL: plan.repository('multi'), path: 'config', ref: 'values', targetRevision };
+  const helm = { releaseName: 'multi', valueFiles: ['$values/values.yaml'] };
+  const hasHelm = plan.toolSamples.some(({ tool }) => tool === 'helm');
+  return [
+    values,
+    {
+      repoURL: plan.repository(hasHelm ? 'chart' : 'guestbook'),
+      path: '.',
+      targetRevision,
+      ...(hasHelm ? { helm } : {}),
+    },
+  ];
 }
 
 function application(
   name: string,
-  source: Readonly<Record<string, string | { readonly recurse: boolean }>>,
+  sources: readonly JsonObject[],
   destination: { readonly name: string; readonly namespace: string },
 ): KubeObject {
   return {
@@ -100,7 +122,7 @@ function application(
     metadata: { name, namespace: controllerNamespace, finalizers: [finalizers.resources] },
     spec: {
       project: 'default',
-      source,
+      ...(sources.length === 1 ? { source: sources[0] } : { sources }),
       destination,
       syncPolicy: { automated: { prune: true, selfHeal: true }, syncOptions: ['CreateNamespace=true'] },
     },

@@ -23,7 +23,7 @@ export interface Repositories {
 export async function makeRepositories(root: string, examples: string, fleetSize: number): Promise<Repositories> {
   const bare = join(root, 'repositories');
   mkdirSync(bare, { recursive: true });
-  for (const name of ['guestbook', 'waves', 'platform', ...toolSamples.map((sample) => sample.name)]) {
+  for (const name of ['guestbook', 'waves', 'platform', 'multi', ...toolSamples.map((sample) => sample.name)]) {
     await makeRepository(root, join(bare, `${name}.git`), (tree) =>
       cpSync(join(examples, name), tree, { recursive: true }),
     );

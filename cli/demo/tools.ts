@@ -6,6 +6,7 @@ import { createToolLookup } from '#desired';
 export const toolSamples = [
   { name: 'chart', tool: 'helm', path: '.' },
   { name: 'overlay', tool: 'kustomize', path: 'prod' },
+  { name: 'jsonnet', tool: 'jsonnet', path: '.' },
 ] as const;
 
 export interface DemoTools {
@@ -17,7 +18,7 @@ export interface DemoTools {
   readonly path: string;
 }
 
-/** Finds helm and kustomize on PATH, or where `npm run e2e:setup` has built them. */
+/** Finds helm, kustomize and jsonnet on PATH, or where `npm run e2e:setup` has built them. */
 export function demoTools(env: Readonly<Record<string, string | undefined>>): DemoTools {
   const cache = nonEmpty(env['XDG_CACHE_HOME']) ?? join(homedir(), '.cache');
   const folder = nonEmpty(env['DRIFTLESS_E2E_CACHE']) ?? join(cache, 'driftless', 'e2e');

@@ -5,7 +5,7 @@ import type { Timer } from '#base';
 import { createShadowController } from '#controller';
 import type { ControllerConfig, Verdict } from '#controller';
 import { createDesiredSource, SourceFailed } from '#desired';
-import type { CommandRunner, DesiredSource, ToolLookup } from '#desired';
+import type { CommandRunner, DesiredSource, Proxies, ToolLookup } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
@@ -28,6 +28,7 @@ export interface ComparisonQuery {
   readonly commands: CommandRunner;
   /** Where helm and kustomize lie. */
   readonly tools: ToolLookup;
+  readonly proxies: Proxies;
   readonly timeoutMs: number;
   /** Called whenever there is something new, and about once a second. */
   readonly onProgress: (progress: Progress) => void;
@@ -109,7 +110,7 @@ async function build(
   readonly live: ReturnType<typeof createLiveClusters>;
   readonly groups: Parameters<typeof runGroups>[0];
 }> {
-  const { hub, installation, cacheDir, commands, tools, config } = query;
+  const { hub, installation, cacheDir, commands, tools, proxies, config } = query;
   const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
   const metrics = new PromMetrics();
   const client = clients.connect(hub);
@@ -130,6 +131,7 @@ async function build(
       cacheDir,
       commands,
       tools,
+      proxies,
       trust,
       keys: (signal) => settings.gpgKeys(signal),
     }),

@@ -64,22 +64,14 @@ function sourceFeatures(app: Application, installation: Installation): readonly 
   return found;
 }
 
-/** At most one for each source: that it cannot be rendered. */
+/** At most one for each source: that something is needed for it that is not part of this controller. */
 function typeFeatures(source: ApplicationSource, where: string, seen: string | undefined): readonly Feature[] {
-  const refused = (feature: string, at: string, row: Feature['row']): readonly Feature[] => [
-    { feature, where: at, severity: 'refused', row },
-  ];
-  if (source.repoURL.startsWith('oci://')) return refused('OCI source', `${where}.repoURL`, rows.charts);
-  if ((source.chart ?? '') !== '') return refused('Helm chart of a chart repository', `${where}.chart`, rows.charts);
-  if (source.plugin !== undefined && (source.plugin as unknown) !== null)
-    return refused('config management plugin source', `${where}.plugin`, rows.otherTypes);
-  if (Object.keys(source.directory?.jsonnet ?? {}).length > 0)
-    return refused('Jsonnet', `${where}.directory.jsonnet`, rows.otherTypes);
-  if (seen === 'Plugin') return refused('Plugin source, by what is in its directory', `${where}.path`, rows.otherTypes);
-  return [];
+  const isNamed = source.plugin !== undefined && (source.plugin as unknown) !== null;
+  if (!isNamed && seen !== 'Plugin') return [];
+  const feature = 'config management plugin source: the sidecar of the plugin must stand beside this controller, too';
+  return [{ feature, where: `${where}.${isNamed ? 'plugin' : 'path'}`, severity: 'differs', row: rows.otherTypes }];
 }
 
-const gitHubApp = ['githubAppPrivateKey', 'githubAppID'];
 const azure = ['azureServicePrincipalClientSecret', 'azureServicePrincipalClientId', 'azureServicePrincipalClientID'];
 
 function repositoryFeatures(url: string, project: string, { repositories }: Installation): readonly Feature[] {
@@ -88,7 +80,6 @@ function repositoryFeatures(url: string, project: string, { repositories }: Inst
     const add = (feature: string, severity: Feature['severity'], row: Feature['row']): void => {
       found.push({ feature, where: `Secret ${secret}`, severity, row });
     };
-    if (gitHubApp.some((key) => keys.has(key))) add('GitHub App credentials', 'refused', rows.credentials);
     if (keys.has('gcpServiceAccountKey')) add('Google service account credentials', 'refused', rows.credentials);
     if (azure.some((key) => keys.has(key)) || on.has('useAzureWorkloadIdentity'))
       add('Azure credentials', 'refused', rows.credentials);

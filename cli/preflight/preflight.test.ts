@@ -53,7 +53,7 @@ describe('8.2.1: preflight', () => {
       'plain/cm.yaml': configMap('plain', 'a'),
       'drifted/cm.yaml': configMap('drifted', 'from git'),
       'drifted/secret.yaml': `apiVersion: v1\nkind: Secret\nmetadata: {name: drifted}\nstringData: {token: ${canary}-git}\n`,
-      'chart/main.jsonnet': '{}',
+      'chart/.argocd-source.yaml': 'plugin: {name: cmp}\n',
     });
     const source = (path: string): object => ({ repoURL: repo.url, path, targetRevision: 'main' });
     for (const path of ['plain', 'drifted'])
@@ -180,10 +180,12 @@ describe('8.2.1: preflight', () => {
       const charted = one(found.report, 'charted');
       expect(charted.conditions).toContainEqual({
         type: 'ComparisonError',
-        message: expect.stringContaining('not supported'),
+        message: expect.stringContaining('could not find cmp-server plugin with name "cmp"'),
       });
       expect([charted.state, charted.ours?.sync]).toEqual(['differs', 'Unknown']);
-      expect(charted.features).toEqual([expect.objectContaining({ severity: 'refused', row: 'Jsonnet, plugins' })]);
+      expect(charted.features).toEqual([
+        expect.objectContaining({ severity: 'refused', row: 'config management plugins' }),
+      ]);
     });
 
     it('8.2.1: a cluster and a repository that cannot be reached are told once, with what to do', () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, scrub, systemClock, systemRandom, UsageError } from '#base';
-import { createInProcessRunner, createToolLookup } from '#desired';
+import { createInProcessRunner, createToolLookup, proxiesOf } from '#desired';
 import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { LoadedConnection } from '#kube';
 import { silentLogger } from '#telemetry';
@@ -76,6 +76,7 @@ async function look(parsed: Parsed<typeof preflightOptions>, context: CommandCon
         cacheDir: temporary ?? join(config.cacheDir, 'preflight'),
         commands,
         tools: createToolLookup({ path: env['PATH'] }),
+        proxies: proxiesOf(env),
         timeoutMs: config.timeout,
         onProgress: progress(say, context),
       },

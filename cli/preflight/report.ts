@@ -182,10 +182,9 @@ function shown(verdict: Verdict): Pick<ApplicationReport, 'theirs' | 'ours' | 'd
 /** A source that turned out to be of a kind that is not rendered: nothing in the Application said so. */
 function foundByRendering(app: Application, { installation, compared }: Findings): readonly Feature[] {
   const failure = compared.failures.get(appKeyOf(app));
-  const known = applicationFeatures(app, installation).some(
-    ({ row }) => row === rows.charts || row === rows.otherTypes,
-  );
-  if (failure?.code !== 'DESIRED_UNSUPPORTED' || known) return [];
+  const known = applicationFeatures(app, installation).some(({ row }) => row === rows.otherTypes);
+  const isRefused = failure?.code === 'DESIRED_UNSUPPORTED' || failure?.code === 'DESIRED_PLUGIN_MISSING';
+  if (!isRefused || known) return [];
   const where = app.spec.sources === undefined ? 'spec.source' : 'spec.sources';
   return [{ feature: scrub(failure.message), where, severity: 'refused', row: rows.otherTypes }];
 }

@@ -3,11 +3,10 @@
  * test holds these names to the page.
  */
 export const rows = {
-  charts: 'Helm chart repositories (`chart`), OCI',
-  otherTypes: 'Jsonnet, plugins',
+  otherTypes: 'config management plugins',
   generator: 'manifests come from',
   shortSha: 'a short commit SHA',
-  credentials: 'GitHub App, Google and Azure credentials, submodules, LFS',
+  credentials: 'Google and Azure credentials, LFS',
   signatures:
     'signatures of commits and tags: `signatureKeys`, `sourceIntegrity` (`none`, `head`, `strict`, seals), ConfigMap `argocd-gpg-keys-cm`',
   sshProxy: 'a proxy for an ssh repository, a SOCKS proxy of a cluster',

@@ -67,6 +67,14 @@ describe('8.2.1: programs that are needed', () => {
       [['helm', '1 Application with Helm sources']],
     ],
     [
+      '10.2: Jsonnet',
+      [app({ repoURL: git, directory: { jsonnet: { libs: ['vendor'] } } })],
+      [
+        ['git', '1 Application with Git sources'],
+        ['jsonnet', '1 Application with Jsonnet sources'],
+      ],
+    ],
+    [
       'what rendering found',
       [app({ repoURL: git }, { sourceType: 'Kustomize' }), app({ repoURL: git, helm: {} }), app({ repoURL: git })],
       [

@@ -56,8 +56,7 @@ function worded(what: string, count: number): string {
 function toolsOf(app: Application, installation: Installation): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const source of sourcesOf(app.spec)) {
-    if ((source.chart ?? '') !== '' || source.helm !== undefined) found.set('helm', `${perApplication}Helm sources`);
-    if (source.kustomize !== undefined) found.set('kustomize', `${perApplication}Kustomize sources`);
+    for (const [tool, what] of renderers(source)) found.set(tool, what);
     for (const [tool, what] of gitTools(source, projectOf(app), installation)) found.set(tool, what);
   }
   const types = foundTypes(app);
@@ -67,6 +66,21 @@ function toolsOf(app: Application, installation: Installation): ReadonlyMap<stri
   if (isSomething(project?.['signatureKeys']) || isSomething(project?.['sourceIntegrity']))
     found.set('gpg', `${perApplication}sources that must be signed`);
   return found;
+}
+
+/** What the source itself says that it needs. */
+function renderers({
+  chart = '',
+  helm,
+  kustomize,
+  directory,
+}: ApplicationSource): readonly (readonly [string, string])[] {
+  const usesJsonnet = Object.keys(directory?.jsonnet ?? {}).length > 0;
+  return [
+    ...(chart !== '' || helm !== undefined ? [['helm', `${perApplication}Helm sources`] as const] : []),
+    ...(kustomize === undefined ? [] : [['kustomize', `${perApplication}Kustomize sources`] as const]),
+    ...(usesJsonnet ? [['jsonnet', `${perApplication}Jsonnet sources`] as const] : []),
+  ];
 }
 
 /** What Argo CD found the sources to be, those included that do not say it themselves. */
@@ -102,6 +116,7 @@ export async function lookUpTools(needs: readonly ToolNeed[], lookup: ToolLookup
 const versionArgs: Readonly<Record<string, readonly string[]>> = {
   helm: ['version', '--short'],
   kustomize: ['version'],
+  jsonnet: ['--version'],
   git: ['--version'],
   'git-lfs': ['--version'],
   gpg: ['--version'],

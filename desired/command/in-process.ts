@@ -67,6 +67,7 @@ export function requestOf(
     env: { ...base, ...options.env },
     timeoutMs: options.timeoutMs,
     maxBytes: options.maxBytes,
+    ...(options.maxMemoryBytes === undefined ? {} : { maxMemoryBytes: options.maxMemoryBytes }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     ...(options.stdin === undefined ? {} : { stdin: options.stdin }),
   };
@@ -81,6 +82,8 @@ export function resultOf(argv: readonly string[], outcome: ProcessOutcome): Comm
       throw new CommandError('COMMAND_NOT_FOUND', `cannot run ${program}: it is not installed, or not on PATH`);
     case 'timeout':
       throw new CommandError('COMMAND_TIMEOUT', outcome.message);
+    case 'memory':
+      throw new CommandError('COMMAND_MEMORY', outcome.message);
     case 'output':
       throw new CommandError('COMMAND_OUTPUT', outcome.message);
     case 'failed':

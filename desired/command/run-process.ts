@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 
 /** What {@link runProcess} needs to know; plain data, so that it can cross a process boundary. */
 export interface ProcessRequest {
@@ -10,11 +11,12 @@ export interface ProcessRequest {
   readonly stdin?: string | Uint8Array;
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  readonly maxMemoryBytes?: number;
 }
 
 export type ProcessOutcome =
   | { readonly kind: 'exit'; readonly exitCode: number | null; readonly stdout: Uint8Array; readonly stderr: string }
-  | { readonly kind: 'not-found' | 'timeout' | 'output' | 'failed' | 'killed'; readonly message: string };
+  | { readonly kind: 'not-found' | 'timeout' | 'output' | 'memory' | 'failed' | 'killed'; readonly message: string };
 
 export interface RunningProcess {
   readonly outcome: Promise<ProcessOutcome>;
@@ -63,13 +65,18 @@ function follow(child: ChildProcess, program: string, request: ProcessRequest, s
     const timer = startTimer(request.timeoutMs, () =>
       end({ kind: 'timeout', message: `${program} took longer than ${request.timeoutMs / 1000} s` }),
     );
+    const watch = watchMemory(child, request.maxMemoryBytes, startTimer, (limit) =>
+      end({ kind: 'memory', message: `${program} needed more than ${limit} bytes of memory` }),
+    );
     child.once('error', (error: NodeJS.ErrnoException) => {
       timer.cancel();
+      watch.cancel();
       const kind = error.code === 'ENOENT' ? 'not-found' : 'failed';
       resolve(verdict ?? { kind, message: textOf(error) });
     });
     child.once('close', (exitCode) => {
       timer.cancel();
+      watch.cancel();
       resolve(verdict ?? { kind: 'exit', exitCode, stdout: stdout(), stderr: stderr() });
     });
   });
@@ -77,6 +84,34 @@ function follow(child: ChildProcess, program: string, request: ProcessRequest, s
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(request.stdin ?? '');
   return { outcome, kill: () => end({ kind: 'killed', message: `${program} was killed` }) };
+}
+
+const memoryLookMs = 100;
+const pageBytes = 4096;
+
+/** Looks at the pages that the program has in memory; where the system does not tell them, it looks once and never again. */
+function watchMemory(
+  child: ChildProcess,
+  limit: number | undefined,
+  startTimer: StartTimer,
+  overflow: (limit: number) => void,
+): { cancel(): void } {
+  let isOver = limit === undefined || child.pid === undefined;
+  let timer: { cancel(): void } | undefined;
+  const look = async (): Promise<void> => {
+    const text = await readFile(`/proc/${child.pid ?? 0}/statm`, 'utf8').catch(() => undefined);
+    if (text === undefined || isOver) return;
+    const resident = Number(text.split(' ')[1]) * pageBytes;
+    if (resident > (limit ?? 0)) overflow(limit ?? 0);
+    else timer = startTimer(memoryLookMs, () => void look());
+  };
+  if (!isOver) timer = startTimer(memoryLookMs, () => void look());
+  return {
+    cancel: () => {
+      isOver = true;
+      timer?.cancel();
+    },
+  };
 }
 
 function collect(child: ChildProcess, maxBytes: number, overflow: () => void): () => Uint8Array {

@@ -9,6 +9,8 @@ export interface CommandOptions {
   readonly timeoutMs: number;
   /** Standard output beyond this kills the program: {@link CommandError} with code COMMAND_OUTPUT. */
   readonly maxBytes: number;
+  /** Resident memory beyond this kills the program (COMMAND_MEMORY), where the system tells it: on Linux. Looked at a few times a second. */
+  readonly maxMemoryBytes?: number;
   readonly signal: AbortSignal;
 }
 

@@ -457,6 +457,10 @@ export function repositoryKey(repository: Repository): string {
     repository.tlsClientCertKey?.reveal() ?? '',
     repository.proxy ?? '',
     repository.insecure,
+    ...(repository.githubApp === undefined
+      ? []
+      : [{ ...repository.githubApp, privateKey: repository.githubApp.privateKey.reveal() }]),
+    ...(repository.ociForceHttp === true ? ['http'] : []),
   ]);
 }
 

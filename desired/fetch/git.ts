@@ -1,10 +1,11 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { scrub } from '#base';
-import type { Random, Secret } from '#base';
+import { scrub, Secret } from '#base';
+import type { Random } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult, CommandRunner } from '../command/types.ts';
 import { RepositoryError, UnsupportedSource } from '../errors.ts';
+import type { GitHubApps } from './github-apps.ts';
 import type { SafeUrl } from './untrusted.ts';
 
 /** Where trust comes from, as Argo CD lays it out (ARGOCD_SSH_DATA_PATH, ARGOCD_TLS_DATA_PATH). */
@@ -25,6 +26,8 @@ export interface GitDeps {
   readonly random: Random;
   readonly cacheDir: string;
   readonly trust: GitTrust;
+  /** Tokens of GitHub Apps; without it, repositories that need one are reached without credentials. */
+  readonly apps?: GitHubApps;
 }
 
 export interface GitRun {
@@ -56,7 +59,7 @@ export class Git {
   async run(args: readonly string[], run: GitRun): Promise<CommandResult> {
     const home = join(this.#deps.cacheDir, 'home');
     await mkdir(home, { recursive: true, mode: 0o700 });
-    const remote = run.remote === undefined ? undefined : await this.#access(run.remote.url, run.remote.repository);
+    const remote = run.remote === undefined ? undefined : await this.#access(run.remote, run.signal);
     const config = { ...baseConfig, ...remote?.config };
     try {
       const result = await this.#deps.commands.runCommand(['git', `--git-dir=${run.directory}`, ...args], {
@@ -78,11 +81,20 @@ export class Git {
     }
   }
 
-  async #access(url: SafeUrl, repository: Repository): Promise<Access> {
+  async #access({ url, repository }: NonNullable<GitRun['remote']>, signal: AbortSignal): Promise<Access> {
     const access: Access = { config: { 'remote.source.url': url.url }, env: {}, files: [], secrets: [] };
-    if (url.transport === 'http') await this.#http(access, url, repository);
+    if (url.transport === 'http') await this.#http(access, url, await this.#withToken(url, repository, signal));
     else if (url.transport === 'ssh') await this.#ssh(access, repository);
     return access;
+  }
+
+  /** Password and ssh key come before the App, as in Argo CD. */
+  async #withToken(url: SafeUrl, repository: Repository, signal: AbortSignal): Promise<Repository> {
+    const { githubApp: app, password, bearerToken, sshPrivateKey } = repository;
+    const hasOwn = [password, bearerToken, sshPrivateKey].some((one) => one !== undefined);
+    if (app === undefined || hasOwn || this.#deps.apps === undefined) return repository;
+    const token = new Secret(await this.#deps.apps.token(app, repository, url, signal));
+    return { ...repository, username: 'x-access-token', password: token };
   }
 
   async #http(access: Access, url: SafeUrl, repository: Repository): Promise<void> {

@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createVerify, generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,6 +15,7 @@ import { silentLogger } from '#telemetry';
 import { createDesiredSource, createInProcessRunner } from '../index.ts';
 import type { SourceManifests } from '../index.ts';
 import { renderOne, requestOf } from '../testing/request.ts';
+import { startWebServer } from '../testing/web-server.ts';
 
 // The real thing: git over HTTP through git-http-backend, with a guard before it.
 
@@ -163,6 +165,48 @@ describe('git over HTTP', () => {
     const url = `${await listen()}/repo.git`;
     expect((await render({ ...bareRepository(url), ...credentials })).objects).toHaveLength(1);
     expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set([header]));
+  });
+
+  it('10.1: gets a token as a GitHub App, once, and looks up the installation of the owner', async () => {
+    commit('1');
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const api = await startWebServer();
+    const isSigned = (authorization = ''): boolean => {
+      const [head = '', body = '', signature = ''] = authorization.replace('Bearer ', '').split('.');
+      const { iss, exp, iat } = JSON.parse(Buffer.from(body, 'base64url').toString()) as Record<
+        string,
+        number | string
+      >;
+      expect([iss, Number(exp) - Number(iat)]).toEqual(['7', 600]);
+      return createVerify('RSA-SHA256').update(`${head}.${body}`).verify(publicKey, signature, 'base64url');
+    };
+    const answer =
+      (status: number, body: object) =>
+      ({ headers }: IncomingMessage): { status: number; body: string } =>
+        isSigned(headers.authorization) ? { status, body: JSON.stringify(body) } : { status: 401, body: '' };
+    const others = [
+      { id: 1, account: { login: 'else' } },
+      { id: 42, account: { login: 'Repo.Git' } },
+    ];
+    api.pages.set('/app/installations?per_page=100&page=1', answer(200, others));
+    api.pages.set('/app/installations/42/access_tokens', answer(201, { token: 't0ken' }));
+    const header = `Basic ${Buffer.from('x-access-token:t0ken').toString('base64')}`;
+    allow = (request) => (request.headers.authorization === header ? 'ok' : 401);
+    const key = new Secret(privateKey.export({ type: 'pkcs1', format: 'pem' }) as string);
+    const githubApp = { id: '7', installationId: '', baseUrl: api.url, privateKey: key };
+    const url = `${await listen()}/repo.git`;
+    expect((await render({ ...bareRepository(url), githubApp })).objects).toHaveLength(1);
+    expect(api.asked.map(({ path }) => path)).toEqual([
+      '/app/installations?per_page=100&page=1',
+      '/app/installations/42/access_tokens',
+    ]);
+    api.pages.clear();
+    expect(await failure({ ...bareRepository(url), githubApp })).toMatch(/GitHub App 7: .* answers with status 404$/);
+    const bad = { ...githubApp, privateKey: new Secret('no key') };
+    expect(await failure({ ...bareRepository(url), githubApp: bad })).toBe(
+      'failed to authenticate as the GitHub App 7: its private key cannot be read',
+    );
+    await api.close();
   });
 
   it('takes credentials out of the URL', async () => {

@@ -1,6 +1,7 @@
 import { hashJson } from '#base';
-import { SizeLimitExceeded, SourcePathError, UnsupportedSource } from '../errors.ts';
+import { SizeLimitExceeded, SourcePathError } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
+import { notThere } from './snapshot.ts';
 import type { FileNode, LinkNode, Tree, TreeNode } from './tree.ts';
 
 const mostHops = 40;
@@ -59,7 +60,7 @@ export class Selection {
     this.#seen.add(shown);
     if (node.kind === 'file') this.files.set(shown, node);
     else if (node.kind === 'link') this.#follow(path, node);
-    else if (node.kind === 'submodule') throw new UnsupportedSource(`Git submodules ("${shown}")`);
+    else if (node.kind === 'submodule') throw notThere(shown, node);
     else for (const [name, child] of node.children) this.#take({ path: [...path, name], node: child });
   }
 

@@ -1,5 +1,5 @@
 import { DesiredError, SourcePathError, UnsupportedSource } from '../errors.ts';
-import type { DirectoryNode, Tree } from './tree.ts';
+import type { DirectoryNode, SubmoduleNode, Tree } from './tree.ts';
 
 /** The files of one revision, wherever they come from. Nothing of them lies on disk as files yet. */
 export interface Snapshot {
@@ -22,12 +22,18 @@ export function refuseOutsideLinks(snapshot: Snapshot, what: string): void {
     throw new DesiredError('DESIRED_PATH', `${what} contains out-of-bounds symlinks. file: ${link}`);
 }
 
+/** Why the files of a submodule are not there. */
+export function notThere(path: string, { fault }: SubmoduleNode): DesiredError {
+  if (fault === undefined) return new UnsupportedSource(`Git submodules ("${path}")`);
+  return new SourcePathError(`the submodule "${path}" cannot be read: ${fault}`);
+}
+
 /** @throws SourcePathError, UnsupportedSource */
 export function directoryAt(tree: Tree, segments: readonly string[], shown: string): DirectoryNode {
   const found = tree.lookup(segments);
   if (found.kind === 'outside') throw new SourcePathError(`${shown}: app path outside root`);
   if (found.kind === 'missing') throw new SourcePathError(`${shown}: app path does not exist`);
-  if (found.node.kind === 'submodule') throw new UnsupportedSource(`Git submodules ("${shown}")`);
+  if (found.node.kind === 'submodule') throw notThere(shown, found.node);
   if (found.node.kind === 'file') throw new SourcePathError(`${shown}: app path is not a directory`);
   return found.node;
 }

@@ -1,7 +1,13 @@
 import { yieldToLoop } from '#base';
 
 /** One entry of a commit. Directories know their tree's object id ("" for the root), so that equal directories are known as equal. */
-export type TreeNode = DirectoryNode | FileNode | LinkNode | { readonly kind: 'submodule' };
+export type TreeNode = DirectoryNode | FileNode | LinkNode | SubmoduleNode;
+/** A commit of another repository, whose files are not here; `fault` says why, where they were looked for. */
+export interface SubmoduleNode {
+  readonly kind: 'submodule';
+  readonly oid: string;
+  readonly fault?: string;
+}
 export interface DirectoryNode {
   readonly kind: 'directory';
   readonly oid: string;
@@ -21,7 +27,7 @@ export interface LinkNode {
 
 /** Where a path ends after following links; `outside` when a link leads out of the repository. */
 export type Lookup =
-  | { readonly kind: 'found'; readonly node: DirectoryNode | FileNode | { readonly kind: 'submodule' } }
+  | { readonly kind: 'found'; readonly node: DirectoryNode | FileNode | SubmoduleNode }
   | { readonly kind: 'missing' }
   | { readonly kind: 'outside' };
 
@@ -35,6 +41,7 @@ const mostHops = 40;
 export class Tree {
   readonly root: DirectoryNode = { kind: 'directory', oid: '', children: new Map() };
   readonly links: { readonly path: string; readonly node: LinkNode }[] = [];
+  readonly submodules: { readonly path: string; readonly node: SubmoduleNode }[] = [];
 
   /** Reads `git ls-tree -r -t -l -z`. */
   static async parse(listing: Uint8Array): Promise<Tree> {
@@ -51,6 +58,56 @@ export class Tree {
     return tree;
   }
 
+  /**
+   * A tree of files and links that do not come from Git; directories follow from the paths, which must be clean. Of two nodes of one path the
+   * later one counts. Undefined in place of the tree: a path leads through something that is no directory; `fault` says which.
+   */
+  static of(
+    nodes: Iterable<{ readonly path: string; readonly node: FileNode | LinkNode }>,
+  ): { readonly tree: Tree } | { readonly fault: string } {
+    const tree = new Tree();
+    for (const { path, node } of nodes) {
+      const segments = path.split('/');
+      const name = segments.pop() ?? '';
+      let here = tree.root;
+      for (const segment of segments) {
+        const next = here.children.get(segment) ?? { kind: 'directory', oid: '', children: new Map() };
+        if (next.kind !== 'directory') return { fault: path };
+        here.children.set(segment, next);
+        here = next;
+      }
+      if (here.children.get(name)?.kind === 'directory') return { fault: path };
+      here.children.set(name, node);
+    }
+    for (const { path, node } of walk(tree.root, true)) if (node.kind === 'link') tree.links.push({ path, node });
+    return { tree };
+  }
+
+  /** A tree with others in the places of its submodules; a text in place of one is why it is not there. The given trees stay as they are. */
+  static mounted(base: Tree, mounts: ReadonlyMap<string, Tree | string>): Tree {
+    const tree = new Tree();
+    const copied = (node: DirectoryNode, into: DirectoryNode, prefix: string): void => {
+      for (const [name, child] of node.children) {
+        const path = prefix + name;
+        const mount = child.kind === 'submodule' ? mounts.get(path) : undefined;
+        const isOnTheWay = child.kind === 'directory' && [...mounts.keys()].some((at) => at.startsWith(`${path}/`));
+        if (mount instanceof Tree) into.children.set(name, mount.root);
+        else if (mount !== undefined && child.kind === 'submodule') into.children.set(name, { ...child, fault: mount });
+        else if (isOnTheWay) {
+          const copy: DirectoryNode = { ...child, children: new Map() };
+          into.children.set(name, copy);
+          copied(child, copy, `${path}/`);
+        } else into.children.set(name, child);
+      }
+    };
+    copied(base.root, tree.root, '');
+    tree.links.push(...base.links);
+    for (const [at, mount] of mounts)
+      if (mount instanceof Tree)
+        tree.links.push(...mount.links.map(({ path, node }) => ({ path: `${at}/${path}`, node })));
+    return tree;
+  }
+
   #add(line: string): void {
     const tab = line.indexOf('\t');
     const [mode = '', , oid = '', size = '0'] = line.slice(0, tab).split(/ +/);
@@ -59,6 +116,7 @@ export class Tree {
     const parent = slash < 0 ? this.root : this.#directoryAt(path.slice(0, slash));
     const node = nodeOf(mode, oid, Number(size));
     if (node.kind === 'link') this.links.push({ path, node });
+    if (node.kind === 'submodule') this.submodules.push({ path, node });
     parent?.children.set(path.slice(slash + 1), node);
   }
 
@@ -107,7 +165,7 @@ function nodeOf(mode: string, oid: string, size: number): TreeNode {
     case '120000':
       return { kind: 'link', oid, size, target: '' };
     case '160000':
-      return { kind: 'submodule' };
+      return { kind: 'submodule', oid };
     default:
       return { kind: 'file', oid, size };
   }

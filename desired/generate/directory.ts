@@ -1,12 +1,15 @@
 import { compileGlob, yieldToLoop } from '#base';
 import type { DirectorySource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
-import { DesiredError, ManifestError, SizeLimitExceeded, UnsupportedSource } from '../errors.ts';
+import { DesiredError, ManifestError, SizeLimitExceeded } from '../errors.ts';
+import { notThere } from '../fetch/snapshot.ts';
 import { walk } from '../fetch/tree.ts';
 import type { DirectoryNode, FileNode, Tree, WalkedEntry } from '../fetch/tree.ts';
-import type { DesiredLimits } from '../limits.ts';
 import { isSkipped, objectsOf } from './documents.ts';
 import type { ManifestFile } from './documents.ts';
+import { planJsonnet } from './jsonnet.ts';
+import type { JsonnetPlan } from './jsonnet.ts';
+import type { KustomizeDeps } from './kustomize.ts';
 import type { Job, Plan } from './plan.ts';
 import { optionsHash } from './source-type.ts';
 
@@ -29,46 +32,94 @@ export interface DirectoryScope {
   readonly options: DirectorySource;
 }
 
-/** How a directory of plain manifests is rendered: from the commit, without a checkout. */
-export function planDirectory(job: Job, limits: DesiredLimits, logger: Logger): Plan {
+export interface DirectoryDeps extends KustomizeDeps {
+  readonly logger: Logger;
+}
+
+/** How a directory of manifests is rendered: from the commit, without a checkout, but for Jsonnet, which a program evaluates. */
+export async function planDirectory(job: Job, deps: DirectoryDeps, signal: AbortSignal): Promise<Plan> {
   const { snapshot, segments, directory } = job;
+  const { limits, logger } = deps;
   const scope: DirectoryScope = { tree: snapshot.tree, segments, directory, options: job.source.directory ?? {} };
+  const jsonnet = await jsonnetOf(job, scope, deps, signal);
   return {
     // Links may lead anywhere in the commit; without any, a directory is its tree.
     key: [
       snapshot.tree.links.length > 0 || directory.oid === '' ? snapshot.revision : directory.oid,
-      segments,
-      optionsHash(job.source),
+      ...[
+        segments,
+        optionsHash(job.source),
+        job.request.options.enabledTypes['Directory'] ?? true,
+        jsonnet?.key ?? null,
+      ],
     ],
-    async render(signal) {
-      const candidates = candidatesOf(scope, logger);
-      const sizes = candidates.map((candidate) => candidate.file.size);
+    async render(inner) {
+      const candidates = candidatesOf(scope, logger).filter(({ name }) => jsonnet !== undefined || !isJsonnet(name));
+      const plain = candidates.filter(({ name }) => !isJsonnet(name));
       // Files that ask not to be rendered do not count, but must be read to know: so far beyond the limit nothing is read at all.
-      checkSize(sizes, limits.maxManifestBytes * 4);
-      const contents = await snapshot.read(
-        candidates.map((candidate) => candidate.file),
-        signal,
+      checkSize(
+        plain.map(({ file }) => file.size),
+        limits.maxManifestBytes * 4,
       );
-      const files: ManifestFile[] = candidates.map(({ path, name, file }) => ({
-        path: [...segments, path].join('/'),
-        name,
-        content: contents.get(file.oid) ?? new Uint8Array(),
-      }));
+      const contents = await snapshot.read(
+        plain.map(({ file }) => file),
+        inner,
+      );
+      const evaluated = await jsonnet?.render(inner);
+      const files = candidates.flatMap(({ path, name, file }): readonly ManifestFile[] =>
+        isJsonnet(name)
+          ? (evaluated?.get(path) ?? [])
+          : [{ path: [...segments, path].join('/'), name, content: contents.get(file.oid) ?? new Uint8Array() }],
+      );
       const objects: KubeObject[] = [];
       for (const some of render(files, limits)) {
         objects.push(...some);
         await yieldToLoop();
-        signal.throwIfAborted();
+        inner.throwIfAborted();
       }
-      return { objects, bytes: sizes.reduce((sum, size) => sum + size, 256) };
+      return { objects, bytes: files.reduce((sum, { content }) => sum + content.length, 256) };
     },
   };
 }
 
+function isJsonnet(name: string): boolean {
+  return name.endsWith('.jsonnet');
+}
+
+/** Undefined where there is no Jsonnet, or where the administrators switched it off: such files are then none (`jsonnet.enable`). */
+async function jsonnetOf(
+  job: Job,
+  scope: DirectoryScope,
+  deps: DirectoryDeps,
+  signal: AbortSignal,
+): Promise<JsonnetPlan | undefined> {
+  if (job.request.options.enabledTypes['Directory'] === false) return undefined;
+  if (!hasJsonnet(scope.directory, scope.options.recurse === true)) return undefined;
+  const candidates = candidatesOf(scope, deps.logger).filter(({ name }) => isJsonnet(name));
+  const contents = await job.snapshot.read(
+    candidates.map(({ file }) => file),
+    signal,
+  );
+  const files = candidates.filter(({ file }) => !isSkipped(contents.get(file.oid) ?? new Uint8Array()));
+  return files.length === 0 ? undefined : planJsonnet(job, files, deps, signal);
+}
+
+/** Looked at before every render, also of what is cached: so it is remembered with the tree. */
+function hasJsonnet(directory: DirectoryNode, recurse: boolean): boolean {
+  const known = jsonnetIn.get(directory);
+  if (known?.recurse === recurse) return known.found;
+  let found = false;
+  for (const { name } of walk(directory, recurse)) found ||= isJsonnet(name);
+  jsonnetIn.set(directory, { recurse, found });
+  return found;
+}
+
+const jsonnetIn = new WeakMap<DirectoryNode, { readonly recurse: boolean; readonly found: boolean }>();
+
 /**
  * The files of a directory source by name, in lexical order (Argo CD: getPotentiallyValidManifests). Order of the rules: extension, link
  * inside the repository, regular file, exclude, include. Globs run over the path relative to the application's directory, `*` crosses `/`.
- * @throws DesiredError for a link that leaves the repository; UnsupportedSource for Jsonnet and for submodules in the way
+ * @throws DesiredError for a link that leaves the repository; UnsupportedSource for submodules in the way
  */
 export function candidatesOf(scope: DirectoryScope, logger: Logger): Candidate[] {
   const { options } = scope;
@@ -77,14 +128,13 @@ export function candidatesOf(scope: DirectoryScope, logger: Logger): Candidate[]
   const candidates: Candidate[] = [];
   for (const entry of walk(scope.directory, options.recurse === true)) {
     if (entry.node.kind === 'submodule') {
-      if (options.recurse === true) throw new UnsupportedSource(`Git submodules ("${entry.path}")`);
+      if (options.recurse === true) throw notThere(entry.path, entry.node);
       continue;
     }
     if (options.disableExtensionFilter !== true && !manifestName.test(entry.name)) continue;
     const file = fileOf(scope, entry, logger);
     if (file === undefined || excluded?.(entry.path) === true || included?.(entry.path) === false) continue;
     if (entry.name.endsWith('.libsonnet')) continue;
-    if (entry.name.endsWith('.jsonnet')) throw new UnsupportedSource(`Jsonnet ("${entry.path}")`);
     candidates.push({ path: entry.path, name: entry.name, file });
   }
   return candidates;
@@ -127,7 +177,7 @@ export function* render(
 ): Generator<KubeObject[]> {
   const kept = files.filter((file) => !isSkipped(file.content));
   checkSize(
-    kept.map((file) => file.content.length),
+    kept.filter(({ strict }) => strict !== true).map((file) => file.content.length),
     limits.maxManifestBytes,
   );
   let count = 0;

@@ -1,4 +1,4 @@
-import type { ApplicationSource, KubeObject } from '#model';
+import type { ApplicationSource, KubeObject, Repository } from '#model';
 import type { Snapshot } from '../fetch/snapshot.ts';
 import type { DirectoryNode } from '../fetch/tree.ts';
 import type { ManifestsRequest } from '../types.ts';
@@ -8,6 +8,7 @@ export interface Job {
   readonly request: ManifestsRequest;
   /** With the override files of its directory applied. */
   readonly source: ApplicationSource;
+  readonly repository: Repository;
   readonly snapshot: Snapshot;
   /** The application's directory: segments from the root as written (links allowed), and the node where they end. */
   readonly segments: readonly string[];

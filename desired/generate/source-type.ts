@@ -60,7 +60,8 @@ export function sourceTypeOf(
   return enabledTypes[type] === false ? 'Directory' : type;
 }
 
-function explicitType(source: ApplicationSource): SourceType | undefined {
+/** What the source itself says that it is. @throws DesiredError when several types are set at once */
+export function explicitType(source: ApplicationSource): SourceType | undefined {
   const set: SourceType[] = [];
   if (isSet(source.kustomize)) set.push('Kustomize');
   if (isSet(source.helm)) set.push('Helm');

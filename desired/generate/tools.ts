@@ -6,7 +6,7 @@ import { CommandError, ToolFailed, ToolMissing } from '../errors.ts';
 import { compareVersions, parseVersion } from '../fetch/semver.ts';
 import type { DesiredLimits } from '../limits.ts';
 
-export type ToolName = 'helm' | 'kustomize';
+export type ToolName = 'helm' | 'kustomize' | 'jsonnet';
 
 /** Where a program lies on this machine: an absolute path, or undefined when it is nowhere. */
 export type ToolLookup = (name: ToolName) => string | undefined;
@@ -21,6 +21,7 @@ export interface Tool {
 const kinds = {
   helm: { ask: ['version', '--short'], oldest: { major: 3, minor: 14, patch: 0, pre: '' } },
   kustomize: { ask: ['version'], oldest: { major: 5, minor: 0, patch: 0, pre: '' } },
+  jsonnet: { ask: ['--version'], oldest: { major: 0, minor: 20, patch: 0, pre: '' } },
 } as const;
 
 /** How a program is run for a source. */
@@ -91,6 +92,7 @@ export class Tools {
         env: { ...environment(run), ...run.env },
         timeoutMs: limits.toolTimeoutMs,
         maxBytes: limits.maxToolBytes,
+        maxMemoryBytes: limits.maxToolMemoryBytes,
         signal: run.signal,
       }),
     );

@@ -37,16 +37,16 @@ function deeds(app: Application): unknown {
 const isGood = (app: Application): boolean =>
   app.status?.sync?.status === 'Synced' && app.status.health?.status === 'Healthy';
 
-/** Three samples on each of three clusters, and one for each program that renders sources, where that is on this machine. */
+/** Three samples on each of three clusters, one of two sources, and one for each program that renders sources, where that is on this machine. */
 function sampleCount(): number {
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   const folders = [process.env['DRIFTLESS_E2E_CACHE'] ?? join(cache, 'driftless', 'e2e')];
   const lookup = createToolLookup({ path: process.env['PATH'], folders });
-  return 9 + ['helm', 'kustomize'].filter((name) => lookup(name) !== undefined).length;
+  return 10 + ['helm', 'kustomize', 'jsonnet'].filter((name) => lookup(name) !== undefined).length;
 }
 
 describe('the demo', () => {
-  it('with --once -o json ends by itself and says so in its last line', async () => {
+  it('10.2: with --once -o json ends by itself and says so in its last line', async () => {
     const wanted = sampleCount();
     const all = { applications: wanted, synced: wanted, healthy: wanted };
     const { code, stdout, stderr } = await driftless(['demo', '--once', '-o', 'json', '--timeout', '90s']);

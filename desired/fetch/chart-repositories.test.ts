@@ -1,0 +1,280 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Secret, systemRandom } from '#base';
+import { bareRepository } from '#model';
+import type { Repository } from '#model';
+import { FakeClock } from '#support';
+import { defaultLimits } from '../limits.ts';
+import { chartArchive, tgz } from '../testing/archive.ts';
+import { failureOf } from '../testing/repository.ts';
+import { startWebServer } from '../testing/web-server.ts';
+import type { WebServer } from '../testing/web-server.ts';
+import { Archives, digestOf } from './archives.ts';
+import { versionsIn } from './chart-index.ts';
+import { ChartRepositories } from './chart-repositories.ts';
+import type { ChartAt } from './chart-repositories.ts';
+import { Web } from './web.ts';
+
+const servers: WebServer[] = [];
+let root = '';
+let server: WebServer;
+const clock = new FakeClock();
+const none = new AbortController().signal;
+const charts = (over: Partial<typeof defaultLimits> = {}): ChartRepositories => {
+  const limits = { ...defaultLimits, ...over };
+  return new ChartRepositories({
+    ...{ clock, limits, cacheDir: root },
+    web: new Web({ tlsCertificates: join(root, 'tls'), proxies: {} }),
+    archives: new Archives({ clock, cacheDir: root, random: systemRandom, limits }),
+  });
+};
+const at = (over: Partial<Repository> = {}, passCredentials = false): ChartAt => ({
+  repository: { ...bareRepository(server.url), type: 'helm', ...over },
+  ...{ chart: 'web', passCredentials },
+});
+
+async function start(): Promise<WebServer> {
+  const started = await startWebServer();
+  servers.push(started);
+  return started;
+}
+
+/** The index of charts, each at an address of its own. */
+function publish(
+  on: WebServer,
+  versions: readonly string[],
+  urlOf = (version: string): string => `web-${version}.tgz`,
+): void {
+  const lines = versions.map((version) => {
+    const packed = chartArchive('web', version);
+    on.pages.set(`/web-${version}.tgz`, { body: packed });
+    return `  - version: ${version}\n    urls: ["${urlOf(version)}"]\n    digest: ${digestOf(packed)}\n`;
+  });
+  const other = '  other:\n  - version: 9.9.9\n    description: |\n      web:\n      - version: 7.7.7\n    urls: [x]\n';
+  on.pages.set('/index.yaml', {
+    headers: { etag: '"1"' },
+    body: `apiVersion: v1\nentries:\n${other}  web:\n${lines.join('')}  zoo: []\n`,
+  });
+}
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'charts-'));
+  server = await start();
+  publish(server, ['1.2.0', '1.10.1', '1.3.0-rc.1', '2.0.0']);
+});
+afterEach(async () => {
+  for (const one of servers.splice(0)) await one.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+describe('the index of a chart repository', () => {
+  const entry = '- {version: 1.0.0, urls: [a.tgz], digest: "sha256:ABC"}';
+  it.each([
+    ['a list under the name', `entries:\n  web:\n  ${entry}\n`],
+    ['a list that is indented', `apiVersion: v1\nentries: # all\n\n    web:\n      ${entry}\n    zoo: []\n`],
+    ['a quoted name', `entries:\n  "web":\n  ${entry}\ngenerated: x\n`],
+    ['Windows line ends', `entries:\r\n  web:\r\n  ${entry}\r\n`],
+    ['JSON', '{"entries":{"web":[{"version":"1.0.0","urls":["a.tgz"],"digest":"abc"}]}}'],
+    ['an alias of elsewhere', `x: &u [a.tgz]\nentries:\n  web:\n  - {version: 1.0.0, urls: *u, digest: abc}\n`],
+    ['a flow map', `entries: {web: [{version: 1.0.0, urls: [a.tgz], digest: abc}]}`],
+    ['a blank line and a comment in the list', `entries:\n  web:\n\n  # c\n  ${entry}\n  zoo: []\n`],
+  ])('10.1: is understood with %s', (_name, text) => {
+    expect(versionsIn(text, 'web')).toEqual([{ version: '1.0.0', urls: ['a.tgz'], digest: 'abc' }]);
+  });
+
+  it('10.1: of a big index only the part of the chart is parsed', () => {
+    const broken = `entries:\n  aaa:\n  - {version: [\n  web:\n  ${entry}\n`;
+    expect(versionsIn(broken, 'web')).toHaveLength(1);
+    expect(() => versionsIn(broken, 'aaa')).toThrow(/cannot be read/);
+    expect(() => versionsIn('entries:\n  web: []\n', 'gone')).toThrow("chart 'gone' not found in index");
+    expect(() => versionsIn('<html>', 'web')).toThrow(/it has no entries/);
+  });
+});
+
+describe('Helm chart repositories', () => {
+  it.each([
+    ['1.2.0', '1.2.0'],
+    ['v9.9.9', 'v9.9.9'],
+    ['1.2', '1.2'],
+    ['1.x', '1.10.1'],
+    ['*', '2.0.0'],
+    ['~1.2', '1.2.0'],
+    ['>=1.3.0-0 <1.4', '1.3.0-rc.1'],
+    ['^1.0 || ^3.0', '1.10.1'],
+  ])('10.1: %s means %s', async (revision, version) => {
+    expect(await charts().resolve(at(), revision, false, none)).toBe(version);
+  });
+
+  it('10.1: a version is its own answer without asking, a constraint without a match is an error', async () => {
+    await charts().resolve(at(), '7.7.7', false, none);
+    expect(server.asked).toEqual([]);
+    const fault = async (revision: string): Promise<string> =>
+      (await failureOf(charts().resolve(at(), revision, false, none))).message;
+    expect(await fault('>=3')).toBe('invalid revision: version matching constraint not found in 4 tags');
+    expect(await fault('latest!')).toMatch(/^invalid revision: failed to determine semver constraint: /);
+    server.pages.clear();
+    expect(await fault('*')).toBe('failed to get index: 404 Not Found');
+  });
+
+  it('10.1: the index is asked for once in a while, and then with its ETag', async () => {
+    const source = charts();
+    await Promise.all([source.resolve(at(), '*', false, none), source.resolve(at(), '1.x', false, none)]);
+    await source.resolve(at(), '*', false, none);
+    expect(server.asked).toHaveLength(1);
+    await clock.advance(defaultLimits.refsTtlMs);
+    const page = server.pages.get('/index.yaml');
+    server.pages.set('/index.yaml', ({ headers }) =>
+      headers['if-none-match'] === '"1"' ? { status: 304 } : (page as object),
+    );
+    expect(await source.resolve(at(), '*', false, none)).toBe('2.0.0');
+    await source.resolve(at(), '*', false, none);
+    expect(server.asked.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"1"']);
+    await source.resolve(at(), '*', true, none);
+    expect(server.asked).toHaveLength(3);
+  });
+
+  it('10.3: a chart is downloaded once, also over a restart, and anew when asked for', async () => {
+    const source = charts();
+    const first = await source.snapshot(at(), '1.2.0', false, none);
+    expect(first.revision).toBe('1.2.0');
+    expect(first.tree.lookup(['templates', 'cm.yaml']).kind).toBe('found');
+    await source.snapshot(at(), '1.2.0', false, none);
+    const downloads = (): number => server.asked.filter(({ path }) => path.endsWith('.tgz')).length;
+    expect(downloads()).toBe(1);
+    const restarted = await charts().snapshot(at(), '1.2.0', false, none);
+    expect([downloads(), restarted.key]).toEqual([1, first.key]);
+    await source.snapshot(at(), '1.2.0', true, none);
+    expect(downloads()).toBe(2);
+    // Another person's credentials: neither the index nor the chart of the first are theirs.
+    await source.snapshot(at({ username: 'other', password: new Secret('x') }), '1.2.0', false, none);
+    expect(downloads()).toBe(3);
+  });
+
+  it('10.3: a kept chart that somebody changed is not used (T-REV-3); the disk is bounded', async () => {
+    await charts().snapshot(at(), '1.2.0', false, none);
+    const folder = join(root, 'archives');
+    const [owner = ''] = readdirSync(folder);
+    const [file = ''] = readdirSync(join(folder, owner));
+    writeFileSync(join(folder, owner, file), chartArchive('web', '6.6.6'));
+    const again = await charts().snapshot(at(), '1.2.0', false, none);
+    const found = again.tree.lookup(['Chart.yaml']);
+    const node = found.kind === 'found' && found.node.kind === 'file' ? [found.node] : [];
+    expect(Buffer.concat([...(await again.read(node, none)).values()]).toString()).toContain('version: 1.2.0');
+    const small = charts({ archiveDiskBytes: readFileSync(join(folder, owner, file)).length + 10 });
+    await small.snapshot(at(), '2.0.0', false, none);
+    expect(readdirSync(join(folder, owner))).toHaveLength(1);
+  });
+
+  it('10.5: a digest that does not fit is refused, and so is an archive without the chart', async () => {
+    server.pages.set('/web-1.2.0.tgz', { body: chartArchive('web', '6.6.6') });
+    expect((await failureOf(charts().snapshot(at(), '1.2.0', false, none))).message).toMatch(
+      /does not have the digest/,
+    );
+    server.pages.set('/index.yaml', { body: 'entries:\n  web:\n  - {version: 1.0.0, urls: [a.tgz]}\n' });
+    server.pages.set('/a.tgz', { body: tgz({ 'README.md': 'x' }) });
+    expect((await failureOf(charts().snapshot(at(), '1.0.0', false, none))).message).toMatch(/has no folder "web"/);
+    server.pages.set('/a.tgz', { status: 403 });
+    expect((await failureOf(charts().snapshot(at(), '1.0.0', false, none))).message).toBe(
+      'failed to download version 1.0.0 of the chart web: 403 Forbidden',
+    );
+  });
+
+  it('10.1: takes "1.2" for the highest 1.2.x as helm does, and says what is not there', async () => {
+    publish(server, ['1.2.0', '1.2.9', '1.3.0']);
+    const made = await charts().snapshot(at(), '1.2', false, none);
+    expect(server.asked.at(-1)?.path).toBe('/web-1.2.9.tgz');
+    expect(made.revision).toBe('1.2');
+    expect((await failureOf(charts().snapshot(at(), '5.0.0', false, none))).message).toBe(
+      'chart "web" version "5.0.0" not found in the index of the repository',
+    );
+  });
+
+  it('10.5: indexes and archives are bounded', async () => {
+    expect((await failureOf(charts({ maxIndexBytes: 50 }).resolve(at(), '*', false, none))).message).toMatch(
+      /index\.yaml has more than 50 bytes/,
+    );
+    expect((await failureOf(charts({ maxArchiveBytes: 50 }).snapshot(at(), '1.2.0', false, none))).message).toMatch(
+      /web-1\.2\.0\.tgz has more than 50 bytes/,
+    );
+  });
+
+  it.each(['../x', 'a/../b', '-x', 'a b', '', 'a?b', 'a/-b'])('10.5: refuses the chart name %j', async (chart) => {
+    expect((await failureOf(charts().resolve({ ...at(), chart }, '1.0.0', false, none))).message).toMatch(/refused/);
+  });
+});
+
+describe('credentials of a chart repository', () => {
+  const login = { username: 'me', password: new Secret('hunter2') };
+  const header = `Basic ${Buffer.from('me:hunter2').toString('base64')}`;
+  const told = (on: WebServer): (string | undefined)[] => on.asked.map(({ headers }) => headers.authorization);
+
+  it('10.5: go to the repository, but to no other server: neither by its index nor by a redirect', async () => {
+    const other = await start();
+    publish(other, ['1.2.0']);
+    publish(server, ['1.2.0'], (version) => `${other.url}/web-${version}.tgz`);
+    await charts().snapshot(at(login), '1.2.0', false, none);
+    expect([told(server), told(other)]).toEqual([[header], [undefined]]);
+    publish(server, ['2.0.0']);
+    other.pages.set('/moved.tgz', { body: chartArchive('web', '2.0.0') });
+    server.pages.set('/web-2.0.0.tgz', { status: 302, headers: { location: `${other.url}/moved.tgz` } });
+    await charts().snapshot(at(login), '2.0.0', true, none);
+    expect(told(other)).toEqual([undefined, undefined]);
+    expect(told(server)).toEqual([header, header, header]);
+  });
+
+  it('10.5: do not come back by a redirect that leads home', async () => {
+    const other = await start();
+    server.pages.set('/web-2.0.0.tgz', { status: 302, headers: { location: `${other.url}/back` } });
+    other.pages.set('/back', { status: 302, headers: { location: `${server.url}/web-1.2.0.tgz` } });
+    await failureOf(charts().snapshot(at(login), '2.0.0', false, none));
+    expect(told(server)).toEqual([header, header, undefined]);
+  });
+
+  it('10.1: passCredentials sends them where the index says, and still not where a redirect leads', async () => {
+    const [second, third] = [await start(), await start()];
+    publish(server, ['1.2.0'], (version) => `${second.url}/web-${version}.tgz`);
+    second.pages.set('/web-1.2.0.tgz', { status: 307, headers: { location: `${third.url}/c.tgz` } });
+    third.pages.set('/c.tgz', { body: chartArchive('web', '1.2.0') });
+    await charts().snapshot(at(login, true), '1.2.0', false, none);
+    expect([told(server), told(second), told(third)]).toEqual([[header], [header], [undefined]]);
+  });
+
+  it('10.1: may stand in the URL, and are in no message', async () => {
+    const url = server.url.replace('http://', 'http://me:hunter2@');
+    expect(await charts().resolve(at({ url }), '*', false, none)).toBe('2.0.0');
+    expect(told(server)).toEqual([header]);
+    server.pages.clear();
+    const refused = await failureOf(charts().resolve(at({ url }), '*', false, none));
+    expect(refused.message).not.toContain('hunter2');
+    await server.close();
+    const gone = await failureOf(charts().resolve(at({ url }), '*', false, none));
+    expect(gone.message).toMatch(/^cannot reach http:\/\/127\.0\.0\.1:\d+\/index\.yaml: /);
+  });
+
+  it('10.1: a proxy is used where the repository names one, but for what its noProxy excepts', async () => {
+    const proxy = await start();
+    publish(proxy, ['4.0.0']);
+    const index = proxy.pages.get('/index.yaml') ?? {};
+    proxy.pages.set('http://charts.invalid/index.yaml', index);
+    const behind = at({ url: 'http://charts.invalid', proxy: proxy.url });
+    const answer = await charts()
+      .resolve(behind, '*', false, none)
+      .catch((error: unknown) => (error as Error).message);
+    expect([answer, proxy.asked.length]).toEqual(['4.0.0', 1]);
+    expect(await charts().resolve(at({ proxy: proxy.url, noProxy: '127.0.0.1' }), '*', false, none)).toBe('2.0.0');
+    expect(proxy.asked).toHaveLength(1);
+    expect((await failureOf(charts().resolve(at({ proxy: 'ftp://x' }), '*', false, none))).message).toMatch(/proxy/);
+  });
+
+  it('10.5: no other scheme than http and https', async () => {
+    mkdirSync(join(root, 'files'));
+    const fault = async (url: string): Promise<string> =>
+      (await failureOf(charts().resolve(at({ url }), '*', false, none))).message;
+    expect(await fault(`file://${root}/files`)).toMatch(/refused/);
+    expect(await fault('ssh://git@x.example.com/y')).toMatch(/refused/);
+    server.pages.set('/index.yaml', { status: 302, headers: { location: 'file:///etc/passwd' } });
+    expect(await fault(server.url)).toMatch(/the scheme file:\/\/ is not allowed/);
+  });
+});

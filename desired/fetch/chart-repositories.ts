@@ -1,0 +1,251 @@
+import { gunzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import { hashJson } from '#base';
+import type { Clock } from '#base';
+import type { Repository } from '#model';
+import { DesiredError, RepositoryError, UnsafeInput } from '../errors.ts';
+import type { DesiredLimits } from '../limits.ts';
+import type { Unpacked } from './archive.ts';
+import type { Archives } from './archives.ts';
+import { digestOf } from './archives.ts';
+import { versionsIn } from './chart-index.ts';
+import type { ChartVersion } from './chart-index.ts';
+import { repositoryKey } from './git-repository.ts';
+import { SharedJobs } from './jobs.ts';
+import { Lru } from './lru.ts';
+import { compareVersions, highestMatch, parseConstraint, parseVersion } from './semver.ts';
+import type { Snapshot } from './snapshot.ts';
+import { Tree, walk } from './tree.ts';
+import { checkUrl } from './untrusted.ts';
+import { expectOk } from './web.ts';
+import type { Access, Web } from './web.ts';
+
+const unzip = promisify(gunzip);
+
+export interface ChartRepositoriesDeps {
+  readonly clock: Clock;
+  readonly web: Web;
+  readonly archives: Archives;
+  readonly limits: DesiredLimits;
+  readonly cacheDir: string;
+}
+
+/** A chart of a repository. */
+export interface ChartAt {
+  readonly repository: Repository;
+  readonly chart: string;
+  /** Credentials also go to other servers that the index names (`helm.passCredentials`). */
+  readonly passCredentials: boolean;
+}
+
+interface Index {
+  readonly text: string;
+  readonly etag: string;
+  readonly at: number;
+}
+
+/**
+ * Charts of Helm repositories (Argo CD: util/helm client). An index is asked for once in a while, with its ETag; a chart is downloaded once,
+ * held to the digest of the index, and kept.
+ *
+ * Deliberate difference: a digest in the index that does not fit is an error; Argo CD, by `helm pull`, does not look.
+ */
+export class ChartRepositories {
+  readonly #deps: ChartRepositoriesDeps;
+  readonly #indexes: Lru<Index>;
+  readonly #listings: SharedJobs<Index>;
+  readonly #downloads: SharedJobs<Snapshot>;
+  /** What was downloaded: the digest, by repository, chart and version. */
+  readonly #digests = new Lru<string>(4096);
+
+  constructor(deps: ChartRepositoriesDeps) {
+    this.#deps = deps;
+    const { clock, limits } = deps;
+    this.#indexes = new Lru(limits.archiveCacheBytes);
+    this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
+    this.#downloads = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
+  }
+
+  stop(reason: Error): void {
+    this.#listings.stop(reason);
+    this.#downloads.stop(reason);
+  }
+
+  /**
+   * The version that a revision means: a version is its own answer, without asking anyone; else the highest that fits.
+   * @throws RepositoryError, DesiredError
+   */
+  async resolve(at: ChartAt, revision: string, noCache: boolean, signal: AbortSignal): Promise<string> {
+    checkChartName(at.chart);
+    if (parseVersion(revision) !== undefined) return revision;
+    const versions = (await this.#versions(at, noCache, signal)).map(({ version }) => version);
+    return pickVersion(revision, versions);
+  }
+
+  /** The files of one version. */
+  async snapshot(at: ChartAt, version: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
+    checkChartName(at.chart);
+    const owner = repositoryKey(at.repository);
+    const key = hashJson([owner, at.chart, version]);
+    const what = `downloading version ${version} of the chart ${at.chart}`;
+    return this.#downloads.run(`${key} ${String(again)}`, what, signal, async (work) => {
+      const known = again ? undefined : this.#digests.get(key);
+      const kept = known === undefined ? undefined : await this.#deps.archives.open(owner, known);
+      if (known !== undefined && kept !== undefined)
+        return snapshotOf(at.chart, version, hashJson([owner, known]), kept);
+      const { digest, unpacked } = await this.#download(at, version, again, work);
+      this.#digests.set(key, digest, 1);
+      return snapshotOf(at.chart, version, hashJson([owner, digest]), unpacked);
+    });
+  }
+
+  async #download(
+    at: ChartAt,
+    version: string,
+    again: boolean,
+    signal: AbortSignal,
+  ): Promise<{ readonly digest: string; readonly unpacked: Unpacked }> {
+    const owner = repositoryKey(at.repository);
+    const entry = pickEntry(at, await this.#versions(at, again, signal), version);
+    const kept = again || entry.digest === '' ? undefined : await this.#deps.archives.open(owner, entry.digest);
+    if (kept !== undefined) return { digest: entry.digest, unpacked: kept };
+    const access = this.#access(at);
+    const url = addressOf(access.at.url, entry.urls[0] ?? '');
+    const answer = await this.#deps.web.get({ url, maxBytes: this.#deps.limits.maxArchiveBytes, signal }, access);
+    const packed = expectOk(answer, `failed to download version ${version} of the chart ${at.chart}`);
+    if (entry.digest !== '' && digestOf(packed) !== entry.digest)
+      throw new DesiredError(
+        'DESIRED_DIGEST',
+        `version ${version} of the chart ${at.chart}: the downloaded file does not have the digest that the index of the repository gives for it (sha256:${entry.digest})`,
+        { fields: { repository: access.at.url } },
+      );
+    return this.#deps.archives.keep(owner, packed);
+  }
+
+  async #versions(at: ChartAt, noCache: boolean, signal: AbortSignal): Promise<readonly ChartVersion[]> {
+    return versionsIn((await this.#index(at, noCache, signal)).text, at.chart);
+  }
+
+  async #index(at: ChartAt, noCache: boolean, signal: AbortSignal): Promise<Index> {
+    const owner = repositoryKey(at.repository);
+    const { clock, limits, web } = this.#deps;
+    const cached = this.#indexes.get(owner);
+    if (!noCache && cached !== undefined && clock.monotonic() - cached.at < limits.refsTtlMs) return cached;
+    const access = this.#access(at);
+    return this.#listings.run(owner, `reading the index of ${access.at.url}`, signal, async (work) => {
+      const headers = cached === undefined || cached.etag === '' ? {} : { 'if-none-match': cached.etag };
+      const began = clock.monotonic();
+      const url = addressOf(access.at.url, 'index.yaml');
+      const answer = await web.get({ url, headers, maxBytes: limits.maxIndexBytes, signal: work }, access);
+      const index =
+        answer.status === 304 && cached !== undefined
+          ? { ...cached, at: began }
+          : {
+              text: await textOf(expectOk(answer, 'failed to get index'), limits.maxIndexBytes),
+              etag: answer.headers['etag'] ?? '',
+              at: began,
+            };
+      this.#indexes.set(owner, index, index.text.length);
+      return index;
+    });
+  }
+
+  #access({ repository, passCredentials }: ChartAt): Access {
+    const at = checkUrl(repository.url, this.#deps.cacheDir);
+    if (at.transport !== 'http')
+      throw new UnsafeInput('the chart repository is refused: its URL must begin with https:// or http://');
+    return { repository, at, everywhere: passCredentials };
+  }
+}
+
+/**
+ * The version that a constraint or a tag means (Argo CD: util/versions MaxVersion).
+ * @throws DesiredError
+ */
+export function pickVersion(revision: string, versions: readonly string[]): string {
+  if (parseConstraint(revision) === undefined) {
+    if (versions.includes(revision)) return revision;
+    throw new DesiredError(
+      'DESIRED_REVISION',
+      `invalid revision: failed to determine semver constraint: improper constraint: ${revision}`,
+    );
+  }
+  const best = highestMatch(revision, versions);
+  if (best !== undefined) return best;
+  throw new DesiredError(
+    'DESIRED_REVISION',
+    `invalid revision: version matching constraint not found in ${versions.length} tags`,
+  );
+}
+
+/** As `helm pull` chooses: the version as it is written, else the highest that it admits ("1.2" admits 1.2.7). */
+function pickEntry(at: ChartAt, entries: readonly ChartVersion[], version: string): ChartVersion {
+  const best = highestMatch(
+    version,
+    entries.map((entry) => entry.version),
+  );
+  const wanted = parseVersion(version);
+  const found =
+    entries.find((entry) => entry.version === version) ??
+    entries.find((entry) => entry.version === best) ??
+    entries.find((entry) => {
+      const parsed = parseVersion(entry.version);
+      return wanted !== undefined && parsed !== undefined && compareVersions(parsed, wanted) === 0;
+    });
+  if (found !== undefined && found.urls.length > 0) return found;
+  const missing = found === undefined ? 'not found' : 'without an address';
+  throw new RepositoryError(`chart "${at.chart}" version "${version}" ${missing} in the index of the repository`);
+}
+
+/** Relative to the repository; what the repository's address has behind a question mark (a signature) goes along. */
+function addressOf(repository: string, path: string): string {
+  const base = new URL(repository);
+  const { search } = base;
+  if (!base.pathname.endsWith('/')) base.pathname += '/';
+  base.search = '';
+  let url: URL;
+  try {
+    url = new URL(path, base);
+  } catch {
+    throw new RepositoryError('the index of the chart repository has an address that cannot be parsed');
+  }
+  const isRelative = !/^[a-z][a-z0-9+.-]*:/i.test(path);
+  if (isRelative && url.search === '') url.search = search;
+  return url.href;
+}
+
+/** Some servers send it packed, whatever they were asked for. */
+async function textOf(body: Buffer, limit: number): Promise<string> {
+  const isPacked = body[0] === 0x1f && body[1] === 0x8b;
+  const bytes = isPacked ? await unzip(body, { maxOutputLength: limit }) : body;
+  return bytes.toString('utf8');
+}
+
+/** A name of a chart becomes part of addresses and of a path. @throws UnsafeInput */
+export function checkChartName(chart: string): void {
+  const isBad = chart.split('/').some((part) => part === '' || part === '.' || part === '..' || part.startsWith('-'));
+  if (isBad || !/^[\w.@+/-]+$/.test(chart) || chart.length > 512)
+    throw new UnsafeInput(
+      'the name of the chart is refused: it must consist of letters, digits, dots, dashes and slashes',
+    );
+}
+
+/** A chart lies in a folder of its name. @throws DesiredError */
+export function snapshotOf(chart: string, revision: string, key: string, { tree, contents }: Unpacked): Snapshot {
+  const name = chart.split('/').at(-1) ?? '';
+  const top = [...tree.root.children.entries()].filter(([, node]) => node.kind === 'directory');
+  // Only what has one folder and nothing else needs no name.
+  const [, folder] = top.find(([child]) => child === name) ?? (top.length === 1 ? top[0] : undefined) ?? [];
+  if (folder?.kind !== 'directory')
+    throw new DesiredError('DESIRED_ARCHIVE', `the archive of the chart ${chart} has no folder "${name}"`);
+  const nodes = [...walk(folder, true)].flatMap(({ path, node }) =>
+    node.kind === 'submodule' ? [] : [{ path, node }],
+  );
+  const inner = Tree.of(nodes);
+  return { key, revision, tree: 'tree' in inner ? inner.tree : tree, read: readFrom(contents) };
+}
+
+export function readFrom(contents: ReadonlyMap<string, Uint8Array>): Snapshot['read'] {
+  return (blobs) =>
+    Promise.resolve(new Map(blobs.map(({ oid }) => [oid, contents.get(oid) ?? new Uint8Array()] as const)));
+}

@@ -1,0 +1,227 @@
+import { isObject, omit, own, parseJson } from '#base';
+import type { Clock, Json, JsonObject } from '#base';
+import type { Repository } from '#model';
+import { DesiredError, RepositoryError, UnsafeInput } from '../errors.ts';
+import type { DesiredLimits } from '../limits.ts';
+import { digestOf } from './archives.ts';
+import { repositoryKey } from './git-repository.ts';
+import { Lru } from './lru.ts';
+import { expectOk } from './web.ts';
+import type { Access, Web, WebAnswer } from './web.ts';
+
+/** A repository of a registry: where it is, and what it is called there. */
+export interface OciName {
+  readonly origin: string;
+  readonly host: string;
+  readonly name: string;
+}
+
+export interface OciLayer {
+  readonly mediaType: string;
+  readonly digest: string;
+}
+
+export interface OciManifest {
+  readonly digest: string;
+  readonly configType: string;
+  readonly layers: readonly OciLayer[];
+}
+
+export interface OciClientDeps {
+  readonly clock: Clock;
+  readonly web: Web;
+  readonly limits: DesiredLimits;
+}
+
+const manifestTypes =
+  'application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json';
+const maxManifestBytes = 4 * 1024 * 1024;
+const mostPages = 200;
+
+/**
+ * Reads from a registry by the distribution API (version 2): tags, manifests and blobs, with the token service that the registry names. Every
+ * manifest and blob is held to its digest. User and password go to the registry, or to its token service over a connection that is encrypted
+ * if that to the registry is.
+ */
+export class OciClient {
+  readonly #deps: OciClientDeps;
+  /** By address, credentials and what may be done with it. */
+  readonly #tokens = new Lru<{ readonly token: string; readonly until: number }>(1024);
+
+  constructor(deps: OciClientDeps) {
+    this.#deps = deps;
+  }
+
+  /** All tags, as they are written there. @throws RepositoryError */
+  async tags(repository: Repository, at: OciName, signal: AbortSignal): Promise<readonly string[]> {
+    const tags: string[] = [];
+    let path: string | undefined = `/v2/${at.name}/tags/list?n=1000`;
+    for (let page = 0; path !== undefined; page += 1) {
+      if (page === mostPages) throw new RepositoryError(`${at.host}/${at.name} has too many tags`);
+      const answer: WebAnswer = await this.#get(repository, at, { path, maxBytes: maxManifestBytes, signal });
+      const listed = own(jsonOf(expectOk(answer, `failed to list the tags of ${at.host}/${at.name}`), at), 'tags');
+      if (Array.isArray(listed)) tags.push(...(listed as readonly Json[]).filter((tag) => typeof tag === 'string'));
+      path = nextPage(answer.headers['link'], at);
+    }
+    return tags;
+  }
+
+  /** What a tag or a digest names, undefined where there is nothing of that name. @throws RepositoryError */
+  async manifest(
+    repository: Repository,
+    at: OciName,
+    reference: string,
+    signal: AbortSignal,
+  ): Promise<OciManifest | undefined> {
+    const path = `/v2/${at.name}/manifests/${reference}`;
+    const answer = await this.#get(repository, at, { path, maxBytes: maxManifestBytes, accept: manifestTypes, signal });
+    if (answer.status === 404) return undefined;
+    const body = expectOk(answer, `failed to read ${reference} of ${at.host}/${at.name}`);
+    const digest = `sha256:${digestOf(body)}`;
+    if (reference.startsWith('sha256:') && reference !== digest) throw mismatch(at, reference);
+    const manifest = jsonOf(body, at);
+    const layers = own(manifest, 'layers');
+    if (!Array.isArray(layers))
+      throw new RepositoryError(`${reference} of ${at.host}/${at.name} is no image manifest: it has no layers`);
+    const config = own(manifest, 'config');
+    return {
+      digest,
+      configType: config !== undefined && isObject(config) ? textOf(config, 'mediaType') : '',
+      layers: (layers as readonly Json[])
+        .filter(isObject)
+        .map((layer) => ({ mediaType: textOf(layer, 'mediaType'), digest: textOf(layer, 'digest') })),
+    };
+  }
+
+  /** @throws RepositoryError, DesiredError when what came is not what was asked for */
+  async blob(repository: Repository, at: OciName, digest: string, signal: AbortSignal): Promise<Buffer> {
+    if (!isDigest(digest)) throw new RepositoryError(`a layer of ${at.host}/${at.name} has no SHA-256 digest`);
+    const path = `/v2/${at.name}/blobs/${digest}`;
+    const answer = await this.#get(repository, at, { path, maxBytes: this.#deps.limits.maxArchiveBytes, signal });
+    const body = expectOk(answer, `failed to download ${digest} of ${at.host}/${at.name}`);
+    if (`sha256:${digestOf(body)}` !== digest) throw mismatch(at, digest);
+    return body;
+  }
+
+  async #get(repository: Repository, at: OciName, wanted: Wanted): Promise<WebAnswer> {
+    const { path, accept = 'application/json', maxBytes, signal } = wanted;
+    const request = { url: `${at.origin}${path}`, headers: { accept }, maxBytes, signal };
+    const key = `${repositoryKey(repository)} ${at.origin} ${at.name}`;
+    const known = this.#tokens.get(key);
+    const token = known !== undefined && this.#deps.clock.monotonic() < known.until ? known.token : undefined;
+    const first = await this.#deps.web.get(request, access(repository, at, token));
+    if (first.status !== 401) return first;
+    const challenge = first.headers['www-authenticate'] ?? '';
+    if (/^basic\b/i.test(challenge)) return this.#deps.web.get(request, { repository, at: placeOf(at) });
+    if (!/^bearer\b/i.test(challenge)) return first;
+    const fresh = await this.#token(repository, at, challenge, signal);
+    this.#tokens.set(key, fresh, 1);
+    return this.#deps.web.get(request, access(repository, at, fresh.token));
+  }
+
+  /** The registry names its token service in a challenge. */
+  async #token(
+    repository: Repository,
+    at: OciName,
+    challenge: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly token: string; readonly until: number }> {
+    const part = (name: string): string => new RegExp(`\\b${name}="([^"]*)"`, 'i').exec(challenge)?.[1] ?? '';
+    let realm: URL;
+    try {
+      realm = new URL(part('realm'), at.origin);
+    } catch {
+      throw new RepositoryError(`${at.host} names a token service whose address cannot be parsed`);
+    }
+    if (realm.protocol !== 'https:' && at.origin.startsWith('https:'))
+      throw new RepositoryError(`${at.host} names a token service that is not reached by https`);
+    if (part('service') !== '') realm.searchParams.set('service', part('service'));
+    realm.searchParams.set('scope', `repository:${at.name}:pull`);
+    const isElsewhere = realm.origin !== at.origin;
+    const asked = await this.#deps.web.get(
+      { url: realm.href, maxBytes: maxManifestBytes, signal },
+      {
+        repository: isElsewhere
+          ? { ...omit(repository, 'tlsClientCertData', 'tlsClientCertKey'), insecure: false }
+          : repository,
+        at: { url: realm.origin, transport: 'http', host: realm.hostname },
+      },
+    );
+    const answer = jsonOf(expectOk(asked, `${at.host}: the token service refuses`), at);
+    const token = textOf(answer, 'token') || textOf(answer, 'access_token');
+    const seconds = Number(own(answer, 'expires_in') ?? 60);
+    const lastsMs = (Number.isFinite(seconds) ? seconds : 60) * 1000;
+    return { token, until: this.#deps.clock.monotonic() + Math.max(0, lastsMs - 10_000) };
+  }
+}
+
+interface Wanted {
+  readonly path: string;
+  readonly accept?: string;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** Nothing is told before the registry has asked for it: it may want a token in place of a password. */
+function access(repository: Repository, at: OciName, token: string | undefined): Access {
+  const bearer = token ?? repository.bearerToken?.reveal();
+  return {
+    repository: omit(repository, 'username', 'password', 'bearerToken'),
+    at: placeOf(at),
+    ...(bearer === undefined ? {} : { bearer }),
+  };
+}
+
+function placeOf(at: OciName): Access['at'] {
+  return { url: at.origin, transport: 'http', host: at.host };
+}
+
+/** Of the address of a repository, with or without oci://. @throws UnsafeInput */
+export function ociName(repository: Repository, chart = ''): OciName {
+  const text = repository.url
+    .trim()
+    .replace(/^(?:oci|https):\/\//i, '')
+    .replace(/\/+$/, '');
+  const [host = '', ...path] = [text, ...(chart === '' ? [] : [chart])].join('/').split('/');
+  const isName = path.length > 0 && path.every((part) => /^[A-Za-z0-9][\w.-]*$/.test(part) && !part.includes('..'));
+  if (!isName || !/^(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/.test(host))
+    throw new UnsafeInput('the address of the registry is refused: it must be a host and the name of a repository');
+  const reached = host === 'docker.io' ? 'registry-1.docker.io' : host;
+  const origin = `${repository.ociForceHttp === true ? 'http' : 'https'}://${reached}`;
+  return { origin: new URL(origin).origin, host, name: path.join('/') };
+}
+
+export function isDigest(text: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/.test(text);
+}
+
+export function isTag(text: string): boolean {
+  return /^\w[\w.-]{0,127}$/.test(text);
+}
+
+function mismatch(at: OciName, digest: string): DesiredError {
+  return new DesiredError('DESIRED_DIGEST', `what ${at.host}/${at.name} gave for ${digest} does not have this digest`);
+}
+
+function jsonOf(body: Buffer, at: OciName): JsonObject {
+  try {
+    const value = parseJson(body.toString('utf8'));
+    if (isObject(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new RepositoryError(`${at.host} gave an answer that is no JSON object: is it a registry?`);
+}
+
+function textOf(object: JsonObject, key: string): string {
+  const value = own(object, key);
+  return typeof value === 'string' ? value : '';
+}
+
+/** Only on the registry itself. */
+function nextPage(link: string | undefined, at: OciName): string | undefined {
+  const target = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(link ?? '')?.[1];
+  if (target === undefined) return undefined;
+  const url = new URL(target, at.origin);
+  return url.origin === at.origin ? `${url.pathname}${url.search}` : undefined;
+}

@@ -1,0 +1,136 @@
+import { posix } from 'node:path';
+import { isAbort, messageOf } from '#base';
+import type { Repository } from '#model';
+import { UnsafeInput } from '../errors.ts';
+import { Lru } from './lru.ts';
+import type { GitRepositories } from './repositories.ts';
+import type { Snapshot } from './snapshot.ts';
+import { Tree, walk } from './tree.ts';
+import type { SubmoduleNode } from './tree.ts';
+import { checkUrl } from './untrusted.ts';
+
+const deepest = 4;
+const most = 100;
+
+/**
+ * The files of submodules, in their places (Argo CD: git submodule update --init --recursive). One that cannot be fetched stays what it is, and
+ * its fault is told where something in it is needed.
+ *
+ * Deliberate differences: passwords and tokens go to a submodule of the same origin only (an ssh key to any host that is known); a repository
+ * that is reached over the network has no submodules on the local disk.
+ */
+export class Submodules {
+  readonly #deps: { readonly repositories: GitRepositories; readonly cacheDir: string };
+  readonly #complete = new Lru<Snapshot>(64);
+
+  constructor(deps: { readonly repositories: GitRepositories; readonly cacheDir: string }) {
+    this.#deps = deps;
+  }
+
+  async complete(repository: Repository, snapshot: Snapshot, signal: AbortSignal, depth = 0): Promise<Snapshot> {
+    const { submodules } = snapshot.tree;
+    if (submodules.length === 0 || submodules.length > most || depth === deepest) return snapshot;
+    const key = `${snapshot.key} ${snapshot.revision} ${depth}`;
+    const known = this.#complete.get(key);
+    if (known !== undefined) return known;
+    const urls = await urlsOf(snapshot, signal);
+    const mounts = new Map<string, Snapshot | string>();
+    for (const { path, node } of submodules)
+      mounts.set(
+        path,
+        await this.#fetched(repository, urls.get(path), node, { signal, depth }).catch((error: unknown) => {
+          if (isAbort(error) || signal.aborted) throw error;
+          return messageOf(error);
+        }),
+      );
+    const made = mounted(snapshot, mounts);
+    if ([...mounts.values()].every((mount) => typeof mount !== 'string')) this.#complete.set(key, made, 1);
+    return made;
+  }
+
+  async #fetched(
+    parent: Repository,
+    url: string | undefined,
+    { oid }: SubmoduleNode,
+    { signal, depth }: { readonly signal: AbortSignal; readonly depth: number },
+  ): Promise<Snapshot> {
+    if (url === undefined) throw new UnsafeInput('.gitmodules has no URL for it');
+    const repository = this.#submodule(parent, url);
+    const snapshot = await this.#deps.repositories.snapshot(repository, oid, false, signal);
+    return this.complete(repository, snapshot, signal, depth + 1);
+  }
+
+  #submodule(parent: Repository, raw: string): Repository {
+    const { cacheDir } = this.#deps;
+    const from = checkUrl(parent.url, cacheDir);
+    const url = /^\.\.?(?:\/|$)/.test(raw) ? relativeTo(from.url, raw) : raw;
+    const to = checkUrl(url, cacheDir);
+    if (to.transport === 'local' && from.transport !== 'local')
+      throw new UnsafeInput('its URL is refused: it points to the local disk');
+    const { insecure, inheritedCreds, sshPrivateKey, proxy, noProxy } = parent;
+    const isSame = from.transport === to.transport && originOf(from.url) === originOf(to.url);
+    if (isSame) return { ...parent, url };
+    return {
+      ...{ url, type: 'git', insecure: false, inheritedCreds },
+      ...(to.transport === 'ssh' && sshPrivateKey !== undefined ? { sshPrivateKey, insecure } : {}),
+      ...(proxy === undefined ? {} : { proxy }),
+      ...(noProxy === undefined ? {} : { noProxy }),
+    };
+  }
+}
+
+/** As git does: parts of the path are taken off the end. */
+function relativeTo(parent: string, path: string): string {
+  const [, head = '', rest = ''] = /^((?:[a-z][a-z0-9+.-]*:\/\/[^/]*|[^/:]+:(?!\/\/))?)(.*)$/i.exec(parent) ?? [];
+  return `${head}${posix.join(rest, path)}`;
+}
+
+function originOf(url: string): string {
+  const match = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^@/]*@)?([^/]*)/i.exec(url);
+  return match === null
+    ? (/^(?:[^@/]*@)?([^:/]*):/.exec(url)?.[1] ?? '').toLowerCase()
+    : `${match[1] ?? ''}${match[2] ?? ''}`.toLowerCase();
+}
+
+/** Path to URL, by `.gitmodules`. */
+async function urlsOf(snapshot: Snapshot, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const found = snapshot.tree.lookup(['.gitmodules']);
+  const urls = new Map<string, string>();
+  if (found.kind !== 'found' || found.node.kind !== 'file' || found.node.size > 1024 * 1024) return urls;
+  const contents = await snapshot.read([found.node], signal);
+  const text = Buffer.from(contents.get(found.node.oid) ?? []).toString('utf8');
+  for (const section of text.split(/^\s*\[/m).slice(1)) {
+    const value = (name: string): string | undefined =>
+      new RegExp(`^\\s*${name}\\s*=\\s*"?(.*?)"?\\s*$`, 'im').exec(section)?.[1];
+    const [path, url] = [value('path'), value('url')];
+    if (/^submodule\s/i.test(section) && path !== undefined && url !== undefined)
+      urls.set(path.replace(/\/+$/, ''), url);
+  }
+  return urls;
+}
+
+/** One snapshot with everything in its place; contents come from where they lie. */
+function mounted(snapshot: Snapshot, mounts: ReadonlyMap<string, Snapshot | string>): Snapshot {
+  const owners = new Map<string, Snapshot>();
+  const found = [...mounts.values()].filter((mount) => typeof mount !== 'string');
+  for (const mount of found) for (const oid of filesOf(mount)) owners.set(oid, mount);
+  const trees = new Map(
+    [...mounts].map(([path, mount]) => [path, typeof mount === 'string' ? mount : mount.tree] as const),
+  );
+  return {
+    ...snapshot,
+    tree: Tree.mounted(snapshot.tree, trees),
+    read: async (blobs, signal) => {
+      const all = new Map<string, Uint8Array>();
+      for (const from of new Set([snapshot, ...owners.values()])) {
+        const wanted = blobs.filter(({ oid }) => (owners.get(oid) ?? snapshot) === from);
+        if (wanted.length > 0) for (const [oid, bytes] of await from.read(wanted, signal)) all.set(oid, bytes);
+      }
+      return all;
+    },
+  };
+}
+
+function filesOf({ tree }: Snapshot): readonly string[] {
+  return [...walk(tree.root, true)].flatMap(({ node }) => (node.kind === 'file' ? [node.oid] : []));
+}

@@ -1,0 +1,50 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { ServerOptions } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+/** What a server was asked. */
+export interface Asked {
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+export interface Answer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** A server on loopback whose answers a test writes. */
+export interface WebServer {
+  readonly url: string;
+  readonly asked: Asked[];
+  /** By path with its query; what is not here is 404. */
+  readonly pages: Map<string, Answer | ((request: IncomingMessage) => Answer)>;
+  close(): Promise<void>;
+}
+
+export async function startWebServer(tls?: ServerOptions): Promise<WebServer> {
+  const asked: Asked[] = [];
+  const pages: WebServer['pages'] = new Map();
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    asked.push({ path: request.url ?? '', headers: request.headers });
+    const page = pages.get(request.url ?? '') ?? { status: 404 };
+    const { status = 200, headers = {}, body = '' } = typeof page === 'function' ? page(request) : page;
+    response.writeHead(status, headers).end(body);
+  };
+  const server: Server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    ...{ asked, pages },
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
