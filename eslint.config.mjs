@@ -23,6 +23,14 @@ const bans = {
     { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Inject Clock.' },
     { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' },
     { selector: 'TSEnumDeclaration', message: 'Use a union of string literals.' },
+    {
+      selector: ':function > RestElement > ArrayPattern',
+      message: 'A tuple is no way around max-params: make a value with a name.',
+    },
+    {
+      selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+      message: 'Write the members out: a spread of a literal hides them.',
+    },
   ],
 };
 

@@ -182,7 +182,7 @@ describe('8.1.14: flags of kubectl, by what is sent', () => {
       userAgent: 'test',
     });
     const signal = new AbortController().signal;
-    const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
+    const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
     await client.list(configMaps, { signal, limit: 5 });
     for await (const event of client.watch(configMaps, { signal, resourceVersion: '1' })) expect(event).toBeUndefined();
     await client.close();

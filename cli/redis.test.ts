@@ -67,10 +67,15 @@ describe('redisSettings', () => {
     expect(readArgs(runOptions, argv, {}).warnings).toEqual([]);
     expect(settings(argv)).toMatchObject({
       connection: {
-        ...{ address: 'r:1', sentinels: ['s:1'], sentinelMaster: 'm', database: 2 },
+        address: 'r:1',
+        sentinels: ['s:1'],
+        sentinelMaster: 'm',
+        database: 2,
         tls: { certificate: '/c', key: '/k', ca: '/ca', insecureSkipVerify: true },
       },
-      ...{ compression: 'none', appStateExpirationMs: 300_000, defaultExpirationMs: 360_000 },
+      compression: 'none',
+      appStateExpirationMs: 300_000,
+      defaultExpirationMs: 360_000,
     });
   });
 

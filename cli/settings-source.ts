@@ -26,7 +26,7 @@ interface Source {
   readonly namespace: string;
 }
 
-const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
+const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
 
 /**
  * The settings of the file that `--settings` names, of the cluster that `--kubeconfig` names, or the defaults. The cluster is only read.

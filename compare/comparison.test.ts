@@ -193,7 +193,12 @@ describe('compareState', () => {
 
   describe('8.1.13: with a kind that cannot be read', () => {
     const dark = (kind: string, name: string): UnreadObject => ({
-      ...{ group: '', version: 'v1', kind, namespace: 'apps', name, key: resourceKey('', kind, 'apps', name) },
+      group: '',
+      version: 'v1',
+      kind,
+      namespace: 'apps',
+      name,
+      key: resourceKey('', kind, 'apps', name),
       message: 'failed to get managed objects: unexpected error getting managed object: no webhook',
     });
     const secrets = ['s1', 's2', 's3', 's4'].map((name) => object('Secret', name));

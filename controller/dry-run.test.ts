@@ -15,10 +15,10 @@ import { GuardedWriter, withLastApplied } from './writer.ts';
 
 /** Issue 8, 1.3: an operation that is a dry run changes nothing, whatever its plan is and however long it takes. */
 const kinds = [
-  apiResource('', 'v1', 'ConfigMap', 'configmaps', true),
-  apiResource('', 'v1', 'Namespace', 'namespaces', false),
-  apiResource('batch', 'v1', 'Job', 'jobs', true),
-  apiResource('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
+  apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced'),
+  apiResource('v1', 'Namespace', 'namespaces', 'cluster'),
+  apiResource('batch/v1', 'Job', 'jobs', 'namespaced'),
+  apiResource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'cluster'),
 ];
 const versions: Readonly<Record<string, string>> = {
   ConfigMap: 'v1',
@@ -56,7 +56,8 @@ function made(drawn: Drawn, live: boolean): KubeObject {
     apiVersion: versions[drawn.kind] ?? 'v1',
     kind: drawn.kind,
     metadata: {
-      ...{ name: drawn.name, annotations },
+      name: drawn.name,
+      annotations,
       ...(clusterScoped ? {} : { namespace: 'apps' }),
       ...(live && drawn.finalizer ? { finalizers: [ourFinalizer] } : {}),
     },
@@ -117,7 +118,11 @@ async function run(api: FakeApi, drawn: typeof plan extends fc.Arbitrary<infer T
   });
   const cluster = { discovery: () => api.discovery, observe: () => undefined };
   const writer = new GuardedWriter({
-    ...{ cluster, client, clock, limiter: new Limiter(20), denied: () => undefined },
+    cluster,
+    client,
+    clock,
+    limiter: new Limiter(20),
+    denied: () => undefined,
     fenced: (signal, send) => send(signal),
     dryRun: drawn.guarded,
   });

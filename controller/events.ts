@@ -6,7 +6,7 @@ import type { Application, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import { kubeTime } from './kube-time.ts';
 
-const eventResource = apiResource('', 'v1', 'Event', 'events', true);
+const eventResource = apiResource('v1', 'Event', 'events', 'namespaced');
 
 export interface AppEvent {
   readonly type: 'Normal' | 'Warning';

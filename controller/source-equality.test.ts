@@ -119,7 +119,10 @@ function tried(source: ApplicationSource, before: ApplicationSource, several: bo
         comparedTo: several ? { ...comparedTo, sources: [before] } : { ...comparedTo, source: before },
       },
       operationState: {
-        ...{ operation: { sync: {} }, phase: 'Failed', message: 'boom', startedAt: '2026-01-01T00:00:00Z' },
+        operation: { sync: {} },
+        phase: 'Failed',
+        message: 'boom',
+        startedAt: '2026-01-01T00:00:00Z',
         syncResult: { revision: several ? '' : 'sha1', ...result },
       },
     },

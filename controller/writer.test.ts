@@ -12,11 +12,11 @@ import { GuardedWriter, withLastApplied } from './writer.ts';
 
 const signal = new AbortController().signal;
 const kinds = [
-  apiResource('', 'v1', 'ConfigMap', 'configmaps', true),
-  apiResource('', 'v1', 'Namespace', 'namespaces', false),
-  apiResource('rbac.authorization.k8s.io', 'v1', 'RoleBinding', 'rolebindings', true),
-  apiResource('batch', 'v1', 'Job', 'jobs', true),
-  apiResource('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
+  apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced'),
+  apiResource('v1', 'Namespace', 'namespaces', 'cluster'),
+  apiResource('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings', 'namespaced'),
+  apiResource('batch/v1', 'Job', 'jobs', 'namespaced'),
+  apiResource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'cluster'),
 ];
 const how: ApplyHow = { dryRun: false, serverSide: false, force: false, replace: false, validate: true };
 const target: KubeObject = {
@@ -190,7 +190,10 @@ describe('8.1.3: what a dry run returns', () => {
     const observe = (object: KubeObject): void => void observed.push(object);
     const guarded = new GuardedWriter({
       cluster: { discovery: () => api.discovery, observe },
-      ...{ client: api.client(), limiter: new Limiter(2), clock, denied: () => undefined },
+      client: api.client(),
+      limiter: new Limiter(2),
+      clock,
+      denied: () => undefined,
       fenced: (inner, send) => send(inner),
     });
     const live = api.put(withLastApplied(target));

@@ -91,7 +91,7 @@ describe('12.3: bytes of a Secret in several lines', () => {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name: 's' },
-      ...{ data: { a } },
+      data: { a },
     });
     const { target, live } = maskSecrets(secret('YWJj\nZGVm\n'), secret('YWJjZGVm'), []);
     expect(target).toEqual(live);

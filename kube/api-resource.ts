@@ -2,24 +2,22 @@ import type { ApiResource } from '#model';
 
 /**
  * The resource of a well-known kind, for callers that must not wait for discovery (our own CRDs, ConfigMaps, Secrets, Leases):
- * `apiResource('apps', 'v1', 'Deployment', 'deployments', true)`. All verbs and the `status` subresource are taken for granted: what the
+ * `apiResource('apps/v1', 'Deployment', 'deployments', 'namespaced')`. All verbs and the `status` subresource are taken for granted: what the
  * server really allows, its answers tell.
  */
 export function apiResource(
-  ...[group, version, kind, resource, namespaced]: [
-    group: string,
-    version: string,
-    kind: string,
-    resource: string,
-    namespaced: boolean,
-  ]
+  apiVersion: string,
+  kind: string,
+  resource: string,
+  scope: 'namespaced' | 'cluster',
 ): ApiResource {
+  const slash = apiVersion.indexOf('/');
   return {
-    group,
-    version,
+    group: apiVersion.slice(0, Math.max(slash, 0)),
+    version: apiVersion.slice(slash + 1),
     kind,
     resource,
-    namespaced,
+    namespaced: scope === 'namespaced',
     verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
     subresources: ['status'],
     shortNames: [],

@@ -120,7 +120,7 @@ describe('bodies', () => {
 describe('paths', () => {
   it('T-JS-3: keeps capitals and colons, encodes the rest, honours a base path', async () => {
     const server = await serve((turn) => turn.reply(200, odd));
-    const roles = apiResource('rbac.authorization.k8s.io', 'v1', 'ClusterRole', 'clusterroles', false);
+    const roles = apiResource('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', 'cluster');
     const client = connect({ url: `${server.url}/k8s/clusters/c-1` });
     await client.get(roles, { namespace: '', name: 'System:MyRole' }, { signal: noSignal });
     await client.get(roles, { namespace: '', name: 'a/b%c d' }, { signal: noSignal });

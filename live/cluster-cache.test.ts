@@ -49,9 +49,17 @@ async function withSink(body: (sink: ReflectorSink, cache: ClusterCache) => Prom
   const changes = new ChangeBatch({ server: 'https://a', store, clock, batchMs: 50, emit: () => undefined });
   const cache = new ClusterCache({ store, changes, ingest: ingestWith(defaultSettings, () => true) });
   let sink: ReflectorSink | undefined;
-  const watch = new KindWatch(apiResource('', 'v1', 'ConfigMap', 'configmaps', true), undefined, {
-    ...{ client: {} as KubeClient, cache, clock, random: seededRandom(1), logger: silentLogger },
-    ...{ lists: new Limiter(1), pageSize: 2, relistMs: 0, onState: () => undefined, onEvent: () => undefined },
+  const watch = new KindWatch(apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced'), undefined, {
+    client: {} as KubeClient,
+    cache,
+    clock,
+    random: seededRandom(1),
+    logger: silentLogger,
+    lists: new Limiter(1),
+    pageSize: 2,
+    relistMs: 0,
+    onState: () => undefined,
+    onEvent: () => undefined,
     onWentBack: () => undefined,
     reflect: (options) => {
       sink = options.sink;
@@ -301,7 +309,8 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
 
   it('8.1.11: and stays so, with writes of ours while the list is made and after it', async () => {
     const write = fc.record({
-      ...{ act: fc.constantFrom('put', 'own', 'delete'), x: fc.nat(2) },
+      act: fc.constantFrom('put', 'own', 'delete'),
+      x: fc.nat(2),
       name: fc.constantFrom('a', 'b'),
     });
     const writes = fc.array(write, { maxLength: 6 });
@@ -335,7 +344,8 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
 
   it('8.1.11: takes another uid of the same name with an older version, from a list and from a watch', async () => {
     const named = (uid: string, resourceVersion: string): KubeObject => ({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
       metadata: { name: 'a', namespace: 'ns', uid, resourceVersion },
     });
     await withSink((sink, cache) => {
@@ -353,7 +363,8 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
   });
   it('8.1.11: reads an object again that has the version of another state of it', async () => {
     const made = (creationTimestamp: string): KubeObject => ({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
       metadata: { name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '40', creationTimestamp },
     });
     await withSink((sink, cache) => {
@@ -400,7 +411,8 @@ describe('8.1.11: a server that is set back to an earlier state', () => {
 
 describe('8.1.11: a write of ours in the cache', () => {
   const version = (resourceVersion: string, uid = 'u'): KubeObject => ({
-    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
     metadata: { name: 'a', namespace: 'ns', uid, resourceVersion },
   });
   const shown = (cache: ClusterCache): readonly string[] =>

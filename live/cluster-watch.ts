@@ -213,7 +213,14 @@ export class ClusterWatch {
     if (parent === undefined || parent.aborted) return;
     const { client, cache, clock, random, logger, lists, tuning, reflect, onState, onEvent } = this.#deps;
     const watch = new KindWatch(resource, namespace, {
-      ...{ client, cache, clock, random, lists, reflect, onState, onEvent },
+      client,
+      cache,
+      clock,
+      random,
+      lists,
+      reflect,
+      onState,
+      onEvent,
       onWentBack: (found) => this.#wentBack(found),
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,

@@ -75,7 +75,14 @@ export class WatchedCluster implements LiveCluster {
       ingest: ingestWith(settings, (gk) => this.isNamespaced(gk), bodies),
     });
     this.#watch = new ClusterWatch(cluster, settings, {
-      ...{ client: deps.client, cache: this.#cache, clock, random, logger, tuning, versions, reflect },
+      client: deps.client,
+      cache: this.#cache,
+      clock,
+      random,
+      logger,
+      tuning,
+      versions,
+      reflect,
       lists: new Limiter(tuning.lists),
       onState: () => this.#onState(),
       onEvent: (resource, object) => {
@@ -176,7 +183,10 @@ export class WatchedCluster implements LiveCluster {
     for (const watch of this.#watch.watches())
       watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
     const sources = {
-      ...{ cluster: this.#cluster, client: this.#deps.client, discovery, store: this.#store },
+      cluster: this.#cluster,
+      client: this.#deps.client,
+      discovery,
+      store: this.#store,
       isFresh: (target: GroupKind & { readonly namespace: string }) =>
         (watches.get(kindText(target)) ?? []).some(
           (watch) =>
@@ -269,7 +279,11 @@ export class WatchedCluster implements LiveCluster {
       const other = kinds.get(kindText(watch.resource));
       if (other !== undefined && severity[other.state] >= severity[state.state]) continue;
       kinds.set(kindText(watch.resource), {
-        ...{ group, kind, version, state: state.state, objects: this.#store.countOfKind(group, kind) },
+        group,
+        kind,
+        version,
+        state: state.state,
+        objects: this.#store.countOfKind(group, kind),
         ...('message' in state ? { message: state.message } : {}),
       });
     }

@@ -109,7 +109,11 @@ class FakeServer {
       close: async () => {
         this.closed += 1;
       },
-      ...{ create: unused, replace: unused, patch: unused, delete: unused, impersonate: unused },
+      create: unused,
+      replace: unused,
+      patch: unused,
+      delete: unused,
+      impersonate: unused,
     };
   }
 
@@ -202,7 +206,13 @@ function tracked(name: string, app = 'shop', extra: Record<string, unknown> = {}
 function clusterAt(server: string, extra: Partial<Cluster> = {}, token = 'one'): Cluster {
   const credentials = { bearerToken: new Secret(token) };
   return {
-    ...{ id: 'u', server, name: 'a', namespaces: [], clusterResources: false, labels: {}, annotations: {} },
+    id: 'u',
+    server,
+    name: 'a',
+    namespaces: [],
+    clusterResources: false,
+    labels: {},
+    annotations: {},
     connection: { server, insecure: false, credentials },
     ...extra,
   };
@@ -238,7 +248,10 @@ async function world(
   const controller = new AbortController();
   const clients = new SharedClients((connection) => server.client(connection));
   const live = createLiveClusters({
-    ...{ clock, metrics, random: seededRandom(1), logger: options.logger ?? silentLogger },
+    clock,
+    metrics,
+    random: seededRandom(1),
+    logger: options.logger ?? silentLogger,
     clients,
     tuning: { relistMs: 0, ...options.tuning },
   });
@@ -258,7 +271,7 @@ async function world(
     expect(clock.pending).toBe(0);
     expect(server.watching()).toEqual([]);
   };
-  return { ...{ server, clock, live, clients, metrics, changes, cluster, stop }, signal: controller.signal };
+  return { server, clock, live, clients, metrics, changes, cluster, stop, signal: controller.signal };
 }
 
 async function row(w: World, key: ResourceKey): Promise<LiveRow | undefined> {
@@ -762,7 +775,8 @@ describe('kinds that come and go (T-CACHE-5)', () => {
 
 describe('managed', () => {
   const target = (name: string, apiVersion = 'v1', kind = 'ConfigMap'): KubeObject => ({
-    ...{ apiVersion, kind },
+    apiVersion,
+    kind,
     metadata: { name, namespace: 'ns' },
   });
 
@@ -887,18 +901,31 @@ describe('managed', () => {
     const words = 'failed to get managed objects: unexpected error getting managed object: the server says';
     expect(unread).toEqual([
       {
-        ...{ group: '', version: 'v1', kind: 'Pod', namespace: 'ns', name: 'p' },
+        group: '',
+        version: 'v1',
+        kind: 'Pod',
+        namespace: 'ns',
+        name: 'p',
         key: '/Pod/ns/p',
         message: `${words} 500`,
       },
       {
-        ...{ group: '', version: 'v1', kind: 'Pod', namespace: 'ns', name: 'q' },
+        group: '',
+        version: 'v1',
+        kind: 'Pod',
+        namespace: 'ns',
+        name: 'q',
         key: '/Pod/ns/q',
         message: `${words} 500`,
       },
       {
-        ...{ group: 'apps', version: 'v1beta1', kind: 'Deployment', namespace: 'ns', name: 'd' },
-        ...{ key: 'apps/Deployment/ns/d', message: `${words} 403` },
+        group: 'apps',
+        version: 'v1beta1',
+        kind: 'Deployment',
+        namespace: 'ns',
+        name: 'd',
+        key: 'apps/Deployment/ns/d',
+        message: `${words} 403`,
       },
     ]);
     await w.stop();

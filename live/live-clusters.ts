@@ -124,7 +124,9 @@ class WatchedClusters implements LiveClusters {
     const { clock, random, logger, clients, tuning, reflect } = this.#deps;
     const client = clients.open(cluster.server, cluster.connection);
     const live = new WatchedCluster(configuration, {
-      ...{ clock, random, client },
+      clock,
+      random,
+      client,
       disconnect: () => clients.close(cluster.server, client),
       logger: logger.child({ server: cluster.server }),
       tuning: { ...defaultTuning, ...tuning },

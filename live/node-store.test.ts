@@ -273,7 +273,10 @@ describe('NodeStore against a plain model', () => {
           const isSet = kind === 'StatefulSet';
           const node = ingest(
             object({
-              ...{ kind, name, uid: `${kind}-${name}-${uid}`, apiVersion: isSet ? 'apps/v1' : 'v1' },
+              kind,
+              name,
+              uid: `${kind}-${name}-${uid}`,
+              apiVersion: isSet ? 'apps/v1' : 'v1',
               owners: owner === undefined ? [] : [{ kind: 'Pod', name: owner, uid: `Pod-${owner}-${uid}` }],
               ...(app === undefined ? {} : { app }),
               ...(isSet ? { rest: { spec: { volumeClaimTemplates: [{ metadata: { name: 'data' } }] } } } : {}),

@@ -65,15 +65,13 @@ it.each([
 
 describe('adaptation', () => {
   const cluster: Cluster = {
-    ...{
-      id: 'u',
-      server: url,
-      name: 'a',
-      namespaces: ['x', 'y'],
-      clusterResources: false,
-      labels: {},
-      annotations: {},
-    },
+    id: 'u',
+    server: url,
+    name: 'a',
+    namespaces: ['x', 'y'],
+    clusterResources: false,
+    labels: {},
+    annotations: {},
     connection: { server: url, insecure: false, credentials: { bearerToken: new Secret('t') } },
   };
   const step = (over: Partial<Cluster>, settings: Partial<Settings> = {}) =>

@@ -14,7 +14,13 @@ const random = seededRandom(1);
 
 function clusterOf({ url }: SimCluster): Cluster {
   return {
-    ...{ id: '', server: url, name: 'sim', namespaces: [], clusterResources: false, labels: {}, annotations: {} },
+    id: '',
+    server: url,
+    name: 'sim',
+    namespaces: [],
+    clusterResources: false,
+    labels: {},
+    annotations: {},
     connection: { server: url, insecure: false, credentials: {} },
   };
 }
@@ -36,7 +42,10 @@ describe('live over a real socket', () => {
     sim = await startSimCluster({ name: 'sim', clock: systemClock, random, workloads: { enabled: false, delayMs: 0 } });
     sim.store.create(configMap('before'));
     live = createLiveClusters({
-      ...{ clock: systemClock, random, logger: silentLogger, metrics: new PromMetrics() },
+      clock: systemClock,
+      random,
+      logger: silentLogger,
+      metrics: new PromMetrics(),
       clients: new SharedClients((connection) =>
         createKubeClient(connection, { clock: systemClock, random, logger: silentLogger, userAgent: 'test' }),
       ),

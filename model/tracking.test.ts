@@ -4,7 +4,8 @@ import type { KubeObject, TrackingMethod, TrackingSettings } from './index.ts';
 
 const methods: readonly TrackingMethod[] = ['annotation', 'label', 'annotation+label'];
 const settings = (method: TrackingMethod, labelKey = 'app.kubernetes.io/instance'): TrackingSettings => ({
-  ...{ method, labelKey },
+  method,
+  labelKey,
   installationId: '',
 });
 const crd: KubeObject = {

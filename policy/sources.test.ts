@@ -4,7 +4,9 @@ import { hydratorOf, repositoryUrlsOf, sourceOf, sourcesOf } from '#model';
 import { gitIntegrity, validateSpec } from './index.ts';
 
 const project = (spec: Partial<AppProjectSpec>): AppProject => ({
-  ...{ apiVersion: 'argoproj.io/v1alpha1', kind: 'AppProject', metadata: { name: 'p' } },
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'AppProject',
+  metadata: { name: 'p' },
   spec: { sourceRepos: ['*'], destinations: [{ server: '*', namespace: '*' }], ...spec },
 });
 const git = (repoURL: string): ApplicationSource => ({ repoURL, path: 'p' });
@@ -106,7 +108,9 @@ const cluster = { server: 'https://c', name: 'c' };
 const messagesOf = (spec: Partial<ApplicationSpec>, sourceRepos: string[] = ['*']): string[] =>
   validateSpec(
     {
-      ...{ apiVersion: 'argoproj.io/v1alpha1', kind: 'Application', metadata: { name: 'a' } },
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name: 'a' },
       spec: { destination: { server: 'https://c' }, ...spec },
     },
     project({ sourceRepos }),
@@ -171,7 +175,9 @@ describe('sources of a spec', () => {
 
   it('8.1.4: every repository that an Application names is known, for what its Secrets permit', () => {
     const app = {
-      ...{ apiVersion: 'v1', kind: 'Application', metadata: { name: 'a' } },
+      apiVersion: 'v1',
+      kind: 'Application',
+      metadata: { name: 'a' },
       spec: {
         destination: {},
         sourceHydrator: { drySource: dry, syncSource: { ...synced, repoURL: 'https://git/h' } },
@@ -180,7 +186,8 @@ describe('sources of a spec', () => {
       status: {
         operationState: {
           operation: { sync: { sources: [git('https://git/last'), git('https://git/h')] } },
-          ...{ phase: 'Running' as const, startedAt: '' },
+          phase: 'Running' as const,
+          startedAt: '',
           syncResult: { revision: '', source: { repoURL: '' } },
         },
       },

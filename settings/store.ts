@@ -250,8 +250,8 @@ function sameValue(a: unknown, b: unknown): boolean {
   return left.length === right.size && left.every(([key, value]) => right.has(key) && sameValue(value, right.get(key)));
 }
 
-const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
-const secretResource = apiResource('', 'v1', 'Secret', 'secrets', true);
+const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
+const secretResource = apiResource('v1', 'Secret', 'secrets', 'namespaced');
 
 interface Informers {
   readonly configMap: Informer;

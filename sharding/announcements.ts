@@ -36,8 +36,12 @@ export class Announcements {
     const change = { gained: serversOf(gained), lost: serversOf(lost) };
     if (gained.length + lost.length > 0)
       this.#logger.info('cluster ownership changed', {
-        ...{ shard, epoch, partsGained: gained.length, partsLost: lost.length },
-        ...{ gained: change.gained.length, lost: change.lost.length },
+        shard,
+        epoch,
+        partsGained: gained.length,
+        partsLost: lost.length,
+        gained: change.gained.length,
+        lost: change.lost.length,
       });
     for (const listener of this.#listeners) listener(change);
     return lost.length > 0;

@@ -40,7 +40,7 @@ interface Read<T> {
   readonly object: KubeObject | undefined;
 }
 
-const configMap = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
+const configMap = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
 /** A request of the protocol that takes longer is worth less than a new one. */
 const requestMs = 5_000;
 /** While others must act before us: their doing so comes by the watch, and these looks are for when it does not. */

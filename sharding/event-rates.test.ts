@@ -9,7 +9,12 @@ const minute = 60_000;
 /** One holder that reports these rates. */
 function reports(load: Readonly<Record<string, number>>, slot = 0): Slots {
   const record: SlotRecord = {
-    ...{ slot, holder: `ctl-${slot}`, incarnation: `p${slot}/0`, renewals: 1, acked: 0, heartbeat: 1000 },
+    slot,
+    holder: `ctl-${slot}`,
+    incarnation: `p${slot}/0`,
+    renewals: 1,
+    acked: 0,
+    heartbeat: 1000,
     load: new Map(Object.entries(load)),
   };
   return new Map([[slot, record]]);

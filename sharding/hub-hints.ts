@@ -26,7 +26,7 @@ export function hubHints(deps: HubHintsDeps): readonly Runnable[] {
 }
 
 function hint({ onSlots, onNews, ...deps }: HubHintsDeps, what: 'slots' | 'table', name: string): Runnable {
-  const resource = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
+  const resource = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
   const informer = createInformer({ ...deps, resource, fieldSelector: `metadata.name=${name}` });
   let known = '';
   const stop = informer.onEvent(({ type, object }) => {

@@ -95,7 +95,11 @@ export function repair(situation: Situation): Intent | undefined {
   const placeholders = Array.from({ length: count }, (_, slot): [number, SlotRecord] => [
     slot,
     {
-      ...{ slot, holder: unknownHolder, renewals: 0, acked: 0, heartbeat: now.wall },
+      slot,
+      holder: unknownHolder,
+      renewals: 0,
+      acked: 0,
+      heartbeat: now.wall,
       incarnation: `${unknownHolder}/${self.process}/${Math.round(now.monotonic)}`,
       leaseMs: hub.longestLease(),
     },
@@ -145,9 +149,14 @@ function signed(situation: Situation, slots: Slots, slot: number, { acked, why }
   const old = slots.get(slot);
   const ours = old?.incarnation === incarnation ? old : undefined;
   const record = {
-    ...{ slot, holder, incarnation, renewals, heartbeat: now.wall },
+    slot,
+    holder,
+    incarnation,
+    renewals,
+    heartbeat: now.wall,
     acked: Math.max(ours?.acked ?? 0, acked),
-    ...{ leaseMs: timing.leaseMs, version: protocolVersion },
+    leaseMs: timing.leaseMs,
+    version: protocolVersion,
     ...(self.home === undefined ? {} : { home: { place: self.home.place, pid: self.home.pid } }),
     ...(world.load === undefined ? {} : { load: world.load }),
   };

@@ -196,8 +196,12 @@ export class Member {
   #situation(world: World, now: Instant): Situation {
     const { name, process, timing, home } = this.#options;
     const self = {
-      ...{ name, process, home, incarnation: this.#incarnation() },
-      ...{ renewals: this.#renewals, lastSlot: this.#lastSlot },
+      name,
+      process,
+      home,
+      incarnation: this.#incarnation(),
+      renewals: this.#renewals,
+      lastSlot: this.#lastSlot,
     };
     return { hub: this.#hub, tenure: this.#tenure, world, now, timing, self };
   }

@@ -93,8 +93,17 @@ class World {
     const client = this.hub.client();
     const metrics = new PromMetrics();
     const ownership = createOwnership({
-      ...{ client, namespace: 'argocd', clock, random: seededRandom(this.#seed), logger: silentLogger, metrics },
-      ...{ algorithm: 'legacy', dynamic: false, hostname, replicas: 0, heartbeatMs },
+      client,
+      namespace: 'argocd',
+      clock,
+      random: seededRandom(this.#seed),
+      logger: silentLogger,
+      metrics,
+      algorithm: 'legacy',
+      dynamic: false,
+      hostname,
+      replicas: 0,
+      heartbeatMs,
       controllerName: 'argocd-application-controller',
       ...deps,
     });
@@ -103,7 +112,11 @@ class World {
     const end = new AbortController();
     const run = ownership.run(end.signal);
     const replica: Replica = {
-      ...{ ownership, client, clock, changes, metrics },
+      ownership,
+      client,
+      clock,
+      changes,
+      metrics,
       stop: async () => {
         end.abort(new Shutdown());
         await this.clock.advance(5000);
@@ -127,7 +140,13 @@ class World {
 function cluster(id: string, extra: Partial<Cluster> = {}): Cluster {
   const server = `https://${id}`;
   return {
-    ...{ id, server, name: id, namespaces: [], clusterResources: false, labels: {}, annotations: {} },
+    id,
+    server,
+    name: id,
+    namespaces: [],
+    clusterResources: false,
+    labels: {},
+    annotations: {},
     connection: { server, insecure: false, credentials: {} },
     ...extra,
   };
@@ -969,7 +988,8 @@ describe('13.3: replicas with different heartbeats', () => {
 
 describe('13.1: a process that is started again where it was', () => {
   const pod = (pid: number, running: readonly number[] = []): NonNullable<OwnershipDeps['home']> => ({
-    ...{ place: 'pod/1', pid },
+    place: 'pod/1',
+    pid,
     isRunning: (other) => running.includes(other),
   });
 
@@ -1017,9 +1037,19 @@ describe('13.4: a machine that was suspended', () => {
     hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas: 1 } });
     const client = hub.client({ clock: machine, cutUntil: 0, cut: 'all' });
     const ownership = createOwnership({
-      ...{ client, namespace: 'argocd', clock: machine, random: seededRandom(1), logger: silentLogger },
-      ...{ metrics: new PromMetrics(), algorithm: 'legacy', dynamic: false, hostname: 'ctl-0', replicas: 0 },
-      ...{ heartbeatMs, controllerName: 'argocd-application-controller', bootMs: () => machine.boot() },
+      client,
+      namespace: 'argocd',
+      clock: machine,
+      random: seededRandom(1),
+      logger: silentLogger,
+      metrics: new PromMetrics(),
+      algorithm: 'legacy',
+      dynamic: false,
+      hostname: 'ctl-0',
+      replicas: 0,
+      heartbeatMs,
+      controllerName: 'argocd-application-controller',
+      bootMs: () => machine.boot(),
     });
     const end = new AbortController();
     const run = ownership.run(end.signal);

@@ -100,14 +100,20 @@ class LeasedOwnership implements Ownership {
     if (!dynamic && deps.replicas > 1 && ordinal === undefined) throw unknownShard(deps);
     const timing = timingOf(deps.heartbeatMs);
     const member = new Member({
-      ...{ name: hostname, process: random.uuid(), timing },
+      name: hostname,
+      process: random.uuid(),
+      timing,
       ...(deps.home === undefined ? {} : { home: deps.home }),
     });
     const now = (): Instant => this.#now();
     const conditions = new Conditions(clock, logger);
     const rights = new Rights(member, now);
     const replicaCount = new ReplicaCount({
-      ...{ client, namespace, clock, random, logger },
+      client,
+      namespace,
+      clock,
+      random,
+      logger,
       kind: dynamic ? 'Deployment' : 'StatefulSet',
       name: deps.controllerName,
       configured: deps.replicas,
@@ -125,7 +131,13 @@ class LeasedOwnership implements Ownership {
     this.#report = new OwnershipReport(reported);
     this.#meters = this.#registerMetrics(deps.metrics);
     this.#coordinator = new Coordinator({
-      ...{ client, namespace, clock, random, logger, member, meters: this.#meters },
+      client,
+      namespace,
+      clock,
+      random,
+      logger,
+      member,
+      meters: this.#meters,
       world: (leaving) => this.#worldNow(leaving),
       wasSuspended: () => this.#wasSuspended(),
       onObservation: () => this.#announce(),
@@ -159,7 +171,11 @@ class LeasedOwnership implements Ownership {
     await withChild(signal, async (inner) => {
       const { client, namespace, clock, random, logger } = this.#deps;
       const hints = hubHints({
-        ...{ client, namespace, clock, random, logger },
+        client,
+        namespace,
+        clock,
+        random,
+        logger,
         onSlots: (slots) => this.#member.notice(slots, this.#now()),
         onNews: (what) => this.#coordinator.hint(what),
       });

@@ -54,7 +54,8 @@ export class Planner {
     const table = nextTable(valid, world.inputs, {
       replicas,
       settled: (wait) => hub.settled(wait),
-      ...{ live, absent },
+      live,
+      absent,
       holders: [...slots.keys()],
       epochFloor: Math.max(floor, published?.epoch ?? 0),
       nonce: shardOfText(`${self.incarnation} ${now.monotonic}`, 1000),

@@ -34,7 +34,7 @@ export class ReplicaCount implements Runnable {
     this.#deps = deps;
     const { kind, name, client, namespace, clock, random, logger } = deps;
     this.name = `replicas of ${kind} ${name}`;
-    const resource = apiResource('apps', 'v1', kind, `${kind.toLowerCase()}s`, true);
+    const resource = apiResource('apps/v1', kind, `${kind.toLowerCase()}s`, 'namespaced');
     const fieldSelector = `metadata.name=${name}`;
     this.#informer = createInformer({ client, resource, namespace, fieldSelector, clock, random, logger });
   }

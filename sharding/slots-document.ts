@@ -117,7 +117,14 @@ export function formatSlots(slots: Slots, count: number): Readonly<Record<string
     .filter((record) => !isForeign(record))
     .sort((a, b) => a.slot - b.slot)
     .map(({ slot, holder, incarnation, renewals, acked, leaseMs, version, home, load }) => ({
-      ...{ slot, holder, incarnation, renewals, acked, leaseMs, version, home },
+      slot,
+      holder,
+      incarnation,
+      renewals,
+      acked,
+      leaseMs,
+      version,
+      home,
       ...(load === undefined || load.size === 0 ? {} : { load: Object.fromEntries(load) }),
     }));
   return { [slotsKey]: JSON.stringify(list), [membersKey]: JSON.stringify(members) };
@@ -140,7 +147,12 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
     if (!Number.isSafeInteger(slot) || slot < 0 || slot >= mostSlots) continue;
     const load = loadOf(entry['load']);
     members.set(slot, {
-      ...{ slot, holder, incarnation, renewals, acked, heartbeat: 0 },
+      slot,
+      holder,
+      incarnation,
+      renewals,
+      acked,
+      heartbeat: 0,
       ...protocolOf(entry),
       ...(load.size === 0 ? {} : { load }),
     });

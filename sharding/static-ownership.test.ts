@@ -12,7 +12,13 @@ import type { Ownership } from './types.ts';
 function cluster(id: string, extra: Partial<Cluster> = {}): Cluster {
   const server = `https://${id}`;
   return {
-    ...{ id, server, name: id, namespaces: [], clusterResources: false, labels: {}, annotations: {} },
+    id,
+    server,
+    name: id,
+    namespaces: [],
+    clusterResources: false,
+    labels: {},
+    annotations: {},
     connection: { server, insecure: false, credentials: {} },
     ...extra,
   };
@@ -32,8 +38,12 @@ const apps = [
 
 function replica(over: Partial<StaticOwnershipDeps> = {}): Ownership {
   return createStaticOwnership({
-    ...{ clock: new FakeClock(), logger: silentLogger, metrics: new PromMetrics() },
-    ...{ algorithm: 'legacy', hostname: 'shadow-0', replicas: 1 },
+    clock: new FakeClock(),
+    logger: silentLogger,
+    metrics: new PromMetrics(),
+    algorithm: 'legacy',
+    hostname: 'shadow-0',
+    replicas: 1,
     ...over,
   });
 }

@@ -39,7 +39,9 @@ export function timingOf(heartbeatMs: number): Timing {
   const validMs = Math.max(Math.round(1.75 * heartbeatMs), 4000);
   const marginMs = Math.max(Math.round(1.25 * heartbeatMs), leastMarginMs);
   return {
-    ...{ leaseMs: validMs + marginMs, marginMs, validMs },
+    leaseMs: validMs + marginMs,
+    marginMs,
+    validMs,
     renewMs: 0.6 * heartbeatMs,
     standInMs: Math.min(500, heartbeatMs / 10),
     firstStartMs: Math.min(1000, heartbeatMs / 10),

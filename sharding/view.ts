@@ -39,7 +39,10 @@ export class View {
   constructor(clusters: readonly Cluster[], apps: Iterable<Application>, options: ViewOptions) {
     const found = clusters.map((cluster) => ({ cluster, ...partsOf(cluster, options.defaultParts) }));
     const sharded = found.map(({ cluster, parts }): ShardedCluster & { readonly name: string } => ({
-      ...{ id: cluster.id, server: cluster.server, name: cluster.name, parts },
+      id: cluster.id,
+      server: cluster.server,
+      name: cluster.name,
+      parts,
       ...(cluster.shard === undefined ? {} : { shard: cluster.shard }),
     }));
     this.problems = found.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));

@@ -35,13 +35,13 @@ export interface ReadInstallation extends Installation {
   readonly notes: readonly string[];
 }
 
-const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
-const secrets = apiResource('', 'v1', 'Secret', 'secrets', true);
-const applications = apiResource('argoproj.io', 'v1alpha1', 'Application', 'applications', true);
-const projects = apiResource('argoproj.io', 'v1alpha1', 'AppProject', 'appprojects', true);
+const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
+const secrets = apiResource('v1', 'Secret', 'secrets', 'namespaced');
+const applications = apiResource('argoproj.io/v1alpha1', 'Application', 'applications', 'namespaced');
+const projects = apiResource('argoproj.io/v1alpha1', 'AppProject', 'appprojects', 'namespaced');
 const workloads = [
-  apiResource('apps', 'v1', 'StatefulSet', 'statefulsets', true),
-  apiResource('apps', 'v1', 'Deployment', 'deployments', true),
+  apiResource('apps/v1', 'StatefulSet', 'statefulsets', 'namespaced'),
+  apiResource('apps/v1', 'Deployment', 'deployments', 'namespaced'),
 ];
 const workloadName = 'argocd-application-controller';
 

@@ -62,12 +62,12 @@ export async function readHub(query: HubQuery): Promise<Source> {
   }
 }
 
-const secretResource = apiResource('', 'v1', 'Secret', 'secrets', true);
-const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
-const applicationResource = apiResource('argoproj.io', 'v1alpha1', 'Application', 'applications', true);
+const secretResource = apiResource('v1', 'Secret', 'secrets', 'namespaced');
+const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
+const applicationResource = apiResource('argoproj.io/v1alpha1', 'Application', 'applications', 'namespaced');
 const workloads = [
-  apiResource('apps', 'v1', 'StatefulSet', 'statefulsets', true),
-  apiResource('apps', 'v1', 'Deployment', 'deployments', true),
+  apiResource('apps/v1', 'StatefulSet', 'statefulsets', 'namespaced'),
+  apiResource('apps/v1', 'Deployment', 'deployments', 'namespaced'),
 ];
 
 class HubReader {

@@ -51,11 +51,11 @@ import type { Interference } from './fake-api.ts';
 export const server = 'https://dest';
 
 const kinds = [
-  apiResource('', 'v1', 'ConfigMap', 'configmaps', true),
-  apiResource('', 'v1', 'Secret', 'secrets', true),
-  apiResource('', 'v1', 'Namespace', 'namespaces', false),
-  apiResource('batch', 'v1', 'Job', 'jobs', true),
-  apiResource('apiextensions.k8s.io', 'v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
+  apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced'),
+  apiResource('v1', 'Secret', 'secrets', 'namespaced'),
+  apiResource('v1', 'Namespace', 'namespaces', 'cluster'),
+  apiResource('batch/v1', 'Job', 'jobs', 'namespaced'),
+  apiResource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'cluster'),
 ];
 
 export const config: ControllerConfig = {

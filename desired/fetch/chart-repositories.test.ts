@@ -25,14 +25,17 @@ const none = new AbortController().signal;
 const charts = (over: Partial<typeof defaultLimits> = {}): ChartRepositories => {
   const limits = { ...defaultLimits, ...over };
   return new ChartRepositories({
-    ...{ clock, limits, cacheDir: root },
+    clock,
+    limits,
+    cacheDir: root,
     web: new Web({ tlsCertificates: join(root, 'tls'), proxies: {} }),
     archives: new Archives({ clock, cacheDir: root, random: systemRandom, limits }),
   });
 };
 const at = (over: Partial<Repository> = {}, passCredentials = false): ChartAt => ({
   repository: { ...bareRepository(server.url), type: 'helm', ...over },
-  ...{ chart: 'web', passCredentials },
+  chart: 'web',
+  passCredentials,
 });
 
 async function start(): Promise<WebServer> {

@@ -28,7 +28,8 @@ afterEach(async () => {
 
 const at = (name: string, over: Partial<Repository> = {}): Repository => ({
   ...bareRepository(`oci://${registry.host}/${name}`),
-  ...{ ociForceHttp: true, insecure: true },
+  ociForceHttp: true,
+  insecure: true,
   ...over,
 });
 const plain = (value: string, files: Readonly<Record<string, string>> = {}): ReturnType<typeof chartArtifact> => ({

@@ -81,7 +81,11 @@ describe('8.1.5: git log with %G?', () => {
 
 describe('8.1.5: problems', () => {
   const by = (verdict: Verdict, key = id, more: Partial<Signature> = {}): Signature => ({
-    ...{ revision: sha, isTag: false, author: 'Ann <a@b>', verdict, key },
+    revision: sha,
+    isTag: false,
+    author: 'Ann <a@b>',
+    verdict,
+    key,
     ...more,
   });
 

@@ -80,9 +80,8 @@ describe('the address of a submodule', () => {
   const seen: { url: string; password: string | undefined; key: boolean }[] = [];
 
   class Watched extends GitRepositories {
-    override snapshot(
-      ...[repository]: Parameters<GitRepositories['snapshot']>
-    ): ReturnType<GitRepositories['snapshot']> {
+    override snapshot(...args: Parameters<GitRepositories['snapshot']>): ReturnType<GitRepositories['snapshot']> {
+      const [repository] = args;
       const { url, password, sshPrivateKey } = repository;
       seen.push({ url, password: password?.reveal(), key: sshPrivateKey !== undefined });
       return Promise.reject(new Error('not today'));
@@ -108,7 +107,9 @@ describe('the address of a submodule', () => {
     const listing = `100644 blob ${'a'.repeat(40)} ${text.length}\t.gitmodules\x00160000 commit ${'b'.repeat(40)} -\ts\0`;
     const tree = await Tree.parse(Buffer.from(listing));
     const git = new Git({
-      ...{ cacheDir: bench.root, random: systemRandom, trust: defaultTrust },
+      cacheDir: bench.root,
+      random: systemRandom,
+      trust: defaultTrust,
       commands: { runCommand: () => Promise.reject(new Error('none')) },
     });
     const repositories = new Watched({ clock: systemClock, git, limits: defaultLimits, cacheDir: bench.root });

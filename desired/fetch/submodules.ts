@@ -71,7 +71,10 @@ export class Submodules {
     const isSame = from.transport === to.transport && originOf(from.url) === originOf(to.url);
     if (isSame) return { ...parent, url };
     return {
-      ...{ url, type: 'git', insecure: false, inheritedCreds },
+      url,
+      type: 'git',
+      insecure: false,
+      inheritedCreds,
       ...(to.transport === 'ssh' && sshPrivateKey !== undefined ? { sshPrivateKey, insecure } : {}),
       ...(proxy === undefined ? {} : { proxy }),
       ...(noProxy === undefined ? {} : { noProxy }),

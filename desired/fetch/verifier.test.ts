@@ -101,9 +101,16 @@ class Repo {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        ...{ PATH: env['PATH'], HOME: this.path, GNUPGHOME: this.#signer.home, GIT_CONFIG_NOSYSTEM: '1' },
-        ...{ GIT_AUTHOR_NAME: 'Ann', GIT_AUTHOR_EMAIL: 'ann@example.com', GIT_AUTHOR_DATE: date },
-        ...{ GIT_COMMITTER_NAME: 'Ann', GIT_COMMITTER_EMAIL: 'ann@example.com', GIT_COMMITTER_DATE: date },
+        PATH: env['PATH'],
+        HOME: this.path,
+        GNUPGHOME: this.#signer.home,
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_AUTHOR_NAME: 'Ann',
+        GIT_AUTHOR_EMAIL: 'ann@example.com',
+        GIT_AUTHOR_DATE: date,
+        GIT_COMMITTER_NAME: 'Ann',
+        GIT_COMMITTER_EMAIL: 'ann@example.com',
+        GIT_COMMITTER_DATE: date,
       },
     }).trim();
   }
@@ -164,7 +171,11 @@ function bench(keys: PublicKeys, options: { clock?: FakeClock; commands?: Comman
       source.verify(
         {
           repository: bareRepository(typeof repo === 'string' ? repo : repo.path),
-          ...{ revision: 'main', mode: 'head', keys: [], noRevisionCache: true, noCache: false },
+          revision: 'main',
+          mode: 'head',
+          keys: [],
+          noRevisionCache: true,
+          noCache: false,
           ...more,
         },
         never,

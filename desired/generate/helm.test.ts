@@ -98,8 +98,14 @@ withTool('helm (skipped without a helm on PATH or in the cache of npm run e2e:se
 
   it('10.2: skips what it is told to, and takes names and versions from the source', async () => {
     const helm = {
-      ...{ skipCrds: true, skipTests: true, skipSchemaValidation: true, releaseName: 'rel', namespace: 'own' },
-      ...{ kubeVersion: 'v1.29.3-gke.100', apiVersions: ['example.com/v1/Extra'], version: 'v3' },
+      skipCrds: true,
+      skipTests: true,
+      skipSchemaValidation: true,
+      releaseName: 'rel',
+      namespace: 'own',
+      kubeVersion: 'v1.29.3-gke.100',
+      apiVersions: ['example.com/v1/Extra'],
+      version: 'v3',
     };
     const made = await bench.render(bench.repository({ ...chart, 'chart/values.schema.json': '{"required":["no"]}' }), {
       path: 'chart',

@@ -128,7 +128,11 @@ function(count, name) ${map('x', "{ count: std.toString(count + 1), name: name, 
     repository.commit({ 'app/near.libsonnet': '{ a: 1 }' });
     const made = await render(repository, { jsonnet, exclude: '*.libsonnet' }, { appName: 'web' });
     expect(made.objects[0]?.['data']).toEqual({
-      ...{ count: '42', name: 'n=web', ext: '--help', lib: 'two', near: 'near' },
+      count: '42',
+      name: 'n=web',
+      ext: '--help',
+      lib: 'two',
+      near: 'near',
       code: '{"a": 1, "b": 2}',
     });
   });

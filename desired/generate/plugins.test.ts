@@ -65,8 +65,14 @@ describe('config management plugins', () => {
     });
     expect(what?.files).toEqual({ ...files, 'app/link': '-> ../other/b.txt', [long]: 'x'.repeat(100_000) });
     expect(what?.env).toMatchObject({
-      ...{ ARGOCD_APP_NAME: 'app', ARGOCD_APP_REVISION: revision, KUBE_VERSION: '1.33.1', ARGOCD_ENV_MODE: 'prod app' },
-      ...{ PARAM_TEXT: 'one', PARAM_SOME_LIST_0: 'x', PARAM_SOME_LIST_1: 'y', PARAM_MAP_A_B: 'c' },
+      ARGOCD_APP_NAME: 'app',
+      ARGOCD_APP_REVISION: revision,
+      KUBE_VERSION: '1.33.1',
+      ARGOCD_ENV_MODE: 'prod app',
+      PARAM_TEXT: 'one',
+      PARAM_SOME_LIST_0: 'x',
+      PARAM_SOME_LIST_1: 'y',
+      PARAM_MAP_A_B: 'c',
       KUBE_API_VERSIONS: 'apps/v1,apps/v1/Deployment,v1,v1/ConfigMap',
     });
     expect(JSON.parse(what?.env['ARGOCD_APP_PARAMETERS'] ?? '')).toHaveLength(3);

@@ -114,9 +114,14 @@ export class Tools {
 
 /** Requests go to a port where nobody listens. (Go does not ask a proxy for addresses of this machine.) */
 const noNetwork = {
-  ...{ http_proxy: 'http://127.0.0.1:9', https_proxy: 'http://127.0.0.1:9', all_proxy: 'http://127.0.0.1:9' },
-  ...{ HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9', ALL_PROXY: 'http://127.0.0.1:9' },
-  ...{ no_proxy: '', NO_PROXY: '' },
+  http_proxy: 'http://127.0.0.1:9',
+  https_proxy: 'http://127.0.0.1:9',
+  all_proxy: 'http://127.0.0.1:9',
+  HTTP_PROXY: 'http://127.0.0.1:9',
+  HTTPS_PROXY: 'http://127.0.0.1:9',
+  ALL_PROXY: 'http://127.0.0.1:9',
+  no_proxy: '',
+  NO_PROXY: '',
 };
 
 function environment({ work, network }: ToolRun): Record<string, string> {

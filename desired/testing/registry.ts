@@ -58,10 +58,12 @@ export async function startRegistry(): Promise<TestRegistry> {
     push: (name, tags, { configType = 'application/vnd.oci.empty.v1+json', layers }) => {
       const config = put(`/v2/${name}/blobs`, Buffer.from('{}'), 'application/json');
       const manifest = {
-        ...{ schemaVersion: 2, mediaType: 'application/vnd.oci.image.manifest.v1+json' },
+        schemaVersion: 2,
+        mediaType: 'application/vnd.oci.image.manifest.v1+json',
         config: { mediaType: configType, digest: config, size: 2 },
         layers: layers.map(({ mediaType, content }) => ({
-          ...{ mediaType, size: content.length },
+          mediaType,
+          size: content.length,
           digest: put(`/v2/${name}/blobs`, content, 'application/octet-stream'),
         })),
       };

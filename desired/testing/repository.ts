@@ -89,12 +89,18 @@ export function renderBench(over: Partial<DesiredSourceDeps> = {}): RenderBench 
     },
   };
   const desired = createDesiredSource({
-    ...{ clock: systemClock, random: systemRandom, logger: silentLogger, commands },
-    ...{ cacheDir: join(root, 'cache'), tools: machineTools },
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    commands,
+    cacheDir: join(root, 'cache'),
+    tools: machineTools,
     ...over,
   });
   return {
-    ...{ root, desired, ran },
+    root,
+    desired,
+    ran,
     count: (program, word) => ran.filter((argv) => argv[0]?.endsWith(`/${program}`) && argv.includes(word)).length,
     repository: (files) => new TestRepository(root, files),
     render: (repository, source, more = {}) =>

@@ -39,7 +39,8 @@ export async function startWebServer(tls?: ServerOptions): Promise<WebServer> {
     server.listen(0, '127.0.0.1', resolve);
   });
   return {
-    ...{ asked, pages },
+    asked,
+    pages,
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: () =>
       new Promise((resolve) => {

@@ -7,8 +7,8 @@ import type { KubeClientDeps } from '../client-types.ts';
 import { createKubeClient } from '../client.ts';
 import type { KubeClient } from '../types.ts';
 
-export const configMaps = apiResource('', 'v1', 'ConfigMap', 'configmaps', true);
-export const deployments = apiResource('apps', 'v1', 'Deployment', 'deployments', true);
+export const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
+export const deployments = apiResource('apps/v1', 'Deployment', 'deployments', 'namespaced');
 export const noSignal = new AbortController().signal;
 
 export function object(name: string, resourceVersion: string, extra: Partial<KubeObject['metadata']> = {}): KubeObject {

@@ -124,7 +124,10 @@ describe('redisConnector', () => {
     };
     const credentials = { ...none, sentinelPassword: new Secret('watch') };
     const link = await open({
-      ...{ address: 'nowhere:1', sentinels: [deaf, sentinel.address], sentinelMaster: 'mymaster', credentials },
+      address: 'nowhere:1',
+      sentinels: [deaf, sentinel.address],
+      sentinelMaster: 'mymaster',
+      credentials,
     });
     await link.set('k', Buffer.from('v'), 1000);
     expect(server.values.get('k')).toBe('v');
@@ -214,8 +217,12 @@ describe('createRedisPublisher', () => {
     const publisher = createRedisPublisher(
       {
         connection: optionsOf({ credentialsDir: folder }),
-        ...{ prefix: '', compression: 'none', appStateExpirationMs: 3_600_000, defaultExpirationMs: 1 },
-        ...{ treeShardSize: 0, hostname: 'host' },
+        prefix: '',
+        compression: 'none',
+        appStateExpirationMs: 3_600_000,
+        defaultExpirationMs: 1,
+        treeShardSize: 0,
+        hostname: 'host',
       },
       {
         clock: systemClock,

@@ -10,6 +10,7 @@ import { formatSlots, membersKey, parseSlots, slotsConfigMap, slotsKey } from '.
 import { tableConfigMap, tableKey, unresolvedDestination } from '../table-document.ts';
 import { timingOf } from '../timing.ts';
 import type { Ownership } from '../types.ts';
+import { noMetrics } from './no-metrics.ts';
 import { unkeptPromise } from './promises.ts';
 import { resolve } from './scenario.ts';
 import type { Fleet, Loss, Replica, Scenario, Write } from './scenario.ts';
@@ -26,16 +27,6 @@ import { MachineClock, VirtualTime } from './virtual-time.ts';
  */
 
 export const heartbeats = [2000, 10_000, 20_000] as const;
-const noMetric = (): { inc: () => void; set: () => void; remove: () => void; observe: () => void } => ({
-  ...{ inc: () => undefined, set: () => undefined, remove: () => undefined, observe: () => undefined },
-});
-const noMetrics = {
-  expose: () => Promise.resolve(''),
-  counter: noMetric,
-  gauge: noMetric,
-  histogram: noMetric,
-  family: () => undefined,
-};
 const workload = 'argocd-application-controller';
 /** What an API server still does of a request whose client has gone: no more than its admission webhooks take. */
 const afterlifeMs = 9_500;
@@ -121,7 +112,13 @@ export class FleetSimulation implements Fleet {
   addCluster(id: string, extra: Partial<Cluster> = {}): void {
     const server = extra.server ?? `https://${id}`;
     this.setCluster({
-      ...{ id, server, name: id, namespaces: [], clusterResources: false, labels: {}, annotations: {} },
+      id,
+      server,
+      name: id,
+      namespaces: [],
+      clusterResources: false,
+      labels: {},
+      annotations: {},
       connection: { server, insecure: false, credentials: {} },
       ...extra,
     });
@@ -181,8 +178,19 @@ export class FleetSimulation implements Fleet {
       end.abort(new Shutdown());
     };
     const replica: Replica = {
-      ...{ name, ownership, clock, line, heartbeatMs, leave, alive: true, leaving: false, loaded: false },
-      ...{ clusters: new Map(), apps: new Map(), writes: [], leaseEndsAt: 0 },
+      name,
+      ownership,
+      clock,
+      line,
+      heartbeatMs,
+      leave,
+      alive: true,
+      leaving: false,
+      loaded: false,
+      clusters: new Map(),
+      apps: new Map(),
+      writes: [],
+      leaseEndsAt: 0,
     };
     this.replicas.push(replica);
     this.note(`${name} starts with ${heartbeatMs}`);
@@ -196,9 +204,19 @@ export class FleetSimulation implements Fleet {
   #ownershipOf(hostname: string, line: Line, heartbeatMs: number): Ownership {
     const { algorithm, dynamic } = this.scenario;
     return createOwnership({
-      ...{ client: this.hub.client(line), namespace: 'argocd', clock: line.clock, random: this.#random },
-      ...{ logger: silentLogger, metrics: noMetrics, algorithm, dynamic, hostname, replicas: 0, heartbeatMs },
-      ...{ controllerName: workload, bootMs: () => line.clock.boot() },
+      client: this.hub.client(line),
+      namespace: 'argocd',
+      clock: line.clock,
+      random: this.#random,
+      logger: silentLogger,
+      metrics: noMetrics,
+      algorithm,
+      dynamic,
+      hostname,
+      replicas: 0,
+      heartbeatMs,
+      controllerName: workload,
+      bootMs: () => line.clock.boot(),
     });
   }
 

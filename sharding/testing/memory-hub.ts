@@ -48,7 +48,8 @@ export class MemoryHub {
       return act();
     };
     const way = {
-      ...{ server: 'https://hub', cut: false },
+      server: 'https://hub',
+      cut: false,
       get: (resource: ApiResource, { name }: { name: string }, { signal }: { signal: AbortSignal }) =>
         answer(signal, () => {
           this.reads += 1;

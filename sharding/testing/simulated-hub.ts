@@ -141,7 +141,10 @@ export class SimulatedHub {
     let wake = (): void => undefined;
     const name = fieldSelector.slice('metadata.name='.length);
     const watcher: Watcher = {
-      ...{ kind, name, line, lastAt: 0 },
+      kind,
+      name,
+      line,
+      lastAt: 0,
       tell: (event) => {
         queue.push(event);
         wake();
