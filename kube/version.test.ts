@@ -28,7 +28,10 @@ describe('compareVersions', () => {
 
 it('8.1.11: reads from the answer of a server why it cannot show a version', () => {
   const answer = {
-    kind: 'Status', code: 504, reason: 'Timeout', message: 'Timeout: Too large resource version: 9, current: 5',
+    kind: 'Status',
+    code: 504,
+    reason: 'Timeout',
+    message: 'Timeout: Too large resource version: 9, current: 5',
     details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] },
   };
   const errorOf = (status: JsonObject): KubeApiError => new KubeApiError(statusOfObject(status), 'GET x');

@@ -6,8 +6,23 @@ import { fileURLToPath } from 'node:url';
 import { beside, layers } from '../.dependency-cruiser.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Replicas as processes that are killed and frozen, and every benchmark at smoke size: minutes, which `.ci/run` has and nobody else waits for. */
-const slow = ['test/chaos/', 'bench/smoke.test.ts'];
+/**
+ * What starts processes, waits for a lease or tries every await: minutes, which `.ci/run` has and nobody else waits for. What they prove is proven
+ * in small by the tests beside the code.
+ */
+const slow = [
+  'bench/smoke.test.ts',
+  'controller/crash.test.ts',
+  'desired/fetch/verifier.test.ts',
+  'live/sim.test.ts',
+  'test/acceptance/cli.test.ts',
+  'test/acceptance/demo.test.ts',
+  'test/acceptance/hand-over.test.ts',
+  'test/acceptance/kubectl.test.ts',
+  'test/acceptance/shadow.test.ts',
+  'test/chaos/',
+  'test/conformance/',
+];
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
 const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js')];

@@ -97,7 +97,11 @@ async function world(prepare: (hub: FakeHub) => void = () => undefined) {
   prepare(hub);
   const clock = new FakeClock();
   const store = createSettingsStore({
-    client: hub.client(), namespace: 'argocd', clock, random: seededRandom(1), logger: silentLogger,
+    client: hub.client(),
+    namespace: 'argocd',
+    clock,
+    random: seededRandom(1),
+    logger: silentLogger,
     inClusterConnection: { server: 'https://10.0.0.1', insecure: false, credentials: {} },
     healthScripts: (overrides) => ({
       run: (_group, { kind }) => (overrides[kind]?.healthLua === undefined ? undefined : { status: 'Suspended' }),
@@ -118,7 +122,8 @@ async function world(prepare: (hub: FakeHub) => void = () => undefined) {
 }
 
 const cluster = (name: string, token = 't'): Record<string, string> => ({
-  server: `https://${name}`, name,
+  server: `https://${name}`,
+  name,
   config: JSON.stringify({ bearerToken: token }),
 });
 

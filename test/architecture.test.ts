@@ -110,7 +110,7 @@ describe('the architecture', () => {
       .filter((path) => path.endsWith('.ts') && !/[.]test[.]ts$|\/testing\//.test(path))
       .flatMap((path) => [
         ...read(path).matchAll(/(?:super|new DriftlessError)\(\s*'([A-Z][A-Z_]+)'/g),
-        ...(/ErrorCode = ([^;]+);/.exec(read(path))?.[1] ?? '').matchAll(/'([A-Z_]+)'/g),
+        ...(/ErrorCode =([^;]+);/.exec(read(path))?.[1] ?? '').matchAll(/'([A-Z_]+)'/g),
       ])
       .map(([, code = '']) => code);
     const explained = [...read('docs/errors.md').matchAll(/^\| (`[A-Z_`, ]+) \|/gm)].flatMap(([, cell = '']) =>

@@ -1,15 +1,12 @@
-const noMetric = (): { inc: () => void; set: () => void; remove: () => void; observe: () => void } => ({
-  inc: () => undefined,
-  set: () => undefined,
-  remove: () => undefined,
-  observe: () => undefined,
-});
+import type { Metrics } from '#telemetry';
+
+const ignore = (): void => undefined;
 
 /** Metrics that nobody reads. */
-export const noMetrics = {
+export const noMetrics: Metrics = {
   expose: () => Promise.resolve(''),
-  counter: noMetric,
-  gauge: noMetric,
-  histogram: noMetric,
-  family: () => undefined,
+  counter: () => ({ inc: ignore, remove: ignore }),
+  gauge: () => ({ set: ignore, inc: ignore, remove: ignore }),
+  histogram: () => ({ observe: ignore, remove: ignore }),
+  family: ignore,
 };

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-export type ToolName = 'kube-apiserver' | 'etcd' | 'etcdutl' | 'kubectl' | 'helm' | 'kustomize' | 'openssl' | 'redis-server';
+export type ToolName =
+  'kube-apiserver' | 'etcd' | 'etcdutl' | 'kubectl' | 'helm' | 'kustomize' | 'openssl' | 'redis-server';
 
 /** Where setup found each tool, as JSON: `npm run e2e` sets it. */
 const variable = 'DRIFTLESS_E2E_TOOLS';
