@@ -1,5 +1,5 @@
 // Breaks the hand-over protocol in small ways, one at a time, in a copy of sharding/, and runs its tests against each: what is not killed is
-// not tested. `node scripts/mutation-gate.mjs [PART OF A NAME]`; the last step of `npm run long`. Exits with 1 when one survives that is not
+// not tested. `node scripts/mutation-gate.mjs [PART OF A NAME]`; `npm run mutations`. Exits with 1 when one survives that is not
 // listed as equivalent.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

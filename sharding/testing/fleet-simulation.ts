@@ -1,6 +1,5 @@
 import { OwnershipLost, seededRandom, Shutdown } from '#base';
 import type { Random } from '#base';
-import { KubeConnectionError } from '#kube';
 import { appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import { silentLogger } from '#telemetry';
@@ -10,6 +9,7 @@ import { formatSlots, membersKey, parseSlots, slotsConfigMap, slotsKey } from '.
 import { tableConfigMap, tableKey, unresolvedDestination } from '../table-document.ts';
 import { timingOf } from '../timing.ts';
 import type { Ownership } from '../types.ts';
+import { afterlifeMs, reset } from './late-writes.ts';
 import { noMetrics } from './no-metrics.ts';
 import { unkeptPromise } from './promises.ts';
 import { resolve } from './scenario.ts';
@@ -28,9 +28,6 @@ import { MachineClock, VirtualTime } from './virtual-time.ts';
 
 export const heartbeats = [2000, 10_000, 20_000] as const;
 const workload = 'argocd-application-controller';
-/** What an API server still does of a request whose client has gone: no more than its admission webhooks take. */
-const afterlifeMs = 9_500;
-
 /** The world and its time. `run` plays a whole schedule and returns the first broken promise, or undefined. */
 export class FleetSimulation implements Fleet {
   readonly scenario: Scenario;
@@ -477,10 +474,6 @@ export class FleetSimulation implements Fleet {
   pick<T>(list: readonly T[]): T | undefined {
     return list[this.below(list.length)];
   }
-}
-
-function reset(): KubeConnectionError {
-  return new KubeConnectionError('https://cluster', 'connection reset', undefined);
 }
 
 function ordinal(replica: Replica): number {
