@@ -12,6 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  */
 const slow = [
   'bench/smoke.test.ts',
+  'cli/preflight/preflight.test.ts',
   'controller/crash.test.ts',
   'desired/fetch/verifier.test.ts',
   'live/sim.test.ts',

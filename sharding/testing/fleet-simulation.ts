@@ -459,8 +459,7 @@ export class FleetSimulation implements Fleet {
   // ---------------------------------------------------------------- chance
 
   #fate(): 'arrives' | 'lost' | 'reset' {
-    if (this.#calm || this.below(40) > 0) return 'arrives';
-    return this.below(2) === 0 ? 'lost' : 'reset';
+    return this.#calm || this.below(40) > 0 ? 'arrives' : this.below(2) === 0 ? 'lost' : 'reset';
   }
 
   chance(): number {
