@@ -1,5 +1,5 @@
 /**
- * controller: decides what to refresh, whether to sync and what to write. The one module that knows an Application's life from first sight to
+ * controller: decides what to refresh, whether to sync and what to write. The one module that knows an Application's life from its first event to
  * last finalizer; everything below is a tool of it.
  *
  * Mental model: events become keys in two queues (triggers). A refresh pass compares one Application and writes its status (refresh); an

@@ -27,7 +27,7 @@ interface Own {
 }
 
 /**
- * Hands that cannot write: what a pass finds out becomes a {@link Verdict} on the status that another controller wrote, and nothing leaves
+ * Effects that write nothing: what a pass finds out becomes a {@link Verdict} on the status that another controller wrote, and nothing leaves
  * this process but log lines and metrics. What the controller in charge remembers in the object (what it compared, which refresh requests it
  * answered) is remembered here.
  */

@@ -61,7 +61,7 @@ const progressMs = 1000;
 const graceMs = 5000;
 
 /**
- * Compares Applications once, with the very controller that would take over, without its hands: the clients cannot write, the ownership never
+ * Compares Applications once, with the very controller that would take over, without its effects: the clients cannot write, the ownership never
  * gives the right to, and nothing is published. Ends when each has its verdict, or at the timeout.
  * @throws what a part that cannot go on throws; the signal's reason when that aborts.
  */

@@ -1,4 +1,4 @@
-import { applyMergePatch, hashJson, isObject, messageOf, parseYamlDocuments } from '#base';
+import { applyMergePatch, hashJson, isObject, messageOf, omit, parseYamlDocuments } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ApplicationSource } from '#model';
 import { DesiredError } from '../errors.ts';
@@ -43,7 +43,7 @@ export function withOverride(source: ApplicationSource, name: string, text: stri
   if (!isObject(patch))
     throw new DesiredError('DESIRED_SOURCE', `error while parsing source parameters: ${name}: it is not an object`);
   const merged = applyMergePatch(source as unknown as JsonObject, patch) as unknown as ApplicationSource;
-  return { ...without(merged, origin), ...only(source, origin) } as unknown as ApplicationSource;
+  return { ...omit(merged, ...origin), ...only(source, origin) } as unknown as ApplicationSource;
 }
 
 /**
@@ -92,15 +92,11 @@ function discoveredType(directory: DirectoryNode, enabledTypes: Readonly<Record<
 
 /** What a rendered directory depends on besides its files. */
 export function optionsHash(source: ApplicationSource): string {
-  return hashJson(without(source, [...origin, 'ref', 'name']) as JsonObject);
+  return hashJson(omit(source, ...origin, 'ref', 'name') as JsonObject);
 }
 
 /** Where a source comes from: an override may not change it, and the cache knows it by the tree instead. */
-const origin: readonly string[] = ['repoURL', 'path', 'targetRevision', 'chart'];
-
-function without(source: ApplicationSource, members: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(source).filter(([name]) => !members.includes(name)));
-}
+const origin = ['repoURL', 'path', 'targetRevision', 'chart'] as const;
 
 function only(source: ApplicationSource, members: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(source).filter(([name]) => members.includes(name)));

@@ -84,7 +84,7 @@ describe('the type table agrees with the generated models', () => {
   });
 });
 
-/** Fields of the 1.34 API that the generated models, which are newer, no longer have. */
+/** Fields of the 1.36 API that the generated models, which are newer, no longer have. */
 const goneSince = new Set<string>([]);
 
 /** `Core` in CoreV1Event, `Admissionregistration` in AdmissionregistrationV1ServiceReference. */

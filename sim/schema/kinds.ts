@@ -9,7 +9,7 @@ export interface BuiltinKind extends Omit<KindDefinition, 'schema' | 'custom'> {
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /**
- * One line per kind, as kube-apiserver 1.34 serves them:
+ * One line per kind, as kube-apiserver 1.36 serves them:
  *   kind | resource | short names | flags: N namespaced, S status, A category all, E category api-extensions, X scale subresource
  */
 const tables: readonly { apiVersion: string; package: string; lines: string }[] = [

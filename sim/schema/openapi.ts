@@ -24,7 +24,7 @@ export function openApiV3(builder: SchemaBuilder, kinds: readonly KindDefinition
   const paths = pathsOf(kinds, writer);
   return {
     openapi: '3.0.0',
-    info: { title: 'Kubernetes', version: 'v1.34.0' },
+    info: { title: 'Kubernetes', version: 'v1.36.3' },
     paths,
     components: { schemas: writer.definitions() },
   };
@@ -36,7 +36,7 @@ export function openApiV2(builder: SchemaBuilder, kinds: readonly KindDefinition
   const paths = pathsOf(kinds, writer);
   return {
     swagger: '2.0',
-    info: { title: 'Kubernetes', version: 'v1.34.0' },
+    info: { title: 'Kubernetes', version: 'v1.36.3' },
     paths,
     definitions: writer.definitions(),
   };

@@ -7,12 +7,12 @@ import type { Registry, ServedKind } from './registry.ts';
 /** The version that the simulator claims: what its built-in kinds were taken from. */
 export const serverVersion = {
   major: '1',
-  minor: '34',
-  gitVersion: 'v1.34.0',
+  minor: '36',
+  gitVersion: 'v1.36.3',
   gitCommit: '',
   gitTreeState: 'clean',
-  buildDate: '2025-08-27T10:09:04Z',
-  goVersion: 'go1.24.5',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: 'go1.26.0',
   compiler: 'gc',
   platform: 'linux/amd64',
 } as const;
