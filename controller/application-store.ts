@@ -1,4 +1,4 @@
-import { deepEqual, KeyedMutex, omit, Superseded } from '#base';
+import { deepEqual, KeyedMutex, messageOf, omit, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { isConflict, isNotFound, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
@@ -261,7 +261,9 @@ export class ApplicationStore {
     try {
       return await this.#patch(app, patch);
     } catch (error) {
-      if (isNotFound(error)) throw new Superseded(`the deletion of ${appKeyOf(app)}`);
+      // A server that does not serve Applications just now (their CRD, an aggregator) says 404, too, and names none.
+      const named = messageOf(error).includes(`"${app.metadata.name ?? ''}"`);
+      if (isNotFound(error) && named) throw new Superseded(`the deletion of ${appKeyOf(app)}`);
       throw error;
     }
   }

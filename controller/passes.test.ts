@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { DriftlessError } from '#base';
+import { KubeApiError } from '#kube';
 import type { KubeObject } from '#model';
 import { createMemoryPublisher } from '#publish';
 import { FakeClock } from '#support';
@@ -220,6 +221,19 @@ describe('a refresh', () => {
     world.dest.failedGroups.clear();
     await clock.advance(200_000);
     expect(found()).toEqual(['OutOfSync', ['one', 'Synced'], ['two', 'OutOfSync']]);
+  });
+
+  it('is tried again when Applications are not served just now: that is no deletion', async () => {
+    let refusals = 2;
+    world.application();
+    const before = (call: string): void => {
+      if (!call.startsWith('patch Application') || refusals === 0) return;
+      refusals -= 1;
+      throw new KubeApiError({ code: 404, reason: 'NotFound', message: '404 page not found' }, call);
+    };
+    await start({ hub: { before } });
+    await clock.advance(60_000);
+    expect([refusals, world.app.status?.sync?.status]).toEqual([0, 'OutOfSync']);
   });
 
   it('starts a sync as soon as automation is switched on', async () => {
