@@ -359,6 +359,8 @@ describe('the chart on a real API server', () => {
     const { args, env, workload, replicas } = await renderedController(values, { release: 'r' });
     expect(env('r-driftless-1')).toEqual({
       HOSTNAME: 'r-driftless-1',
+      // From the downward API, which is the kubelet's.
+      DRIFTLESS_POD_UID: '',
       ARGOCD_APPLICATION_CONTROLLER_NAME: workload.metadata.name,
       ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION: 'false',
       ARGOCD_CONTROLLER_HEARTBEAT_TIME: '10',

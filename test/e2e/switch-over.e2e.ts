@@ -113,7 +113,10 @@ const names = [...left.map(({ name }) => name), markedByDriftless.name];
 const values = {
   dropIn: true,
   rbac: { clusterWrite: true },
-  controller: { heartbeatTime: 2, extraArgs: ['--app-resync=4', '--app-resync-jitter=1'] },
+  controller: {
+    heartbeatTime: 2,
+    extraArgs: ['--app-resync=4', '--app-resync-jitter=1', '--persist-resource-health=false'],
+  },
 };
 
 describe('an installation that Argo CD has left', () => {
