@@ -115,4 +115,20 @@ describe('findRepository', () => {
     const own = entry({ url, username: 'own', password: 'p' });
     expect(findRepository(url, '', [own], creds)).toMatchObject({ username: 'own', inheritedCreds: false });
   });
+
+  it.each([
+    ['https://git.example.com', 'https://git.example.com.evil/team/app', false],
+    ['https://git.example.com', 'https://git.example.com@evil.example/app', false],
+    ['https://git.example.com', 'https://git.example.com:8443/app', false],
+    ['https://git.example.com/team', 'https://git.example.com/team-b/app', false],
+    ['https://git.example.com/team', 'https://git.example.com/team/app.git', true],
+    ['https://git.example.com/team/', 'https://git.example.com/team/app', true],
+    ['https://git.example.com/team/app.git', 'https://git.example.com/team/app', true],
+    ['git@git.example.com:team', 'git@git.example.com:team/app.git', true],
+    ['git@git.example.com', 'git@git.example.com:team/app.git', true],
+    ['git@git.example.com', 'git@git.example.com.evil:team/app.git', false],
+  ])('10.5: credentials of %s for %s: %s', (prefix, wanted, expected) => {
+    const creds = [entry({ url: prefix, username: 'lent' })];
+    expect(findRepository(wanted, '', [], creds).username === 'lent').toBe(expected);
+  });
 });

@@ -98,9 +98,17 @@ function credentialsFor(url: string, credentials: readonly RepositoryEntry[]): R
   let best: { repository: Repository; length: number } | undefined;
   for (const { repository } of credentials) {
     const prefix = normalizeGitUrl(repository.url);
-    if (wanted.startsWith(prefix) && prefix.length > (best?.length ?? 0)) best = { repository, length: prefix.length };
+    if (covers(prefix, wanted) && prefix.length > (best?.length ?? 0)) best = { repository, length: prefix.length };
   }
   return best?.repository;
+}
+
+/**
+ * By whole segments of the path: as a mere text `https://git.example.com` would also cover `https://git.example.com.evil` and
+ * `https://git.example.com@evil`, and hand them its password. (Argo CD compares texts.)
+ */
+function covers(prefix: string, url: string): boolean {
+  return prefix !== '' && (url === prefix || url.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`));
 }
 
 function inherit(repository: Repository, from: Repository): Repository {

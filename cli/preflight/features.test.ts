@@ -500,6 +500,7 @@ const ownAffair = 'about this controller at work, not about what an installation
 const signed = 'about one revision and its signature: it shows in the comparison, or in an operation';
 const forced = 'about one object at the moment of a forced sync; to the better';
 const undetected: Readonly<Record<string, string>> = {
+  'which repositories a repo-creds Secret covers': byComparison,
   'sources that together render nothing (only `ref`), a hydrator without `syncSource.path`': byComparison,
   "the repository of an operation's own source (a rollback, an operation written by hand)":
     'about operations that are still to come',
