@@ -22,7 +22,7 @@ export type Adaptation =
 /**
  * The smallest step from one configuration to another (Argo CD lists the whole cluster again for any of them): another way to the server
  * needs a new client and a new cache; credentials are swapped in place; namespaces and filters start and stop single watches; how
- * objects are read (tracking, health, ignored updates, whose bodies) needs every object once more, and so does a wish for it; labels, other annotations,
+ * objects are read (tracking, health, ignored updates, whose bodies) needs every object once more, and so does a request for that; labels, other annotations,
  * shard and name need nothing.
  */
 export function adaptation(before: Configuration, after: Configuration): Adaptation {

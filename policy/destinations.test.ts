@@ -454,7 +454,7 @@ describe('8.3: destinations', () => {
         word,
         word,
         (allows, denies, server, namespace) => {
-          // An item that permits the whole rest takes the "a deny entry is a positive, too" out of the picture.
+          // An item that permits the whole rest takes the "a deny entry is a positive, too" out of play.
           const items = [
             { server: '*', namespace: '*' },
             ...allows,

@@ -24,7 +24,7 @@ const live = (): AbortSignal => new AbortController().signal;
  *  6. After shutDown nothing is added; what was due is still handed out, then every taker is sent home.
  *  7. When everything is done, nothing is left: no entry, no timer.
  */
-interface ModelWish {
+interface ModelRequest {
   payload: number[];
   priority: number;
   dueAt: number;
@@ -35,7 +35,7 @@ interface ModelWish {
 }
 
 interface ModelKey {
-  wish: ModelWish | undefined;
+  request: ModelRequest | undefined;
   heldAt: number | undefined;
   dropped: boolean;
 }
@@ -54,56 +54,57 @@ class Model {
   /** What each take, by number, has to give. */
   readonly given = new Map<number, Taken<string, Payload> | undefined>();
 
-  ready(): [string, ModelKey, ModelWish][] {
-    return this.all().filter(([, , wish]) => wish.places !== undefined);
+  ready(): [string, ModelKey, ModelRequest][] {
+    return this.all().filter(([, , request]) => request.places !== undefined);
   }
 
-  waitingForTime(): [string, ModelKey, ModelWish][] {
-    return this.all().filter(([, , wish]) => wish.dueAt > this.now);
+  waitingForTime(): [string, ModelKey, ModelRequest][] {
+    return this.all().filter(([, , request]) => request.dueAt > this.now);
   }
 
   held(): string[] {
     return [...this.keys].filter(([, key]) => key.heldAt !== undefined).map(([name]) => name);
   }
 
-  private all(): [string, ModelKey, ModelWish][] {
-    const all: [string, ModelKey, ModelWish][] = [];
-    for (const [name, key] of this.keys) if (key.wish !== undefined) all.push([name, key, key.wish]);
+  private all(): [string, ModelKey, ModelRequest][] {
+    const all: [string, ModelKey, ModelRequest][] = [];
+    for (const [name, key] of this.keys) if (key.request !== undefined) all.push([name, key, key.request]);
     return all;
   }
 
   add(
     name: string,
-    wish: { payload: number[]; priority: number; delayMs: number; limited?: boolean; older?: boolean },
+    request: { payload: number[]; priority: number; delayMs: number; limited?: boolean; older?: boolean },
   ): void {
     if (this.closed) return;
-    const key = this.keys.get(name) ?? { wish: undefined, heldAt: undefined, dropped: false };
+    const key = this.keys.get(name) ?? { request: undefined, heldAt: undefined, dropped: false };
     this.keys.set(name, key);
-    const dueAt = this.now + Math.max(0, wish.delayMs);
+    const dueAt = this.now + Math.max(0, request.delayMs);
     this.counter += 1;
-    if (key.wish === undefined) {
-      key.wish = { ...wish, limited: wish.limited ?? false, dueAt, order: this.counter, places: undefined };
+    if (key.request === undefined) {
+      key.request = { ...request, limited: request.limited ?? false, dueAt, order: this.counter, places: undefined };
     } else {
-      const old = key.wish;
-      old.payload = wish.older === true ? [...wish.payload, ...old.payload] : [...old.payload, ...wish.payload];
-      old.priority = Math.max(old.priority, wish.priority);
-      if (dueAt < old.dueAt) Object.assign(old, { dueAt, limited: wish.limited ?? false });
+      const old = key.request;
+      old.payload =
+        request.older === true ? [...request.payload, ...old.payload] : [...old.payload, ...request.payload];
+      old.priority = Math.max(old.priority, request.priority);
+      if (dueAt < old.dueAt) Object.assign(old, { dueAt, limited: request.limited ?? false });
     }
     this.settle(name);
   }
 
-  addRateLimited(name: string, wish: { payload: number[]; priority: number }): void {
-    const old = this.keys.get(name)?.wish;
+  addRateLimited(name: string, request: { payload: number[]; priority: number }): void {
+    const old = this.keys.get(name)?.request;
     const waits = old !== undefined && (old.dueAt <= this.now || old.limited);
-    this.add(name, { ...wish, delayMs: waits ? 1e9 : limitMs, limited: true });
+    this.add(name, { ...request, delayMs: waits ? 1e9 : limitMs, limited: true });
   }
 
-  /** Gives the key's wish its places when it can be taken. */
+  /** Gives the key's request its places when it can be taken. */
   private settle(name: string): void {
     const key = this.keys.get(name);
-    if (key?.wish === undefined || key.heldAt !== undefined || key.wish.dueAt > this.now) return;
-    key.wish.places ??= [];
-    while (key.wish.places.length <= key.wish.priority) key.wish.places.push((this.counter += 1));
+    if (key?.request === undefined || key.heldAt !== undefined || key.request.dueAt > this.now) return;
+    key.request.places ??= [];
+    while (key.request.places.length <= key.request.priority) key.request.places.push((this.counter += 1));
   }
 
   serve(): void {
@@ -121,16 +122,16 @@ class Model {
     const ready = this.ready();
     if (ready.length === 0) return undefined;
     let lane = this.turn % 16 === 15 ? 0 : this.turn % 4 === 1 ? 1 : 2;
-    while (!ready.some(([, , wish]) => wish.priority >= lane)) lane -= 1;
+    while (!ready.some(([, , request]) => request.priority >= lane)) lane -= 1;
     this.turn += 1;
-    const place = (wish: ModelWish): number => wish.places?.[lane] ?? Infinity;
-    const [name, key, wish] = ready.reduce((best, other) => (place(other[2]) < place(best[2]) ? other : best));
-    Object.assign(key, { wish: undefined, heldAt: this.now, dropped: false });
+    const place = (request: ModelRequest): number => request.places?.[lane] ?? Infinity;
+    const [name, key, request] = ready.reduce((best, other) => (place(other[2]) < place(best[2]) ? other : best));
+    Object.assign(key, { request: undefined, heldAt: this.now, dropped: false });
     return {
       key: name,
-      payload: wish.payload.length === 0 ? undefined : wish.payload,
-      priority: priorities[wish.priority]!,
-      waitedMs: this.now - wish.dueAt,
+      payload: request.payload.length === 0 ? undefined : request.payload,
+      priority: priorities[request.priority]!,
+      waitedMs: this.now - request.dueAt,
     };
   }
 
@@ -139,14 +140,14 @@ class Model {
     key.heldAt = undefined;
     this.settle(name);
     if (again !== undefined && !key.dropped) this.add(name, { ...again, older: true });
-    if (key.wish === undefined) this.keys.delete(name);
+    if (key.request === undefined) this.keys.delete(name);
     this.serve();
   }
 
   drop(name: string): void {
     const key = this.keys.get(name);
     if (key === undefined) return;
-    key.wish = undefined;
+    key.request = undefined;
     key.dropped = true;
     if (key.heldAt === undefined) this.keys.delete(name);
   }
@@ -154,7 +155,7 @@ class Model {
   shutDown(): void {
     this.closed = true;
     for (const [name, key] of this.waitingForTime()) {
-      key.wish = undefined;
+      key.request = undefined;
       if (key.heldAt === undefined) this.keys.delete(name);
     }
     this.serve();
@@ -163,8 +164,8 @@ class Model {
   advance(ms: number): void {
     const end = this.now + ms;
     for (;;) {
-      const next = Math.min(end, ...this.waitingForTime().map(([, , wish]) => wish.dueAt));
-      const due = this.waitingForTime().filter(([, , wish]) => wish.dueAt <= next);
+      const next = Math.min(end, ...this.waitingForTime().map(([, , request]) => request.dueAt));
+      const due = this.waitingForTime().filter(([, , request]) => request.dueAt <= next);
       this.now = next;
       for (const [name] of due.sort((a, b) => a[2].dueAt - b[2].dueAt || a[2].order - b[2].order)) this.settle(name);
       this.serve();

@@ -93,7 +93,7 @@ export function indexClusters(list: readonly Cluster[]): ClusterIndex {
   return { list, byServer, byName };
 }
 
-/** `spec.destination` to a cluster (Argo CD: util/argo GetDestinationCluster); texts are compatibility surface. */
+/** `spec.destination` to a cluster (Argo CD: util/argo GetDestinationCluster); clients see these texts. */
 export function resolveDestination(
   destination: ApplicationDestination,
   clusters: ClusterIndex,
