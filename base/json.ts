@@ -22,13 +22,15 @@ export class JsonSyntaxError extends DriftlessError {
   }
 }
 
-// Sixteen digits in a row may be an integer beyond 2^53; anything shorter never is. The scan costs a hundredth of the parse.
-const maybeBig = /[0-9]{16}/;
+// Sixteen digits in a row may be an integer beyond 2^53; anything shorter never is. An exponent of three digits, or two hundred digits
+// before a shorter one, may be beyond a double. The scan costs a hundredth of the parse.
+const maybeBig = /[0-9]{16}|[0-9][eE]\+?[0-9]{3,}\s*(?:[,}\]]|$)/;
 // Strings are matched only to be skipped: a long number inside one (a time stamp, an id) needs no exact parser.
-const stringOrBig = /"[^"\\]*(?:\\.[^"\\]*)*"|[0-9]{16,}(?![0-9.eE])/gs;
+const stringOrBig = /"[^"\\]*(?:\\.[^"\\]*)*"|[0-9]{16,}(?![0-9.eE])|[0-9]{200}|[0-9][eE]\+?[0-9]{3}/gs;
 
 /**
- * Parses JSON exactly: integers outside ±(2^53-1) become bigint, all else is what JSON.parse gives.
+ * Parses JSON exactly: integers outside ±(2^53-1) become bigint, all else is what JSON.parse gives. A number beyond a double is
+ * refused, as Go's encoding/json refuses it: JSON.parse makes an Infinity of it, which would be written back as null.
  * @throws JsonSyntaxError with line and column
  */
 export function parseJson(text: string): Json {
