@@ -10,6 +10,8 @@ export default {
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
     ],
   },
+  // Properties are tried with the seed of the run, the same one each time unless it is told otherwise.
+  moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fast-check.mjs' },
   testMatch: ['**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],

@@ -1,5 +1,6 @@
-// `npm run long`: the property tests again with twenty times as many cases. A counterexample that it finds becomes a plain test. (The breakages of the
-// hand-over protocol have a command of their own, `npm run mutations`: they take longer than the rest together.)
+// `npm run long [-- --seed N|random]`: the property tests again with twenty times as many cases, of a seed that stays the same unless another one
+// is given. A counterexample becomes a plain test. (The breakages of the hand-over protocol have a command of their own, `npm run mutations`: they
+// take longer than the rest together.)
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,19 +10,22 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const files = propertyTests(root);
 process.stdout.write(`${files.length} files with properties\n`);
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-const setup = join(root, 'test', 'support', 'long-run.mjs');
+const at = process.argv.indexOf('--seed');
+const env = {
+  ...process.env,
+  DRIFTLESS_LONG_FACTOR: process.env.DRIFTLESS_LONG_FACTOR ?? '20',
+  ...(at > 0 && { DRIFTLESS_SEED: process.argv[at + 1] ?? 'random' }),
+};
 const args = [
   '--experimental-vm-modules',
   '--no-warnings',
   jest,
-  '--setupFiles',
-  setup,
   '--testTimeout',
   '900000',
   '--runTestsByPath',
   ...files,
 ];
-process.exit(spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1);
+process.exit(spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).status ?? 1);
 
 function propertyTests(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

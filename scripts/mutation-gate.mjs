@@ -58,9 +58,8 @@ function run({ name, file, from, to }) {
 
 function passes(test) {
   const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-  const setup = join(root, 'test', 'support', 'long-run.mjs');
   const node = ['--experimental-vm-modules', '--no-warnings', jest];
-  const args = [...node, '--ci', '--bail', '--maxWorkers=1', '--setupFiles', setup, '--runTestsByPath', test];
+  const args = [...node, '--ci', '--bail', '--maxWorkers=1', '--runTestsByPath', test];
   // A hundred schedules of small fleets for each.
   const env = { ...process.env, DRIFTLESS_LONG_FACTOR: process.env.DRIFTLESS_GATE_FACTOR ?? '1' };
   return spawnSync(process.execPath, args, { cwd: copy, env, stdio: 'ignore', timeout: 900_000 }).status === 0;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { FleetSimulation } from './testing/fleet-simulation.ts';
 import { scenarioOf } from './testing/scenario.ts';
 
-/** 30 in `npm test`; 2,000 in the long run (test/support/long-run.mjs). Each schedule is a seed of its own. */
+/** 30 in `npm test`; 2,000 in the long run (test/support/fast-check.mjs). Each schedule is a seed of its own. */
 const { numRuns = 30 } = fc.readConfigureGlobal();
 const isLong = numRuns > 100;
 
