@@ -442,7 +442,9 @@ describe('changes', () => {
     w.server.put({ kind: 'Endpoints', metadata: { name: 'web', namespace: 'ns' } });
     await w.clock.advance(100);
     expect(w.changes).toEqual([]);
-    expect(await row(w, resourceKey('', 'Endpoints', 'ns', 'web'))).toBeDefined();
+    expect(await row(w, resourceKey('', 'Endpoints', 'ns', 'web'))).toMatchObject({
+      key: resourceKey('', 'Endpoints', 'ns', 'web'),
+    });
     await w.stop();
   });
 
@@ -473,7 +475,7 @@ describe('faults', () => {
     const { objects, degraded } = await w.cluster().managed('shop', [], w.signal);
     expect([...objects.keys()]).toEqual([configMap('a')]);
     expect(degraded.kinds.map((kind) => [kind.kind, kind.state])).toEqual([['ConfigMap', 'degraded']]);
-    expect(await row(w, resourceKey('', 'Pod', 'ns', 'p'))).toBeDefined();
+    expect(await row(w, resourceKey('', 'Pod', 'ns', 'p'))).toMatchObject({ key: resourceKey('', 'Pod', 'ns', 'p') });
     expect(w.cluster().info().state).toBe('synced');
     await w.stop();
   });
@@ -602,7 +604,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     w.server.serve('example.com', 'v1', 'Widget');
     w.server.put(widget);
     await w.clock.advance(5000);
-    expect(await row(w, widgetKey)).toBeDefined();
+    expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
     expect(w.changes.map(({ key }) => key)).toContain(widgetKey);
     w.changes.length = 0;
     w.server.kinds.pop();
@@ -644,7 +646,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     w.server.failedGroups.set('example.com', 'down');
     await w.clock.advance(60_000);
     expect(w.server.watching()).toContain('widgets');
-    expect(await row(w, widgetKey)).toBeDefined();
+    expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
     expect(w.cluster().isNamespaced({ group: 'example.com', kind: 'Widget' })).toBe(true);
     expect(
       w
@@ -652,7 +654,10 @@ describe('kinds that come and go (T-CACHE-5)', () => {
         .discovery()
         .preferred.map(({ kind }) => kind),
     ).toContain('Widget');
-    expect(findResource(w.cluster().discovery(), { group: 'example.com', kind: 'Widget' }, 'v1')).toBeDefined();
+    expect(findResource(w.cluster().discovery(), { group: 'example.com', kind: 'Widget' }, 'v1')).toMatchObject({
+      group: 'example.com',
+      kind: 'Widget',
+    });
     w.server.failedGroups.clear();
     await w.clock.advance(60_000);
     expect(w.server.watching()).not.toContain('widgets');
@@ -672,7 +677,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     w.server.failedGroups.set('*', 'too many requests');
     await w.clock.advance(60_000);
     expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'widgets']);
-    expect(await row(w, widgetKey)).toBeDefined();
+    expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
     const unknown = { apiVersion: 'other.example.com/v1', kind: 'Thing', metadata: { name: 't', namespace: 'ns' } };
     const { unread } = await w.cluster().managed('shop', [unknown], w.signal);
     expect(unread).toMatchObject([{ kind: 'Thing', message: expect.stringMatching(/too many requests$/) }]);
@@ -720,8 +725,11 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     // Otherwise its target would be put into the namespace of the destination, and the live object be pruned.
     expect(cluster.isNamespaced({ group: 'cilium.io', kind: 'ClusterPolicy' })).toBe(false);
     expect(findResource(cluster.discovery(), { group: 'cilium.io', kind: 'Policy' })?.version).toBe('v2');
-    expect(findResource(cluster.discovery(), { group: 'cilium.io', kind: 'Policy' }, 'v1')).toBeDefined();
-    expect(await row(w, policy)).toBeDefined();
+    expect(findResource(cluster.discovery(), { group: 'cilium.io', kind: 'Policy' }, 'v1')).toMatchObject({
+      group: 'cilium.io',
+      kind: 'Policy',
+    });
+    expect(await row(w, policy)).toMatchObject({ key: policy });
     expect(w.server.watching()).toEqual(['clusterpolicys', 'configmaps', 'deployments', 'pods', 'policys']);
     w.server.failedGroups.clear();
     await w.clock.advance(60_000);
@@ -742,7 +750,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     w.server.serve('example.com', 'v2', 'Widget');
     w.server.faults.set('list widgets', 500);
     await w.clock.advance(20_000);
-    expect(await row(w, widgetKey)).toBeDefined();
+    expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
     expect(w.changes).toEqual([]);
     expect(
       w
@@ -1146,7 +1154,7 @@ describe('observe', () => {
     w.cluster().observe(w.server.put(tracked('new')));
     answer();
     await w.clock.advance(1000);
-    expect(await row(w, configMap('new'))).toBeDefined();
+    expect(await row(w, configMap('new'))).toMatchObject({ key: configMap('new') });
     // The next list began after it.
     w.server.remove('ConfigMap', 'new');
     await w.clock.advance(70_000);
@@ -1233,7 +1241,7 @@ describe('setClusters', () => {
     });
     const tracking = { method: 'label', labelKey: 'my/label', installationId: '' } as const;
     w.live.setClusters([clusterAt(url)], { ...defaultSettings, version: '2', tracking });
-    expect(await row(w, configMap('a'))).toBeDefined();
+    expect(await row(w, configMap('a'))).toMatchObject({ key: configMap('a') });
     expect((await w.cluster().managed('labelled', [], w.signal)).degraded.kinds).toEqual([]);
     await w.clock.advance(100);
     expect(await managedNames(w, 'labelled')).toEqual(['a']);
@@ -1285,6 +1293,23 @@ describe('setClusters', () => {
     await w.clock.settle();
     expect([w.clients.of(url), w.server.closed]).toEqual([undefined, 2]);
     await w.stop();
+  });
+
+  it('9.2: closes the client of a cluster that goes before its watches have begun', async () => {
+    const server = new FakeServer();
+    const clients = new SharedClients((connection) => server.client(connection));
+    const live = createLiveClusters({
+      clients,
+      clock: server.clock,
+      random: seededRandom(1),
+      logger: silentLogger,
+      metrics: new PromMetrics(),
+    });
+    live.setClusters([clusterAt(url)], defaultSettings);
+    expect(clients.of(url)).not.toBe(undefined);
+    live.setClusters([], defaultSettings);
+    await server.clock.settle();
+    expect([clients.of(url), server.closed]).toEqual([undefined, 1]);
   });
 
   it('drops a cluster and ends everything of it', async () => {

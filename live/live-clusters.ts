@@ -136,7 +136,10 @@ class WatchedClusters implements LiveClusters {
       onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),
       ...(earlier === undefined ? {} : { earlier }),
     });
-    const kept: Kept = { configuration, live, stop: () => undefined };
+    // Until its watches run, and close the client at their end, nobody else would.
+    const stop = (): void =>
+      void clients.close(cluster.server, client).catch((error: unknown) => this.#failed(live, error));
+    const kept: Kept = { configuration, live, stop };
     this.#kept.set(cluster.server, kept);
     if (this.#signal !== undefined) this.#start(kept, this.#signal);
   }
@@ -155,10 +158,14 @@ class WatchedClusters implements LiveClusters {
       await kept.live.run(signal);
     })
       .catch((error: unknown) => {
-        if (!parent.aborted) this.#deps.logger.error('A cluster watch failed', { server: kept.live.server, error });
+        if (!parent.aborted) this.#failed(kept.live, error);
       })
       .finally(() => void this.#running.delete(running));
     this.#running.add(running);
+  }
+
+  #failed({ server }: WatchedCluster, error: unknown): void {
+    this.#deps.logger.error('A cluster watch failed', { server, error });
   }
 
   #emit(change: LiveChange): void {
