@@ -481,7 +481,7 @@ describe('a hand-over', () => {
     const forget = jest.spyOn(publisher, 'forget');
     await start({ publisher });
     await clock.advance(5000);
-    expect(publisher.tree('demo')).toBeDefined();
+    expect(publisher.tree('demo')?.nodes.map(({ name }) => name)).toEqual(['one', 'two']);
     expect(forget.mock.calls).toEqual([]);
     world.handOver(1);
     await clock.advance(5000);
@@ -607,7 +607,7 @@ describe('a deletion with the finalizer', () => {
       metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
     });
     await start();
-    expect(world.dest.get('Job', 'two')).toBeDefined();
+    expect(world.dest.get('Job', 'two')).toMatchObject(job);
     world.dest.failedGroups.set('batch', 'too many requests');
     world.hub.delete('Application', 'demo');
     await clock.advance(10_000);

@@ -5,12 +5,13 @@ import type { ApplicationSource, Repository } from '#model';
 import { chartArchive, tgz } from '../testing/archive.ts';
 import { chartArtifact, startRegistry, tarLayer } from '../testing/registry.ts';
 import type { TestRegistry } from '../testing/registry.ts';
-import { failureOf, machineTools, renderBench } from '../testing/repository.ts';
+import { failureOf, renderBench } from '../testing/repository.ts';
 import type { RenderBench } from '../testing/repository.ts';
 import { renderOne, requestOf } from '../testing/request.ts';
 import { startWebServer } from '../testing/web-server.ts';
 import type { SourceManifests } from '../types.ts';
 import { ociName } from './oci-client.ts';
+import { describeWithTool } from '../testing/with-tool.ts';
 
 const none = new AbortController().signal;
 const map = (value: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {v: "${value}"}\n`;
@@ -195,8 +196,7 @@ describe('OCI artifacts', () => {
   });
 });
 
-const withTool = machineTools('helm') === undefined ? describe.skip : describe;
-withTool('Helm charts of a registry (skipped without a helm)', () => {
+describeWithTool('helm', 'Helm charts of a registry', () => {
   it('10.1: by oci:// the chart is an artifact, whatever its name', async () => {
     const digest = registry.push('charts/web', ['1.0.0'], chartArtifact(chartArchive('web', '1.0.0')));
     const made = await render({ path: '.', chart: 'ignored', targetRevision: '1.*' }, at('charts/web'));

@@ -2,23 +2,23 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Secret } from '#base';
 import { bareRepository } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { chartArchive } from '../testing/archive.ts';
 import { selfSigned } from '../testing/identity.ts';
-import { failureOf, machineTools, renderBench } from '../testing/repository.ts';
+import { failureOf, renderBench } from '../testing/repository.ts';
 import type { RenderBench } from '../testing/repository.ts';
 import { requestOf } from '../testing/request.ts';
 import { startWebServer } from '../testing/web-server.ts';
 import type { WebServer } from '../testing/web-server.ts';
 import type { Manifests, RequestedSource } from '../types.ts';
+import { describeWithTool } from '../testing/with-tool.ts';
 
 let bench: RenderBench;
 const servers: WebServer[] = [];
 const none = new AbortController().signal;
-const withTool = machineTools('helm') === undefined ? describe.skip : describe;
 
 async function repository(archives: Readonly<Record<string, Buffer>>, tls?: object): Promise<WebServer> {
   const server = await startWebServer(tls);
@@ -54,7 +54,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-withTool('charts of a chart repository (skipped without a helm)', () => {
+describeWithTool('helm', 'charts of a chart repository', () => {
   it('10.1: renders the version that a constraint means, and says which', async () => {
     const server = await repository({ '1.0.0': chartArchive('web', '1.0.0'), '1.4.0': chartArchive('web', '1.4.0') });
     const made = await render([{ repoURL: server.url, chart: 'web', targetRevision: '1.x', path: 'is/not/looked/at' }]);

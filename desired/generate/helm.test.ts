@@ -13,6 +13,7 @@ import type { RenderBench, TestRepository } from '../testing/repository.ts';
 import { requestOf } from '../testing/request.ts';
 import type { Manifests, ManifestsRequest } from '../types.ts';
 import { compilePathGlob } from './path-glob.ts';
+import { describeWithTool } from '../testing/with-tool.ts';
 
 const chart = {
   'chart/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 1.0.0\n',
@@ -44,7 +45,6 @@ beforeEach(() => {
 });
 afterEach(() => bench.close());
 
-const withTool = machineTools('helm') === undefined ? describe.skip : describe;
 const kinds = (objects: readonly KubeObject[]): string[] => objects.map(({ kind }) => kind).sort();
 
 async function data(repository: TestRepository, helm: object, more: Partial<ManifestsRequest> = {}): Promise<object> {
@@ -83,7 +83,7 @@ describe('patterns of values files', () => {
   });
 });
 
-withTool('helm (skipped without a helm on PATH or in the cache of npm run e2e:setup)', () => {
+describeWithTool('helm', 'helm', () => {
   it('10.2: renders a chart for its destination, with its CRDs and tests, and leaves nothing behind', async () => {
     const repository = bench.repository(chart);
     const sha = repository.save();

@@ -2,10 +2,11 @@ import { writeFileSync, chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CommandError, SourcePathError, ToolMissing } from '../errors.ts';
-import { failureOf, machineTools, renderBench } from '../testing/repository.ts';
+import { failureOf, renderBench } from '../testing/repository.ts';
 import type { RenderBench, TestRepository } from '../testing/repository.ts';
 import type { ManifestsRequest, SourceManifests } from '../types.ts';
 import { importsOf } from './jsonnet-imports.ts';
+import { describeWithTool } from '../testing/with-tool.ts';
 
 let bench: RenderBench;
 beforeEach(() => {
@@ -13,7 +14,6 @@ beforeEach(() => {
 });
 afterEach(() => bench.close());
 
-const withTool = machineTools('jsonnet') === undefined ? describe.skip : describe;
 const map = (name: string, data = '{}'): string =>
   `{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '${name}' }, data: ${data} }`;
 
@@ -87,7 +87,7 @@ describe('jsonnet that is not there', () => {
   });
 });
 
-withTool('Jsonnet (skipped without a jsonnet on PATH or in the cache of npm run e2e:setup)', () => {
+describeWithTool('jsonnet', 'Jsonnet', () => {
   it('10.2: objects and lists of objects, among YAML in the order of the files', async () => {
     const repository = bench.repository({
       'app/a.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',

@@ -7,6 +7,7 @@ import { SourcePathError, ToolFailed, ToolMissing, UnsupportedSource } from '../
 import { failureOf, machineTools, renderBench } from '../testing/repository.ts';
 import type { RenderBench } from '../testing/repository.ts';
 import { requestOf } from '../testing/request.ts';
+import { describeWithTool, itWithTool } from '../testing/with-tool.ts';
 
 const configMap = (name: string, value = 'x'): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {value: "${value}"}\n`;
@@ -41,7 +42,6 @@ afterEach(() => bench.close());
 const names = (objects: readonly KubeObject[]): string[] => objects.map((o) => `${o.kind}/${o.metadata.name ?? ''}`);
 const find = (objects: readonly KubeObject[], kind: string): KubeObject =>
   objects.find((object) => object.kind === kind) ?? { apiVersion: '', kind: 'none', metadata: {} };
-const withTool = machineTools('kustomize') === undefined ? describe.skip : describe;
 
 describe('kustomize that is not there', () => {
   it('10.2: the condition says which program is missing, and how to get it', async () => {
@@ -70,7 +70,7 @@ describe('kustomize that is not there', () => {
   });
 });
 
-withTool('kustomize (skipped without a kustomize on PATH or in the cache of npm run e2e:setup)', () => {
+describeWithTool('kustomize', 'kustomize', () => {
   it('10.2: renders an overlay with its bases, files and components, and leaves nothing behind', async () => {
     const repository = bench.repository(overlay);
     const sha = repository.save();
@@ -230,22 +230,25 @@ withTool('kustomize (skipped without a kustomize on PATH or in the cache of npm 
     expect(small.count('kustomize', 'build')).toBe(0);
   });
 
-  it('10.2: a chart that kustomize would have to download is refused; one of the repository is inflated', async () => {
-    const withHelm = { options: { ...options, kustomizeBuildOptions: '--enable-helm' } };
-    const chart = {
-      'a/charts/x/Chart.yaml': 'apiVersion: v2\nname: x\nversion: 1.0.0\n',
-      'a/charts/x/values.yaml': '{}\n',
-      'a/charts/x/templates/cm.yaml': configMap('{{ .Release.Name }}-{{ .Capabilities.KubeVersion.Minor }}'),
-      'a/kustomization.yaml': 'helmCharts: [{name: x, releaseName: rel}]\n',
-      'b/kustomization.yaml': 'helmCharts: [{name: x, repo: "https://charts.example.com", version: 1.0.0}]\n',
-    };
-    const repository = bench.repository(chart);
-    if (machineTools('helm') === undefined) return;
-    const refused = await failureOf(bench.render(repository, { path: 'b' }, withHelm));
-    expect(refused).toBeInstanceOf(UnsupportedSource);
-    expect(refused.message).toMatch(/^the kustomization of b has a Helm chart that is not in the repository \("x"\)/);
-    expect(names((await bench.render(repository, { path: 'a' }, withHelm)).objects)).toEqual(['ConfigMap/rel-33']);
-  });
+  itWithTool(
+    'helm',
+    '10.2: a chart that kustomize would have to download is refused; one of the repository is inflated',
+    async () => {
+      const withHelm = { options: { ...options, kustomizeBuildOptions: '--enable-helm' } };
+      const chart = {
+        'a/charts/x/Chart.yaml': 'apiVersion: v2\nname: x\nversion: 1.0.0\n',
+        'a/charts/x/values.yaml': '{}\n',
+        'a/charts/x/templates/cm.yaml': configMap('{{ .Release.Name }}-{{ .Capabilities.KubeVersion.Minor }}'),
+        'a/kustomization.yaml': 'helmCharts: [{name: x, releaseName: rel}]\n',
+        'b/kustomization.yaml': 'helmCharts: [{name: x, repo: "https://charts.example.com", version: 1.0.0}]\n',
+      };
+      const repository = bench.repository(chart);
+      const refused = await failureOf(bench.render(repository, { path: 'b' }, withHelm));
+      expect(refused).toBeInstanceOf(UnsupportedSource);
+      expect(refused.message).toMatch(/^the kustomization of b has a Helm chart that is not in the repository \("x"\)/);
+      expect(names((await bench.render(repository, { path: 'a' }, withHelm)).objects)).toEqual(['ConfigMap/rel-33']);
+    },
+  );
 });
 
 describe('the surroundings of a program', () => {

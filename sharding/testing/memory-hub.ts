@@ -1,6 +1,7 @@
 import { KubeApiError } from '#kube';
 import type { KubeClient, ListPage, WatchEvent, WatchOptions } from '#kube';
 import type { ApiResource, KubeObject } from '#model';
+import { EventQueue } from './event-queue.ts';
 
 type Listener = (event: WatchEvent) => void;
 
@@ -93,27 +94,18 @@ export class MemoryHub {
     resource: ApiResource,
     { signal, fieldSelector = '', onOpen }: WatchOptions,
   ): AsyncIterable<WatchEvent> {
-    const queue: WatchEvent[] = [];
-    let wake = (): void => undefined;
+    const queue = new EventQueue();
     const name = fieldSelector.slice('metadata.name='.length);
     const listener: Listener = (event) => {
       if (event.type === 'BOOKMARK' || event.object.kind !== resource.kind || event.object.metadata.name !== name)
         return;
       queue.push(event);
-      wake();
     };
     this.#listeners.add(listener);
     onOpen?.();
-    const stop = (): void => wake();
-    signal.addEventListener('abort', stop, { once: true });
     try {
-      for (;;) {
-        for (let event = queue.shift(); event !== undefined; event = queue.shift()) yield event;
-        signal.throwIfAborted();
-        await new Promise<void>((resolve) => (wake = resolve));
-      }
+      yield* queue.read(signal);
     } finally {
-      signal.removeEventListener('abort', stop);
       this.#listeners.delete(listener);
     }
   }

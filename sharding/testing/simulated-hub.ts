@@ -3,6 +3,7 @@ import type { KubeClient, ListPage, WatchEvent, WatchOptions } from '#kube';
 import type { ApiResource, KubeObject } from '#model';
 
 import type { MachineClock, VirtualTime } from './virtual-time.ts';
+import { EventQueue } from './event-queue.ts';
 
 /** What may go wrong between one replica and the hub, by chance. */
 export interface Network {
@@ -137,31 +138,20 @@ export class SimulatedHub {
     { signal, fieldSelector = '', onOpen }: WatchOptions,
     line: Line,
   ): AsyncIterable<WatchEvent> {
-    const queue: WatchEvent[] = [];
-    let wake = (): void => undefined;
+    const queue = new EventQueue();
     const name = fieldSelector.slice('metadata.name='.length);
     const watcher: Watcher = {
       kind,
       name,
       line,
       lastAt: 0,
-      tell: (event) => {
-        queue.push(event);
-        wake();
-      },
+      tell: (event) => queue.push(event),
     };
-    const stop = (): void => wake();
-    signal.addEventListener('abort', stop, { once: true });
     this.#watchers.add(watcher);
     onOpen?.();
     try {
-      for (;;) {
-        for (let event = queue.shift(); event !== undefined; event = queue.shift()) yield event;
-        signal.throwIfAborted();
-        await new Promise<void>((resolve) => (wake = resolve));
-      }
+      yield* queue.read(signal);
     } finally {
-      signal.removeEventListener('abort', stop);
       this.#watchers.delete(watcher);
     }
   }
