@@ -510,6 +510,10 @@ const undetected: Readonly<Record<string, string>> = {
   'a policy of `sourceIntegrity` and another spelling of its repository (`.git`, case, ssh forms)': signed,
   'a policy without `gpg`, a seal by a key that may not sign': signed,
   '`ARGOCD_GPG_ENABLED=false`': 'it is set for the repo-server of Argo CD, which is not looked at',
+  'connections to the repo-server': ownAffair,
+  'an answer of the repo-server for another commit than asked for, for none, or for a branch that moved between two sources':
+    harmless,
+  'signatures that a repo-server verifies': signed,
   'whether a source was synced already': harmless,
   'comparison of what is sent by server-side apply': byComparison,
   'an operation that is a dry run': 'about operations that are still to come',

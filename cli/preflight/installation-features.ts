@@ -153,7 +153,8 @@ function serviceFeatures({ params }: Installation): readonly Feature[] {
       ? []
       : [
           {
-            feature: 'the address of the repo-server: it is not needed by this controller, or asked',
+            feature:
+              'the address of the repo-server: it is asked, unless repoServer.address of the chart says "embedded"; without it each replica renders itself',
             where: where(servers),
             severity: 'info',
             row: rows.services,
@@ -163,7 +164,8 @@ function serviceFeatures({ params }: Installation): readonly Feature[] {
       ? []
       : [
           {
-            feature: 'settings of the repo-server: manifests are rendered in the controller, and these do not reach it',
+            feature:
+              'settings of the repo-server: they count where it is asked (--repo-server), and not where the controller renders',
             where: where(reposerver),
             severity: 'info',
             row: rows.generator,
