@@ -47,7 +47,10 @@ export class EventRecorder {
       metadata: {
         name: `${name}.${nanoseconds.toString(16)}`,
         namespace,
-        annotations: { 'dest-server': app.spec.destination.server ?? '', 'dest-namespace': destinationNamespaceOf(app) },
+        annotations: {
+          'dest-server': app.spec.destination.server ?? '',
+          'dest-namespace': destinationNamespaceOf(app),
+        },
       },
       source: { component: 'argocd-application-controller' },
       involvedObject: {

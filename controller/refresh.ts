@@ -99,13 +99,22 @@ export interface RefreshEffects {
   /** What is asked of a pass: what the queue says, or more. */
   request(key: AppKey, queued: RefreshRequest | undefined): RefreshRequest | undefined;
   /** The application as the pass shall see it, and the request in its annotations. */
-  begin(app: Application): Promise<{ readonly before: Application; readonly asked: AskedRefresh | undefined }>;
+  begin(app: Application): Promise<Begun>;
   publish(pass: Pass, assessment: Assessment, signal: AbortSignal): Promise<void>;
-  /** Returns the application as it is stored then. */
-  store(pass: Pass, assessment: Assessment): Promise<Application>;
-  act(pass: Pass, stored: Application, found: Found): Promise<void>;
+  /** Stores the status, starts what is to be started, and takes away the request that is answered by it: in as few writes as may be. */
+  settle(pass: Pass, assessment: Assessment): Promise<Settled>;
+}
+
+export interface Begun {
+  readonly before: Application;
+  readonly asked: AskedRefresh | undefined;
+}
+
+export interface Settled {
+  /** As it is stored now. */
+  readonly app: Application;
   /** False when a new request was made meanwhile. */
-  answer(stored: Application, asked: AskedRefresh): Promise<boolean>;
+  readonly answered: boolean;
 }
 
 /**
@@ -165,8 +174,7 @@ export class RefreshProcessor {
       now: this.#now(),
       logger: this.#deps.logger.child({ application: key, pass: this.#nextPass() }),
     };
-    const stored = await this.#pass(pass, signal);
-    const answered = pass.asked === undefined || (await this.#deps.effects.answer(stored, pass.asked));
+    const { app: stored, answered } = await this.#pass(pass, signal);
     const durationMs = this.#deps.clock.monotonic() - started;
     this.#deps.metrics.reconciled(stored, durationMs);
     pass.logger.info('Reconciliation completed', {
@@ -179,16 +187,15 @@ export class RefreshProcessor {
     return answered;
   }
 
-  async #pass(pass: Pass, signal: AbortSignal): Promise<Application> {
+  async #pass(pass: Pass, signal: AbortSignal): Promise<Settled> {
     const { effects } = this.#deps;
     const assessment = await this.#assess(pass, signal);
     const { found } = assessment;
     await effects.publish(pass, assessment, signal);
-    const stored = await effects.store(pass, assessment);
-    if (found === undefined) return stored;
-    if (pass.refresh.level >= compareLevel.latest && !found.comparison.failed) pass.memory.comparedAt = pass.now;
-    await effects.act(pass, stored, found);
-    return stored;
+    const settled = await effects.settle(pass, assessment);
+    const compared = pass.refresh.level >= compareLevel.latest && found?.comparison.failed === false;
+    if (compared) pass.memory.comparedAt = pass.now;
+    return settled;
   }
 
   async #assess(pass: Pass, signal: AbortSignal): Promise<Assessment> {
