@@ -322,10 +322,11 @@ export class RefreshProcessor {
   }
 
   async #tree(pass: Pass, bound: BoundApplication, cluster: LiveCluster, signal: AbortSignal): Promise<BuiltTree> {
-    const { app, project, gate } = bound;
+    const { app, project, gate, settings } = bound;
     const subject = { app, project, roots: pass.memory.roots ?? [] };
     const query = { ...subject, cluster, permitted: gate.permitsRef };
-    return buildTree({ ...subject, rows: await readTree(query, signal) });
+    const rows = await readTree(query, signal);
+    return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }
 
   /** Level 1 stays at the revisions of the last comparison. */

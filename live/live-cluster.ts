@@ -11,6 +11,7 @@ import { ClusterWatch } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindWatch } from './kind-watch.ts';
+import { machinesOf } from './machines.ts';
 import { managedObjects } from './managed.ts';
 import { NodeStore } from './node-store.ts';
 import { ingestWith, rowOf } from './node.ts';
@@ -23,6 +24,7 @@ import type {
   LiveChange,
   LiveCluster,
   LiveDiscovery,
+  LiveMachine,
   LiveRow,
   ManagedObjects,
   TreeQuery,
@@ -222,6 +224,10 @@ export class WatchedCluster implements LiveCluster {
 
   topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]> {
     return answer(signal, () => this.#store.topLevel(namespace).map((node) => this.#row(node)));
+  }
+
+  machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]> {
+    return answer(signal, () => machinesOf(this.#store, pods));
   }
 
   isNamespaced(gk: GroupKind): boolean | undefined {
