@@ -259,7 +259,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     config,
   );
   return {
-    refresh: (taken, signal) => refresher.handle(taken, signal),
+    refresh: (taken, signal, place) => refresher.handle(taken, signal, place),
     operation: (taken, signal) => operator.handle(taken, signal),
   };
 }

@@ -74,7 +74,7 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     },
   });
   const refresher = makeRefresher(deps, config, { effects, memories, guard, projects });
-  const handler: Handler<AppKey, RefreshRequest> = (taken, signal) => refresher.handle(taken, signal);
+  const handler: Handler<AppKey, RefreshRequest> = (taken, signal, place) => refresher.handle(taken, signal, place);
   return {
     apps,
     projects: informer,
