@@ -76,6 +76,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
     proxies: inputs.proxies,
     plugins: inputs.plugins,
     submodules: inputs.submodules,
+    version: packageVersion(),
     keys: (signal) => settings.gpgKeys(signal),
   });
   if (!verifiesSignatures(config))

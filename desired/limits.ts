@@ -17,6 +17,19 @@ export interface DesiredLimits {
   readonly maxObjects: number;
   /** Memory for rendered manifests, by the size of their text. */
   readonly cacheBytes: number;
+  /** Disk for them, and how long they are used (ARGOCD_REPO_CACHE_EXPIRATION, 24 h). 0 bytes: none are kept on disk. */
+  readonly renderedDiskBytes: number;
+  readonly renderedAgeMs: number;
+  /** Disk for the mirrors of Git repositories, and how long one stays that nobody asks for. The one fetched last stays in any case. */
+  readonly mirrorDiskBytes: number;
+  readonly mirrorAgeMs: number;
+  /**
+   * After so many failures in a row, a source is not rendered for a while, or for so many requests (ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS,
+   * ARGOCD_PAUSE_GEN_MINUTES, ARGOCD_PAUSE_GEN_REQUESTS). 0: never, for ever, any number.
+   */
+  readonly pauseAfterFailures: number;
+  readonly pauseMs: number;
+  readonly pauseRequests: number;
   /** Commits whose file listings are kept. */
   readonly cachedTrees: number;
   /** What one source may need of its repository, where a program renders it: bytes and files. */
@@ -56,6 +69,13 @@ export const defaultLimits: DesiredLimits = {
   maxListingBytes: 256 * 1024 * 1024,
   maxObjects: 50_000,
   cacheBytes: 64 * 1024 * 1024,
+  renderedDiskBytes: 1024 * 1024 * 1024,
+  renderedAgeMs: 24 * 3_600_000,
+  mirrorDiskBytes: 8 * 1024 * 1024 * 1024,
+  mirrorAgeMs: 7 * 24 * 3_600_000,
+  pauseAfterFailures: 3,
+  pauseMs: 3_600_000,
+  pauseRequests: 0,
   cachedTrees: 64,
   maxCheckoutBytes: 256 * 1024 * 1024,
   maxCheckoutFiles: 20_000,

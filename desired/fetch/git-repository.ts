@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { hashJson, KeyedMutex, scrub } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
@@ -20,6 +20,8 @@ export interface GitRepositoryDeps {
   readonly git: Git;
   readonly limits: DesiredLimits;
   readonly cacheDir: string;
+  /** Told when a mirror is read from, and when it has grown; by the name of its folder. */
+  readonly onUse?: (name: string, grown: boolean) => Promise<void>;
 }
 
 const refPrefix = 'refs/driftless/';
@@ -67,6 +69,13 @@ export class GitRepository {
   /** One per address and credentials. */
   get key(): string {
     return this.#directory;
+  }
+
+  /** Takes the mirror from disk, unless somebody waits for something. The next who asks fetches it anew. */
+  async discard(): Promise<boolean> {
+    if (!this.idle) return false;
+    await this.#locks.run('write', new AbortController().signal, () => this.#throwAway());
+    return true;
   }
 
   /** Nobody is waiting for anything: it may be forgotten. */
@@ -251,9 +260,11 @@ export class GitRepository {
     this.#fetches += 1;
     if (this.#fetches % this.#deps.limits.fetchesPerCleanup === 0) await this.#cleanUp(signal);
     const first = await this.#git(all, signal, { remote: true });
-    if (first.exitCode === 0 || !/\.lock['"]?: File exists/i.test(first.stderr)) return first;
-    await removeLeftovers(this.#directory);
-    return this.#git(all, signal, { remote: true });
+    const wasLocked = first.exitCode !== 0 && /\.lock['"]?: File exists/i.test(first.stderr);
+    if (wasLocked) await removeLeftovers(this.#directory);
+    const result = wasLocked ? await this.#git(all, signal, { remote: true }) : first;
+    await this.#deps.onUse?.(basename(this.#directory), true);
+    return result;
   }
 
   /** Drops commits that nobody asked for lately; objects of the last hour stay, because somebody may be reading them. */
@@ -292,6 +303,7 @@ export class GitRepository {
 
   /** The files of a commit that is here. `again` reads them anew. */
   async tree(commit: string, again: boolean, signal: AbortSignal): Promise<Tree> {
+    await this.#deps.onUse?.(basename(this.#directory), false);
     if (again) this.#treeCache.delete(commit);
     const cached = this.#treeCache.get(commit);
     if (cached !== undefined) return cached;
@@ -369,13 +381,16 @@ export class GitRepository {
   /** Objects that were here are gone: a disk fault, or a person in the cache. Throws the mirror away, once for all who noticed. */
   async #broken(what: string, generation: number, stderr: string): Promise<MirrorLost> {
     await this.#locks.run('write', new AbortController().signal, async () => {
-      if (this.#generation !== generation) return;
-      this.#generation += 1;
-      this.#present.clear();
-      this.#prepared = false;
-      await rm(this.#directory, { recursive: true, force: true });
+      if (this.#generation === generation) await this.#throwAway();
     });
     return new MirrorLost(what, scrub(stderr.trim().split('\n')[0] ?? ''));
+  }
+
+  async #throwAway(): Promise<void> {
+    this.#generation += 1;
+    this.#present.clear();
+    this.#prepared = false;
+    await rm(this.#directory, { recursive: true, force: true });
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {

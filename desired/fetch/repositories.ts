@@ -2,6 +2,7 @@ import type { Repository } from '#model';
 import { UnsupportedSource } from '../errors.ts';
 import { GitRepository, repositoryKey } from './git-repository.ts';
 import type { GitRepositoryDeps } from './git-repository.ts';
+import { Mirrors } from './mirrors.ts';
 import type { Snapshot } from './snapshot.ts';
 import { checkUrl } from './untrusted.ts';
 
@@ -12,9 +13,25 @@ const rememberedRepositories = 4096;
 export class GitRepositories {
   readonly #deps: GitRepositoryDeps;
   readonly #known = new Map<string, GitRepository>();
+  readonly #mirrors: Mirrors;
 
-  constructor(deps: GitRepositoryDeps) {
-    this.#deps = deps;
+  constructor(deps: Omit<GitRepositoryDeps, 'onUse'>) {
+    this.#mirrors = new Mirrors(deps);
+    this.#deps = { ...deps, onUse: (name, grown) => this.#used(name, grown) };
+  }
+
+  /** Takes mirrors from disk that nobody asked for in a long time, and those that are too much. */
+  tidy(): Promise<void> {
+    return this.#mirrors.tidy((name) => this.#discard(name));
+  }
+
+  #used(name: string, grown: boolean): Promise<void> {
+    return grown ? this.#mirrors.grown(name, (other) => this.#discard(other)) : this.#mirrors.used(name);
+  }
+
+  /** The folder of a mirror has the name of its repository's key. */
+  async #discard(name: string): Promise<boolean> {
+    return (await this.#known.get(name)?.discard()) ?? true;
   }
 
   /** @throws UnsafeInput, UnsupportedSource */
