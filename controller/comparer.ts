@@ -32,6 +32,8 @@ export interface CompareRequest {
   readonly sources?: readonly ApplicationSource[];
   readonly noCache: boolean;
   readonly noRevisionCache: boolean;
+  /** See {@link ManifestsRequest}. */
+  readonly revisionsSince?: number | undefined;
   /** JSON texts instead of the sources (`operation.sync.manifests`). */
   readonly localManifests: readonly string[];
   /** The resources that changed since the last comparison: only they must be compared. Absent: all. */

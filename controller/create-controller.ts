@@ -69,6 +69,9 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     projectInformer,
     guard,
     projects,
+    seen: (key) => {
+      memories.of(key).seenAt = deps.clock.monotonic();
+    },
     forget: (key, deleted) => {
       memories.forget(key);
       if (deleted === undefined) deps.publisher.forget(instanceName(key, config.namespace));

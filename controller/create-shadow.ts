@@ -68,6 +68,9 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     projectInformer: informer,
     guard,
     projects,
+    seen: (key) => {
+      memories.of(key).seenAt = deps.clock.monotonic();
+    },
     forget: (key) => {
       memories.forget(key);
       effects.forget(key);

@@ -67,6 +67,8 @@ export interface Pass {
   readonly now: number;
   /** Its lines name the application and this pass. */
   readonly logger: Logger;
+  /** When what this pass answers was asked for, at the latest; by the monotonic clock. */
+  readonly askedAt?: number | undefined;
   /** In the pool that it works in. */
   readonly place?: Place | undefined;
 }
@@ -167,6 +169,7 @@ export class RefreshProcessor {
       asked,
       before,
       memory: this.#deps.memories.of(key),
+      askedAt: this.#deps.memories.of(key).seenAt,
       time: kubeTime(this.#now()),
       now: this.#now(),
       logger: this.#deps.logger.child({ application: key, pass: this.#nextPass() }),
@@ -247,6 +250,7 @@ export class RefreshProcessor {
         revisions: this.#revisions(app, pass.refresh),
         noCache: pass.refresh.hard,
         noRevisionCache: pass.refresh.level === compareLevel.forceResolve,
+        revisionsSince: pass.askedAt,
         localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
         ...(pass.refresh.resources === undefined ? {} : { changed: pass.refresh.resources }),
         place: pass.place,

@@ -33,6 +33,8 @@ export interface RenderRequest {
   readonly revisions: readonly string[];
   readonly noCache: boolean;
   readonly noRevisionCache: boolean;
+  /** See {@link ManifestsRequest}. */
+  readonly revisionsSince?: number | undefined;
   /** JSON texts instead of the sources (`operation.sync.manifests`). */
   readonly localManifests: readonly string[];
   /** Where this pass works in its pool; it leaves it while its sources keep it waiting. Absent: it stays. */
@@ -197,6 +199,7 @@ export class Renderer {
       repositories: permittedOnly(this.#deps.chartRepositories(), request.bound.project),
       options: generatorOptions(request.bound.settings),
       noRevisionCache: request.noRevisionCache,
+      revisionsSince: request.revisionsSince,
       noCache: request.noCache,
       appName: instanceName(request.bound.key, this.#config.namespace),
       namespace: destinationNamespaceOf(request.bound.app),

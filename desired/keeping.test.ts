@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Shutdown } from '#base';
+import { Shutdown, systemClock } from '#base';
+import { bareRepository } from '#model';
 import { eventually, FakeClock } from '#support';
 import { failureOf, renderBench } from './testing/repository.ts';
 import type { RenderBench } from './testing/repository.ts';
+import { requestOf } from './testing/request.ts';
 import type { DesiredSourceDeps } from './source.ts';
 
 const opened: RenderBench[] = [];
@@ -73,7 +75,9 @@ describe('rendered manifests on disk', () => {
     const repository = first.repository(files);
     const cacheDir = join(first.root, 'cache');
     for (const path of ['a', 'b', 'c', 'd']) await first.render(repository, { path });
-    const sizes = readdirSync(join(cacheDir, 'rendered')).map((name) => statSync(join(cacheDir, 'rendered', name)).size);
+    const sizes = readdirSync(join(cacheDir, 'rendered')).map(
+      (name) => statSync(join(cacheDir, 'rendered', name)).size,
+    );
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(4500);
     expect(sizes.length).toBeGreaterThan(0);
     const again = bench({ cacheDir });
@@ -92,6 +96,37 @@ describe('rendered manifests on disk', () => {
     const { revision } = await made.render(repository, { path: 'app' }, { noRevisionCache: true });
     expect(revision).toBe(second);
     expect([gitRuns(made, 'ls-remote'), gitRuns(made, 'fetch'), gitRuns(made, 'cat-file')]).toEqual([2, 2, 1]);
+  });
+});
+
+describe('one push for which many are refreshed', () => {
+  it('10.1: is one question, whenever each comes to its turn, but for what was asked after it began (T-REPO-1)', async () => {
+    const made = bench();
+    const repository = made.repository({ 'app/a.yaml': configMap('a') });
+    await made.render(repository, { path: 'app' });
+    const pushed = repository.commit({ 'app/a.yaml': configMap('b') });
+    const asked = { noRevisionCache: true, revisionsSince: systemClock.monotonic() };
+    for (let i = 0; i < 10; i += 1)
+      expect((await made.render(repository, { path: 'app' }, asked)).revision).toBe(pushed);
+    expect([gitRuns(made, 'ls-remote'), gitRuns(made, 'fetch')]).toEqual([2, 2]);
+    const next = repository.commit({ 'app/a.yaml': configMap('c') });
+    const later = { noRevisionCache: true, revisionsSince: systemClock.monotonic() };
+    expect((await made.render(repository, { path: 'app' }, later)).revision).toBe(next);
+    expect((await made.render(repository, { path: 'app' }, { noRevisionCache: true })).revision).toBe(next);
+    expect(gitRuns(made, 'ls-remote')).toBe(4);
+  });
+});
+
+describe('repositories on the local disk', () => {
+  it('10.5: are refused before anything runs where they are not allowed', async () => {
+    const made = bench({ localRepositories: false });
+    const { path } = made.repository({ 'a.yaml': configMap('a') });
+    for (const url of [path, `file://${path}`, `file://localhost${path}`]) {
+      const request = requestOf({ repoURL: url, path: '.' }, bareRepository(url));
+      const error = await failureOf(made.desired.manifests(request, new AbortController().signal));
+      expect(error.message).toContain('--allow-local-repositories');
+    }
+    expect(made.ran).toEqual([]);
   });
 });
 

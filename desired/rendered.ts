@@ -43,7 +43,9 @@ export class RenderedCache {
     this.#memory = new Lru(limits.cacheBytes);
     const root = join(cacheDir, 'rendered');
     this.#disk = new DiskCache({
-      ...{ root, clock, random },
+      root,
+      clock,
+      random,
       maxBytes: limits.renderedDiskBytes,
       maxAgeMs: limits.renderedAgeMs,
     });

@@ -11,6 +11,7 @@ import { defaultTrust, Git } from './fetch/git.ts';
 import type { GitTrust } from './fetch/git.ts';
 import { GitHubApps } from './fetch/github-apps.ts';
 import { repositoryKey } from './fetch/git-repository.ts';
+import type { Recency } from './fetch/git-repository.ts';
 import { Hosts } from './fetch/hosts.ts';
 import { SharedJobs } from './fetch/jobs.ts';
 import { Keyring } from './fetch/keyring.ts';
@@ -70,6 +71,8 @@ export interface DesiredSourceDeps {
   readonly plugins?: PluginConfig;
   /** False: submodules are not fetched (ARGOCD_GIT_MODULES_ENABLED). */
   readonly submodules?: boolean;
+  /** False: repositories by file:// and by absolute paths are refused, which otherwise are read with the rights of this process. */
+  readonly localRepositories?: boolean;
   /** Of this program: what another version rendered is not used. */
   readonly version?: string;
   /** Of this process, for chart repositories and registries; without it, those are reached directly. */
@@ -110,7 +113,8 @@ class EmbeddedSource implements DesiredSource {
     const web = new Web({ tlsCertificates: trust.tlsCertificates, proxies: deps.proxies ?? {}, hosts });
     const apps = new GitHubApps({ clock, web, deadlineMs: this.#limits.deadlineMs });
     const git = new Git({ commands, random, cacheDir, trust, hosts, apps });
-    this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits });
+    const { localRepositories = true } = deps;
+    this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits, localRepositories });
     this.#remotes = this.#remotesOf(web);
     this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new RenderedCache({ ...deps, limits: this.#limits });
@@ -159,7 +163,7 @@ class EmbeddedSource implements DesiredSource {
 
   async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
-    return this.#remotes.resolve(at, noCache, signal);
+    return this.#remotes.resolve(at, noCache ? Infinity : undefined, signal);
   }
 
   async verify(request: VerifyRequest, signal: AbortSignal): Promise<Verified> {
@@ -179,7 +183,7 @@ class EmbeddedSource implements DesiredSource {
     // One revision for each source, whoever reads it: a chart whose values lie in another source must see what the answer says of that.
     const pinned = await this.#each(request, signal, async (at) => {
       pathOf(at);
-      return { ...at, revision: await this.resolve(at, request.noRevisionCache, signal) };
+      return { ...at, revision: await this.#remotes.resolve(at, recencyOf(request), signal) };
     });
     const fixed = { ...request, sources: pinned };
     return { sources: await this.#each(fixed, signal, (at) => this.#one(fixed, at, signal)) };
@@ -310,6 +314,11 @@ class EmbeddedSource implements DesiredSource {
       source = withOverride(source, name, Buffer.from(contents.get(node.oid) ?? []).toString('utf8'));
     return source;
   }
+}
+
+/** An answer about revisions must be newer than this. */
+function recencyOf({ noRevisionCache, revisionsSince = Infinity }: ManifestsRequest): Recency {
+  return noRevisionCache ? revisionsSince : undefined;
 }
 
 /** What requests for one source may differ in, beside the source itself. */
