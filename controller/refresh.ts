@@ -3,10 +3,10 @@ import type { Clock, Random } from '#base';
 import { buildTree, managedResources, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
-import { hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
+import { appKeyOf, hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus } from '#model';
 import type { ManagedResource } from '#publish';
-import type { Outcome, Taken } from '#queues';
+import type { Outcome, Place, Taken } from '#queues';
 import type { Logger } from '#telemetry';
 import { decideAutosync } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
@@ -67,6 +67,10 @@ export interface Pass {
   readonly now: number;
   /** Its lines name the application and this pass. */
   readonly logger: Logger;
+  /** When what this pass answers was asked for, at the latest; by the monotonic clock. */
+  readonly askedAt?: number | undefined;
+  /** In the pool that it works in. */
+  readonly place?: Place | undefined;
 }
 
 /** Both sides compared, and what follows from it. */
@@ -134,34 +138,38 @@ export class RefreshProcessor {
     this.#config = config;
   }
 
-  async handle(taken: Taken<AppKey, RefreshRequest>, signal: AbortSignal): Promise<Outcome<RefreshRequest>> {
-    const { key } = taken;
+  async handle(
+    { key, payload }: Taken<AppKey, RefreshRequest>,
+    signal: AbortSignal,
+    place?: Place,
+  ): Promise<Outcome<RefreshRequest>> {
     const app = this.#deps.lookup(key);
     if (app === undefined || !this.#deps.isMine(app)) {
       this.#deps.memories.forget(key);
       return 'done';
     }
     const memory = this.#deps.memories.of(key);
-    const due = refreshDue(app, this.#deps.effects.request(key, taken.payload), this.#facts(memory));
+    const due = refreshDue(app, this.#deps.effects.request(key, payload), this.#facts(memory));
     if (due === undefined) return this.#untilExpiry(app, memory);
     memory.lastRefresh = { at: this.#now(), reason: due.reason, level: due.level };
     let answered: boolean;
     try {
-      answered = await this.#run(key, app, due, signal);
+      answered = await this.#run(app, due, signal, place);
     } catch (error) {
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
       const ms = error instanceof ClusterNotReady ? soonMs : unreadableMs;
       memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
       const { level, reason, resources } = due;
-      const payload = { level, reason, ...(resources === undefined ? {} : { resources }) };
-      return { requeueAfterMs: ms, payload };
+      const again = { level, reason, ...(resources === undefined ? {} : { resources }) };
+      return { requeueAfterMs: ms, payload: again };
     }
     if (!answered) return { requeueAfterMs: 0, priority: 'asked' };
     return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
   }
 
   /** True unless a new request was made meanwhile. */
-  async #run(key: AppKey, app: Application, due: Refresh, signal: AbortSignal): Promise<boolean> {
+  async #run(app: Application, due: Refresh, signal: AbortSignal, place: Place | undefined): Promise<boolean> {
+    const key = appKeyOf(app);
     const started = this.#deps.clock.monotonic();
     const { before, asked } = await this.#deps.effects.begin(app);
     const pass: Pass = {
@@ -170,9 +178,11 @@ export class RefreshProcessor {
       asked,
       before,
       memory: this.#deps.memories.of(key),
+      askedAt: this.#deps.memories.of(key).seenAt,
       time: kubeTime(this.#now()),
       now: this.#now(),
       logger: this.#deps.logger.child({ application: key, pass: this.#nextPass() }),
+      place,
     };
     const { app: stored, answered } = await this.#pass(pass, signal);
     const durationMs = this.#deps.clock.monotonic() - started;
@@ -247,8 +257,10 @@ export class RefreshProcessor {
         revisions: this.#revisions(app, pass.refresh),
         noCache: pass.refresh.hard,
         noRevisionCache: pass.refresh.level === compareLevel.forceResolve,
+        revisionsSince: pass.askedAt,
         localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
         ...(pass.refresh.resources === undefined ? {} : { changed: pass.refresh.resources }),
+        place: pass.place,
       },
       (error) => this.#tolerates(pass, error),
       signal,

@@ -120,6 +120,7 @@ describe.each(Object.entries(modes))('the rights of the chart: %s', (_name, mode
       env: {
         PATH: process.env['PATH'],
         DRIFTLESS_EXIT_WITH_PARENT: 'true',
+        DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true',
         ...rendered.env(`${rendered.workload.metadata.name}-0`),
       },
     });
