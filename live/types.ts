@@ -103,7 +103,7 @@ export interface LiveChange {
 export interface KindState extends GroupKind {
   readonly version: string;
   readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden';
-  /** Why, when degraded or forbidden. */
+  /** Why, when degraded or forbidden; when synced: which object of it cannot be read. */
   readonly message?: string;
   readonly objects: number;
 }
