@@ -28,6 +28,7 @@ export type {
   LiveClusters,
   LiveDiscovery,
   LiveRow,
+  LiveSchemas,
   ManagedObjects,
   TreeQuery,
   UnreadObject,
