@@ -19,6 +19,8 @@ const writers: Readonly<Record<string, string>> = {
   'controller/project-finalizers.ts': 'takes finalizers off AppProjects',
   'controller/refresh-writes.ts': 'publishes, writes status and finalizers, starts automated syncs',
   'controller/application-store.ts': 'the only writer of Applications',
+  'controller/server-side-diff.ts':
+    'asks API servers by PATCH what an apply would change: dry runs, which write nothing, but whoever only reads does not send one',
   'controller/unowned.ts': 'marks Applications',
   'controller/writer.ts': 'the only writer of managed clusters',
   'publish/memory.ts': 'what others read instead of Argo CD',

@@ -41,6 +41,9 @@ export const rows = {
   redis: 'Redis (resource tree, managed resources, cluster info)',
 } as const;
 
+/** They send nothing but GET. */
+export const localDiff = 'server-side diff: preflight and shadow mode compare on the client';
+
 export type Row = (typeof rows)[keyof typeof rows];
 
 /**
