@@ -1,4 +1,4 @@
-import { hashJson } from '#base';
+import { DriftlessError, hashJson } from '#base';
 import { appliesServerSide, diffDryRun, diffObjects } from '#diff';
 import type { DiffResult, DiffRules, JqWork } from '#diff';
 import { healthOf } from '#health';
@@ -258,7 +258,12 @@ function diffOf(
   const outcome = serverSideDiff.outcomes.get(keyOf(live)) ?? unasked;
   if ('refused' in outcome) return { diff: same, refused: refusal(target, outcome.refused) };
   const sides = { target, live, predicted: outcome.predicted };
-  return { diff: diffDryRun(sides, diffRules(rules), serverSideDiff.mutations), refused: undefined };
+  try {
+    return { diff: diffDryRun(sides, diffRules(rules), serverSideDiff.mutations), refused: undefined };
+  } catch (error) {
+    if (!(error instanceof DriftlessError)) throw error;
+    return { diff: same, refused: refusal(target, error.message) };
+  }
 }
 
 const unasked: DryRunOutcome = { refused: 'the API server was not asked' };

@@ -150,6 +150,8 @@ export class Syncer {
       options: readSyncOptions(sync, {
         pruneConfirmed: isApproved(app, startedAt),
         waveDelayMs: this.#config.waveDelayMs,
+        migrationManager:
+          annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) ?? 'kubectl-client-side-apply',
       }),
       destinationNamespace: destinationNamespaceOf(app),
       revision: state.syncResult?.revision ?? '',

@@ -9,8 +9,10 @@
  *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing
  *   readOpenApi(document) -> schemas of a group version       what an API server publishes, for `DiffRules.schemas`
  *   milliQuantity(text) -> thousandths of the unit of a Kubernetes quantity
+ *   adoptFields(live, from, manager) -> JSON patch       makes fields of client-side apply those of server-side apply
  *   predictApply(target, live) · clientSideApplyPatch(target, live)   what kubectl's client-side apply would do, and send
  */
+export { adoptFields, clientSideManagers } from './adopt.ts';
 export { clientSideApplyPatch, predictApply } from './client-side-apply.ts';
 export type { ApplyPatch } from './client-side-apply.ts';
 export { appliesServerSide, diffObjects, fingerprint } from './diff.ts';

@@ -192,8 +192,12 @@ describe('12.2: what mutation webhooks change', () => {
   });
 
   it('12.2: a custom resource is known by its managed fields where nothing is published of it', () => {
-    const widget = (spec: object, metadata: object = {}): KubeObject =>
-      ({ apiVersion: 'e.io/v1', kind: 'W', metadata: { name: 'w', ...metadata }, spec });
+    const widget = (spec: object, metadata: object = {}): KubeObject => ({
+      apiVersion: 'e.io/v1',
+      kind: 'W',
+      metadata: { name: 'w', ...metadata },
+      spec,
+    });
     const owned = ours({ 'f:spec': { 'f:items': { 'k:{"id":1}': { '.': {}, 'f:id': {}, 'f:size': {} } } } });
     const present = widget({ items: [{ id: 1, size: 1 }] }, { managedFields: [owned] });
     const answer = (size: number): KubeObject =>

@@ -15,6 +15,7 @@ const writers: Readonly<Record<string, string>> = {
   'controller/syncer.ts': 'runs operations',
   'controller/deletion.ts': 'deletes managed objects, takes finalizers off',
   'controller/events.ts': 'creates Events',
+  'controller/migration.ts': 'changes who owns fields of managed objects, through the writer',
   'controller/operation.ts': 'runs operations',
   'controller/project-finalizers.ts': 'takes finalizers off AppProjects',
   'controller/refresh-writes.ts': 'publishes, writes status and finalizers, starts automated syncs',

@@ -231,18 +231,7 @@ const appCases: readonly AppCase[] = [
     {},
     [],
   ],
-  [
-    'server-side apply',
-    application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }),
-    {},
-    [['differs', rows.migration, 'spec.syncPolicy.syncOptions']],
-  ],
-  [
-    'server-side apply without migration',
-    application({ syncPolicy: { syncOptions: ['ServerSideApply=true', 'ClientSideApplyMigration=false'] } }),
-    {},
-    [],
-  ],
+  ['server-side apply', application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }), {}, []],
   [
     'RespectIgnoreDifferences',
     application({

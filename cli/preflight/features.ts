@@ -106,14 +106,6 @@ function optionFeatures(app: Application): readonly Feature[] {
       severity: 'info',
       row: rows.serverSideDiff,
     });
-  const migrates = has('ServerSideApply=true') && !has('ClientSideApplyMigration=false');
-  if (migrates || annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) !== undefined)
-    found.push({
-      feature: 'server-side apply: fields that client-side apply has left are not taken over first',
-      where: migrates ? 'spec.syncPolicy.syncOptions' : annotationPath(annotations.clientSideApplyMigrationManager),
-      severity: 'differs',
-      row: rows.migration,
-    });
   if (has('RespectIgnoreDifferences=true'))
     found.push({
       feature: 'RespectIgnoreDifferences: lists of custom resources are merged item by item',

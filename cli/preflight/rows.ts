@@ -17,7 +17,6 @@ export const rows = {
   serverSideDiff: 'server-side diff',
   luaHealth: 'health by Lua scripts',
   destination: 'Application whose destination cannot be resolved',
-  migration: 'client-side to server-side migration of managed fields',
   respectIgnore: 'RespectIgnoreDifferences in lists',
   namespaceMetadata: 'managedNamespaceMetadata',
   hooks: 'hooks',
