@@ -251,6 +251,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     kubectlParallelism: config.kubectlParallelism,
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
+    serverSideDiff: config.serverSideDiff,
     clusterInfoMs: config.clusterInfoInterval,
     rateLimiter: {
       bucketSize: config.wqBucketSize,

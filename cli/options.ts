@@ -303,7 +303,6 @@ export const runOptions = {
     env: `${prefix}SERVER_SIDE_DIFF`,
     key: 'P:controller.diff.server.side',
     help: 'Compare by dry-run apply on the server.',
-    noEffect: 'comes with the full diff',
   },
   jqTimeout: {
     flag: 'ignore-normalizer-jq-execution-timeout-seconds',

@@ -7,7 +7,7 @@ import type { OptionSpec } from '../args.ts';
 import { isTrue } from './facts.ts';
 import type { Installation } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
-import { rows } from './rows.ts';
+import { localDiff, rows } from './rows.ts';
 import type { Feature } from './rows.ts';
 
 /** What the installation as a whole uses that this controller does not have, or does differently: settings, flags, clusters. */
@@ -91,7 +91,6 @@ function customizations({ settings }: Installation): readonly Feature[] {
 
 /** Flags whose effect people would miss; the others have another way here, or none is needed. */
 const missed: ReadonlySet<string> = new Set([
-  'serverSideDiff',
   'metricsApplicationLabels',
   'metricsApplicationConditions',
   'metricsClusterLabels',
@@ -101,11 +100,13 @@ const missed: ReadonlySet<string> = new Set([
 /** Options without effect that this installation sets to something else than their default. */
 function flagFeatures(installation: Installation): readonly Feature[] {
   return Object.entries(runOptions as Readonly<Record<string, OptionSpec>>).flatMap(([name, spec]): Feature[] => {
-    if (spec.noEffect === undefined || isService(spec)) return [];
+    const isServerSideDiff = name === 'serverSideDiff';
+    if ((spec.noEffect === undefined && !isServerSideDiff) || isService(spec)) return [];
     const where = whereSet(spec, installation);
     if (where === undefined) return [];
-    const row = name === 'serverSideDiff' ? rows.serverSideDiff : rowOfFlag(name);
-    return [{ feature: `--${spec.flag} has no effect: ${spec.noEffect}`, where, severity: severityOfFlag(name), row }];
+    if (isServerSideDiff) return [{ feature: localDiff, where, severity: 'info', row: rows.serverSideDiff }];
+    const feature = `--${spec.flag} has no effect: ${spec.noEffect ?? ''}`;
+    return [{ feature, where, severity: severityOfFlag(name), row: rowOfFlag(name) }];
   });
 }
 

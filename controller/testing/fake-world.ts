@@ -398,6 +398,7 @@ export class FakeWorld {
       },
       topLevel: () => Promise.resolve([]),
       machines: () => Promise.resolve([]),
+      schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
       isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
       observe: () => undefined,
     };
