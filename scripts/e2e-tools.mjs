@@ -135,8 +135,8 @@ export const tools = [
     version: '3.6.1',
     accepts: (found) => found.startsWith('3.6.'),
     wanted: '3.6.x',
-    ask: ['version', '--short'],
-    answer: /argocd-repo-server: v(\d[\d.]*)/,
+    ask: ['version'],
+    answer: /v?(\d[\d.]*)/,
     go: {
       module: {
         path: 'github.com/argoproj/argo-cd/v3',

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -15,6 +16,11 @@ func main() {
 	name := filepath.Base(os.Args[0])
 	if chosen := os.Getenv("ARGOCD_BINARY_NAME"); chosen != "" {
 		name = chosen
+	}
+	// Argo CD's own has no such command: setup asks for it.
+	if len(os.Args) == 2 && os.Args[1] == "version" {
+		fmt.Println(common.GetVersion().Version)
+		return
 	}
 	command := reposerver.NewCommand()
 	if name == common.CommandGitAskPass {
