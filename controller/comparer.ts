@@ -8,6 +8,7 @@ import { ClusterIgnored, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, ManagedObjects, UnreadObject } from '#live';
 import { destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationSource, KubeObject, ResourceKey } from '#model';
+import type { Place } from '#queues';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
@@ -15,7 +16,6 @@ import type { RendererConfig, RendererDeps } from './rendering.ts';
 
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
-  readonly clock: Clock;
   /** Where rows are kept from one comparison to the next; absent: every comparison is a full one. */
   readonly rows?: RowStore;
 }
@@ -32,10 +32,14 @@ export interface CompareRequest {
   readonly sources?: readonly ApplicationSource[];
   readonly noCache: boolean;
   readonly noRevisionCache: boolean;
+  /** See {@link ManifestsRequest}. */
+  readonly revisionsSince?: number | undefined;
   /** JSON texts instead of the sources (`operation.sync.manifests`). */
   readonly localManifests: readonly string[];
   /** The resources that changed since the last comparison: only they must be compared. Absent: all. */
   readonly changed?: ReadonlySet<ResourceKey>;
+  /** Where this pass works in its pool; it leaves it while its sources keep it waiting. Absent: it stays. */
+  readonly place?: Place | undefined;
 }
 
 export interface Compared {

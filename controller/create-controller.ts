@@ -69,6 +69,9 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     projectInformer,
     guard,
     projects,
+    seen: (key) => {
+      memories.of(key).seenAt = deps.clock.monotonic();
+    },
     forget: (key, deleted) => {
       memories.forget(key);
       if (deleted === undefined) deps.publisher.forget(instanceName(key, config.namespace));
@@ -259,7 +262,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     config,
   );
   return {
-    refresh: (taken, signal) => refresher.handle(taken, signal),
+    refresh: (taken, signal, place) => refresher.handle(taken, signal, place),
     operation: (taken, signal) => operator.handle(taken, signal),
   };
 }

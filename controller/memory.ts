@@ -7,6 +7,8 @@ import type { CompareLevel } from './freshness.ts';
 export interface AppMemory {
   /** When a comparison at level 2 or deeper last succeeded. */
   comparedAt?: number;
+  /** When the application itself was last found changed, by the monotonic clock. */
+  seenAt?: number;
   /** Since when the source cannot be read. */
   sourceFailedAt?: number;
   /** The last comparison could not read one of its sides. */

@@ -107,7 +107,7 @@ export function isWatched(config: ControllerConfig, namespace: string): boolean 
 export function makeTriggers(
   deps: WatchDeps,
   config: ControllerConfig,
-  parts: Pick<TriggerDeps, 'apps' | 'forget'> & {
+  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen'> & {
     readonly queues: TriggerQueues;
     readonly projectInformer: Informer;
     readonly guard: OwnershipGuard;
@@ -126,6 +126,7 @@ export function makeTriggers(
     isWatched: (namespace) => isWatched(config, namespace),
     watchesOrphans: (app) => projects.watchesOrphans(app),
     forget: parts.forget,
+    seen: parts.seen,
     namespace: config.namespace,
     clock: deps.clock,
   });

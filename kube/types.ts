@@ -43,7 +43,7 @@ export interface ListOptions extends CallOptions {
 }
 
 export interface ListPage {
-  /** Complete objects: apiVersion and kind are filled in where the list left them out. */
+  /** apiVersion and kind are filled in where the list left them out. Of an object that cannot be read only the head: `faultOf` tells. */
   readonly items: readonly KubeObject[];
   readonly resourceVersion: string;
   /** Present when more pages follow. */
@@ -57,6 +57,7 @@ export type Patch =
   /** Server-side apply; `WriteOptions.fieldManager` is required. */
   | { readonly type: 'apply'; readonly body: KubeObject };
 
+/** Of an object that cannot be read only the head comes: `faultOf` tells. */
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };

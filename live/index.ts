@@ -27,6 +27,7 @@ export type {
   LiveCluster,
   LiveClusters,
   LiveDiscovery,
+  LiveMachine,
   LiveRow,
   ManagedObjects,
   TreeQuery,

@@ -1,7 +1,7 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Limiter, omit } from '#base';
 import { findResource } from '#kube';
-import type { KubeClient, ReflectorOptions } from '#kube';
+import type { KubeClient, ReflectorOptions, ReflectorState } from '#kube';
 import { jsonOf } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ObjectName, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
@@ -11,6 +11,7 @@ import { ClusterWatch } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindWatch } from './kind-watch.ts';
+import { machinesOf } from './machines.ts';
 import { managedObjects } from './managed.ts';
 import { NodeStore } from './node-store.ts';
 import { ingestWith, rowOf } from './node.ts';
@@ -23,6 +24,7 @@ import type {
   LiveChange,
   LiveCluster,
   LiveDiscovery,
+  LiveMachine,
   LiveRow,
   ManagedObjects,
   TreeQuery,
@@ -224,6 +226,10 @@ export class WatchedCluster implements LiveCluster {
     return answer(signal, () => this.#store.topLevel(namespace).map((node) => this.#row(node)));
   }
 
+  machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]> {
+    return answer(signal, () => machinesOf(this.#store, pods));
+  }
+
   isNamespaced(gk: GroupKind): boolean | undefined {
     const discovery = this.#watch.discovery();
     return discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced;
@@ -277,18 +283,24 @@ export class WatchedCluster implements LiveCluster {
       const { group, kind, version } = watch.resource;
       const state = watch.state();
       const other = kinds.get(kindText(watch.resource));
-      if (other !== undefined && severity[other.state] >= severity[state.state]) continue;
+      const isWorse = other === undefined || severity[other.state] < severity[state.state];
+      if (!isWorse && (other.message !== undefined || watch.fault() === undefined)) continue;
       kinds.set(kindText(watch.resource), {
         group,
         kind,
         version,
         state: state.state,
         objects: this.#store.countOfKind(group, kind),
-        ...('message' in state ? { message: state.message } : {}),
+        ...messageIn(state, watch.fault()),
       });
     }
     return [...kinds.values()];
   }
+}
+
+function messageIn(state: ReflectorState, fault: string | undefined): { readonly message?: string } {
+  if ('message' in state) return { message: state.message };
+  return fault === undefined ? {} : { message: fault };
 }
 
 const severity: Readonly<Record<KindState['state'], number>> = { synced: 0, listing: 1, forbidden: 2, degraded: 3 };

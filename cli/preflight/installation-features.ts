@@ -20,8 +20,7 @@ export function installationFeatures(installation: Installation): readonly Featu
     ...shardingFeatures(installation),
     ...installation.clusters.flatMap(clusterFeatures),
     {
-      feature:
-        "Argo CD's UI shows no machines in the resource tree, and no tree at all unless this controller is told where Redis is",
+      feature: "Argo CD's UI shows no resource tree unless this controller is told where Redis is",
       where: 'Redis',
       severity: 'info',
       row: rows.redis,
@@ -36,7 +35,6 @@ const unread: readonly (readonly [RegExp, string, Feature['severity']])[] = [
     'kinds that may not be listed are always told by name here, and only their users notice',
     'info',
   ],
-  [/^application\.allowedNodeLabels$/, 'labels of machines in the resource tree', 'info'],
   [/^resource\.(?:include|exclude)EventLabelKeys$/, 'labels of Applications are not copied to Events', 'differs'],
 ];
 

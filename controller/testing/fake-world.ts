@@ -397,6 +397,7 @@ export class FakeWorld {
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
       topLevel: () => Promise.resolve([]),
+      machines: () => Promise.resolve([]),
       isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
       observe: () => undefined,
     };
