@@ -67,4 +67,12 @@ describe('compileGlob', () => {
       ),
     );
   });
+
+  it.each([
+    ['alternatives', `${'{a,a}'.repeat(60)}b`, 'a'.repeat(60)],
+    ['stars on a long text', '*a*a*b', 'a'.repeat(20_000)],
+    ['stars in alternatives', `${'{*a,*b}'.repeat(40)}c`, 'ab'.repeat(100)],
+  ])('14.1: are matched in time in proportion to the text: %s', (_name, pattern, text) => {
+    expect(globMatch(pattern, text)).toBe(false);
+  });
 });

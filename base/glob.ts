@@ -5,8 +5,13 @@ type Part =
   | { readonly kind: 'class'; readonly negated: boolean; readonly source: string }
   | { readonly kind: 'either'; readonly branches: readonly (readonly Part[])[] };
 
-/** A pattern with more stars than this would make a regular expression backtrack too long; it is walked instead. */
+/**
+ * A regular expression tries the places of its stars, and the alternatives of its braces, one after the other. Within these limits that takes
+ * milliseconds at worst; beyond them the pattern is walked instead.
+ */
 const maxStars = 3;
+const maxAlternatives = 64;
+const maxText = 256;
 
 /**
  * Compiles a glob with the meaning of gobwas/glob 0.2, which Argo CD uses: `*` crosses every character except the separators given
@@ -24,9 +29,15 @@ export function compileGlob(pattern: string, separators = ''): ((text: string) =
   if (parts === undefined) return undefined;
   const only = parts.length === 1 ? parts[0] : undefined;
   const orEmpty = only?.kind === 'one' || (only?.kind === 'class' && only.negated);
-  if (countStars(parts) > maxStars) return walker(parts, separators);
+  if (countStars(parts) > maxStars || alternatives(parts) > maxAlternatives) return walker(parts, separators);
   const regex = new RegExp(`^(?:${toRegex(parts, separators)})${orEmpty ? '?' : ''}$`, 'su');
-  return (text) => regex.test(text);
+  if (countStars(parts) < 2 && alternatives(parts) < 2) return (text) => regex.test(text);
+  let walk: ((text: string) => boolean) | undefined;
+  return (text) => {
+    if (text.length <= maxText) return regex.test(text);
+    walk ??= walker(parts, separators);
+    return walk(text);
+  };
 }
 
 /** {@link compileGlob} for a single use; an invalid pattern matches nothing. */
@@ -118,6 +129,14 @@ function countStars(parts: readonly Part[]): number {
     else if (part.kind === 'either') for (const branch of part.branches) stars += countStars(branch);
   }
   return stars;
+}
+
+/** How many ways there are through the braces of a pattern. */
+function alternatives(parts: readonly Part[]): number {
+  let product = 1;
+  for (const part of parts)
+    if (part.kind === 'either') product *= part.branches.reduce((sum, branch) => sum + alternatives(branch), 0);
+  return product;
 }
 
 function toRegex(parts: readonly Part[], separators: string): string {

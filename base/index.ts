@@ -33,6 +33,7 @@ export {
   goJson,
   isObject,
   JsonSyntaxError,
+  JsonTooDeepError,
   own,
   parseJson,
   setOwn,

@@ -203,9 +203,15 @@ describe('parse and write', () => {
     expect(`${error.message}${String(error.cause)}`).not.toContain('hunter2');
   });
 
-  it('refuses what would overflow the stack', () => {
-    const deep = `${'['.repeat(100_000)}12345678901234567890${']'.repeat(100_000)}`;
-    expect(() => parseJson(deep)).toThrow('nested deeper than');
+  it.each(['1', '12345678901234567890'])('14.1: refuses what would overflow the stack, around %s', (leaf) => {
+    const lists = (levels: number): string => `${'['.repeat(levels)}${leaf}${']'.repeat(levels)}`;
+    const maps = (levels: number): string => `${'{"a":'.repeat(levels)}${leaf}${'}'.repeat(levels)}`;
+    for (const nested of [lists, maps]) {
+      expect(() => parseJson(nested(500))).not.toThrow();
+      for (const levels of [501, 5_000, 100_000])
+        expect(() => parseJson(nested(levels))).toThrow('nested deeper than 500 levels');
+    }
+    expect(() => parseJson(`[${Array.from({ length: 5_000 }, () => '{}').join(',')}]`)).not.toThrow();
   });
 
   it('leaves out undefined members and writes null for undefined values', () => {

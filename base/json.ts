@@ -22,6 +22,16 @@ export class JsonSyntaxError extends DriftlessError {
   }
 }
 
+/** A value with more levels than functions that call themselves once per level may be given: they would exhaust the stack. */
+export class JsonTooDeepError extends JsonSyntaxError {
+  constructor() {
+    super(`nested deeper than ${maxDepth} levels, which is more than Driftless reads`);
+  }
+}
+
+/** As many as a YAML document may have. A CRD with a schema has about sixty. */
+const maxDepth = 500;
+
 // Sixteen digits in a row may be an integer beyond 2^53; anything shorter never is. An exponent of three digits, or two hundred digits
 // before a shorter one, may be beyond a double. The scan costs a hundredth of the parse.
 const maybeBig = /[0-9]{16}|[0-9][eE]\+?[0-9]{3,}\s*(?:[,}\]]|$)/;
@@ -30,17 +40,40 @@ const stringOrBig = /"[^"\\]*(?:\\.[^"\\]*)*"|[0-9]{16,}(?![0-9.eE])|[0-9]{200}|
 
 /**
  * Parses JSON exactly: integers outside ±(2^53-1) become bigint, all else is what JSON.parse gives. A number beyond a double is
- * refused, as Go's encoding/json refuses it: JSON.parse makes an Infinity of it, which would be written back as null.
- * @throws JsonSyntaxError with line and column
+ * refused, as Go's encoding/json refuses it: JSON.parse makes an Infinity of it, which would be written back as null. What is nested too deeply
+ * is refused here, so that everything behind may call itself once per level.
+ * @throws JsonSyntaxError with line and column; JsonTooDeepError
  */
 export function parseJson(text: string): Json {
   if (mayHoldBig(text)) return new ExactParser(text).parse();
+  let value: Json;
   try {
-    return JSON.parse(text) as Json;
+    value = JSON.parse(text) as Json;
   } catch {
     // The runtime's message quotes the text, and gives no position for short ones; ours does neither.
     return new ExactParser(text).parse();
   }
+  if (mayBeDeep(text) && isDeeperThan(value, maxDepth)) throw new JsonTooDeepError();
+  return value;
+}
+
+/** Whether a text opens more objects and lists than a value may have levels: few do, and finding out costs a hundredth of the parse. */
+function mayBeDeep(text: string): boolean {
+  let left = maxDepth;
+  for (const opening of '{[')
+    for (let i = text.indexOf(opening); i >= 0; i = text.indexOf(opening, i + 1)) {
+      left -= 1;
+      if (left < 0) return true;
+    }
+  return false;
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  for (const member of Array.isArray(value) ? (value as unknown[]) : Object.values(value))
+    if (isDeeperThan(member, levels - 1)) return true;
+  return false;
 }
 
 function mayHoldBig(text: string): boolean {
@@ -49,7 +82,6 @@ function mayHoldBig(text: string): boolean {
   return false;
 }
 
-const maxDepth = 2_000;
 const spaces = /[ \t\n\r]*/y;
 const stringToken = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
 const numberToken = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
@@ -72,7 +104,6 @@ class ExactParser {
   }
 
   #value(depth: number): Json {
-    if (depth > maxDepth) this.#fail(`nested deeper than ${maxDepth}`);
     this.#space();
     switch (this.#text[this.#at]) {
       case '{':
@@ -87,6 +118,7 @@ class ExactParser {
   }
 
   #object(depth: number): Json {
+    if (depth >= maxDepth) throw new JsonTooDeepError();
     const result: MutableJsonObject = {};
     this.#at += 1;
     this.#space();
@@ -105,6 +137,7 @@ class ExactParser {
   }
 
   #array(depth: number): Json {
+    if (depth >= maxDepth) throw new JsonTooDeepError();
     const result: Json[] = [];
     this.#at += 1;
     this.#space();

@@ -28,10 +28,13 @@ export class Secret {
   }
 }
 
-// What credentials look like when somebody else's error text carries them.
-const patterns: readonly (readonly [RegExp, string])[] = [
+/**
+ * What credentials look like when somebody else's error text carries them. Each begins where no other of its kind can have begun, so that a text
+ * is read once: it may be megabytes that a tenant wrote.
+ */
+const patterns: readonly (readonly [RegExp, string | ((found: string) => string)])[] = [
   // user:password@ in a URL, up to the last @ before the path: a password may hold one unescaped
-  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/"'<>]*@/gi, `$1${shown}@`],
+  [/(?<=[a-z0-9+.-]:\/\/)[^\s/"'<>]*@/gi, `${shown}@`],
   // a digit or sign tells a token from a word such as "authentication"
   [/\b(bearer|basic)\s+(?=\S*[0-9=+/])[a-z0-9._~+/=-]{8,}/gi, `$1 ${shown}`],
   [
@@ -39,14 +42,32 @@ const patterns: readonly (readonly [RegExp, string])[] = [
     `$1${shown}`,
   ],
   // JSON Web Tokens (service accounts), GitHub and GitLab tokens, wherever they stand
-  [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, shown],
+  [/[\w.-]+/g, withoutWebTokens],
   [/\b(?:gh[opsur]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,})/g, shown],
 ];
+
+/** Three parts with dots between them, of which the first begins with `eyJ`. */
+function withoutWebTokens(dotted: string): string {
+  if (!dotted.includes('eyJ')) return dotted;
+  const parts = dotted.split('.');
+  const clean: string[] = [];
+  for (let i = 0; i < parts.length; i += 1) {
+    const part = parts[i] ?? '';
+    const start = part.search(/\beyJ[\w-]/);
+    const isToken = start >= 0 && i + 2 < parts.length && parts[i + 1] !== '';
+    clean.push(isToken ? `${part.slice(0, start)}${shown}` : part);
+    if (isToken) i += 2;
+  }
+  return clean.join('.');
+}
 
 /**
  * A text without the credentials that it seems to carry: user and password of URLs, secret query parameters, bearer and other well-known
  * tokens. A net under careful messages, not a licence to log secrets. Scrubbing twice changes nothing more.
  */
 export function scrub(text: string): string {
-  return patterns.reduce((clean, [pattern, by]) => clean.replace(pattern, by), text);
+  return patterns.reduce(
+    (clean, [pattern, by]) => (typeof by === 'string' ? clean.replace(pattern, by) : clean.replace(pattern, by)),
+    text,
+  );
 }

@@ -180,4 +180,27 @@ describe('secrets', () => {
   ])('are not seen where there are none: %j', (text) => {
     expect(scrub(text)).toBe(text);
   });
+
+  it.each([
+    ['dots', 'a.'],
+    ['schemes', 'a+'],
+    ['tokens', 'eyJ-'],
+    ['parts of tokens', 'eyJa.'],
+    ['words', 'bearer '],
+    ['queries', '?a_token'],
+    ['addresses', 'a://b'],
+  ])('14.1: are looked for in time in proportion to the text: %s', (_name, piece) => {
+    // A quadratic reader needs minutes for this.
+    expect(scrub(piece.repeat(1_000_000 / piece.length)).length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['x-eyJhbGciOi.eyJzdWI.c2ln and more', 'x-*** and more'],
+    ['a.eyJhbGciOi.eyJzdWI.c2ln', 'a.***'],
+    ['eyJhbGciOi.eyJzdWI.', '***'],
+    ['eyJhbGciOi.eyJzdWI', 'eyJhbGciOi.eyJzdWI'],
+    ['monkeyJhbGciOi.a.b', 'monkeyJhbGciOi.a.b'],
+  ])('14.1: web tokens in %j', (text, clean) => {
+    expect(scrub(text)).toBe(clean);
+  });
 });

@@ -3,7 +3,7 @@ import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource, createRemoteSource } from '#desired';
-import type { CommandHelper, DesiredSource, PluginConfig, Proxies, ToolLookup } from '#desired';
+import type { CommandHelper, DesiredLimits, DesiredSource, PluginConfig, Proxies, ToolLookup } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -100,6 +100,8 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
     proxies: inputs.proxies,
     plugins: inputs.plugins,
     submodules: inputs.submodules,
+    version: packageVersion(),
+    localRepositories: config.allowLocalRepositories,
     keys: (signal) => settings.gpgKeys(signal),
   });
 }
@@ -216,8 +218,17 @@ function pluginRunner(commands: CommandHelper): RunCommand {
   };
 }
 
-function limits(config: RunConfig): { readonly deadlineMs: number } | Record<string, never> {
-  return config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {};
+/** What sources may cost. */
+function limits(config: RunConfig): Partial<DesiredLimits> {
+  return {
+    ...(config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {}),
+    hostParallelism: config.repositoryHostParallelism,
+    mirrorDiskBytes: config.repositoryCacheSize * 1024 * 1024,
+    mirrorAgeMs: config.repositoryCacheAge,
+    pauseAfterFailures: config.pauseAfterFailures,
+    pauseMs: config.pauseMinutes * 60_000,
+    pauseRequests: config.pauseRequests,
+  };
 }
 
 export function controllerConfig(config: RunConfig, namespace: string): ControllerConfig {
@@ -240,6 +251,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     kubectlParallelism: config.kubectlParallelism,
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
+    serverSideDiff: config.serverSideDiff,
     clusterInfoMs: config.clusterInfoInterval,
     rateLimiter: {
       bucketSize: config.wqBucketSize,

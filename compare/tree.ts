@@ -1,7 +1,7 @@
-import type { LiveRow } from '#live';
+import type { LiveMachine, LiveRow } from '#live';
 import { asObject, keyOfRef, parseResourceKey } from '#model';
 import type { Application, ApplicationCondition, ApplicationSummary, AppProject, ResourceKey } from '#model';
-import type { ApplicationTree, NodeRef, TreeNode } from '#publish';
+import type { ApplicationTree, HostInfo, HostResource, NodeRef, TreeNode } from '#publish';
 
 /** A managed resource, as much of it as the tree needs: remembered from one comparison to the next. */
 export interface TreeRoot {
@@ -15,6 +15,8 @@ export interface TreeFacts {
   readonly project: AppProject;
   readonly roots: readonly TreeRoot[];
   readonly rows: TreeRows;
+  /** Labels of machines that people may see. */
+  readonly nodeLabels: readonly string[];
 }
 
 /** What the cache of the cluster has of a tree, without what the project forbids and what hangs on that alone. */
@@ -25,6 +27,8 @@ export interface TreeRows {
   readonly orphans: number;
   /** The orphans and everything below them. */
   readonly orphaned: readonly LiveRow[];
+  /** That the managed pods run on, by name. */
+  readonly machines: readonly LiveMachine[];
 }
 
 export interface BuiltTree {
@@ -36,16 +40,20 @@ export interface BuiltTree {
 
 /**
  * The resource tree of an application as Argo CD's UI shows it, its summary, and the orphans of its namespace where the project
- * watches them. Source: Argo CD appcontroller.go getResourceTree. Not yet there: hosts.
+ * watches them, and the machines that its pods run on. Source: Argo CD appcontroller.go getResourceTree, getAppHosts.
  */
 export function buildTree(facts: TreeFacts): BuiltTree {
   const missing = facts.roots.filter((root) => !root.live).map(missingNode);
-  const { managed, orphans, orphaned } = facts.rows;
+  const { managed, orphans, orphaned, machines } = facts.rows;
   const nodes = [...missing, ...treeNodes(managed)];
   const orphanedNodes = treeNodes(orphaned);
   const warn = facts.project.spec.orphanedResources?.warn === true && orphans > 0;
   return {
-    tree: { nodes: sorted(nodes), orphanedNodes: sorted(orphanedNodes) },
+    tree: {
+      nodes: sorted(nodes),
+      orphanedNodes: sorted(orphanedNodes),
+      ...(machines.length === 0 ? {} : { hosts: machines.map((machine) => hostInfo(machine, facts.nodeLabels)) }),
+    },
     summary: summaryOf(facts.app, nodes),
     conditions: warn
       ? [{ type: 'OrphanedResourceWarning', message: `Application has ${orphans} orphaned resources` }]
@@ -92,6 +100,25 @@ function parentRef(key: ResourceKey, parent: LiveRow | undefined): NodeRef {
   const { group, kind, namespace, name } = parseResourceKey(key);
   const known = parent === undefined ? {} : { version: parent.version, uid: parent.uid };
   return { ...place(group, namespace), kind, name, ...known };
+}
+
+function hostInfo({ name, system, labels, ...amounts }: LiveMachine, shown: readonly string[]): HostInfo {
+  const { capacity, requestedByPods, requestedByOthers } = amounts;
+  const resourcesInfo = Object.keys(capacity)
+    .sort()
+    .map((resourceName): HostResource => ({
+      resourceName,
+      requestedByApp: requestedByPods[resourceName] ?? 0,
+      requestedByNeighbors: requestedByOthers[resourceName] ?? 0,
+      capacity: capacity[resourceName] ?? 0,
+    }));
+  const allowed = shown.filter((label) => Object.hasOwn(labels, label)).map((label) => [label, labels[label] ?? '']);
+  return {
+    name,
+    resourcesInfo,
+    systemInfo: system,
+    ...(allowed.length === 0 ? {} : { labels: Object.fromEntries(allowed) as Record<string, string> }),
+  };
 }
 
 function summaryOf(app: Application, nodes: readonly TreeNode[]): ApplicationSummary {

@@ -1,4 +1,4 @@
-import { deepEqual, KeyedMutex, messageOf, omit, Superseded } from '#base';
+import { deepEqual, KeyedMutex, messageOf, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { isConflict, isNotFound, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
@@ -19,11 +19,14 @@ import { ApplicationChanged } from './errors.ts';
 import type { AppEvent, EventRecorder } from './events.ts';
 import { inProgressMark, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh } from './freshness.ts';
+import { firstState } from './operation-state.ts';
+import type { Settled } from './refresh.ts';
 import { applicationResource } from './resources.ts';
 import {
   normalizationPatch,
   operationStateMerge,
   operationStatePatch,
+  patched,
   statusEvents,
   statusPatch,
   tooLargeStatus,
@@ -44,6 +47,12 @@ export interface ApplicationStoreDeps {
   readonly logger: Logger;
   /** Ends later than the work does: a finished step must still reach the API server while the process goes down. */
   readonly signal: AbortSignal;
+}
+
+/** How the start of an operation went, and the application as it is stored then. */
+export interface Started {
+  readonly result: 'started' | 'busy' | 'changed' | 'gone';
+  readonly app: Application;
 }
 
 /**
@@ -87,11 +96,11 @@ export class ApplicationStore {
   async persistStatus(before: Application, after: ApplicationStatus): Promise<Application> {
     const patch = statusPatch(before.status, after);
     if (patch === undefined) return before;
-    for (const event of statusEvents(before.status, after)) this.#announce(before, { type: 'Normal', ...event });
+    this.#announceStatus(before, after);
     try {
       return await this.#patchExisting(before, { type: 'merge', body: patch });
     } catch (error) {
-      if (!(error instanceof KubeApiError) || error.status !== 413) throw error;
+      if (!isTooLarge(error)) throw error;
       const smaller = statusPatch(before.status, tooLargeStatus(before.status, kubeTime(this.#deps.clock.now())));
       return smaller === undefined ? before : this.#patchExisting(before, { type: 'merge', body: smaller });
     }
@@ -164,28 +173,76 @@ export class ApplicationStore {
   }
 
   /**
-   * Sets `operation` and clears the state of the last one, in one PUT with the resourceVersion that was read, so that no two starters can
-   * both win. `busy` when an operation is there already, `changed` when one has run since `app` was read: decide again.
+   * Stores `after` and, in the same write, takes away the refresh request that it answers: if the object has not changed since `before` was
+   * read. Otherwise in two writes, each by its own difference and test. `answered` is false when another request stands there now.
    */
-  async startOperation(app: Application, operation: Operation): Promise<'started' | 'busy' | 'changed' | 'gone'> {
+  async settle(before: Application, after: ApplicationStatus, asked: AskedRefresh | undefined): Promise<Settled> {
+    if (asked === undefined) return { app: await this.persistStatus(before, after), answered: true };
+    if (requestOf(before) === requestText(asked)) {
+      const app = await this.#settleAtOnce(before, after);
+      if (app !== undefined) return { app, answered: true };
+    }
+    const app = await this.persistStatus(before, after);
+    return { app, answered: await this.consumeRefresh(app, asked) };
+  }
+
+  /** Undefined: the object has changed meanwhile, or the status is too big for it. */
+  async #settleAtOnce(before: Application, after: ApplicationStatus): Promise<Application | undefined> {
+    const { resourceVersion = null } = before.metadata;
+    const taken = { [annotations.refresh]: null, [annotations.refreshTimestamp]: null };
+    const body = { ...statusPatch(before.status, after), metadata: { resourceVersion, annotations: taken } };
+    try {
+      const app = await this.#patchExisting(before, { type: 'merge', body }, patched(before, body));
+      this.#announceStatus(before, after);
+      return app;
+    } catch (error) {
+      if (isConflict(error) || isTooLarge(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Begins an operation, with the status that says why: one PUT with the resourceVersion that was read, so that no two starters can both
+   * win. It holds the state that the operation begins with, too, in the place of the last one's. `busy` when an operation is there already,
+   * `changed` when one has run since `app` was read (decide again); the status is stored all the same, unless the Application is gone.
+   */
+  async startOperation(app: Application, operation: Operation, status: ApplicationStatus): Promise<Started> {
+    let patch = statusPatch(app.status, status);
     for (;;) {
       const fresh = await this.fetch(appKeyOf(app));
-      if (fresh === undefined) return 'gone';
-      if (fresh.operation !== undefined && fresh.operation !== null) return 'busy';
-      if (lastRun(fresh) !== lastRun(app) || fresh.metadata.deletionTimestamp !== undefined) return 'changed';
-      const status = omit(fresh.status ?? {}, 'operationState');
-      const next = { ...asObject(fresh), operation: jsonOf(operation), status: jsonOf(status) } as KubeObject;
+      if (fresh === undefined) return { result: 'gone', app };
+      const isBusy = fresh.operation !== undefined && fresh.operation !== null;
+      const isChanged = lastRun(fresh) !== lastRun(app) || fresh.metadata.deletionTimestamp !== undefined;
+      if (isBusy || isChanged)
+        return { result: isBusy ? 'busy' : 'changed', app: await this.persistStatus(app, status) };
+      const begun = { operation, operationState: firstState(operation, this.#deps.clock.now()) };
       try {
-        const stored = await this.#locked(fresh, (signal) =>
-          this.#deps.hub.replace(applicationResource, next, { signal, fieldValidation: 'Ignore' }),
-        );
-        this.#store(fresh, stored);
-        return 'started';
+        const stored = await this.#replace(fresh, begun, patch);
+        if (patch !== undefined) this.#announceStatus(app, status);
+        return { result: 'started', app: stored };
       } catch (error) {
-        if (isNotFound(error)) return 'gone';
-        if (!isConflict(error)) throw error;
+        if (isNotFound(error)) return { result: 'gone', app };
+        if (isTooLarge(error) && patch !== undefined) {
+          await this.persistStatus(app, status);
+          patch = undefined;
+        } else if (!isConflict(error)) throw error;
       }
     }
+  }
+
+  async #replace(
+    fresh: Application,
+    { operation, operationState }: { readonly operation: Operation; readonly operationState: OperationState },
+    patch: JsonObject | undefined,
+  ): Promise<Application> {
+    const { status = {} } = patch === undefined ? fresh : patched(fresh, patch);
+    const begun = { operation: jsonOf(operation), status: jsonOf({ ...status, operationState }) };
+    const next = { ...asObject(fresh), ...begun } as KubeObject;
+    const stored = await this.#locked(fresh, (signal) =>
+      this.#deps.hub.replace(applicationResource, next, { signal, fieldValidation: 'Ignore' }),
+    );
+    this.#store(asApplication(next), stored);
+    return asApplication(stored);
   }
 
   /**
@@ -256,10 +313,14 @@ export class ApplicationStore {
     this.#announce(app, event);
   }
 
+  #announceStatus(before: Application, after: ApplicationStatus): void {
+    for (const event of statusEvents(before.status, after)) this.#announce(before, { type: 'Normal', ...event });
+  }
+
   /** For writes that mean nothing once the Application is gone: the pass ends then, quietly, since the deletion is what counts. */
-  async #patchExisting(app: Application, patch: Patch): Promise<Application> {
+  async #patchExisting(app: Application, patch: Patch, expected = app): Promise<Application> {
     try {
-      return await this.#patch(app, patch);
+      return await this.#patch(app, patch, expected);
     } catch (error) {
       // A server that does not serve Applications just now (their CRD, an aggregator) says 404, too, and names none.
       const named = messageOf(error).includes(`"${app.metadata.name ?? ''}"`);
@@ -268,12 +329,13 @@ export class ApplicationStore {
     }
   }
 
-  async #patch(app: Application, patch: Patch): Promise<Application> {
+  /** `expected`: what it becomes if nobody else changes it. */
+  async #patch(app: Application, patch: Patch, expected = app): Promise<Application> {
     const { namespace, name } = splitAppKey(appKeyOf(app));
     const stored = await this.#locked(app, (signal) =>
       this.#deps.hub.patch(applicationResource, { namespace, name }, patch, { signal }),
     );
-    this.#store(app, stored);
+    this.#store(expected, stored);
     return asApplication(stored);
   }
 
@@ -316,6 +378,10 @@ function requestOf(app: Application): string {
   return `${annotationOf(object, annotations.refresh) ?? ''} ${annotationOf(object, annotations.refreshTimestamp) ?? ''}`;
 }
 
+function requestText({ value, timestamp = '' }: AskedRefresh): string {
+  return `${value} ${timestamp}`;
+}
+
 function operationPatch(
   app: Application,
   state: OperationState,
@@ -333,6 +399,10 @@ function pointer(annotation: string): string {
 /** A test of a JSON patch failed, or what it names is not there. */
 function isInvalid(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 422;
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 413;
 }
 
 function isTransient(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
-import { compareState, normalizeTargets } from '#compare';
+import { compareState, normalizeTargets, serverSideApiVersions, toDryRun } from '#compare';
 import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
@@ -8,20 +8,26 @@ import { ClusterIgnored, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, ManagedObjects, UnreadObject } from '#live';
 import { destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationSource, KubeObject, ResourceKey } from '#model';
+import type { Place } from '#queues';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
+import { serverSideDiffOf } from './compare-options.ts';
+import type { DryRuns } from './server-side-diff.ts';
 
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
-  readonly clock: Clock;
   /** Where rows are kept from one comparison to the next; absent: every comparison is a full one. */
   readonly rows?: RowStore;
+  /** Who asks API servers what an apply would change; absent: nobody may, and server-side diff is compared here. */
+  readonly dryRuns?: Pick<DryRuns, 'outcomes'>;
 }
 
 export interface ComparerConfig extends RendererConfig {
   readonly persistResourceHealth: boolean;
+  /** --server-side-diff-enabled. */
+  readonly serverSideDiff?: boolean;
 }
 
 export interface CompareRequest {
@@ -32,10 +38,14 @@ export interface CompareRequest {
   readonly sources?: readonly ApplicationSource[];
   readonly noCache: boolean;
   readonly noRevisionCache: boolean;
+  /** See {@link ManifestsRequest}. */
+  readonly revisionsSince?: number | undefined;
   /** JSON texts instead of the sources (`operation.sync.manifests`). */
   readonly localManifests: readonly string[];
   /** The resources that changed since the last comparison: only they must be compared. Absent: all. */
   readonly changed?: ReadonlySet<ResourceKey>;
+  /** Where this pass works in its pool; it leaves it while its sources keep it waiting. Absent: it stays. */
+  readonly place?: Place | undefined;
 }
 
 export interface Compared {
@@ -97,6 +107,7 @@ export class Comparer {
     const rendered = await this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
     const normal = this.#normalize(request, cluster, rendered.objects);
     const live = await this.#live(request, cluster, normal.targets, signal);
+    const sent = serverSideApiVersions(app, normal.targets);
     const facts: CompareFacts = {
       app,
       key,
@@ -113,9 +124,11 @@ export class Comparer {
       isNamespaced: (gk) => cluster.isNamespaced(gk),
       permitted: (object) => gate.permits(object),
       persistResourceHealth: this.#config.persistResourceHealth,
+      ...(sent.length === 0 ? {} : { schemas: await cluster.schemas(sent, signal) }),
     };
+    const complete = await this.#asked(facts, request, cluster, signal);
     const { rows } = this.#deps;
-    const comparison = rows === undefined ? compareState(facts) : rows.compare(facts, request.changed).comparison;
+    const comparison = rows === undefined ? compareState(complete) : rows.compare(complete, request.changed).comparison;
     return { comparison, cluster, revisions: rendered.facts.revisions };
   }
 
@@ -126,6 +139,28 @@ export class Comparer {
     const [refusal] = rendered.facts.conditions;
     if (refusal !== undefined) throw new SourceRefused(refusal);
     return this.#normalize(request, cluster, rendered.objects).targets;
+  }
+
+  /** The facts with what the API server says to dry runs, where the application wants that. */
+  async #asked(
+    facts: CompareFacts,
+    { bound, noCache }: CompareRequest,
+    cluster: LiveCluster,
+    signal: AbortSignal,
+  ): Promise<CompareFacts> {
+    const { dryRuns } = this.#deps;
+    const wanted = serverSideDiffOf(bound.app, this.#config.serverSideDiff === true);
+    if (dryRuns === undefined || wanted === undefined) return facts;
+    let user: string;
+    try {
+      user = bound.identity.syncs() ?? '';
+    } catch (error) {
+      const message = `Failed to compare desired state to live state: ${messageOf(error)}`;
+      const condition = { type: 'ComparisonError' as const, message };
+      return { ...facts, live: { ...facts.live, failed: true, conditions: [...facts.live.conditions, condition] } };
+    }
+    const outcomes = await dryRuns.outcomes({ key: bound.key, cluster, user, noCache }, toDryRun(facts), signal);
+    return { ...facts, serverSideDiff: { ...wanted, user, outcomes } };
   }
 
   #instance(key: AppKey): string {

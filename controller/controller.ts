@@ -98,7 +98,7 @@ export class ArgoController implements Controller {
 
 function degradedKinds({ server, kinds }: ClusterInfo): readonly string[] {
   return kinds
-    .filter(({ state }) => state === 'degraded')
+    .filter(({ state, message }) => state === 'degraded' || (state === 'synced' && message !== undefined))
     .map((kind) => `${server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`);
 }
 

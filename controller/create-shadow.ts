@@ -68,13 +68,16 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     projectInformer: informer,
     guard,
     projects,
+    seen: (key) => {
+      memories.of(key).seenAt = deps.clock.monotonic();
+    },
     forget: (key) => {
       memories.forget(key);
       effects.forget(key);
     },
   });
   const refresher = makeRefresher(deps, config, { effects, memories, guard, projects });
-  const handler: Handler<AppKey, RefreshRequest> = (taken, signal) => refresher.handle(taken, signal);
+  const handler: Handler<AppKey, RefreshRequest> = (taken, signal, place) => refresher.handle(taken, signal, place);
   return {
     apps,
     projects: informer,
@@ -127,7 +130,7 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config, memories.rows),
+      comparer: makeComparer(deps, config, { rows: memories.rows }),
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
       isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),

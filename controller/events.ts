@@ -2,6 +2,7 @@ import { messageOf } from '#base';
 import type { Clock } from '#base';
 import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
+import { destinationNamespaceOf } from '#model';
 import type { Application, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import { kubeTime } from './kube-time.ts';
@@ -40,14 +41,16 @@ export class EventRecorder {
     const now = this.#deps.clock.now();
     this.#sequence = (this.#sequence + 1) % 1_000_000;
     const nanoseconds = BigInt(Math.floor(now)) * 1_000_000n + BigInt(this.#sequence);
-    const destination = app.spec.destination;
     return {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: {
         name: `${name}.${nanoseconds.toString(16)}`,
         namespace,
-        annotations: { 'dest-server': destination.server ?? '', 'dest-namespace': destination.namespace ?? '' },
+        annotations: {
+          'dest-server': app.spec.destination.server ?? '',
+          'dest-namespace': destinationNamespaceOf(app),
+        },
       },
       source: { component: 'argocd-application-controller' },
       involvedObject: {

@@ -41,7 +41,8 @@ export function startPass(app: Application, now: number, syncTimeoutMs: number):
   return current.finishedAt === undefined ? { do: 'resume', state: current } : startRetry(current, now);
 }
 
-function firstState(operation: Operation, now: number): OperationState {
+/** What an operation begins with. */
+export function firstState(operation: Operation, now: number): OperationState {
   // Argo CD's structs always show these two, also when they are empty.
   const shown = { ...operation, initiatedBy: operation.initiatedBy ?? {}, retry: operation.retry ?? {} };
   return { operation: shown, phase: 'Running', startedAt: kubeTime(now) };

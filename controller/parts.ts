@@ -1,5 +1,4 @@
 import type { Runnable } from '#base';
-import type { RowStore } from '#compare';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
@@ -9,6 +8,7 @@ import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
 import { Comparer } from './comparer.ts';
+import type { ComparerDeps } from './comparer.ts';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { Memories } from './memory.ts';
@@ -19,16 +19,18 @@ import { Triggers } from './triggers.ts';
 import type { TriggerDeps } from './triggers.ts';
 import type { ControllerConfig, WatchDeps } from './types.ts';
 
-/** Fetches and compares both sides, with the repositories that settings know; in full, unless there are `rows` to keep. */
+/**
+ * Fetches and compares both sides, with the repositories that settings know; in full, unless there are `rows` to keep. Who may ask API servers for dry
+ * runs hands them in.
+ */
 export function makeComparer(
   { desired, live, settings, clock }: WatchDeps,
   config: ControllerConfig,
-  rows?: RowStore,
+  helpers: Pick<ComparerDeps, 'rows' | 'dryRuns'> = {},
 ): Comparer {
   const repository = (url: string, project: string): Repository => settings.repository(url, project);
   const chartRepositories = (): KnownRepositories => settings.chartRepositories();
-  const kept = rows === undefined ? {} : { rows };
-  return new Comparer({ desired, live, repository, chartRepositories, clock, ...kept }, config);
+  return new Comparer({ desired, live, repository, chartRepositories, clock, ...helpers }, config);
 }
 
 /** The queues that triggers fill. */
@@ -107,7 +109,7 @@ export function isWatched(config: ControllerConfig, namespace: string): boolean 
 export function makeTriggers(
   deps: WatchDeps,
   config: ControllerConfig,
-  parts: Pick<TriggerDeps, 'apps' | 'forget'> & {
+  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen'> & {
     readonly queues: TriggerQueues;
     readonly projectInformer: Informer;
     readonly guard: OwnershipGuard;
@@ -126,6 +128,7 @@ export function makeTriggers(
     isWatched: (namespace) => isWatched(config, namespace),
     watchesOrphans: (app) => projects.watchesOrphans(app),
     forget: parts.forget,
+    seen: parts.seen,
     namespace: config.namespace,
     clock: deps.clock,
   });

@@ -280,44 +280,77 @@ describe('a refresh request', () => {
     expect(world.app.status?.reconciledAt).toBe('2026-01-01T00:00:02Z');
   });
 
-  it.each(['with a timestamp', 'without one'])(
-    'that arrives at any step of a running one is answered too, %s (T-Q-1)',
-    async (how) => {
-      const steps = await stepsOfRefresh(how);
-      expect(steps.length).toBeGreaterThanOrEqual(2);
-      for (let step = 0; step < steps.length; step += 1) {
-        clock = new FakeClock();
-        world = new FakeWorld(clock);
-        world.git.push('a'.repeat(40), [configMap('one')]);
-        let armed = false;
-        let count = 0;
-        let renders = 0;
-        const meddle = (): void => {
-          if (!armed) return;
-          if (count === step) {
-            renders = world.git.asked.length;
-            // A commit, and then a request, exactly like the one that is being worked on.
-            world.git.push('b'.repeat(40), [configMap('one', '2')]);
-            world.annotate(request(how, 2));
-          }
-          count += 1;
-        };
-        const replica = world.replica({ hub: { before: meddle } });
-        world.application();
-        await clock.advance(2000);
-        armed = true;
-        world.annotate(request(how, 1));
-        await clock.advance(5000);
-        expect(count).toBeGreaterThan(step);
-        expect(world.app.status?.sync?.revision).toBe('b'.repeat(40));
-        expect(world.app.metadata.annotations?.[refresh]).toBeUndefined();
-        expect(world.git.asked.length).toBeGreaterThan(renders);
-        const ended = replica.stop();
-        await clock.advance(2000);
-        await ended;
-      }
-    },
-  );
+  it.each([
+    ['with a timestamp', 'one patch', 1],
+    ['without one', 'two patches, the first marks it', 2],
+  ])('15.4: %s costs %s, and one that arrives at any step of it is answered too (T-Q-1)', async (how, _, patches) => {
+    const steps = await stepsOfRefresh(how);
+    expect(steps.filter((call) => call.startsWith('patch Application'))).toHaveLength(patches);
+    for (let step = 0; step < steps.length; step += 1) {
+      clock = new FakeClock();
+      world = new FakeWorld(clock);
+      world.git.push('a'.repeat(40), [configMap('one')]);
+      let armed = false;
+      let count = 0;
+      let renders = 0;
+      const meddle = (): void => {
+        if (!armed) return;
+        if (count === step) {
+          renders = world.git.asked.length;
+          // A commit, and then a request, exactly like the one that is being worked on.
+          world.git.push('b'.repeat(40), [configMap('one', '2')]);
+          world.annotate(request(how, 2));
+        }
+        count += 1;
+      };
+      const replica = world.replica({ hub: { before: meddle } });
+      world.application();
+      await clock.advance(2000);
+      armed = true;
+      world.annotate(request(how, 1));
+      await clock.advance(5000);
+      expect(count).toBeGreaterThan(step);
+      expect(world.app.status?.sync?.revision).toBe('b'.repeat(40));
+      expect(world.app.metadata.annotations?.[refresh]).toBeUndefined();
+      expect(world.git.asked.length).toBeGreaterThan(renders);
+      const ended = replica.stop();
+      await clock.advance(2000);
+      await ended;
+    }
+  });
+
+  it('15.4: is told, with the status, only of the object that was read', async () => {
+    world.application();
+    let meddled = 0;
+    const before = (call: string): void => {
+      if (
+        !call.startsWith('patch Application') ||
+        meddled > 0 ||
+        world.app.metadata.annotations?.[refresh] === undefined
+      )
+        return;
+      meddled += 1;
+      world.annotate({ 'example.com/other': 'theirs' });
+    };
+    await start({ hub: { before } });
+    world.annotate(request('with a timestamp', 1));
+    await clock.advance(1000);
+    expect(meddled).toBe(1);
+    expect(world.app.metadata.annotations).toEqual({ 'example.com/other': 'theirs' });
+    expect(world.app.status?.reconciledAt).toBe('2026-01-01T00:00:02Z');
+  });
+});
+
+it('15.4: a first sync is three writes: what differs and its beginning, its end, and what is seen then', async () => {
+  world.application(automated);
+  const calls: string[] = [];
+  const before = (call: string): void => {
+    if (/^(patch|replace) Application/.test(call)) calls.push(call.split(' ')[0] ?? '');
+  };
+  await start({ hub: { before } });
+  await clock.advance(10_000);
+  expect(world.app.status?.sync?.status).toBe('Synced');
+  expect(calls).toEqual(['replace', 'patch', 'patch']);
 });
 
 function request(how: string, n: number): Record<string, string> {

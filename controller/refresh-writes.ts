@@ -1,13 +1,13 @@
 import { isAbort, messageOf } from '#base';
 import { appKeyOf, instanceName } from '#model';
-import type { AppKey, Application } from '#model';
+import type { AppKey, Application, ApplicationStatus } from '#model';
 import type { Fence, Publisher } from '#publish';
 import type { AddOptions } from '#queues';
 import type { AutosyncDecision } from './autosync.ts';
 import { compareLevel, refreshAnnotation } from './freshness.ts';
-import type { AskedRefresh, RefreshRequest } from './freshness.ts';
+import type { RefreshRequest } from './freshness.ts';
 import { withSyncError } from './refresh.ts';
-import type { Assessment, Found, Pass, RefreshEffects } from './refresh.ts';
+import type { Assessment, Begun, Pass, RefreshEffects, Settled } from './refresh.ts';
 import type { ApplicationStore } from './application-store.ts';
 
 export interface RefreshWritesDeps {
@@ -19,6 +19,15 @@ export interface RefreshWritesDeps {
   readonly startOperation: (key: AppKey) => void;
   /** The controller's own namespace. */
   readonly namespace: string;
+}
+
+type StartDecision = AutosyncDecision & { readonly do: 'start' };
+
+/** An automated sync that begins, and the status that says why. */
+interface Start {
+  readonly before: Application;
+  readonly status: ApplicationStatus;
+  readonly decision: StartDecision;
 }
 
 /** The effects of the controller in charge: they publish, write what differs, and start automated syncs. */
@@ -33,7 +42,7 @@ export class RefreshWrites implements RefreshEffects {
     return queued;
   }
 
-  async begin(app: Application): Promise<{ readonly before: Application; readonly asked: AskedRefresh | undefined }> {
+  async begin(app: Application): Promise<Begun> {
     const { store } = this.#deps;
     const request = refreshAnnotation(app);
     const asked = request === undefined ? undefined : await store.markRefresh(app, request);
@@ -55,50 +64,51 @@ export class RefreshWrites implements RefreshEffects {
     }
   }
 
-  async store(pass: Pass, { status, found }: Assessment): Promise<Application> {
-    if (found?.finalizers !== undefined) await this.#setHookFinalizers(pass, found.finalizers);
-    // By difference to what this pass read: what others wrote since (history, the operation) is not in the patch, and so not undone.
-    return this.#deps.store.persistStatus(pass.before, status);
-  }
-
-  async act(pass: Pass, app: Application, { decision }: Found): Promise<void> {
-    if (decision === undefined) return;
-    delete pass.memory.waiting;
-    if (decision.do === 'wait') {
+  async settle(pass: Pass, { status, found }: Assessment): Promise<Settled> {
+    const before =
+      found?.finalizers === undefined ? pass.before : await this.#setHookFinalizers(pass, found.finalizers);
+    const decision = found?.decision;
+    if (decision !== undefined) delete pass.memory.waiting;
+    if (decision?.do === 'start') return this.#start(pass, { before, status, decision });
+    const settled = await this.#deps.store.settle(before, status, pass.asked);
+    if (decision?.do === 'wait') {
       pass.memory.waiting = { what: decision.reason, since: pass.now, until: pass.now + decision.ms };
       const payload = { level: compareLevel.latest, reason: decision.reason };
       this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
     }
-    if (decision.do !== 'start') return;
+    return settled;
+  }
+
+  /** The request is taken away after the start: who waits for that then finds the operation. */
+  async #start(pass: Pass, { before, status, decision }: Start): Promise<Settled> {
+    const { store } = this.#deps;
     try {
-      const result = await this.#deps.store.startOperation(app, decision.operation);
+      const { result, app } = await store.startOperation(before, decision.operation, status);
       if (result === 'changed')
         this.#deps.requeue(pass.key, { payload: { level: compareLevel.latest, reason: 'the last operation changed' } });
-      if (result !== 'started') return;
-      this.#announceStart(pass, app, decision);
+      if (result === 'started') this.#announceStart(pass, app, decision);
+      return { app, answered: pass.asked === undefined || (await store.consumeRefresh(app, pass.asked)) };
     } catch (error) {
       if (isAbort(error)) throw error;
-      const failed = withSyncError(app.status ?? {}, { do: 'refuse', message: messageOf(error) }, pass.time);
-      await this.#deps.store.persistStatus(app, failed);
+      await store.persistStatus(before, withSyncError(status, { do: 'refuse', message: messageOf(error) }, pass.time));
       throw error;
     }
   }
 
-  answer(stored: Application, asked: AskedRefresh): Promise<boolean> {
-    return this.#deps.store.consumeRefresh(stored, asked);
-  }
-
   /** Before the status, as Argo CD: an application with delete hooks must not be deleted without them. A failure is only logged. */
-  async #setHookFinalizers(pass: Pass, names: readonly string[]): Promise<void> {
+  async #setHookFinalizers(pass: Pass, names: readonly string[]): Promise<Application> {
     try {
-      await this.#deps.store.setFinalizers(pass.before, names);
+      const stored = await this.#deps.store.setFinalizers(pass.before, names);
+      // Of the version that is stored now, with the status that this pass has read: differences are found against that one.
+      return stored === undefined ? pass.before : { ...pass.before, metadata: stored.metadata };
     } catch (error) {
       if (isAbort(error)) throw error;
       pass.logger.warn('Unable to update finalizers of delete hooks', { error });
+      return pass.before;
     }
   }
 
-  #announceStart(pass: Pass, app: Application, decision: AutosyncDecision & { readonly do: 'start' }): void {
+  #announceStart(pass: Pass, app: Application, decision: StartDecision): void {
     const sync = decision.operation.sync;
     const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
     pass.logger.info('Initiated automated sync', { reason: decision.reason });

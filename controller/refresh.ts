@@ -3,10 +3,10 @@ import type { Clock, Random } from '#base';
 import { buildTree, managedResources, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
-import { hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
+import { appKeyOf, hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus } from '#model';
 import type { ManagedResource } from '#publish';
-import type { Outcome, Taken } from '#queues';
+import type { Outcome, Place, Taken } from '#queues';
 import type { Logger } from '#telemetry';
 import { decideAutosync } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
@@ -67,6 +67,10 @@ export interface Pass {
   readonly now: number;
   /** Its lines name the application and this pass. */
   readonly logger: Logger;
+  /** When what this pass answers was asked for, at the latest; by the monotonic clock. */
+  readonly askedAt?: number | undefined;
+  /** In the pool that it works in. */
+  readonly place?: Place | undefined;
 }
 
 /** Both sides compared, and what follows from it. */
@@ -99,13 +103,22 @@ export interface RefreshEffects {
   /** What is asked of a pass: what the queue says, or more. */
   request(key: AppKey, queued: RefreshRequest | undefined): RefreshRequest | undefined;
   /** The application as the pass shall see it, and the request in its annotations. */
-  begin(app: Application): Promise<{ readonly before: Application; readonly asked: AskedRefresh | undefined }>;
+  begin(app: Application): Promise<Begun>;
   publish(pass: Pass, assessment: Assessment, signal: AbortSignal): Promise<void>;
-  /** Returns the application as it is stored then. */
-  store(pass: Pass, assessment: Assessment): Promise<Application>;
-  act(pass: Pass, stored: Application, found: Found): Promise<void>;
+  /** Stores the status, starts what is to be started, and takes away the request that is answered by it: in as few writes as may be. */
+  settle(pass: Pass, assessment: Assessment): Promise<Settled>;
+}
+
+export interface Begun {
+  readonly before: Application;
+  readonly asked: AskedRefresh | undefined;
+}
+
+export interface Settled {
+  /** As it is stored now. */
+  readonly app: Application;
   /** False when a new request was made meanwhile. */
-  answer(stored: Application, asked: AskedRefresh): Promise<boolean>;
+  readonly answered: boolean;
 }
 
 /**
@@ -125,34 +138,38 @@ export class RefreshProcessor {
     this.#config = config;
   }
 
-  async handle(taken: Taken<AppKey, RefreshRequest>, signal: AbortSignal): Promise<Outcome<RefreshRequest>> {
-    const { key } = taken;
+  async handle(
+    { key, payload }: Taken<AppKey, RefreshRequest>,
+    signal: AbortSignal,
+    place?: Place,
+  ): Promise<Outcome<RefreshRequest>> {
     const app = this.#deps.lookup(key);
     if (app === undefined || !this.#deps.isMine(app)) {
       this.#deps.memories.forget(key);
       return 'done';
     }
     const memory = this.#deps.memories.of(key);
-    const due = refreshDue(app, this.#deps.effects.request(key, taken.payload), this.#facts(memory));
+    const due = refreshDue(app, this.#deps.effects.request(key, payload), this.#facts(memory));
     if (due === undefined) return this.#untilExpiry(app, memory);
     memory.lastRefresh = { at: this.#now(), reason: due.reason, level: due.level };
     let answered: boolean;
     try {
-      answered = await this.#run(key, app, due, signal);
+      answered = await this.#run(app, due, signal, place);
     } catch (error) {
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
       const ms = error instanceof ClusterNotReady ? soonMs : unreadableMs;
       memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
       const { level, reason, resources } = due;
-      const payload = { level, reason, ...(resources === undefined ? {} : { resources }) };
-      return { requeueAfterMs: ms, payload };
+      const again = { level, reason, ...(resources === undefined ? {} : { resources }) };
+      return { requeueAfterMs: ms, payload: again };
     }
     if (!answered) return { requeueAfterMs: 0, priority: 'asked' };
     return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
   }
 
   /** True unless a new request was made meanwhile. */
-  async #run(key: AppKey, app: Application, due: Refresh, signal: AbortSignal): Promise<boolean> {
+  async #run(app: Application, due: Refresh, signal: AbortSignal, place: Place | undefined): Promise<boolean> {
+    const key = appKeyOf(app);
     const started = this.#deps.clock.monotonic();
     const { before, asked } = await this.#deps.effects.begin(app);
     const pass: Pass = {
@@ -161,12 +178,13 @@ export class RefreshProcessor {
       asked,
       before,
       memory: this.#deps.memories.of(key),
+      askedAt: this.#deps.memories.of(key).seenAt,
       time: kubeTime(this.#now()),
       now: this.#now(),
       logger: this.#deps.logger.child({ application: key, pass: this.#nextPass() }),
+      place,
     };
-    const stored = await this.#pass(pass, signal);
-    const answered = pass.asked === undefined || (await this.#deps.effects.answer(stored, pass.asked));
+    const { app: stored, answered } = await this.#pass(pass, signal);
     const durationMs = this.#deps.clock.monotonic() - started;
     this.#deps.metrics.reconciled(stored, durationMs);
     pass.logger.info('Reconciliation completed', {
@@ -179,16 +197,15 @@ export class RefreshProcessor {
     return answered;
   }
 
-  async #pass(pass: Pass, signal: AbortSignal): Promise<Application> {
+  async #pass(pass: Pass, signal: AbortSignal): Promise<Settled> {
     const { effects } = this.#deps;
     const assessment = await this.#assess(pass, signal);
     const { found } = assessment;
     await effects.publish(pass, assessment, signal);
-    const stored = await effects.store(pass, assessment);
-    if (found === undefined) return stored;
-    if (pass.refresh.level >= compareLevel.latest && !found.comparison.failed) pass.memory.comparedAt = pass.now;
-    await effects.act(pass, stored, found);
-    return stored;
+    const settled = await effects.settle(pass, assessment);
+    const compared = pass.refresh.level >= compareLevel.latest && found?.comparison.failed === false;
+    if (compared) pass.memory.comparedAt = pass.now;
+    return settled;
   }
 
   async #assess(pass: Pass, signal: AbortSignal): Promise<Assessment> {
@@ -240,8 +257,10 @@ export class RefreshProcessor {
         revisions: this.#revisions(app, pass.refresh),
         noCache: pass.refresh.hard,
         noRevisionCache: pass.refresh.level === compareLevel.forceResolve,
+        revisionsSince: pass.askedAt,
         localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
         ...(pass.refresh.resources === undefined ? {} : { changed: pass.refresh.resources }),
+        place: pass.place,
       },
       (error) => this.#tolerates(pass, error),
       signal,
@@ -315,10 +334,11 @@ export class RefreshProcessor {
   }
 
   async #tree(pass: Pass, bound: BoundApplication, cluster: LiveCluster, signal: AbortSignal): Promise<BuiltTree> {
-    const { app, project, gate } = bound;
+    const { app, project, gate, settings } = bound;
     const subject = { app, project, roots: pass.memory.roots ?? [] };
     const query = { ...subject, cluster, permitted: gate.permitsRef };
-    return buildTree({ ...subject, rows: await readTree(query, signal) });
+    const rows = await readTree(query, signal);
+    return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }
 
   /** Level 1 stays at the revisions of the last comparison. */

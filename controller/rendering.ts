@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { at, DriftlessError, isAbort, isObject, messageOf, parseJson } from '#base';
+import type { Clock, Timer } from '#base';
 import type { RenderedTargets } from '#compare';
 import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
 import type {
@@ -16,11 +17,13 @@ import { annotations, destinationNamespaceOf, hydratorOf, instanceName, projectO
 import type { Application, ApplicationCondition, ApplicationSource, AppProject, KubeObject, Repository } from '#model';
 import { gitIntegrity, integrityOf, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
+import type { Place } from '#queues';
 import type { BoundApplication } from './bound.ts';
 import { IntegrityRulesUnusable, SourceRefused, SourceUnavailable } from './errors.ts';
 
 export interface RendererDeps {
   readonly desired: DesiredSource;
+  readonly clock: Clock;
   readonly repository: (url: string, project: string) => Repository;
   /** What charts may be fetched from, beside the sources of an application. */
   readonly chartRepositories: () => KnownRepositories;
@@ -39,9 +42,16 @@ export interface RenderRequest {
   readonly revisions: readonly string[];
   readonly noCache: boolean;
   readonly noRevisionCache: boolean;
+  /** See {@link ManifestsRequest}. */
+  readonly revisionsSince?: number | undefined;
   /** JSON texts instead of the sources (`operation.sync.manifests`). */
   readonly localManifests: readonly string[];
+  /** Where this pass works in its pool; it leaves it while its sources keep it waiting. Absent: it stays. */
+  readonly place?: Place | undefined;
 }
+
+/** How long a pass keeps its place in the pool while its sources are asked: what is known already takes less. */
+const patienceMs = 100;
 
 /** What the sources say, as it was rendered; and the facts that a comparison needs about it. */
 export interface Rendered {
@@ -154,7 +164,7 @@ export class Renderer {
       ...demand,
       ...(source.targetRevision === undefined ? {} : { targetRevision: source.targetRevision }),
     };
-    const verified = await desired.verify(order, signal).catch((error: unknown): Verified => {
+    const verified = await this.#waited(request, desired.verify(order, signal)).catch((error: unknown): Verified => {
       if (!(error instanceof KeyringUnavailable)) throw error;
       return { revision, problems: [error.message] };
     });
@@ -183,9 +193,11 @@ export class Renderer {
       revisions.push(
         one.problems.length > 0
           ? one.revision
-          : await this.#deps.desired.resolve(one, request.noRevisionCache, signal).catch((error: unknown) => {
-              throw isAbort(error) ? error : asSourceError(error, i, checked.length);
-            }),
+          : await this.#waited(request, this.#deps.desired.resolve(one, request.noRevisionCache, signal)).catch(
+              (error: unknown) => {
+                throw isAbort(error) ? error : asSourceError(error, i, checked.length);
+              },
+            ),
       );
     return revisions;
   }
@@ -204,6 +216,7 @@ export class Renderer {
       repositories: permittedOnly(this.#deps.chartRepositories(), project),
       options: generatorOptions(settings),
       noRevisionCache: request.noRevisionCache,
+      revisionsSince: request.revisionsSince,
       noCache: request.noCache,
       appName: instanceName(key, this.#config.namespace),
       namespace: destinationNamespaceOf(app),
@@ -212,7 +225,7 @@ export class Renderer {
       tracking: settings.tracking,
       ...(watched === undefined ? {} : { watched }),
     };
-    const answer = await this.#deps.desired.manifests(order, signal).catch((error: unknown) => {
+    const answer = await this.#waited(request, this.#deps.desired.manifests(order, signal)).catch((error: unknown) => {
       if (isAbort(error) || signal.aborted) throw error;
       const [index, cause] = error instanceof SourceFailed ? [error.index, error.cause] : [0, error];
       throw asSourceError(cause, index, sources.length);
@@ -225,6 +238,22 @@ export class Renderer {
       throw asSourceError(new DriftlessError('REVISION_MISMATCH', text), i, sources.length);
     }
     return answer;
+  }
+
+  /** Repositories that hang must not hold up others: whoever waits longer leaves its place to them. */
+  async #waited<T>({ place }: RenderRequest, work: Promise<T>): Promise<T> {
+    if (place === undefined) return work;
+    let timer: Timer | undefined;
+    const isLong = new Promise<true>((resolve) => {
+      timer = this.#deps.clock.timer(patienceMs, () => resolve(true));
+    });
+    const over = work.then(
+      () => false,
+      () => false,
+    );
+    const leaves = await Promise.race([over, isLong]);
+    timer?.cancel();
+    return leaves ? place.leave(work) : work;
   }
 
   #localTargets(request: RenderRequest): Rendered {

@@ -3,10 +3,10 @@ import { annotations, appKeyOf, isErrorCondition } from '#model';
 import type { AppKey, Application, SyncStatus } from '#model';
 import type { AddOptions } from '#queues';
 import { compareLevel, refreshAnnotation } from './freshness.ts';
-import type { AskedRefresh, RefreshRequest } from './freshness.ts';
+import type { RefreshRequest } from './freshness.ts';
 import { judge, revisionText } from './judge.ts';
 import type { Ledger } from './ledger.ts';
-import type { Assessment, Pass, RefreshEffects } from './refresh.ts';
+import type { Assessment, Begun, Pass, RefreshEffects, Settled } from './refresh.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface ShadowHandsDeps {
@@ -67,7 +67,7 @@ export class ShadowEffects implements RefreshEffects {
     return { level: compareLevel.recent, reason: 'the status that it is compared with changed' };
   }
 
-  begin(app: Application): Promise<{ readonly before: Application; readonly asked: AskedRefresh | undefined }> {
+  begin(app: Application): Promise<Begun> {
     const before = this.#deps.lookup(appKeyOf(app)) ?? app;
     return Promise.resolve({ before, asked: refreshAnnotation(before) });
   }
@@ -76,19 +76,11 @@ export class ShadowEffects implements RefreshEffects {
     return Promise.resolve();
   }
 
-  store(pass: Pass, assessment: Assessment): Promise<Application> {
+  settle(pass: Pass, assessment: Assessment): Promise<Settled> {
     delete pass.memory.waiting;
     // The tree alone says nothing about what both compare.
     if (assessment.managed !== undefined) this.#judge(pass, assessment);
-    return Promise.resolve({ ...pass.before, status: assessment.status });
-  }
-
-  act(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  answer(): Promise<boolean> {
-    return Promise.resolve(true);
+    return Promise.resolve({ app: { ...pass.before, status: assessment.status }, answered: true });
   }
 
   forget(key: AppKey): void {

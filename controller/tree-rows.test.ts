@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { buildTree } from '#compare';
 import type { BuiltTree } from '#compare';
-import type { LiveRow } from '#live';
+import type { LiveMachine, LiveRow } from '#live';
 import { resourceKey } from '#model';
 import type { Application, AppProject, ResourceKey } from '#model';
 import { readTree } from './tree-rows.ts';
@@ -42,10 +42,23 @@ const app: Application = {
   spec: { destination: { namespace: 'apps' } },
 };
 
+const machine: LiveMachine = {
+  name: 'n1',
+  capacity: { memory: 8000, cpu: 4000 },
+  requestedByPods: { cpu: 250 },
+  requestedByOthers: { cpu: 500, memory: 100, storage: 7 },
+  system: { kubeletVersion: 'v1.36.3' },
+  labels: { zone: 'a', secret: 'b' },
+};
+
+/** Of which pods the machines were asked for. */
+let machinesAsked: (readonly ResourceKey[])[];
+
 /** What was to be left out, of each question for a tree. */
 let asked: (readonly ResourceKey[])[];
 beforeEach(() => {
   asked = [];
+  machinesAsked = [];
 });
 
 async function built(
@@ -79,11 +92,16 @@ async function built(
           node('ConfigMap', 'orphan'),
           node('ConfigMap', 'kube-root-ca.crt'),
         ]),
+      machines: (pods) => {
+        machinesAsked.push(pods);
+        return Promise.resolve([machine]);
+      },
     },
     permitted: () => true,
     ...over,
   };
-  return buildTree({ ...query, rows: await readTree(query, new AbortController().signal) });
+  const rows = await readTree(query, new AbortController().signal);
+  return buildTree({ ...query, rows, nodeLabels: ['zone', 'none'] });
 }
 
 describe('buildTree', () => {
@@ -102,6 +120,28 @@ describe('buildTree', () => {
     expect(tree.orphanedNodes).toEqual([]);
     expect(summary).toEqual({ externalURLs: ['https://x'], images: ['nginx:1', 'side:2'] });
     expect(conditions).toEqual([]);
+  });
+
+  it('11.2: shows the machines of its pods, each resource with its capacity, and the labels that may be seen', async () => {
+    const { tree } = await built();
+    expect(machinesAsked).toEqual([[key('Pod', 'web-1-a'), key('Pod', 'web-1-b')]]);
+    expect(tree.hosts).toEqual([
+      {
+        name: 'n1',
+        resourcesInfo: [
+          { resourceName: 'cpu', requestedByApp: 250, requestedByNeighbors: 500, capacity: 4000 },
+          { resourceName: 'memory', requestedByApp: 0, requestedByNeighbors: 100, capacity: 8000 },
+        ],
+        systemInfo: { kubeletVersion: 'v1.36.3' },
+        labels: { zone: 'a' },
+      },
+    ]);
+  });
+
+  it('11.2: asks for no machines of an application without pods that the project permits', async () => {
+    const { tree } = await built({ permitted: (ref) => ref.kind !== 'Pod' });
+    expect(machinesAsked).toEqual([]);
+    expect(tree).not.toHaveProperty('hosts');
   });
 
   it('leaves out what the project forbids, with everything below it', async () => {

@@ -8,7 +8,7 @@ export interface TreeRowsQuery {
   readonly app: Application;
   readonly project: AppProject;
   readonly roots: readonly TreeRoot[];
-  readonly cluster: Pick<LiveCluster, 'tree' | 'topLevel'>;
+  readonly cluster: Pick<LiveCluster, 'tree' | 'topLevel' | 'machines'>;
   /** By the project; what it forbids is left out with its whole subtree. */
   readonly permitted: (ref: ResourceRef) => boolean;
 }
@@ -19,7 +19,9 @@ export async function readTree(query: TreeRowsQuery, signal: AbortSignal): Promi
   const managed = await permittedRows(query, live, signal);
   const orphans = await orphanRoots(query, signal);
   const orphaned = await permittedRows(query, orphans, signal);
-  return { managed, orphans: orphans.length, orphaned };
+  const pods = managed.filter(({ group, kind }) => group === '' && kind === 'Pod').map(({ key }) => key);
+  const machines = pods.length === 0 ? [] : await query.cluster.machines(pods, signal);
+  return { managed, orphans: orphans.length, orphaned, machines };
 }
 
 /**

@@ -83,6 +83,7 @@ beforeEach(async () => {
     isMine: () => mine,
     isWatched: (namespace) => namespace === 'argocd',
     watchesOrphans: () => orphans,
+    seen: () => undefined,
     forget: (key, deleted) => forgotten.push(`${key} ${deleted === undefined ? 'lost' : 'deleted'}`),
     namespace: 'argocd',
     clock,

@@ -40,6 +40,8 @@ export interface TriggerDeps {
   readonly watchesOrphans: (app: Application) => boolean;
   /** The application is another replica's, or gone: then it comes along as it was last. */
   readonly forget: (key: AppKey, deleted: Application | undefined) => void;
+  /** Something is new in the application itself: what it asks for, it asks for now. */
+  readonly seen: (key: AppKey) => void;
   /** The controller's own. */
   readonly namespace: string;
   readonly clock: Clock;
@@ -165,6 +167,7 @@ export class Triggers implements Runnable {
 
   #enqueue(app: Application, level: CompareLevel | undefined, reason: string): void {
     const key = appKeyOf(app);
+    this.#deps.seen(key);
     const asked = annotationOf(asObject(app), annotations.refresh) !== undefined;
     const payload: RefreshRequest = level === undefined ? { reason } : { level, reason };
     this.#deps.refreshQueue.addRateLimited(key, { payload, priority: asked ? 'asked' : 'live' });
@@ -175,6 +178,7 @@ export class Triggers implements Runnable {
   #takeUp(app: Application): void {
     const payload = { level: compareLevel.recent, reason: 'this replica became the owner' };
     this.#takenUp.set(appKeyOf(app), this.#deps.clock.monotonic() + lateMs);
+    this.#deps.seen(appKeyOf(app));
     const asked = annotationOf(asObject(app), annotations.refresh) !== undefined;
     this.#deps.refreshQueue.add(appKeyOf(app), { payload, priority: asked ? 'asked' : 'resync' });
     if (hasWork(app)) this.#deps.operationQueue.addRateLimited(appKeyOf(app), { priority: operationPriority(app) });

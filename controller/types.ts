@@ -65,6 +65,8 @@ export interface ControllerConfig {
   readonly syncWaveDelayMs: number;
   /** --persist-resource-health. */
   readonly persistResourceHealth: boolean;
+  /** --server-side-diff-enabled; an annotation of an application goes before. */
+  readonly serverSideDiff?: boolean;
   /** ARGO_CD_UPDATE_CLUSTER_INFO_TIMEOUT; ten seconds unless told. */
   readonly clusterInfoMs?: number;
   /** ARGOCD_GPG_ENABLED. False: no signature is verified, whatever projects demand. */

@@ -17,6 +17,19 @@ export interface DesiredLimits {
   readonly maxObjects: number;
   /** Memory for rendered manifests, by the size of their text. */
   readonly cacheBytes: number;
+  /** Disk for them, and how long they are used (ARGOCD_REPO_CACHE_EXPIRATION, 24 h). 0 bytes: none are kept on disk. */
+  readonly renderedDiskBytes: number;
+  readonly renderedAgeMs: number;
+  /** Disk for the mirrors of Git repositories, and how long one stays that nobody asks for. The one fetched last stays in any case. */
+  readonly mirrorDiskBytes: number;
+  readonly mirrorAgeMs: number;
+  /**
+   * After so many failures in a row, a source is not rendered for a while, or for so many requests (ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS,
+   * ARGOCD_PAUSE_GEN_MINUTES, ARGOCD_PAUSE_GEN_REQUESTS). 0: never, for ever, any number.
+   */
+  readonly pauseAfterFailures: number;
+  readonly pauseMs: number;
+  readonly pauseRequests: number;
   /** Commits whose file listings are kept. */
   readonly cachedTrees: number;
   /** What one source may need of its repository, where a program renders it: bytes and files. */
@@ -36,6 +49,8 @@ export interface DesiredLimits {
   readonly maxToolMemoryBytes: number;
   /** Such programs at once, over all repositories. */
   readonly toolParallelism: number;
+  /** Conversations at once with one host (git, charts, registries): a host that hangs holds no more than these. 0 = no limit. */
+  readonly hostParallelism: number;
   /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
   readonly parallelism: number;
   /** History that a fetch brings: 1 is the commit alone, 0 is everything. */
@@ -54,6 +69,13 @@ export const defaultLimits: DesiredLimits = {
   maxListingBytes: 256 * 1024 * 1024,
   maxObjects: 50_000,
   cacheBytes: 64 * 1024 * 1024,
+  renderedDiskBytes: 1024 * 1024 * 1024,
+  renderedAgeMs: 24 * 3_600_000,
+  mirrorDiskBytes: 8 * 1024 * 1024 * 1024,
+  mirrorAgeMs: 7 * 24 * 3_600_000,
+  pauseAfterFailures: 3,
+  pauseMs: 3_600_000,
+  pauseRequests: 0,
   cachedTrees: 64,
   maxCheckoutBytes: 256 * 1024 * 1024,
   maxCheckoutFiles: 20_000,
@@ -65,6 +87,7 @@ export const defaultLimits: DesiredLimits = {
   maxToolBytes: 64 * 1024 * 1024,
   maxToolMemoryBytes: 2 * 1024 * 1024 * 1024,
   toolParallelism: 4,
+  hostParallelism: 8,
   parallelism: 64,
   fetchDepth: 1,
   verifiedTtlMs: 600_000,

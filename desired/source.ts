@@ -1,6 +1,6 @@
-import { aborted, hashJson, isAbort, Limiter, Shutdown } from '#base';
+import { hashJson, isAbort, Limiter, Shutdown } from '#base';
 import type { Clock, Json, Random } from '#base';
-import type { ApplicationSource, KubeObject } from '#model';
+import type { ApplicationSource } from '#model';
 import { isReferenceOnly } from '#policy';
 import type { Logger } from '#telemetry';
 import type { CommandRunner } from './command/types.ts';
@@ -11,10 +11,11 @@ import { defaultTrust, Git } from './fetch/git.ts';
 import type { GitTrust } from './fetch/git.ts';
 import { GitHubApps } from './fetch/github-apps.ts';
 import { repositoryKey } from './fetch/git-repository.ts';
+import type { Recency } from './fetch/git-repository.ts';
+import { Hosts } from './fetch/hosts.ts';
 import { SharedJobs } from './fetch/jobs.ts';
 import { Keyring } from './fetch/keyring.ts';
 import type { PublicKeys } from './fetch/keyring.ts';
-import { Lru } from './fetch/lru.ts';
 import { OciClient } from './fetch/oci-client.ts';
 import { OciSources } from './fetch/oci-sources.ts';
 import { pathOf, Remotes } from './fetch/remotes.ts';
@@ -38,6 +39,8 @@ import { Workplaces } from './fetch/checkout.ts';
 import { checkSize, planDirectory } from './generate/directory.ts';
 import type { Job, Plan } from './generate/plan.ts';
 import { explicitType, optionsHash, overrideFiles, sourceTypeOf, withOverride } from './generate/source-type.ts';
+import { PausedFailures } from './failures.ts';
+import { RenderedCache } from './rendered.ts';
 import { defaultLimits } from './limits.ts';
 import type { DesiredLimits } from './limits.ts';
 import type {
@@ -68,6 +71,10 @@ export interface DesiredSourceDeps {
   readonly plugins?: PluginConfig;
   /** False: submodules are not fetched (ARGOCD_GIT_MODULES_ENABLED). */
   readonly submodules?: boolean;
+  /** False: repositories by file:// and by absolute paths are refused, which otherwise are read with the rights of this process. */
+  readonly localRepositories?: boolean;
+  /** Of this program: what another version rendered is not used. */
+  readonly version?: string;
   /** Of this process, for chart repositories and registries; without it, those are reached directly. */
   readonly proxies?: Proxies;
 }
@@ -80,6 +87,8 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
   return new EmbeddedSource(deps);
 }
 
+const tidyEveryMs = 3_600_000;
+
 class EmbeddedSource implements DesiredSource {
   readonly name = 'desired';
   readonly #deps: DesiredSourceDeps;
@@ -87,7 +96,8 @@ class EmbeddedSource implements DesiredSource {
   readonly #repositories: GitRepositories;
   readonly #remotes: Remotes;
   readonly #jobs: SharedJobs<SourceManifests>;
-  readonly #rendered: Lru<readonly KubeObject[]>;
+  readonly #rendered: RenderedCache;
+  readonly #failures: PausedFailures;
   readonly #renders: Limiter;
   readonly #generators: GeneratorDeps;
   readonly #plugins: Plugins;
@@ -99,13 +109,16 @@ class EmbeddedSource implements DesiredSource {
     this.#limits = { ...defaultLimits, ...deps.limits };
     const { clock, commands, random, cacheDir } = deps;
     const trust = { ...defaultTrust, ...deps.trust };
-    const web = new Web({ tlsCertificates: trust.tlsCertificates, proxies: deps.proxies ?? {} });
+    const hosts = new Hosts(this.#limits.hostParallelism);
+    const web = new Web({ tlsCertificates: trust.tlsCertificates, proxies: deps.proxies ?? {}, hosts });
     const apps = new GitHubApps({ clock, web, deadlineMs: this.#limits.deadlineMs });
-    const git = new Git({ commands, random, cacheDir, trust, apps });
-    this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits });
+    const git = new Git({ commands, random, cacheDir, trust, hosts, apps });
+    const { localRepositories = true } = deps;
+    this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits, localRepositories });
     this.#remotes = this.#remotesOf(web);
     this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
-    this.#rendered = new Lru(this.#limits.cacheBytes);
+    this.#rendered = new RenderedCache({ ...deps, limits: this.#limits });
+    this.#failures = new PausedFailures(clock, this.#limits);
     this.#renders = new Limiter(this.#limits.parallelism);
     this.#generators = {
       tools: new Tools({ commands, lookup: deps.tools ?? (() => undefined), limits: this.#limits }),
@@ -133,16 +146,24 @@ class EmbeddedSource implements DesiredSource {
 
   /** Ends all work when the signal aborts. Requests are served before and without it. */
   async run(signal: AbortSignal): Promise<void> {
-    await aborted(signal);
+    await this.#tidyUntil(signal);
     const reason = new Shutdown();
     this.#jobs.stop(reason);
     this.#verifications.stop(reason);
     this.#remotes.stop(reason);
   }
 
+  /** Ages pass without anybody fetching. */
+  async #tidyUntil(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#repositories.tidy();
+      await this.#deps.clock.sleep(tidyEveryMs, signal).catch(() => undefined);
+    }
+  }
+
   async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
-    return this.#remotes.resolve(at, noCache, signal);
+    return this.#remotes.resolve(at, noCache ? Infinity : undefined, signal);
   }
 
   async verify(request: VerifyRequest, signal: AbortSignal): Promise<Verified> {
@@ -162,7 +183,7 @@ class EmbeddedSource implements DesiredSource {
     // One revision for each source, whoever reads it: a chart whose values lie in another source must see what the answer says of that.
     const pinned = await this.#each(request, signal, async (at) => {
       pathOf(at);
-      return { ...at, revision: await this.resolve(at, request.noRevisionCache, signal) };
+      return { ...at, revision: await this.#remotes.resolve(at, recencyOf(request), signal) };
     });
     const fixed = { ...request, sources: pinned };
     return { sources: await this.#each(fixed, signal, (at) => this.#one(fixed, at, signal)) };
@@ -190,9 +211,12 @@ class EmbeddedSource implements DesiredSource {
     // A source that is only referred to by others renders nothing, but its revision is part of the answer.
     if (isReferenceOnly(at.source)) return { objects: [], revision, sourceType: '' };
     const { chart = '' } = at.source;
-    const key = [repositoryKey(at.repository), chart, revision, segments, optionsHash(at.source), inputsOf(request)];
-    return this.#jobs.run(hashJson(key), `rendering ${at.source.path ?? '.'} at ${revision}`, signal, (work) =>
-      this.#againIfLost(() => this.#render(request, at, { revision, segments }, work)),
+    const parts = [repositoryKey(at.repository), chart, revision, segments, optionsHash(at.source), inputsOf(request)];
+    const key = hashJson(parts);
+    if (!request.noCache) this.#failures.check(key);
+    const what = `rendering ${at.source.path ?? '.'} at ${revision}`;
+    return this.#jobs.run(`${key} ${String(request.noCache)}`, what, signal, (work) =>
+      this.#againIfLost(() => this.#render(request, at, { key, segments }, work)),
     );
   }
 
@@ -209,11 +233,26 @@ class EmbeddedSource implements DesiredSource {
   async #render(
     request: ManifestsRequest,
     at: RequestedSource,
-    where: { readonly revision: string; readonly segments: readonly string[] },
+    where: { readonly key: string; readonly segments: readonly string[] },
     signal: AbortSignal,
   ): Promise<SourceManifests> {
-    const { segments } = where;
-    const snapshot = await this.#remotes.snapshot(at, where.revision, request.noCache, signal);
+    const snapshot = await this.#remotes.snapshot(at, at.revision, request.noCache, signal);
+    try {
+      const manifests = await this.#generate(request, at, { snapshot, segments: where.segments }, signal);
+      this.#failures.succeeded(where.key);
+      return manifests;
+    } catch (error) {
+      if (!signal.aborted) this.#failures.failed(where.key, error);
+      throw error;
+    }
+  }
+
+  async #generate(
+    request: ManifestsRequest,
+    at: RequestedSource,
+    { snapshot, segments }: { readonly snapshot: Snapshot; readonly segments: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<SourceManifests> {
     const shown = segments.length === 0 ? '.' : (at.source.path ?? '.');
     const directory = directoryAt(snapshot.tree, segments, shown);
     const source = await this.#effectiveSource(request, at.source, { snapshot, segments }, signal);
@@ -222,12 +261,13 @@ class EmbeddedSource implements DesiredSource {
     const type = await this.#typeOf(job, signal);
     const plan = await this.#plan(type, job, signal);
     const { revision } = snapshot;
-    const key = hashJson([type, snapshot.key, ...plan.key] as unknown as Json);
-    const cached = request.noCache ? undefined : this.#rendered.get(key);
+    const { version = '' } = this.#deps;
+    const key = hashJson([version, type, snapshot.key, ...plan.key] as unknown as Json);
+    const cached = request.noCache ? undefined : await this.#rendered.get(key);
     if (cached !== undefined) return { objects: cached, revision, sourceType: type };
-    const { objects, bytes } = await this.#renders.run(signal, () => plan.render(signal));
-    this.#rendered.set(key, objects, bytes);
-    return { objects, revision, sourceType: type };
+    const rendered = await this.#renders.run(signal, () => plan.render(signal));
+    await this.#rendered.set(key, rendered);
+    return { objects: rendered.objects, revision, sourceType: type };
   }
 
   /** A plugin that knows the source comes before what is found in its directory. */
@@ -276,13 +316,18 @@ class EmbeddedSource implements DesiredSource {
   }
 }
 
+/** An answer about revisions must be newer than this. */
+function recencyOf({ noRevisionCache, revisionsSince = Infinity }: ManifestsRequest): Recency {
+  return noRevisionCache ? revisionsSince : undefined;
+}
+
 /** What requests for one source may differ in, beside the source itself. */
 function inputsOf(request: ManifestsRequest): string {
-  const { appName, namespace, project, noCache, cluster, options } = request;
+  const { appName, namespace, project, cluster, options } = request;
   let versions = versionHashes.get(cluster.apiVersions);
   if (versions === undefined) versionHashes.set(cluster.apiVersions, (versions = hashJson(cluster.apiVersions)));
   const others = request.sources.map(({ source, revision }) => [source.ref, source.repoURL, revision]);
-  return JSON.stringify([...[appName, namespace, project, noCache, cluster.kubeVersion, versions], options, others]);
+  return JSON.stringify([...[appName, namespace, project, cluster.kubeVersion, versions], options, others]);
 }
 
 /** A cluster's list is long, and one and the same for all its applications. */

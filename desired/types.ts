@@ -56,6 +56,11 @@ export interface ManifestsRequest {
   readonly options: GeneratorOptions;
   /** Ask the repository where the revision points, even if a recent answer is cached. */
   readonly noRevisionCache: boolean;
+  /**
+   * With `noRevisionCache`: when the answer was asked for, by the monotonic clock. An answer of a repository that was begun after it is new enough, so
+   * that a push for which a thousand applications are refreshed is one question.
+   */
+  readonly revisionsSince?: number | undefined;
   /** Render again, even if this commit was rendered before. */
   readonly noCache: boolean;
   /** The instance name: for releases, build environments and messages. */

@@ -1,9 +1,10 @@
-import { at, isObject, JsonSyntaxError, parseJson, scrub, yieldToLoop } from '#base';
+import { at, isObject, JsonSyntaxError, JsonTooDeepError, messageOf, parseJson, scrub, yieldToLoop } from '#base';
 import type { Json, JsonObject } from '#base';
 import { apiVersionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
 import type { KubeStatus } from './errors.ts';
+import { asHead } from './head.ts';
 import { ListSplitter } from './list-splitter.ts';
 import type { HttpResponse } from './http-types.ts';
 import type { ListPage } from './types.ts';
@@ -111,7 +112,8 @@ export async function readJson(response: HttpResponse, request: string): Promise
   try {
     return parseJson(Buffer.concat(parts).toString('utf8'));
   } catch (error) {
-    throw new KubeProtocolError(request, 'the answer is not JSON', error);
+    const why = error instanceof JsonTooDeepError ? messageOf(error) : 'not JSON';
+    throw new KubeProtocolError(request, `the answer is ${why}`, error);
   }
 }
 
@@ -130,10 +132,11 @@ export function isKubeObject(value: Json | undefined): value is Json & KubeObjec
 export async function readList(response: HttpResponse, resource: ApiResource, request: string): Promise<ListPage> {
   const items: KubeObject[] = [];
   const apiVersion = apiVersionOf(resource.group, resource.version);
-  const splitter = new ListSplitter((item) => {
-    if (!isObject(item) || !isObject(item['metadata']))
+  const splitter = new ListSplitter(({ value, fault }) => {
+    if (!isObject(value) || !isObject(value['metadata']))
       throw new KubeProtocolError(request, 'the list holds something that is not an object');
-    items.push(complete(item, apiVersion, resource.kind));
+    const item = complete(value, apiVersion, resource.kind);
+    items.push(fault === undefined ? item : asHead(item, fault));
   });
   try {
     let sinceTurn = 0;

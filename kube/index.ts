@@ -47,9 +47,11 @@ export type {
 } from './types.ts';
 export type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
 export { createInformer } from './informer.ts';
+export { faultOf } from './head.ts';
 export { findResource } from './find-resource.ts';
 export { Reflector } from './reflector.ts';
 export { SharedClients } from './shared-clients.ts';
+export { SingleFlight } from './single-flight.ts';
 export type { ClusterClients } from './shared-clients.ts';
 export { isOlderVersion } from './version.ts';
 export type {

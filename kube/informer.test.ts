@@ -4,6 +4,7 @@ import { seededRandom, Shutdown } from '#base';
 import type { KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
 import { FakeClock } from '#support';
+import { asHead } from './head.ts';
 import { createInformer, KubeApiError } from './index.ts';
 import type { Informer, InformerEvent, WatchEvent } from './index.ts';
 import { configMaps, object, ScriptedSource } from './testing/index.ts';
@@ -83,6 +84,22 @@ describe('an informer', () => {
     expect(informer.get('b')?.metadata.uid).toBe('u');
     expect(informer.list()).toHaveLength(2);
     expect(heard).toEqual(['added a@1', 'added b@?']);
+  });
+
+  it('14.1: keeps what it knew of an object of which only the head can be read, and all else', async () => {
+    const r = await start([object('a', '1'), object('b', '2')]);
+    await relist(r, '30', [object('a', '1'), asHead(object('b', '20'), 'too deep'), object('c', '21')]);
+    r.source.last.send(event('MODIFIED', asHead(object('c', '31'), 'too deep')));
+    r.source.last.send(event('MODIFIED', object('a', '32')));
+    await r.clock.settle();
+    expect(r.informer.list().map((item) => `${item.metadata.name ?? ''}@${tag(item)}`)).toEqual([
+      'a@32',
+      'b@2',
+      'c@21',
+    ]);
+    r.source.last.send(event('MODIFIED', object('b', '33')));
+    await r.clock.settle();
+    expect(tag(r.informer.get('default/b') ?? object('b', ''))).toBe('33');
   });
 
   it('is not synced while the first list fails', async () => {

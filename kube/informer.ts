@@ -2,6 +2,7 @@ import { deepEqual, messageOf, Shutdown, withChild, yieldToLoop } from '#base';
 import { groupKindName, jsonOf } from '#model';
 import type { KubeObject } from '#model';
 import type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
+import { faultOf } from './head.ts';
 import { Reflector } from './reflector.ts';
 import type { InformerOptions } from './reflector-types.ts';
 import { isOlderVersion } from './version.ts';
@@ -131,9 +132,13 @@ class StoreInformer implements Informer {
     return {
       add: (items) => {
         for (const item of items) {
+          const seen = this.#announced.get(keyOf(item)) ?? this.#objects.get(keyOf(item));
+          if (this.#isUnreadable(item)) {
+            if (seen !== undefined) next.set(keyOf(item), seen);
+            continue;
+          }
           const object = this.#transformed(item);
           const key = keyOf(object);
-          const seen = this.#announced.get(key) ?? this.#objects.get(key);
           next.set(key, seen !== undefined && isSame(seen, object) ? seen : object);
         }
       },
@@ -147,6 +152,7 @@ class StoreInformer implements Informer {
   }
 
   #event(type: 'ADDED' | 'MODIFIED' | 'DELETED', raw: KubeObject): void {
+    if (type !== 'DELETED' && this.#isUnreadable(raw)) return;
     const object = this.#transformed(raw);
     const key = keyOf(object);
     const old = this.#objects.get(key);
@@ -259,6 +265,16 @@ class StoreInformer implements Informer {
         if (told % resyncSlice === 0) await yieldToLoop();
       }
     }
+  }
+
+  /** Of such an object what was known stays: half of one would be taken for one whose other half was removed. */
+  #isUnreadable(object: KubeObject): boolean {
+    const fault = faultOf(object);
+    if (fault === undefined) return false;
+    const { logger, resource, client } = this.#options;
+    const what = { kind: groupKindName(resource), object: keyOf(object), server: client.server };
+    logger.error('An object cannot be read; what was known of it stays', { ...what, error: fault });
+    return true;
   }
 
   #transformed(object: KubeObject): KubeObject {

@@ -11,7 +11,7 @@ function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 
 function split(bytes: Buffer, cuts: readonly number[]): { items: Json[]; envelope: Json } {
   const items: Json[] = [];
-  const splitter = new ListSplitter((item) => items.push(item));
+  const splitter = new ListSplitter(({ value }) => items.push(value));
   for (const piece of pieces(bytes, cuts)) splitter.push(piece);
   return { items, envelope: splitter.end() };
 }

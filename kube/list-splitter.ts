@@ -1,5 +1,7 @@
 import { isObject, JsonSyntaxError, parseJson } from '#base';
 import type { Json, JsonObject } from '#base';
+import { readValue } from './head.ts';
+import type { ReadValue } from './head.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -20,7 +22,7 @@ const closeBrace = 0x7d;
  *           └─────────── ] ──────────────┘    └──── its last byte ────┘
  */
 export class ListSplitter {
-  readonly #onItem: (item: Json) => void;
+  readonly #onItem: (item: ReadValue) => void;
   #mode: 'envelope' | 'between' | 'item' = 'envelope';
   #depth = 0;
   #inString = false;
@@ -36,7 +38,7 @@ export class ListSplitter {
   /** Start of what is not kept yet in the current chunk. */
   #from = 0;
 
-  constructor(onItem: (item: Json) => void) {
+  constructor(onItem: (item: ReadValue) => void) {
     this.#onItem = onItem;
   }
 
@@ -59,7 +61,7 @@ export class ListSplitter {
     if (!isObject(envelope)) throw new JsonSyntaxError('not a JSON object');
     // Only when the name "items" was written with escapes.
     const left = envelope['items'];
-    if (Array.isArray(left)) for (const item of left as readonly Json[]) this.#onItem(item);
+    if (Array.isArray(left)) for (const value of left as readonly Json[]) this.#onItem({ value });
     return envelope;
   }
 
@@ -151,7 +153,7 @@ export class ListSplitter {
     const parts = this.#item;
     this.#item = [];
     this.#mode = 'between';
-    this.#onItem(parseJson(textOf(parts)));
+    this.#onItem(readValue(textOf(parts)));
   }
 
   #keep(end: number): void {

@@ -43,7 +43,7 @@ export interface ListOptions extends CallOptions {
 }
 
 export interface ListPage {
-  /** Complete objects: apiVersion and kind are filled in where the list left them out. */
+  /** apiVersion and kind are filled in where the list left them out. Of an object that cannot be read only the head: `faultOf` tells. */
   readonly items: readonly KubeObject[];
   readonly resourceVersion: string;
   /** Present when more pages follow. */
@@ -57,6 +57,7 @@ export type Patch =
   /** Server-side apply; `WriteOptions.fieldManager` is required. */
   | { readonly type: 'apply'; readonly body: KubeObject };
 
+/** Of an object that cannot be read only the head comes: `faultOf` tells. */
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
@@ -108,6 +109,10 @@ export interface KubeClient {
    */
   watch(resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent>;
   discover(options: CallOptions): Promise<ApiDiscovery>;
+  /** The OpenAPI v3 documents that the server has: by group version (`api/v1`, `apis/apps/v1`) the hash of its present state. */
+  openApiIndex(options: CallOptions): Promise<ReadonlyMap<string, string>>;
+  /** One of them. They are large. */
+  openApiDocument(path: string, hash: string, options: CallOptions): Promise<Json>;
   /** `gitVersion` of /version. */
   version(options: CallOptions): Promise<string>;
   /** The same connection acting as another user (Impersonate-User). */
@@ -119,4 +124,7 @@ export interface KubeClient {
 }
 
 /** The half of a client that cannot change anything. */
-export type KubeReader = Pick<KubeClient, 'server' | 'get' | 'list' | 'watch' | 'discover' | 'version'>;
+export type KubeReader = Pick<
+  KubeClient,
+  'server' | 'get' | 'list' | 'watch' | 'discover' | 'version' | 'openApiIndex' | 'openApiDocument'
+>;

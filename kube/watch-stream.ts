@@ -1,8 +1,10 @@
-import { at, DeadlineExceeded, isObject, parseJson, yieldToLoop } from '#base';
-import type { Clock, Json, Timer } from '#base';
+import { at, DeadlineExceeded, isObject, yieldToLoop } from '#base';
+import type { Clock, Timer } from '#base';
 import { isKubeObject, statusOfObject } from './answers.ts';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
 import type { Exchange, Spec } from './exchange.ts';
+import { asHead, readValue } from './head.ts';
+import type { ReadValue } from './head.ts';
 import { LineSplitter } from './list-splitter.ts';
 import type { WatchEvent } from './types.ts';
 
@@ -83,12 +85,13 @@ class Watchdog {
 }
 
 function parseEvent(line: string, what: string): WatchEvent {
-  let event: Json;
+  let read: ReadValue;
   try {
-    event = parseJson(line);
+    read = readValue(line, 'object');
   } catch (error) {
     throw new KubeProtocolError(what, 'the watch sent a line that is not JSON', error);
   }
+  const { value: event, fault } = read;
   const type = at(event, 'type');
   const object = at(event, 'object');
   if (type === 'ERROR' && isObject(object)) throw new KubeApiError(statusOfObject(object), what);
@@ -96,7 +99,7 @@ function parseEvent(line: string, what: string): WatchEvent {
     const resourceVersion = at(object, 'metadata', 'resourceVersion');
     if (typeof resourceVersion === 'string' && resourceVersion !== '') return { type, resourceVersion };
   } else if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubeObject(object)) {
-    return { type, object };
+    return { type, object: fault === undefined ? object : asHead(object, fault) };
   }
   throw new KubeProtocolError(what, 'the watch sent something that is not an event');
 }

@@ -441,3 +441,86 @@ describe('8.1.11: a write of ours in the cache', () => {
     });
   });
 });
+
+describe('14.1: a list after a restored etcd, whose numbers have passed ours', () => {
+  const pod = (owner: string, ready: boolean): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name: 'child',
+      namespace: 'ns',
+      uid: 'uid-child',
+      resourceVersion: '50',
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: `uid-${owner}` }],
+      ...(ready ? {} : { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    },
+  });
+
+  it('14.1: shows owners and state of an object without a body as they are now', async () => {
+    await withSink((sink, cache) => {
+      const say = (object: KubeObject, version: string): void => {
+        const list = sink.startList();
+        list.add([object], version);
+        list.commit(version);
+      };
+      say(pod('old', true), '60');
+      // The numbers between 40 and 60 were given a second time: this 50 is another one.
+      say(pod('new', false), '90');
+      const node = cache.store.get(keyOf(pod('new', false)));
+      expect(node?.ownerRefs.map(({ uid }) => uid)).toEqual(['uid-new']);
+      expect(node?.deleting).toBe(true);
+    });
+  });
+
+  it('14.1: forgets what was fetched of an object under a number that was given twice', async () => {
+    await withSink((sink, cache) => {
+      const object = (data: string): KubeObject => ({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'target', namespace: 'ns', uid: 'uid-target', resourceVersion: '50' },
+        data: { key: data },
+      });
+      const say = (data: string): void => {
+        const list = sink.startList();
+        list.add([object(data)], '60');
+        list.commit('60');
+      };
+      say('old');
+      const before = cache.store.get(keyOf(object('old')));
+      if (before !== undefined) before.fetched = new Map([['v1', object('old')]]);
+      say('old');
+      expect(cache.store.get(keyOf(object('old')))?.fetched?.size).toBe(1);
+      say('new');
+      expect(cache.store.get(keyOf(object('new')))?.fetched).toBeUndefined();
+    });
+  });
+
+  it('14.1: an object that cannot be read keeps its row, and so do those beside it in its list', async () => {
+    await withSink((sink, cache) => {
+      const object = (name: string, resourceVersion: string, labels?: unknown): KubeObject => ({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: {
+          name,
+          namespace: 'ns',
+          uid: `uid-${name}`,
+          resourceVersion,
+          ...(labels === undefined ? {} : { labels }),
+        } as KubeObject['metadata'],
+      });
+      const list = (items: readonly KubeObject[], version: string): void => {
+        const next = sink.startList();
+        next.add(items, version);
+        next.commit(version);
+      };
+      list([object('a', '1'), object('b', '2'), object('c', '3')], '10');
+      const poison = object('b', '11');
+      Object.defineProperty(poison.metadata, 'ownerReferences', { value: 7, enumerable: true });
+      list([object('a', '1'), poison, object('c', '12'), object('d', '13')], '20');
+      expect(versions(cache)).toEqual({ a: 'uid-a 1', b: 'uid-b 2', c: 'uid-c 12', d: 'uid-d 13' });
+      sink.event('MODIFIED', poison);
+      sink.event('MODIFIED', object('d', '21'));
+      expect(versions(cache)).toMatchObject({ b: 'uid-b 2', d: 'uid-d 21' });
+    });
+  });
+});

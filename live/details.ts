@@ -1,5 +1,7 @@
 import { annotationOf, groupOf } from '#model';
 import type { KubeObject, Settings } from '#model';
+import { machineFacts } from './machine.ts';
+import type { MachineFacts } from './machine.ts';
 import { networkingOf } from './networking.ts';
 import { podFacts } from './pod.ts';
 import type { PodFacts } from './pod.ts';
@@ -11,6 +13,7 @@ export interface Details {
   /** Labels that argocd-cm names, and what else stands there in its final form. */
   readonly items?: readonly InfoItem[];
   readonly pod?: PodFacts;
+  readonly machine?: MachineFacts;
   readonly networking?: NetworkingInfo;
 }
 
@@ -18,16 +21,18 @@ export interface Details {
 export function detailsOf(object: KubeObject, customLabels: readonly string[]): Details | undefined {
   const group = groupOf(object.apiVersion);
   const pod = group === '' && object.kind === 'Pod' ? podFacts(object) : undefined;
+  const machine = group === '' && object.kind === 'Node' ? machineFacts(object) : undefined;
   const items = [...labelItems(object, customLabels), ...managedBy(object, group)];
   const revision = revisionOf(object);
   const networking = networkingOf(object, group);
-  if (pod === undefined && items.length === 0 && revision === 0 && networking === undefined) return undefined;
-  return {
+  const details = {
     ...(revision === 0 ? {} : { revision }),
     ...(items.length === 0 ? {} : { items }),
     ...(pod === undefined ? {} : { pod }),
+    ...(machine === undefined ? {} : { machine }),
     ...(networking === undefined ? {} : { networking }),
   };
+  return Object.keys(details).length === 0 ? undefined : details;
 }
 
 /** The lines of the UI, in Argo CD's order. */
@@ -44,8 +49,8 @@ export function customLabelsOf(settings: Settings): readonly string[] {
   return (settings.raw['resource.customLabels'] ?? '').split(',').filter((name) => name !== '');
 }
 
-function podItems({ reason, node, ready, total, restarts, requests }: PodFacts): InfoItem[] {
-  const { cpu, memory } = requests;
+function podItems({ reason, node, ready, total, restarts, ended, requests }: PodFacts): InfoItem[] {
+  const { cpu, memory } = ended ? {} : requests;
   return [
     ...(reason === '' ? [] : [item('Status Reason', reason)]),
     ...(node === '' ? [] : [item('Node', node)]),

@@ -2,9 +2,10 @@ import type { Clock, Limiter, Random, Runnable } from '#base';
 import { deepEqual, isAbort, messageOf, Superseded, withChild } from '#base';
 import { isOlderVersion } from '#kube';
 import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, ReflectorState, WentBack } from '#kube';
-import { groupKindName, jsonOf } from '#model';
-import type { ApiResource, KubeObject } from '#model';
+import { groupKindName, jsonOf, keyOf } from '#model';
+import type { ApiResource, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
+import { isSameReading } from './node.ts';
 import type { StoredNode } from './node.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 
@@ -44,6 +45,8 @@ export class KindWatch {
   #syncedAt: number | undefined;
   /** The latest version that the server has named. */
   #version = '';
+  /** Objects that could not be read, and why. */
+  readonly #faults = new Map<ResourceKey, Fault>();
 
   constructor(resource: ApiResource, namespace: string | undefined, deps: KindWatchDeps) {
     this.resource = resource;
@@ -51,8 +54,19 @@ export class KindWatch {
     this.#deps = deps;
   }
 
+  /** `degraded` also when there is an object of which not even the place could be read: a row may be missing. */
   state(): ReflectorState {
-    return this.#state;
+    if (this.#state.state !== 'synced') return this.#state;
+    const lost = [...this.#faults.values()].find(({ hasRow }) => !hasRow);
+    return lost === undefined ? this.#state : { state: 'degraded', message: lost.message, sinceMs: lost.sinceMs };
+  }
+
+  /** Which object cannot be read, and why. It has its row nevertheless, and costs no other one its own. */
+  fault(): string | undefined {
+    const [first] = this.#faults.values();
+    if (first === undefined) return undefined;
+    const others = this.#faults.size - 1;
+    return others === 0 ? first.message : `${first.message} (and ${others} more objects)`;
   }
 
   /** It was listed once, or failed once. */
@@ -123,8 +137,10 @@ export class KindWatch {
       event: (type, object) => {
         onEvent(this.resource, object);
         this.#version = object.metadata.resourceVersion ?? this.#version;
-        if (type === 'DELETED') cache.delete(object);
-        else cache.put(cache.read(object));
+        if (type === 'DELETED') {
+          cache.delete(object);
+          this.#mend(keyOf(object));
+        } else this.#isolated(object, () => cache.put(this.#read(object)));
       },
       state: (state) => this.#onState(state),
     };
@@ -142,23 +158,72 @@ export class KindWatch {
         const wentBack = isOlderVersion(version, before);
         if (wentBack) this.#deps.onWentBack({ kind: groupKindName(this.resource), version, before });
         for (const item of items) {
-          const known = readAgain || wentBack ? undefined : cache.known(item);
-          const same = known !== undefined && holdsSame(known, item);
-          if (same) known.seen = list;
-          else {
+          // Whatever becomes of it: it is there.
+          const before = cache.store.get(keyOf(item));
+          if (before !== undefined) before.seen = list;
+          this.#isolated(item, () => {
+            const known = readAgain || wentBack ? undefined : cache.known(item);
+            const news = known === undefined ? this.#read(item) : this.#newsOf(known, item);
+            if (news === undefined) return;
             if (!isFirst) this.#deps.onEvent(this.resource, item);
-            cache.listed(cache.read(item), list, known === undefined && !wentBack);
-          }
+            cache.listed(news, list, known === undefined && !wentBack);
+          });
         }
       },
       commit: (version) => {
         cache.settle(this.#rows(), list, version);
+        for (const key of [...this.#faults.keys()]) if (cache.store.get(key) === undefined) this.#mend(key);
         this.#version = version;
         this.#syncedAt = this.#deps.clock.now();
         if (readAgain) this.#readAgain = false;
       },
       abandon: () => undefined,
     };
+  }
+
+  /**
+   * What a list says of an object that it shows under the number that we know; undefined: what we know. A server that was set back may have used
+   * its numbers again by the time that it answers: where there is no whole object to compare with, it is read once more.
+   */
+  #newsOf(known: StoredNode, item: KubeObject): StoredNode | undefined {
+    if (known.body !== undefined) return holds(known.body, item) ? undefined : this.#read(item);
+    const node = this.#read(item);
+    const fetched = known.fetched?.get(item.apiVersion);
+    const sameFetched = fetched === undefined || holds(fetched, item);
+    if (fetched === undefined) delete known.fetched;
+    return sameFetched && isSameReading(known, node) ? undefined : node;
+  }
+
+  #read(object: KubeObject): StoredNode {
+    const node = this.#deps.cache.read(object);
+    if (node.fault === undefined) this.#mend(node.key);
+    else this.#blame(object, node.fault, true);
+    return node;
+  }
+
+  /** What one object does to us must not cost the others their places. Its row, where there is one, stays as it was. */
+  #isolated(object: KubeObject, body: () => void): void {
+    try {
+      body();
+    } catch (error) {
+      this.#blame(object, messageOf(error), false);
+    }
+  }
+
+  #blame(object: KubeObject, why: string, hasRow: boolean): void {
+    const key = keyOf(object);
+    const { namespace = '', name = '' } = object.metadata;
+    const place = namespace === '' ? name : `${namespace}/${name}`;
+    const message = `${this.resource.kind} ${place} cannot be read: ${why}`;
+    const before = this.#faults.get(key);
+    if (before?.message === message && before.hasRow === hasRow) return;
+    this.#faults.set(key, { message, hasRow, sinceMs: this.#deps.clock.now() });
+    this.#deps.logger.error('An object cannot be read; the others of its kind are not affected', { error: message });
+    this.#deps.onState();
+  }
+
+  #mend(key: ResourceKey): void {
+    if (this.#faults.delete(key)) this.#deps.onState();
   }
 
   *#rows(): Iterable<StoredNode> {
@@ -181,9 +246,16 @@ export class KindWatch {
   }
 }
 
-/** A server that went back gives its numbers a second time: where the whole object is at hand, it is compared. */
-function holdsSame(known: StoredNode, item: KubeObject): boolean {
-  return known.body === undefined || known.body === item || deepEqual(jsonOf(known.body), jsonOf(item));
+/** An object that could not be read. */
+interface Fault {
+  readonly message: string;
+  /** False: not even its place is known from this version of it. */
+  readonly hasRow: boolean;
+  readonly sinceMs: number;
+}
+
+function holds(body: KubeObject, item: KubeObject): boolean {
+  return body === item || deepEqual(jsonOf(body), jsonOf(item));
 }
 
 const restartDelayMs = 1000;

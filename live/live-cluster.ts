@@ -1,7 +1,7 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Limiter, omit } from '#base';
 import { findResource } from '#kube';
-import type { KubeClient, ReflectorOptions } from '#kube';
+import type { KubeClient, ReflectorOptions, ReflectorState } from '#kube';
 import { jsonOf } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ObjectName, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
@@ -11,6 +11,7 @@ import { ClusterWatch } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindWatch } from './kind-watch.ts';
+import { machinesOf } from './machines.ts';
 import { managedObjects } from './managed.ts';
 import { NodeStore } from './node-store.ts';
 import { ingestWith, rowOf } from './node.ts';
@@ -23,10 +24,14 @@ import type {
   LiveChange,
   LiveCluster,
   LiveDiscovery,
+  LiveMachine,
   LiveRow,
+  LiveSchemas,
   ManagedObjects,
   TreeQuery,
 } from './types.ts';
+import { ClusterSchemas } from './schemas.ts';
+import type { SchemaStore } from './schemas.ts';
 import { Versioned } from './versioned.ts';
 import type { Versions } from './versioned.ts';
 
@@ -39,6 +44,8 @@ export interface LiveClusterDeps {
   readonly logger: Logger;
   readonly tuning: LiveTuning;
   readonly versions: Versions;
+  /** Of all clusters. */
+  readonly schemas: SchemaStore;
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onEvent: (resource: ApiResource) => void;
@@ -55,6 +62,7 @@ export class WatchedCluster implements LiveCluster {
   readonly #cache: ClusterCache;
   readonly #watch: ClusterWatch;
   readonly #degraded: Versioned<readonly KindState[]>;
+  readonly #schemas: ClusterSchemas;
   #cluster: Cluster;
   #complete = false;
   #events = 0;
@@ -67,6 +75,7 @@ export class WatchedCluster implements LiveCluster {
     this.#cluster = cluster;
     const { clock, random, logger, tuning, versions, reflect, emit, onEvent } = deps;
     this.#degraded = new Versioned(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
+    this.#schemas = new ClusterSchemas({ client: deps.client, store: deps.schemas, clock, logger });
     const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit };
     this.#changes = new ChangeBatch(changes);
     this.#cache = new ClusterCache({
@@ -88,7 +97,7 @@ export class WatchedCluster implements LiveCluster {
       onEvent: (resource, object) => {
         this.#events += 1;
         onEvent(resource);
-        this.#watch.notice(object);
+        if (this.#watch.notice(object)) this.#schemas.changed();
       },
     });
   }
@@ -224,6 +233,14 @@ export class WatchedCluster implements LiveCluster {
     return answer(signal, () => this.#store.topLevel(namespace).map((node) => this.#row(node)));
   }
 
+  machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]> {
+    return answer(signal, () => machinesOf(this.#store, pods));
+  }
+
+  schemas(apiVersions: readonly string[], signal: AbortSignal): Promise<LiveSchemas> {
+    return this.#schemas.of(apiVersions, signal);
+  }
+
   isNamespaced(gk: GroupKind): boolean | undefined {
     const discovery = this.#watch.discovery();
     return discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced;
@@ -277,18 +294,24 @@ export class WatchedCluster implements LiveCluster {
       const { group, kind, version } = watch.resource;
       const state = watch.state();
       const other = kinds.get(kindText(watch.resource));
-      if (other !== undefined && severity[other.state] >= severity[state.state]) continue;
+      const isWorse = other === undefined || severity[other.state] < severity[state.state];
+      if (!isWorse && (other.message !== undefined || watch.fault() === undefined)) continue;
       kinds.set(kindText(watch.resource), {
         group,
         kind,
         version,
         state: state.state,
         objects: this.#store.countOfKind(group, kind),
-        ...('message' in state ? { message: state.message } : {}),
+        ...messageIn(state, watch.fault()),
       });
     }
     return [...kinds.values()];
   }
+}
+
+function messageIn(state: ReflectorState, fault: string | undefined): { readonly message?: string } {
+  if ('message' in state) return { message: state.message };
+  return fault === undefined ? {} : { message: fault };
 }
 
 const severity: Readonly<Record<KindState['state'], number>> = { synced: 0, listing: 1, forbidden: 2, degraded: 3 };

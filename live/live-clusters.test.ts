@@ -97,6 +97,8 @@ class FakeServer {
       },
       list: (resource, options) => this.#list(resource, options),
       watch: (resource, options) => this.#watch(resource, options),
+      openApiIndex: () => Promise.resolve(new Map()),
+      openApiDocument: () => Promise.resolve({}),
       discover: async ({ signal }) => {
         await this.#act('discover', '*', signal);
         return this.#discovery();

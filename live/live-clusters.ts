@@ -11,6 +11,7 @@ import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterIgnored } from './errors.ts';
 import { WatchedCluster } from './live-cluster.ts';
 import { registerMetrics } from './metrics.ts';
+import { SchemaStore } from './schemas.ts';
 import { Versions } from './versioned.ts';
 import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
 
@@ -46,6 +47,7 @@ class WatchedClusters implements LiveClusters {
   readonly #countEvent: (server: string, group: string, kind: string) => void;
   /** One for all: the cache that replaces another one must not count from the start. */
   readonly #versions = new Versions();
+  readonly #schemas = new SchemaStore();
   #signal: AbortSignal | undefined;
 
   constructor(deps: LiveClustersDeps) {
@@ -131,6 +133,7 @@ class WatchedClusters implements LiveClusters {
       logger: logger.child({ server: cluster.server }),
       tuning: { ...defaultTuning, ...tuning },
       versions: this.#versions,
+      schemas: this.#schemas,
       reflect: reflect ?? ((options) => new Reflector(options)),
       emit: (change) => this.#emit(change),
       onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),

@@ -1,4 +1,5 @@
 import type { ResourceKey } from '#model';
+import { MachineLoad } from './machine-load.ts';
 import { isClaimOf } from './owners.ts';
 import type { Owner } from './owners.ts';
 import { NodeIndex } from './node-index.ts';
@@ -13,8 +14,11 @@ import type { StoredNode } from './node.ts';
  *   byApp       instance -> nodes      tracked roots
  *   byOwnerUid  uid -> nodes           children whose owner reference has a uid
  *   byOwnerKey  key -> nodes           children of owners that are known by name only
+ *   load        machine -> sums        what the pods of a machine ask for
  */
 export class NodeStore {
+  /** Derived from the pods, as the indexes are. */
+  readonly load = new MachineLoad();
   readonly #byKey = new Map<ResourceKey, StoredNode>();
   readonly #byKind = new NodeIndex<string>();
   readonly #byNamespace = new NodeIndex<string>();
@@ -41,6 +45,7 @@ export class NodeStore {
     this.#byKind.add(kindText(node), node);
     this.#byNamespace.add(node.namespace, node);
     if (node.app !== undefined) this.#byApp.add(node.app, node);
+    if (node.details?.pod !== undefined) this.load.add(node.details.pod);
     this.#linkOwners(node);
   }
 
@@ -137,6 +142,7 @@ export class NodeStore {
     this.#byKind.drop(kindText(node), node);
     this.#byNamespace.drop(node.namespace, node);
     if (node.app !== undefined) this.#byApp.drop(node.app, node);
+    if (node.details?.pod !== undefined) this.load.drop(node.details.pod);
     this.#unlinkOwners(node);
   }
 

@@ -1,8 +1,9 @@
-import { at, deepEqual, parseGoBool } from '#base';
+import { at, deepEqual, messageOf, parseGoBool } from '#base';
 import type { Json } from '#base';
 import { fingerprint } from '#diff';
 import { healthOf } from '#health';
-import { annotationOf, annotations, groupOf, resourceKey, trackedApp, versionOf } from '#model';
+import { faultOf } from '#kube';
+import { annotationOf, annotations, groupOf, jsonOf, resourceKey, trackedApp, versionOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
 import { customLabelsOf, detailsOf, infoOf } from './details.ts';
 import type { Details } from './details.ts';
@@ -20,6 +21,7 @@ interface Reading {
   readonly health: HealthStatus | null;
   readonly fingerprint: string | undefined;
   readonly details: Details | undefined;
+  readonly fault: string | undefined;
 }
 
 /**
@@ -47,6 +49,8 @@ export class StoredNode implements Omit<LiveRow, 'parents'> {
   seen = 0;
   readonly app?: string;
   readonly details?: Details;
+  /** Why there is more to the object than could be read: then it has no body, and whoever needs it asks the server. */
+  readonly fault?: string;
   /** Hash of what matters to an application; absent when nobody compares it. */
   readonly fingerprint?: string;
   /** The whole object: tracked roots only, and of those the ones whose application this replica works for. */
@@ -54,7 +58,7 @@ export class StoredNode implements Omit<LiveRow, 'parents'> {
   /** The whole object as it was fetched on demand, by API version. Lives as long as this version of the object. */
   fetched?: Map<string, KubeObject>;
 
-  constructor({ object, ownerRefs, app, keepsBody, health, fingerprint, details }: Reading) {
+  constructor({ object, ownerRefs, app, keepsBody, health, fingerprint, details, fault }: Reading) {
     const { metadata } = object;
     this.group = groupOf(object.apiVersion);
     this.kind = object.kind;
@@ -72,6 +76,7 @@ export class StoredNode implements Omit<LiveRow, 'parents'> {
     this.claims = claimTemplates(object);
     if (fingerprint !== undefined) this.fingerprint = fingerprint;
     if (details !== undefined) this.details = details;
+    if (fault !== undefined) this.fault = fault;
     if (app !== undefined) this.app = app;
     if (app !== undefined && keepsBody) this.body = object;
   }
@@ -111,7 +116,7 @@ export function rowOf(node: StoredNode, parents: readonly ResourceKey[]): LiveRo
   return row;
 }
 
-/** Reads an object into a node. Pure; never throws for what the object holds. */
+/** Reads an object into a node. Pure. Of what cannot be read there is the place, the owners and the application: see `fault`. */
 export type Ingest = (object: KubeObject) => StoredNode;
 
 const none: readonly never[] = [];
@@ -128,16 +133,43 @@ export function ingestWith(
   return (object) => {
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
-    return new StoredNode({
-      object,
-      ownerRefs,
-      app: ownerRefs.length === 0 ? claimed : undefined,
-      keepsBody: claimed !== undefined && keepsBodyOf(claimed),
-      health: shared(healthOf(object, settings)),
-      fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
-      details: detailsOf(object, customLabels),
-    });
+    const place = { object, ownerRefs, app: ownerRefs.length === 0 ? claimed : undefined };
+    const fault = faultOf(object);
+    if (fault !== undefined) return unreadable(place, fault);
+    try {
+      return new StoredNode({
+        ...place,
+        keepsBody: claimed !== undefined && keepsBodyOf(claimed),
+        health: shared(healthOf(object, settings)),
+        fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
+        details: detailsOf(object, customLabels),
+        fault: undefined,
+      });
+    } catch (error) {
+      return unreadable(place, messageOf(error));
+    }
   };
+}
+
+/** A node without a body: a tenant may store what no reader of ours can take, and everybody else's objects are in the same list. */
+function unreadable(place: Pick<Reading, 'object' | 'ownerRefs' | 'app'>, fault: string): StoredNode {
+  const health: HealthStatus = { status: 'Unknown', message: `the object cannot be read: ${fault}` };
+  return new StoredNode({ ...place, keepsBody: false, health, fingerprint: undefined, details: undefined, fault });
+}
+
+/**
+ * Whether two readings of one object are the same. Owners that the store has found out itself are in `before` only, and have no uid.
+ */
+export function isSameReading(before: StoredNode, after: StoredNode): boolean {
+  const told = after.ownerRefs.every(({ key, uid }) => before.ownerRefs.some((o) => o.key === key && o.uid === uid));
+  const kept = before.ownerRefs.filter(({ uid }) => uid !== '').length;
+  const named = after.ownerRefs.filter(({ uid }) => uid !== '').length;
+  return told && kept === named && deepEqual(factsOf(before), factsOf(after));
+}
+
+function factsOf(node: StoredNode): Json {
+  const { version, createdAt, health, deleting, images, claims, app, details, fingerprint, fault } = node;
+  return jsonOf([version, createdAt, health, deleting, images, claims, { app, details, fingerprint, fault }]);
 }
 
 /** True when an update cannot matter to any application: equal health and equal, known fingerprints (Argo CD: skipResourceUpdate). */

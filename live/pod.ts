@@ -10,9 +10,14 @@ export interface PodFacts {
   readonly ready: number;
   readonly total: number;
   readonly restarts: number;
-  /** Requests in thousandths of the unit, by resource; none of a pod that has ended. */
-  readonly requests: Readonly<Record<string, number>>;
+  /** It has ended, well or not, and does not need what it asked for any more. */
+  readonly ended: boolean;
+  /** Requests in thousandths of the unit, by resource. */
+  readonly requests: Amounts;
 }
+
+/** Amounts in thousandths of the unit, by resource: cpu, memory, storage. */
+export type Amounts = Readonly<Record<string, number>>;
 
 /** As `kubectl get pods` counts and words it. Source: Argo CD controller/cache/info.go populatePodInfo. */
 export function podFacts(pod: KubeObject): PodFacts {
@@ -29,7 +34,8 @@ export function podFacts(pod: KubeObject): PodFacts {
     ready: inits.ready + (containers?.ready ?? 0),
     total: listAt(spec, 'containers').length + inits.sidecars,
     restarts: inits.restarts + (containers?.restarts ?? 0),
-    requests: hasEnded(phase) ? {} : requestsOf(spec),
+    ended: hasEnded(phase),
+    requests: requestsOf(spec),
   };
 }
 
@@ -154,7 +160,8 @@ function isSidecar(container: Json): boolean {
   return textAt(container, 'restartPolicy') === 'Always';
 }
 
-function amounts(list: JsonObject): Requests {
+/** Of the resources that the UI shows. */
+export function amounts(list: JsonObject): Requests {
   const found: Requests = {};
   for (const name of ['cpu', 'memory', 'storage']) {
     const value = at(list, name);
@@ -164,7 +171,8 @@ function amounts(list: JsonObject): Requests {
   return found;
 }
 
-function add(to: Requests, more: Readonly<Requests>): void {
+/** Adds amounts to a sum, in place. */
+export function add(to: Requests, more: Readonly<Requests>): void {
   for (const [name, value] of Object.entries(more)) to[name] = (to[name] ?? 0) + value;
 }
 

@@ -1,4 +1,5 @@
 import type { Runnable } from '#base';
+import type { KindSchema } from '#diff';
 import type { ApiDiscovery } from '#kube';
 import type {
   AppKey,
@@ -58,6 +59,19 @@ export interface NetworkingInfo {
   readonly externalURLs?: readonly string[];
 }
 
+/** A machine that runs pods, by its Node object. Amounts are in thousandths of the unit, by resource: cpu, memory, storage. */
+export interface LiveMachine {
+  readonly name: string;
+  readonly capacity: Readonly<Record<string, number>>;
+  /** What the pods that were asked about ask for. */
+  readonly requestedByPods: Readonly<Record<string, number>>;
+  /** What all other pods of the machine ask for that have not ended. */
+  readonly requestedByOthers: Readonly<Record<string, number>>;
+  /** `status.nodeInfo`. */
+  readonly system: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 export interface TreeQuery {
   readonly roots: readonly ResourceKey[];
   /** Left out, and with each what hangs on nothing else. */
@@ -68,6 +82,14 @@ export interface TreeQuery {
 export interface LiveDiscovery extends ApiDiscovery {
   /** Another number whenever the server serves something else. */
   readonly version: number;
+}
+
+/** Schemas that a server publishes. */
+export interface LiveSchemas {
+  /** Another text whenever one of them is another; "" when there are none. */
+  readonly version: string;
+  /** By `apiVersion Kind`. */
+  readonly kinds: ReadonlyMap<string, KindSchema>;
 }
 
 /** Kinds whose cache is not fresh: nothing of them may be pruned. */
@@ -90,7 +112,7 @@ export interface LiveChange {
 export interface KindState extends GroupKind {
   readonly version: string;
   readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden';
-  /** Why, when degraded or forbidden. */
+  /** Why, when degraded or forbidden; when synced: which object of it cannot be read. */
   readonly message?: string;
   readonly objects: number;
 }
@@ -147,6 +169,10 @@ export interface LiveCluster {
   tree(query: TreeQuery, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /** Top-level objects of a namespace (for orphan monitoring). */
   topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]>;
+  /** The machines of these pods, by name. None while the cache has no Nodes (excluded, forbidden, or a cluster of single namespaces). */
+  machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]>;
+  /** The schemas of these group versions, as far as the server publishes them and they can be read. Asks the server only for what is new. */
+  schemas(apiVersions: readonly string[], signal: AbortSignal): Promise<LiveSchemas>;
   /** Whether a kind is namespaced; undefined when the server does not know it. */
   isNamespaced(gk: GroupKind): boolean | undefined;
   /** Puts an object that a write returned into the cache, so that the next read is not older than our own write. */

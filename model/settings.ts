@@ -43,6 +43,8 @@ export interface Settings {
   readonly ignoreDifferencesOnResourceUpdates: boolean;
   readonly ignoreResourceUpdatesEnabled: boolean;
   readonly sensitiveAnnotations: readonly string[];
+  /** Labels of machines that the resource tree shows. */
+  readonly allowedNodeLabels: readonly string[];
   readonly inClusterEnabled: boolean;
   readonly impersonation: { readonly enabled: boolean; readonly enforced: boolean };
   readonly globalProjects: readonly { readonly projectName: string; readonly labelSelector: JsonObject }[];
@@ -63,6 +65,7 @@ export const defaultSettings: Settings = {
   ignoreDifferencesOnResourceUpdates: true,
   ignoreResourceUpdatesEnabled: true,
   sensitiveAnnotations: [],
+  allowedNodeLabels: [],
   inClusterEnabled: true,
   impersonation: { enabled: false, enforced: true },
   globalProjects: [],

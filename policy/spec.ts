@@ -1,6 +1,6 @@
 import { at, isObject, own, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
-import { hasMultipleSources, hydratorOf, jsonOf, projectOf, sourcesOf } from '#model';
+import { destinationNamespaceOf, hasMultipleSources, hydratorOf, jsonOf, projectOf, sourcesOf } from '#model';
 import type { Application, ApplicationCondition, ApplicationSource, AppProject, Cluster } from '#model';
 import { isDestinationPermitted, isSourcePermitted } from './project.ts';
 
@@ -46,7 +46,7 @@ export function destinationDenied(
   scopedClusters: readonly Pick<Cluster, 'server' | 'name'>[] = [],
 ): string | undefined {
   const { destination } = app.spec;
-  const namespace = destination.namespace ?? '';
+  const namespace = destinationNamespaceOf(app);
   const place = { server: cluster.server, name: cluster.name, namespace };
   if (isDestinationPermitted(project, place, scopedClusters)) return undefined;
   const shown = (destination.name ?? '') === '' ? cluster.server : cluster.name;

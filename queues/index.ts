@@ -7,6 +7,7 @@
  */
 export { QueueMetrics } from './metrics.ts';
 export type { ItemResult } from './metrics.ts';
+export type { Place } from './places.ts';
 export { Processors, stallOf } from './processors.ts';
 export type { Handler, Outcome, ProcessorsConfig, ProcessorsDeps, ProcessorsProgress, Requeue } from './processors.ts';
 export { createFailureBackoff, createRateLimiter, defaultRateLimiterConfig, ItemBackoff } from './rate-limiters.ts';

@@ -49,6 +49,75 @@ function setUp(handler: Handler<string, Payload>, config: Partial<ProcessorsConf
   return { clock, queue, pool, stop, start, end, lines, outcomes };
 }
 
+describe('a handler that waits outside', () => {
+  it('10.1: gives its place to others, keeps its key, and comes back before new keys, never more than there are workers', async () => {
+    const seen: string[] = [];
+    const gates = new Map<string, () => void>();
+    let [working, most] = [0, 0];
+    const gate = (name: string) => new Promise<void>((resolve) => void gates.set(name, resolve));
+    const { clock, queue, pool, start, stop, end } = setUp(async ({ key }, _signal, place) => {
+      working += 1;
+      most = Math.max(most, working);
+      seen.push(`${key} begins`);
+      if (key.startsWith('slow')) {
+        working -= 1;
+        await place.leave(gate(key));
+        working += 1;
+        most = Math.max(most, working);
+      } else await gate(key);
+      working -= 1;
+      seen.push(`${key} ends`);
+      return 'done';
+    });
+    start();
+    for (const key of ['slow1', 'slow2', 'slow3', 'a', 'b', 'c']) queue.add(key);
+    await clock.settle();
+    // Three wait outside, and both workers are busy.
+    expect(seen).toEqual(['slow1', 'slow2', 'slow3', 'a', 'b'].map((key) => `${key} begins`));
+    expect(pool.progress()).toMatchObject({ running: 2, waiting: 1 });
+    queue.add('slow1');
+    gates.get('slow1')?.();
+    await clock.settle();
+    expect(seen.slice(5)).toEqual([]);
+    gates.get('a')?.();
+    await clock.settle();
+    // The one that returns goes first; its key was asked for meanwhile, but is behind what waited before.
+    expect(seen.slice(5)).toEqual(['a ends', 'slow1 ends', 'c begins']);
+    for (const key of ['b', 'c', 'slow1', 'slow2', 'slow3']) gates.get(key)?.();
+    await clock.settle();
+    gates.get('slow1')?.();
+    await clock.settle();
+    expect(seen.filter((line) => line.endsWith('ends'))).toHaveLength(7);
+    expect(most).toBe(2);
+    // Idle workers make room for whoever returns, and the pool is as big as before.
+    for (const key of ['slow1', 'slow2', 'x', 'y', 'z']) queue.add(key);
+    await clock.settle();
+    for (const key of ['x', 'y']) gates.get(key)?.();
+    await clock.settle();
+    for (const key of ['z', 'slow1', 'slow2']) gates.get(key)?.();
+    await clock.settle();
+    expect([working, most, pool.progress().running]).toEqual([0, 2, 0]);
+    stop.abort(new Shutdown());
+    expect(await end()).toBe('stopped');
+  });
+
+  it('10.1: is waited for at the stop, and its error is that of the item', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const { clock, queue, start, stop, end, outcomes } = setUp(async (_taken, _signal, place) => {
+      await place.leave(new Promise<void>((_resolve, reject) => void (fail = reject)));
+      return 'done';
+    });
+    start();
+    queue.add('a');
+    await clock.settle();
+    stop.abort(new Shutdown());
+    expect(await end()).toBe('no');
+    fail(new TypeError('gone'));
+    expect(await end()).toBe('stopped');
+    expect(await outcomes()).toMatchObject({ retried: 1 });
+  });
+});
+
 describe('processors', () => {
   it('an item that throws disturbs nothing, is logged once, counted, and runs again after its backoff', async () => {
     const runs: string[] = [];

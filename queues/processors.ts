@@ -2,6 +2,8 @@ import { DeadlineExceeded, DriftlessError, isAbort, newAbortController, Shutdown
 import type { Clock, Runnable, Timer } from '#base';
 import type { Logger } from '#telemetry';
 import type { ItemResult, QueueMetrics } from './metrics.ts';
+import { Places } from './places.ts';
+import type { Place } from './places.ts';
 import type { Priority, RequeueOptions, Taken, WorkQueue } from './types.ts';
 
 /** How a run ended when it did not fail: finished, or to be run again after a while. */
@@ -19,7 +21,11 @@ export interface Requeue<P> {
  * Works on one key. The signal aborts when the pool's grace is over: stop promptly then and rethrow its reason. A thrown error requeues the
  * key with the payload that it was taken with, as the error's `retry` says.
  */
-export type Handler<K extends string, P> = (taken: Taken<K, P>, signal: AbortSignal) => Promise<Outcome<P>>;
+export type Handler<K extends string, P> = (
+  taken: Taken<K, P>,
+  signal: AbortSignal,
+  place: Place,
+) => Promise<Outcome<P>>;
 
 export interface ProcessorsDeps<K extends string, P> {
   readonly queue: WorkQueue<K, P>;
@@ -41,7 +47,7 @@ export interface ProcessorsConfig {
 /** For liveness probes, metrics and the dashboard. */
 export interface ProcessorsProgress {
   readonly workers: number;
-  /** Items that a handler is working on. */
+  /** Items that a handler is working on, without those that wait outside (`Place.leave`). */
   readonly running: number;
   /** Keys that could be taken. */
   readonly waiting: number;
@@ -115,6 +121,7 @@ export class Processors<K extends string, P> implements Runnable {
   readonly #config: ProcessorsConfig;
   readonly #yielder: EventLoopYielder;
   readonly #running = new Set<K>();
+  readonly #places = new Places();
   #takenAt: number;
 
   constructor(deps: ProcessorsDeps<K, P>, config: ProcessorsConfig) {
@@ -152,7 +159,7 @@ export class Processors<K extends string, P> implements Runnable {
     const { queue } = this.#deps;
     return {
       workers: this.#workers,
-      running: this.#running.size,
+      running: this.#running.size - this.#places.away,
       waiting: queue.depth,
       ...queue.progress(),
       sinceTakenMs: this.#deps.clock.monotonic() - this.#takenAt,
@@ -181,15 +188,15 @@ export class Processors<K extends string, P> implements Runnable {
           stopAll(new Shutdown('a processor loop failed'));
           throw error;
         });
-      const ends = await Promise.allSettled(Array.from({ length: this.#workers }, loop));
-      for (const end of ends) if (end.status === 'rejected') throw end.reason as Error;
+      await this.#places.fill(this.#workers, stop, loop);
     });
   }
 
   async #loop(stop: AbortSignal, work: AbortSignal): Promise<void> {
     for (;;) {
       await this.#yielder.pause();
-      const taken = await this.#next(stop);
+      if (this.#places.isAskedFor) return;
+      const taken = await this.#places.idle(stop, (signal) => this.#next(signal));
       if (taken === undefined) return;
       if (stop.aborted) {
         // Handed over in the moment of the stop: nothing new starts, nothing is lost.
@@ -219,7 +226,7 @@ export class Processors<K extends string, P> implements Runnable {
     this.#takenAt = this.#deps.clock.monotonic();
     let verdict: Verdict<P>;
     try {
-      verdict = verdictOf(taken, await withChild(work, (signal) => handler(taken, signal)));
+      verdict = verdictOf(taken, await withChild(work, (signal) => handler(taken, signal, this.#places)));
     } catch (error) {
       verdict = verdictOfError(taken, error);
       this.#log(taken, error, verdict);

@@ -145,16 +145,18 @@ describe('parseSettings', () => {
     expect(settings(data).overrides['batch/Job']?.healthLua).toBe('return ok');
   });
 
-  it('reads global projects, masked annotations and enabled source types', () => {
+  it('11.2: reads global projects, masked annotations, labels of machines and enabled source types', () => {
     const all = settings({
       globalProjects: '- projectName: base\n  labelSelector: {matchLabels: {a: b}}',
       'resource.sensitive.mask.annotations': ' a/b , c,',
+      'application.allowedNodeLabels': 'topology.kubernetes.io/zone, ,team',
       'helm.enable': 'false',
       'kustomize.enable': 'true',
       'resource.ignoreResourceUpdatesEnabled': 'F',
     });
     expect(all.globalProjects).toEqual([{ projectName: 'base', labelSelector: { matchLabels: { a: 'b' } } }]);
     expect(all.sensitiveAnnotations).toEqual(['a/b', 'c']);
+    expect(all.allowedNodeLabels).toEqual(['topology.kubernetes.io/zone', 'team']);
     expect(all.enabledSourceTypes).toEqual({ Kustomize: true, Helm: false, Directory: true, Plugin: true });
     expect(all.ignoreResourceUpdatesEnabled).toBe(false);
   });

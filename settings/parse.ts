@@ -33,6 +33,7 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
     ...compareOptions(data, report),
     ignoreResourceUpdatesEnabled: flag(data, 'resource.ignoreResourceUpdatesEnabled', true, report),
     sensitiveAnnotations: csv(data['resource.sensitive.mask.annotations']),
+    allowedNodeLabels: csv(data['application.allowedNodeLabels']),
     inClusterEnabled: data['cluster.inClusterEnabled'] !== 'false',
     impersonation: {
       enabled: data['application.sync.impersonation.enabled'] === 'true',

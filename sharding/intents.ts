@@ -110,10 +110,10 @@ export function repair(situation: Situation): Intent | undefined {
   return signed(situation, slots, lease.slot, { acked: tenure.acked(), why: 'repair' });
 }
 
-/** Gives the slot back as soon as nothing is under way; everything was let go of before. */
-export function giveBack({ hub, tenure, world }: Situation): Intent | undefined {
+/** Gives the slot back; everything was let go of before, and nothing is under way any more. */
+export function giveBack({ hub, tenure }: Situation): Intent | undefined {
   const [lease, slots] = [tenure.lease(), hub.slots()];
-  if (!world.drained || lease === undefined || slots === undefined || !stands(hub, tenure)) return undefined;
+  if (lease === undefined || slots === undefined || !stands(hub, tenure)) return undefined;
   const rest = new Map(slots);
   rest.delete(lease.slot);
   return { write: 'slots', slots: rest, count: tenure.table()?.replicas ?? 1, why: 'release' };

@@ -26,6 +26,7 @@ export interface OwnershipReportDeps {
 export class OwnershipReport {
   readonly #deps: OwnershipReportDeps;
   #tablelessSince: number | undefined;
+  #slotlessSince: number | undefined;
   /** Clusters that this replica sees and the table does not have, and since when. */
   #offTable: ReadonlyMap<string, number> = new Map();
 
@@ -35,15 +36,14 @@ export class OwnershipReport {
 
   /** Brings the conditions up to date. */
   refresh(): void {
-    const { member, rights, conditions, replicaCount, now } = this.#deps;
+    const { member, rights, conditions, replicaCount } = this.#deps;
     const problem = replicaCount.problem();
     const { replicas } = rights.table() ?? {};
     const view = rights.view();
-    const standby = view !== undefined && member.slot(now()) === undefined;
     const findings: readonly (readonly [OwnershipCondition['type'], string | undefined])[] = [
       ['ReplicasMismatch', problem?.type === 'ReplicasMismatch' ? problem.message : undefined],
       ['ReplicasUnknown', problem?.type === 'ReplicasUnknown' ? problem.message : undefined],
-      ['Standby', standby ? this.#whyStandby(replicas ?? 1) : undefined],
+      ['Standby', this.#standsBy() ? this.#whyStandby(replicas ?? 1) : undefined],
       ['ForeignHolder', foreignHolders(member.hub().presence.foreign())],
       ['PinOutOfRange', outOfRangePins(replicas === undefined ? [] : (view?.inputs.clusters ?? []), replicas ?? 1)],
       ['ClusterUnowned', unownedClusters(this.unowned().keys())],
@@ -78,6 +78,26 @@ export class OwnershipReport {
     const isMissed = ([server, age]: readonly [string, number]): boolean =>
       age > 2 * this.#deps.timing.leaseMs && this.#deps.rights.view()?.isSkipped(server) !== true;
     return new Map([...this.offTable()].filter(isMissed));
+  }
+
+  /**
+   * It has no shard, and none is about to be its own. At a normal start its shard is free: nobody has to know that it is being claimed, unless that
+   * takes longer than a lease.
+   */
+  #standsBy(): boolean {
+    const { member, rights, world, timing } = this.#deps;
+    const now = this.#deps.now();
+    if (rights.view() === undefined || member.slot(now) !== undefined) {
+      this.#slotlessSince = undefined;
+      return false;
+    }
+    this.#slotlessSince ??= now.monotonic;
+    if (now.monotonic - this.#slotlessSince > timing.leaseMs) return true;
+    const { replicas } = rights.table() ?? {};
+    const holders = member.hub().holders();
+    const wanted = world.fixedSlot();
+    if (wanted !== undefined) return holders.has(wanted) || wanted >= (replicas ?? Number.POSITIVE_INFINITY);
+    return holders.size >= (replicas ?? 1);
   }
 
   #whyStandby(replicas: number): string {

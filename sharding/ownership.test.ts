@@ -6,7 +6,7 @@ import { KubeApiError, KubeConnectionError } from '#kube';
 import { appKey } from '#model';
 import type { Application, Cluster } from '#model';
 import { FakeClock } from '#support';
-import { PromMetrics, silentLogger } from '#telemetry';
+import { createLogger, PromMetrics, silentLogger } from '#telemetry';
 import { createOwnership } from './ownership.ts';
 import type { OwnershipDeps } from './ownership.ts';
 import { membersKey, parseSlots, slotsConfigMap, slotsKey } from './slots-document.ts';
@@ -481,6 +481,28 @@ describe('bad input', () => {
     await world.clock.advance(5000);
     return { world, only };
   }
+
+  it('11.6: a normal start tells of nothing while the free shard is being claimed', async () => {
+    const told: string[] = [];
+    const logger = createLogger({
+      level: 'info',
+      format: 'text',
+      destination: { write: (line) => void told.push(line) },
+    });
+    const world = new World();
+    const only = world.start('ctl-0', { logger });
+    load([only]);
+    for (let ms = 0; ms < 3000 && only.ownership.identity().shard === undefined; ms += 10) {
+      expect(types(only)).not.toContain('Standby');
+      await world.clock.advance(10);
+    }
+    expect(only.ownership.identity().shard).toBe(0);
+    expect(told.filter((line) => line.includes('Standby') || line.includes('waits for'))).toEqual([]);
+    const twin = world.start('ctl-0', { logger });
+    load([twin]);
+    await world.clock.advance(3000);
+    expect(told.join('')).toContain('this replica waits for shard 0');
+  });
 
   it('works alone where there is no workload, whatever the host is called', async () => {
     const { only } = await single({ hostname: 'ip-10-0-1-23' });

@@ -91,6 +91,7 @@ class LeasedOwnership implements Ownership {
   #tableSeen: { readonly epoch: number; readonly at: number } | undefined;
   #takingUpSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
+  #suspensions = 0;
   #leaseEnd: Timer | undefined;
 
   constructor(deps: OwnershipDeps) {
@@ -139,7 +140,10 @@ class LeasedOwnership implements Ownership {
       member,
       meters: this.#meters,
       world: (leaving) => this.#worldNow(leaving),
-      wasSuspended: () => this.#wasSuspended(),
+      suspensions: () => {
+        this.#wasSuspended();
+        return this.#suspensions;
+      },
       onObservation: () => this.#announce(),
       onTurn: () => this.#onTurn(),
       report: (type, message) => conditions.set(type, message),
@@ -259,6 +263,7 @@ class LeasedOwnership implements Ownership {
 
   #wasSuspended(): boolean {
     if (!this.#suspends.wasSuspended()) return false;
+    this.#suspensions += 1;
     this.#member.distrust();
     this.#deps.logger.warn('the machine was suspended: writing nothing before the table of clusters was read again');
     this.#coordinator.wake();

@@ -162,8 +162,8 @@ async function setUp(config: Config, { output, stage }: Run): Promise<Scene> {
   return { hub, replicas, guide: { kubeconfig, clusters: plan.clusters, repository } };
 }
 
-async function openDashboard(config: Config, { output, stage }: Run, { hub, replicas, guide }: Scene): Promise<void> {
-  const source = dashboardSource({ hub: hub.store, replicas, hints: hints(guide) });
+async function openDashboard(config: Config, { output, stage }: Run, { replicas, guide }: Scene): Promise<void> {
+  const source = dashboardSource({ replicas, clusters: guide.clusters, hints: hints(guide) });
   const assets = join(packageRoot(), 'dashboard', 'public');
   const dashboard = await startDashboard({ host: '127.0.0.1', port: config.port, clock: systemClock, source, assets });
   stage.onClear(() => dashboard.close());

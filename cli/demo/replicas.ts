@@ -135,6 +135,8 @@ class Replica {
       `--sharding-method=round-robin`,
       '--heartbeat-seconds=2',
       `--cache-dir=${join(folder, this.#name)}`,
+      // Without git's HTTP backend, its repositories are served from the disk.
+      '--allow-local-repositories',
       '--metrics-host=127.0.0.1',
       '--metrics-port=0',
       '--sync-wave-delay-seconds=0',

@@ -1,12 +1,12 @@
+import type { AppSnapshot, ControllerSnapshot } from '#controller';
 import type { DashboardSource, DashboardState, ReplicaRow } from '#dashboard';
-import type { Application, ApplicationStatus, KubeObject } from '#model';
+import { splitAppKey } from '#model';
 import { controllerNamespace } from './objects.ts';
-import { demoApplications } from './progress.ts';
 import type { Replicas, ReplicaState } from './replicas.ts';
 
 export interface Guide {
   readonly kubeconfig: string;
-  readonly clusters: readonly { readonly name: string }[];
+  readonly clusters: readonly { readonly name: string; readonly url: string }[];
   readonly repository: (name: string) => string;
 }
 
@@ -29,59 +29,61 @@ export function hints(guide: Guide): string[] {
 }
 
 export interface ViewDeps {
-  readonly hub: { list(group: string, kind: string, namespace?: string): readonly KubeObject[] };
   readonly replicas: Pick<Replicas, 'states'>;
+  /** Names are shown in place of addresses. */
+  readonly clusters: readonly { readonly name: string; readonly url: string }[];
   readonly hints: readonly string[];
 }
 
-/** The dashboard's view of the demo: Applications from the hub, ownership from the replicas themselves. */
-export function dashboardSource(deps: ViewDeps): DashboardSource {
+/** What `/debug/state` of a replica answers, as far as it is shown. */
+type State = Partial<Pick<ControllerSnapshot, 'applications'>> & { readonly ownedClusters?: readonly string[] };
+
+/** The dashboard's view of the demo: what the replicas say of themselves. An Application that none of them looks after is not shown. */
+export function dashboardSource({ replicas, clusters, hints }: ViewDeps): DashboardSource {
+  const names = new Map(clusters.map(({ name, url }) => [url, name]));
   return {
-    state: async (): Promise<DashboardState> => ({
-      applications: demoApplications(deps.hub).map(row),
-      replicas: await Promise.all(deps.replicas.states().map(replicaRow)),
-      hints: deps.hints,
-    }),
+    state: async (): Promise<DashboardState> => {
+      const asked = replicas.states().map(async (replica) => ({ replica, state: await stateOf(replica.port) }));
+      const told = await Promise.all(asked);
+      const applications = told.flatMap(({ state }) => state?.applications ?? []);
+      return {
+        applications: applications.map((app) => row(app, names)).sort((a, b) => (a.name < b.name ? -1 : 1)),
+        replicas: told.map(({ replica, state }) => replicaRow(replica, state)),
+        hints,
+      };
+    },
   };
 }
 
-function row(app: Application): DashboardState['applications'][number] {
-  const { metadata, spec, status = {} } = app;
+function row(app: AppSnapshot, names: ReadonlyMap<string, string>): DashboardState['applications'][number] {
+  const [condition] = app.conditions;
   return {
-    name: metadata.name ?? '',
-    cluster: spec.destination.name ?? spec.destination.server ?? '',
-    sync: status.sync?.status ?? 'Unknown',
-    health: status.health?.status ?? 'Unknown',
-    revision: status.sync?.revision ?? '',
-    operation: status.operationState?.phase ?? '',
-    message: messageFor(status),
+    name: splitAppKey(app.key).name,
+    cluster: names.get(app.cluster) ?? app.cluster,
+    sync: app.sync === '' ? 'Unknown' : app.sync,
+    health: app.health === '' ? 'Unknown' : app.health,
+    revision: app.revision,
+    operation: app.operation,
+    // A condition says more than the last operation.
+    message: condition === undefined ? app.operationMessage : `${condition.type}: ${condition.message}`,
   };
 }
 
-/** A condition says more than the last operation. */
-function messageFor(status: ApplicationStatus): string {
-  const condition = status.conditions?.[0];
-  return condition === undefined ? (status.operationState?.message ?? '') : `${condition.type}: ${condition.message}`;
-}
-
-async function replicaRow(replica: ReplicaState): Promise<ReplicaRow> {
-  const clusters = await ownedClusters(replica.port);
-  const alive = clusters === undefined ? 'starting' : 'running';
+function replicaRow({ name, pid, restarts }: ReplicaState, state: State | undefined): ReplicaRow {
+  const alive = state === undefined ? 'starting' : 'running';
   return {
-    name: replica.name,
-    state: replica.pid === undefined ? 'stopped' : alive,
-    clusters: clusters ?? [],
-    restarts: replica.restarts,
+    name,
+    state: pid === undefined ? 'stopped' : alive,
+    clusters: [...(state?.ownedClusters ?? [])],
+    restarts,
   };
 }
 
-/** Asks a replica what it owns; undefined while it does not answer. */
-async function ownedClusters(port: number | undefined): Promise<string[] | undefined> {
+/** Asks a replica; undefined while it does not answer. */
+async function stateOf(port: number | undefined): Promise<State | undefined> {
   if (port === undefined) return undefined;
   try {
-    const answer = await fetch(`http://127.0.0.1:${port}/debug/state`);
-    const state = (await answer.json()) as { readonly ownedClusters?: readonly string[] };
-    return [...(state.ownedClusters ?? [])];
+    return (await (await fetch(`http://127.0.0.1:${port}/debug/state`)).json()) as State;
   } catch {
     return undefined;
   }

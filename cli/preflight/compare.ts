@@ -25,6 +25,8 @@ export interface ComparisonQuery {
   readonly applications: readonly Application[];
   readonly config: ControllerConfig;
   readonly cacheDir: string;
+  /** Sources may lie on this machine's disk. */
+  readonly localRepositories: boolean;
   readonly commands: CommandRunner;
   /** Where helm and kustomize lie. */
   readonly tools: ToolLookup;
@@ -129,6 +131,7 @@ async function build(
     createDesiredSource({
       ...surroundings,
       cacheDir,
+      localRepositories: query.localRepositories,
       commands,
       tools,
       proxies,

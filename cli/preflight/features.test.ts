@@ -223,7 +223,7 @@ const appCases: readonly AppCase[] = [
       annotated({ 'argocd.argoproj.io/compare-options': 'IncludeMutationWebhook=true, ServerSideDiff=true' }),
     ),
     {},
-    [['differs', rows.serverSideDiff, 'metadata.annotations["argocd.argoproj.io/compare-options"]']],
+    [['info', rows.serverSideDiff, 'metadata.annotations["argocd.argoproj.io/compare-options"]']],
   ],
   [
     'server-side diff that is off',
@@ -231,18 +231,7 @@ const appCases: readonly AppCase[] = [
     {},
     [],
   ],
-  [
-    'server-side apply',
-    application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }),
-    {},
-    [['differs', rows.migration, 'spec.syncPolicy.syncOptions']],
-  ],
-  [
-    'server-side apply without migration',
-    application({ syncPolicy: { syncOptions: ['ServerSideApply=true', 'ClientSideApplyMigration=false'] } }),
-    {},
-    [],
-  ],
+  ['server-side apply', application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }), {}, []],
   [
     'RespectIgnoreDifferences',
     application({
@@ -398,7 +387,7 @@ const installationCases: readonly InstallationCase[] = [
   [
     'server-side diff for all',
     { params: { 'controller.diff.server.side': 'true' } },
-    [['differs', rows.serverSideDiff, params('controller.diff.server.side')]],
+    [['info', rows.serverSideDiff, params('controller.diff.server.side')]],
   ],
   ['a flag without effect at its default', { params: { 'controller.diff.server.side': 'false' } }, []],
   ['a flag that has its effect', { params: { 'controller.status.processors': '50' } }, []],
@@ -432,7 +421,7 @@ const installationCases: readonly InstallationCase[] = [
         '--metrics-port=8082',
       ]),
     },
-    [['differs', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled']],
+    [['info', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled']],
   ],
   [
     'variables in the workload',

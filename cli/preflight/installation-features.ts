@@ -7,7 +7,7 @@ import type { OptionSpec } from '../args.ts';
 import { isTrue } from './facts.ts';
 import type { Installation } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
-import { rows } from './rows.ts';
+import { localDiff, rows } from './rows.ts';
 import type { Feature } from './rows.ts';
 
 /** What the installation as a whole uses that this controller does not have, or does differently: settings, flags, clusters. */
@@ -20,8 +20,7 @@ export function installationFeatures(installation: Installation): readonly Featu
     ...shardingFeatures(installation),
     ...installation.clusters.flatMap(clusterFeatures),
     {
-      feature:
-        "Argo CD's UI shows no machines in the resource tree, and no tree at all unless this controller is told where Redis is",
+      feature: "Argo CD's UI shows no resource tree unless this controller is told where Redis is",
       where: 'Redis',
       severity: 'info',
       row: rows.redis,
@@ -36,7 +35,6 @@ const unread: readonly (readonly [RegExp, string, Feature['severity']])[] = [
     'kinds that may not be listed are always told by name here, and only their users notice',
     'info',
   ],
-  [/^application\.allowedNodeLabels$/, 'labels of machines in the resource tree', 'info'],
   [/^resource\.(?:include|exclude)EventLabelKeys$/, 'labels of Applications are not copied to Events', 'differs'],
 ];
 
@@ -93,7 +91,6 @@ function customizations({ settings }: Installation): readonly Feature[] {
 
 /** Flags whose effect people would miss; the others have another way here, or none is needed. */
 const missed: ReadonlySet<string> = new Set([
-  'serverSideDiff',
   'metricsApplicationLabels',
   'metricsApplicationConditions',
   'metricsClusterLabels',
@@ -103,11 +100,13 @@ const missed: ReadonlySet<string> = new Set([
 /** Options without effect that this installation sets to something else than their default. */
 function flagFeatures(installation: Installation): readonly Feature[] {
   return Object.entries(runOptions as Readonly<Record<string, OptionSpec>>).flatMap(([name, spec]): Feature[] => {
-    if (spec.noEffect === undefined || isService(spec)) return [];
+    const isServerSideDiff = name === 'serverSideDiff';
+    if ((spec.noEffect === undefined && !isServerSideDiff) || isService(spec)) return [];
     const where = whereSet(spec, installation);
     if (where === undefined) return [];
-    const row = name === 'serverSideDiff' ? rows.serverSideDiff : rowOfFlag(name);
-    return [{ feature: `--${spec.flag} has no effect: ${spec.noEffect}`, where, severity: severityOfFlag(name), row }];
+    if (isServerSideDiff) return [{ feature: localDiff, where, severity: 'info', row: rows.serverSideDiff }];
+    const feature = `--${spec.flag} has no effect: ${spec.noEffect ?? ''}`;
+    return [{ feature, where, severity: severityOfFlag(name), row: rowOfFlag(name) }];
   });
 }
 

@@ -34,6 +34,13 @@ export const preflightOptions = {
     env: 'DRIFTLESS_CACHE_DIR',
     help: 'Where repositories are kept for the next time; a temporary folder, removed at the end, when empty.',
   },
+  allowLocalRepositories: {
+    flag: 'allow-local-repositories',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_ALLOW_LOCAL_REPOSITORIES',
+    help: "Sources may lie on this machine's disk (file:// and absolute paths).",
+  },
   output,
   help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;

@@ -74,6 +74,7 @@ async function look(parsed: Parsed<typeof preflightOptions>, context: CommandCon
         config: controllerConfig(runConfigOf(installation), namespace),
         // The variable is set for the controller, too: in its pod its keyring and its mirrors must stay as they are.
         cacheDir: temporary ?? join(config.cacheDir, 'preflight'),
+        localRepositories: config.allowLocalRepositories,
         commands,
         tools: createToolLookup({ path: env['PATH'] }),
         proxies: proxiesOf(env),

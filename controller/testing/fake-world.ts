@@ -405,6 +405,8 @@ export class FakeWorld {
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
       topLevel: () => Promise.resolve([]),
+      machines: () => Promise.resolve([]),
+      schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
       isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
       observe: () => undefined,
     };

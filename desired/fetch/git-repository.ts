@@ -1,10 +1,12 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { hashJson, KeyedMutex, scrub } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../command/types.ts';
 import { DesiredError, MirrorLost, RepositoryError, RevisionNotFound } from '../errors.ts';
+import { parseBatch, takeBatch } from './blob-batches.ts';
+import type { PendingRead } from './blob-batches.ts';
 import { remoteFailure } from './git.ts';
 import type { Git, GitRun } from './git.ts';
 import { SharedJobs } from './jobs.ts';
@@ -20,7 +22,14 @@ export interface GitRepositoryDeps {
   readonly git: Git;
   readonly limits: DesiredLimits;
   readonly cacheDir: string;
+  /** False: repositories on the local disk are refused. */
+  readonly localRepositories?: boolean;
+  /** Told when a mirror is read from, and when it has grown; by the name of its folder. */
+  readonly onUse?: (name: string, grown: boolean) => Promise<void>;
 }
+
+/** An answer must have been begun after this, by the monotonic clock; undefined: not longer ago than the refs are trusted. */
+export type Recency = number | undefined;
 
 const refPrefix = 'refs/driftless/';
 
@@ -43,6 +52,7 @@ export class GitRepository {
   readonly #present = new Map<string, string>();
   #refs: { readonly refs: Refs; readonly at: number } | undefined;
   #started = 0;
+  #startedAt = 0;
   #finished = 0;
   #prepared = false;
   #generation = 0;
@@ -69,6 +79,13 @@ export class GitRepository {
     return this.#directory;
   }
 
+  /** Takes the mirror from disk, unless somebody waits for something. The next who asks fetches it anew. */
+  async discard(): Promise<boolean> {
+    if (!this.idle) return false;
+    await this.#locks.run('write', new AbortController().signal, () => this.#throwAway());
+    return true;
+  }
+
   /** Nobody is waiting for anything: it may be forgotten. */
   get idle(): boolean {
     return this.#listings.idle && this.#commits.idle && this.#trees.idle && !this.#reading;
@@ -84,30 +101,30 @@ export class GitRepository {
    * The commit that `revision` names (checked by checkRevision before). A full SHA is its own answer, without asking anyone.
    * @throws RevisionNotFound, RepositoryError
    */
-  async resolve(revision: string, noCache: boolean, signal: AbortSignal): Promise<string> {
-    return (await this.lookup(revision, noCache, signal)).commit;
+  async resolve(revision: string, after: Recency, signal: AbortSignal): Promise<string> {
+    return (await this.lookup(revision, after, signal)).commit;
   }
 
   /** Like {@link resolve}, and the tag object where `revision` is the name of an annotated tag. */
-  async lookup(revision: string, noCache: boolean, signal: AbortSignal): Promise<Found> {
+  async lookup(revision: string, after: Recency, signal: AbortSignal): Promise<Found> {
     if (isFullSha(revision)) return { commit: revision.toLowerCase() };
-    const found = resolveInRefs(revision, await this.#listRefs(noCache, signal));
+    const found = resolveInRefs(revision, await this.#listRefs(after, signal));
     if (found !== undefined) return found;
     if (mayBeShortSha(revision)) return { commit: await this.#expand(revision.toLowerCase(), signal) };
     throw new RevisionNotFound(revision === '' ? 'HEAD' : revision, { fields: { repository: this.#url.url } });
   }
 
   /**
-   * The refs, from memory while they are fresh. With `noCache` the listing begins after this call: one that is under way may have begun
-   * before the push that the caller knows of, so that the caller waits for the next one, together with all who came since.
+   * The refs, from memory while they are fresh. Where they must be newer than a time, a listing that began before it does not do: it may be older
+   * than the push that the caller knows of, so that the caller waits for the next one, together with all who came since.
    */
-  async #listRefs(noCache: boolean, signal: AbortSignal): Promise<Refs> {
+  async #listRefs(after: Recency, signal: AbortSignal): Promise<Refs> {
     const cached = this.#refs;
-    if (!noCache && cached !== undefined) {
-      if (this.#deps.clock.monotonic() - cached.at < this.#deps.limits.refsTtlMs) return cached.refs;
-    }
+    const mustBegin = after ?? this.#deps.clock.monotonic() - this.#deps.limits.refsTtlMs;
+    if (cached !== undefined && cached.at > mustBegin) return cached.refs;
     const underWay = this.#finished < this.#started;
-    const turn = !noCache && underWay ? this.#started : this.#started + 1;
+    const isNewEnough = after === undefined || this.#startedAt > after;
+    const turn = underWay && isNewEnough ? this.#started : this.#started + 1;
     return this.#listings.run(String(turn), `listing the refs of ${this.#url.url}`, signal, (work) =>
       this.#locks.run('list', work, () => this.#list(work)),
     );
@@ -115,9 +132,10 @@ export class GitRepository {
 
   async #list(signal: AbortSignal): Promise<Refs> {
     this.#started += 1;
+    const at = this.#deps.clock.monotonic();
+    this.#startedAt = at;
     try {
       await this.#prepare(signal);
-      const at = this.#deps.clock.monotonic();
       const result = await this.#git(['ls-remote', 'source'], signal, { remote: true });
       if (result.exitCode !== 0) throw remoteFailure('failed to list refs', this.#url.url, result.stderr);
       const refs = parseRefs(textOf(result));
@@ -251,9 +269,11 @@ export class GitRepository {
     this.#fetches += 1;
     if (this.#fetches % this.#deps.limits.fetchesPerCleanup === 0) await this.#cleanUp(signal);
     const first = await this.#git(all, signal, { remote: true });
-    if (first.exitCode === 0 || !/\.lock['"]?: File exists/i.test(first.stderr)) return first;
-    await removeLeftovers(this.#directory);
-    return this.#git(all, signal, { remote: true });
+    const wasLocked = first.exitCode !== 0 && /\.lock['"]?: File exists/i.test(first.stderr);
+    if (wasLocked) await removeLeftovers(this.#directory);
+    const result = wasLocked ? await this.#git(all, signal, { remote: true }) : first;
+    await this.#deps.onUse?.(basename(this.#directory), true);
+    return result;
   }
 
   /** Drops commits that nobody asked for lately; objects of the last hour stay, because somebody may be reading them. */
@@ -292,6 +312,7 @@ export class GitRepository {
 
   /** The files of a commit that is here. `again` reads them anew. */
   async tree(commit: string, again: boolean, signal: AbortSignal): Promise<Tree> {
+    await this.#deps.onUse?.(basename(this.#directory), false);
     if (again) this.#treeCache.delete(commit);
     const cached = this.#treeCache.get(commit);
     if (cached !== undefined) return cached;
@@ -369,13 +390,16 @@ export class GitRepository {
   /** Objects that were here are gone: a disk fault, or a person in the cache. Throws the mirror away, once for all who noticed. */
   async #broken(what: string, generation: number, stderr: string): Promise<MirrorLost> {
     await this.#locks.run('write', new AbortController().signal, async () => {
-      if (this.#generation !== generation) return;
-      this.#generation += 1;
-      this.#present.clear();
-      this.#prepared = false;
-      await rm(this.#directory, { recursive: true, force: true });
+      if (this.#generation === generation) await this.#throwAway();
     });
     return new MirrorLost(what, scrub(stderr.trim().split('\n')[0] ?? ''));
+  }
+
+  async #throwAway(): Promise<void> {
+    this.#generation += 1;
+    this.#present.clear();
+    this.#prepared = false;
+    await rm(this.#directory, { recursive: true, force: true });
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {
@@ -409,40 +433,6 @@ export class GitRepository {
     };
     return this.#deps.git.run(args, run);
   }
-}
-
-interface PendingRead {
-  readonly blobs: readonly { readonly oid: string; readonly size: number }[];
-  resolve(contents: ReadonlyMap<string, Uint8Array>): void;
-  reject(error: Error): void;
-}
-
-const batchBytes = 32 * 1024 * 1024;
-
-/** Takes requests from the front until their blobs weigh enough; at least one. */
-function takeBatch(reads: PendingRead[]): PendingRead[] {
-  let bytes = 0;
-  let count = 0;
-  for (const read of reads) {
-    if (count > 0 && bytes > batchBytes) break;
-    for (const blob of read.blobs) bytes += blob.size;
-    count += 1;
-  }
-  return reads.splice(0, count);
-}
-
-/** Reads `git cat-file --batch`; undefined when a blob is missing or the output is not what was asked for. */
-function parseBatch(output: Uint8Array, sizes: ReadonlyMap<string, number>): Map<string, Uint8Array> | undefined {
-  const bytes = Buffer.from(output.buffer, output.byteOffset, output.byteLength);
-  const contents = new Map<string, Uint8Array>();
-  let from = 0;
-  for (const [oid, size] of sizes) {
-    const end = bytes.indexOf(10, from);
-    if (end < 0 || bytes.toString('latin1', from, end) !== `${oid} blob ${size}`) return undefined;
-    contents.set(oid, bytes.subarray(end + 1, end + 1 + size));
-    from = end + 1 + size + 1;
-  }
-  return contents;
 }
 
 /** The identity of a mirror: the address and everything that decides what the remote shows. Credentials enter as a hash only. */

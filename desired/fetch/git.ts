@@ -6,6 +6,7 @@ import type { Repository } from '#model';
 import type { CommandResult, CommandRunner } from '../command/types.ts';
 import { RepositoryError, UnsupportedSource } from '../errors.ts';
 import type { GitHubApps } from './github-apps.ts';
+import type { Hosts } from './hosts.ts';
 import type { SafeUrl } from './untrusted.ts';
 
 /** Where trust comes from, as Argo CD lays it out (ARGOCD_SSH_DATA_PATH, ARGOCD_TLS_DATA_PATH). */
@@ -26,6 +27,8 @@ export interface GitDeps {
   readonly random: Random;
   readonly cacheDir: string;
   readonly trust: GitTrust;
+  /** Conversations with one host at a time; without it, there may be any number. */
+  readonly hosts?: Hosts;
   /** Tokens of GitHub Apps; without it, repositories that need one are reached without credentials. */
   readonly apps?: GitHubApps;
 }
@@ -62,19 +65,22 @@ export class Git {
     const remote = run.remote === undefined ? undefined : await this.#access(run.remote, run.signal);
     const config = { ...baseConfig, ...remote?.config };
     try {
-      const result = await this.#deps.commands.runCommand(['git', `--git-dir=${run.directory}`, ...args], {
-        cwd: home,
-        env: {
-          ...baseEnv(home),
-          GNUPGHOME: run.keyring ?? join(home, 'no-keys'),
-          ...remote?.env,
-          ...configEnv(config),
-        },
-        timeoutMs: run.timeoutMs,
-        maxBytes: run.maxBytes ?? 1024 * 1024,
-        signal: run.signal,
-        ...(run.stdin === undefined ? {} : { stdin: run.stdin }),
-      });
+      const start = (): Promise<CommandResult> =>
+        this.#deps.commands.runCommand(['git', `--git-dir=${run.directory}`, ...args], {
+          cwd: home,
+          env: {
+            ...baseEnv(home),
+            GNUPGHOME: run.keyring ?? join(home, 'no-keys'),
+            ...remote?.env,
+            ...configEnv(config),
+          },
+          timeoutMs: run.timeoutMs,
+          maxBytes: run.maxBytes ?? 1024 * 1024,
+          signal: run.signal,
+          ...(run.stdin === undefined ? {} : { stdin: run.stdin }),
+        });
+      const { hosts } = this.#deps;
+      const result = await (hosts?.run(run.remote?.url.host ?? '', run.signal, start) ?? start());
       return { ...result, stderr: withoutSecrets(result.stderr, remote?.secrets ?? []) };
     } finally {
       await Promise.all((remote?.files ?? []).map((file) => rm(file, { force: true })));

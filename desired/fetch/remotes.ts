@@ -3,6 +3,7 @@ import type { RequestedSource } from '../types.ts';
 import type { ChartAt, ChartRepositories } from './chart-repositories.ts';
 import type { OciSources } from './oci-sources.ts';
 import type { Submodules } from './submodules.ts';
+import type { Recency } from './git-repository.ts';
 import type { GitRepositories } from './repositories.ts';
 import { refuseOutsideLinks } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -45,11 +46,12 @@ export class Remotes {
   }
 
   /** Where a revision points now. @throws DesiredError */
-  async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
+  async resolve(at: RequestedSource, after: Recency, signal: AbortSignal): Promise<string> {
     checkRevision(at.revision);
+    const noCache = after !== undefined;
     switch (kindOf(at)) {
       case 'git':
-        return this.#git.of(at.repository).resolve(at.revision, noCache, signal);
+        return this.#git.of(at.repository).resolve(at.revision, after, signal);
       case 'chart':
         return this.#charts.resolve(chartAt(at), at.revision, noCache, signal);
       case 'oci':

@@ -1,9 +1,11 @@
 import type { Repository } from '#model';
-import { UnsupportedSource } from '../errors.ts';
+import { UnsafeInput, UnsupportedSource } from '../errors.ts';
 import { GitRepository, repositoryKey } from './git-repository.ts';
 import type { GitRepositoryDeps } from './git-repository.ts';
+import { Mirrors } from './mirrors.ts';
 import type { Snapshot } from './snapshot.ts';
 import { checkUrl } from './untrusted.ts';
+import type { SafeUrl } from './untrusted.ts';
 
 /** Repositories that are remembered, as far as nobody is using them; their mirrors stay on disk. */
 const rememberedRepositories = 4096;
@@ -12,9 +14,25 @@ const rememberedRepositories = 4096;
 export class GitRepositories {
   readonly #deps: GitRepositoryDeps;
   readonly #known = new Map<string, GitRepository>();
+  readonly #mirrors: Mirrors;
 
-  constructor(deps: GitRepositoryDeps) {
-    this.#deps = deps;
+  constructor(deps: Omit<GitRepositoryDeps, 'onUse'>) {
+    this.#mirrors = new Mirrors(deps);
+    this.#deps = { ...deps, onUse: (name, grown) => this.#used(name, grown) };
+  }
+
+  /** Takes mirrors from disk that nobody asked for in a long time, and those that are too much. */
+  tidy(): Promise<void> {
+    return this.#mirrors.tidy((name) => this.#discard(name));
+  }
+
+  #used(name: string, grown: boolean): Promise<void> {
+    return grown ? this.#mirrors.grown(name, (other) => this.#discard(other)) : this.#mirrors.used(name);
+  }
+
+  /** The folder of a mirror has the name of its repository's key. */
+  async #discard(name: string): Promise<boolean> {
+    return (await this.#known.get(name)?.discard()) ?? true;
   }
 
   /** @throws UnsafeInput, UnsupportedSource */
@@ -23,7 +41,7 @@ export class GitRepositories {
     const key = repositoryKey(repository);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const created = new GitRepository(this.#deps, checkUrl(repository.url, this.#deps.cacheDir), repository);
+    const created = new GitRepository(this.#deps, this.#addressOf(repository), repository);
     this.#forgetIdle();
     this.#known.set(key, created);
     return created;
@@ -39,6 +57,14 @@ export class GitRepositories {
 
   stop(reason: Error): void {
     for (const repository of this.#known.values()) repository.stop(reason);
+  }
+
+  #addressOf({ url }: Repository): SafeUrl {
+    const address = checkUrl(url, this.#deps.cacheDir);
+    if (address.transport !== 'local' || this.#deps.localRepositories !== false) return address;
+    throw new UnsafeInput(
+      'the repository URL is refused: it points to the local disk of the controller (--allow-local-repositories allows that)',
+    );
   }
 
   /** Never one in use: two objects for one mirror would not know of each other's locks. */

@@ -115,6 +115,19 @@ describe('constraints', () => {
     expect(highestMatch('3.*', ['v1.0'])).toBeUndefined();
   });
 
+  it.each([
+    ['spaces', `${`1${' '.repeat(9)}`.repeat(20)}!`],
+    ['commas', `${'1 , '.repeat(60)}!`],
+    ['ranges', `${'1 - '.repeat(60)}!`],
+  ])('14.1: are parsed at once, although no constraint: %s', (_name, text) => {
+    expect(parseConstraint(text)).toBeUndefined();
+  });
+
+  it('14.1: mean the same with any white space', () => {
+    expect(highestMatch('  >=  1.0 \t , <   2 ', ['1.5.0', '2.5.0'])).toBe('1.5.0');
+    expect(highestMatch(' 1.0   -  2.0 ', ['1.5.0', '2.5.0'])).toBe('1.5.0');
+  });
+
   it('parse in time in proportion to their length, whatever they are (fuzz)', () => {
     const piece = fc.constantFrom(
       '1',

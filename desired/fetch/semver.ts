@@ -71,7 +71,7 @@ const range = new RegExp(`\\s*(${bare})\\s+-\\s+(${bare})\\s*`, 'g');
 export function parseConstraint(text: string): ((version: Version) => boolean) | undefined {
   if (text.length > 256) return undefined;
   const groups: { comparisons: Comparison[]; pre: boolean }[] = [];
-  for (const part of text.replaceAll(range, ' >=$1, <=$2 ').split('||')) {
+  for (const part of withoutSpare(text.replaceAll(range, ' >=$1, <=$2 ')).split('||')) {
     if (!whole.test(part)) return undefined;
     const comparisons: Comparison[] = [];
     for (const item of part.match(each) ?? []) {
@@ -83,6 +83,14 @@ export function parseConstraint(text: string): ((version: Version) => boolean) |
   }
   return (version) =>
     groups.some((group) => (version.pre === '' || group.pre) && group.comparisons.every((c) => holds(c, version)));
+}
+
+/**
+ * One space where some are, none beside a comma: each reading of the spaces between two comparisons would otherwise be tried with each reading of
+ * all others.
+ */
+function withoutSpare(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll(/ ?, ?/g, ',');
 }
 
 const isOpen = (part: string | undefined): boolean => part === undefined || /^\.?[xX*]$/.test(part);

@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici';
 import { isAbort, messageOf, scrub } from '#base';
 import type { Repository } from '#model';
 import { RepositoryError, SizeLimitExceeded, UnsupportedSource } from '../errors.ts';
+import type { Hosts } from './hosts.ts';
 import type { SafeUrl } from './untrusted.ts';
 
 /** The proxies of this process, for repositories that do not name one themselves. */
@@ -26,6 +27,8 @@ export interface WebDeps {
   /** Directory with one CA bundle per host, named after the host. */
   readonly tlsCertificates: string;
   readonly proxies: Proxies;
+  /** Conversations with one host at a time; without it, there may be any number. */
+  readonly hosts?: Hosts;
 }
 
 /** Whose files are fetched: decides what is sent along, and to whom. */
@@ -84,7 +87,12 @@ export class Web {
     }
   }
 
-  async #one(url: URL, wanted: WebRequest, access: Access, mayTell: boolean): Promise<WebAnswer> {
+  #one(url: URL, wanted: WebRequest, access: Access, mayTell: boolean): Promise<WebAnswer> {
+    const ask = (): Promise<WebAnswer> => this.#ask(url, wanted, access, mayTell);
+    return this.#deps.hosts?.run(url.hostname, wanted.signal, ask) ?? ask();
+  }
+
+  async #ask(url: URL, wanted: WebRequest, access: Access, mayTell: boolean): Promise<WebAnswer> {
     const agent = await this.#agent(url, access, mayTell);
     try {
       const { statusCode, headers, body } = await request(url, {

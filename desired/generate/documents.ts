@@ -1,4 +1,13 @@
-import { isObject, JsonSyntaxError, messageOf, own, parseJson, parseYamlDocuments, YamlSyntaxError } from '#base';
+import {
+  isObject,
+  JsonSyntaxError,
+  JsonTooDeepError,
+  messageOf,
+  own,
+  parseJson,
+  parseYamlDocuments,
+  YamlSyntaxError,
+} from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { ManifestError } from '../errors.ts';
@@ -109,6 +118,7 @@ function parsedJson(text: string, where: string): Json {
     return parseJson(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
+    if (error instanceof JsonTooDeepError) throw new BadDocument(`${where} is ${messageOf(error)}`, true);
     throw new BadDocument(`${where} is not valid JSON: ${withoutQuotes(messageOf(error))}`);
   }
 }

@@ -81,6 +81,26 @@ describe('patterns of values files', () => {
   ])('10.2: %s on %s: %s', (pattern, path, matches) => {
     expect(compilePathGlob(pattern)(path)).toBe(matches);
   });
+
+  it.each([
+    ['any folders', `${'**/'.repeat(30)}b`, `${'a/'.repeat(200)}c`],
+    ['stars', `${'*a'.repeat(30)}b`, 'a'.repeat(2000)],
+    ['alternatives', `${'{*,a}'.repeat(30)}b`, 'a'.repeat(200)],
+    ['alternatives in each other', `${'{a,'.repeat(200)}b${'}'.repeat(200)}c`, 'a'.repeat(2000)],
+  ])('14.1: are matched in time in proportion to the path: %s', (_name, pattern, path) => {
+    expect(compilePathGlob(pattern)(path)).toBe(false);
+  });
+
+  it.each([
+    ['a{,b{c,}}d', 'abcd', true],
+    ['a{,b{c,}}d', 'abd', true],
+    ['a{,b{c,}}d', 'acd', false],
+    ['a,b', 'a,b', true],
+    ['x[+-9]y', 'x/y', false],
+    ['ü?', 'üß', true],
+  ])('14.1: %s on %s: %s', (pattern, path, matches) => {
+    expect(compilePathGlob(pattern)(path)).toBe(matches);
+  });
 });
 
 describeWithTool('helm', 'helm', () => {

@@ -39,7 +39,7 @@ export async function startRegistry(): Promise<TestRegistry> {
       demanded === undefined || headers.authorization === 'Bearer good' ? answer : challenge(server.url);
   const put = (path: string, body: Uint8Array, type: string): string => {
     const digest = `sha256:${createHash('sha256').update(body).digest('hex')}`;
-    server.pages.set(`${path}/${digest}`, guarded({ headers: { 'content-type': type }, body }));
+    server.pages.set(`${path}/${digest}`, guarded({ headers: describing(type, digest), body }));
     return digest;
   };
   const list = (name: string): void => {
@@ -70,7 +70,8 @@ export async function startRegistry(): Promise<TestRegistry> {
       const body = Buffer.from(JSON.stringify(manifest));
       const digest = put(`/v2/${name}/manifests`, body, manifest.mediaType);
       for (const tag of tags) {
-        server.pages.set(`/v2/${name}/manifests/${tag}`, guarded({ body }));
+        const headers = describing(manifest.mediaType, digest);
+        server.pages.set(`/v2/${name}/manifests/${tag}`, guarded({ headers, body }));
         tagged.set(name, [...(tagged.get(name) ?? []).filter((one) => one !== tag), tag]);
       }
       list(name);
@@ -86,6 +87,10 @@ export async function startRegistry(): Promise<TestRegistry> {
         );
     },
   };
+}
+
+function describing(type: string, digest: string): Readonly<Record<string, string>> {
+  return { 'content-type': type, 'docker-content-digest': digest };
 }
 
 function challenge(url: string): Answer {

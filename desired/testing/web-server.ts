@@ -32,7 +32,8 @@ export async function startWebServer(tls?: ServerOptions): Promise<WebServer> {
     asked.push({ path: request.url ?? '', headers: request.headers });
     const page = pages.get(request.url ?? '') ?? { status: 404 };
     const { status = 200, headers = {}, body = '' } = typeof page === 'function' ? page(request) : page;
-    response.writeHead(status, headers).end(body);
+    // Said, because a HEAD is answered without the body.
+    response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers }).end(body);
   };
   const server: Server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
   await new Promise<void>((resolve) => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Secret, seededRandom, Shutdown, systemClock } from '#base';
 import { eventually } from '#support';
 import { createLogger, PromMetrics } from '#telemetry';
@@ -19,6 +19,14 @@ const signal = new AbortController().signal;
 const mine: PublishTerms = { signal, fence: (send) => send(signal) };
 const none = { username: '', password: new Secret(''), sentinelUsername: '', sentinelPassword: new Secret('') };
 const tree = { nodes: [{ version: 'v1', kind: 'ConfigMap', name: 'a' }], orphanedNodes: [] };
+
+const timers = (): number => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
+let timersBefore = 0;
+beforeAll(() => {
+  timersBefore = timers();
+});
+// For each sentinel that did not answer ioredis keeps a timer of two seconds, which would hold this process up after the last test.
+afterAll(() => eventually(() => expect(timers()).toBeLessThanOrEqual(timersBefore)));
 
 let server: RespServer;
 let folder: string;

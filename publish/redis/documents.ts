@@ -133,12 +133,12 @@ export class Documents {
     if (kept !== undefined) kept.fence = fence;
   }
 
-  /** The next ones to write, the longest waiting first. What has no bytes any more is not among them. */
-  next(count: number): readonly Document[] {
+  /** The next ones to write, the longest waiting first. What has no bytes any more is not among them, nor what `without` names. */
+  next(count: number, without: ReadonlySet<string>): readonly Document[] {
     const found: Document[] = [];
     for (const document of this.#dirty) {
-      if (found.length === count) break;
-      found.push(document);
+      if (found.length >= count) break;
+      if (!without.has(document.subject.id)) found.push(document);
     }
     return found;
   }

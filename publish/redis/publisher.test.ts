@@ -308,6 +308,28 @@ describe('a store that does not work', () => {
     expect(bench.store.values.get(treeKey)?.toString()).toContain('"c"');
   });
 
+  it('11.1: one value whose right to be written takes long holds no other up, and its next version comes after it', async () => {
+    bench = await new Bench().start();
+    let open = (): void => undefined;
+    const slow: PublishTerms = {
+      signal,
+      fence: (send) => new Promise<void>((resolve) => (open = resolve)).then(() => send(signal)),
+    };
+    const first = bench.publisher.setTree('web', tree('a'), slow);
+    await bench.clock.advance(1);
+    for (let i = 0; i < 40; i += 1)
+      expect(await bench.pass(bench.publisher.setTree(`app-${i}`, tree('a'), mine), 1)).toBe(true);
+    expect(bench.store.values.size).toBe(40);
+    const second = bench.publisher.setTree('web', tree('b'), mine);
+    await bench.clock.advance(1);
+    expect(bench.store.values.size).toBe(40);
+    open();
+    await bench.clock.advance(1);
+    await Promise.all([first, second]);
+    expect(bench.store.values.get(treeKey)?.toString()).toContain('"b"');
+    expect(bench.writes().filter((command) => command === setTree)).toHaveLength(2);
+  });
+
   it('11.1: that is full is tried with one value every two seconds, not with all of them', async () => {
     bench = await new Bench().start();
     bench.store.refusals.set('set', ['refused', "OOM command not allowed when used memory > 'maxmemory'."]);

@@ -22,7 +22,8 @@ const writeMs = 5000;
 const probeMs = 2000;
 /** Documents whose keys are asked for at once. */
 const probeSize = 64;
-const batchSize = 16;
+/** Documents that are written at once. */
+const mostWrites = 16;
 
 /** The work on one open connection: writes what is dirty, and looks whether what was written is still there. */
 export class Session {
@@ -62,16 +63,27 @@ export class Session {
     }
   }
 
+  /** Several at once, none of a document that is on its way: a value whose right to be written takes long holds no other up. */
   async #flush(signal: AbortSignal): Promise<never> {
     const { documents, state } = this.#deps;
+    const under = new Set<string>();
+    const failures: Error[] = [];
+    const start = async (document: Document): Promise<void> => {
+      const { id } = document.subject;
+      under.add(id);
+      await this.#write(document, signal).catch((error: unknown) => void failures.push(error as Error));
+      under.delete(id);
+      this.wake();
+    };
     for (;;) {
       signal.throwIfAborted();
+      const [failure] = failures;
+      if (failure !== undefined) throw failure;
       // One at a time while the store refuses: the first one that it takes opens the way for the others.
-      const batch = this.#paused ? [] : documents.next(state.takesWrites ? batchSize : 1);
-      if (batch.length === 0) await this.#woken(signal);
-      const results = await Promise.allSettled(batch.map((document) => this.#write(document, signal)));
-      const failure = results.find((result) => result.status === 'rejected');
-      if (failure !== undefined) throw failure.reason as Error;
+      const width = state.takesWrites ? mostWrites : 1;
+      const next = this.#paused ? [] : documents.next(width - under.size, under);
+      for (const document of next) void start(document);
+      await this.#woken(signal);
     }
   }
 

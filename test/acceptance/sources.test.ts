@@ -1,4 +1,7 @@
+import { createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '#support';
 import { automated, config, synced } from './objects.ts';
 import { World } from './world.ts';
 import type { GitFixture } from './world.ts';
@@ -71,5 +74,46 @@ describe('a commit outside the path of an Application', () => {
     });
     expect(world.live('', 'ConfigMap', 'a')?.metadata.resourceVersion).toBe(version);
     expect(app.status?.history).toHaveLength(1);
+  });
+});
+
+/** Takes connections and never says a word. */
+class SilentServer {
+  readonly sockets: Socket[] = [];
+  readonly #server: Server = createServer((socket) => {
+    this.sockets.push(socket);
+    socket.on('error', () => undefined);
+  });
+
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => void this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    await new Promise((resolve) => void this.#server.close(resolve));
+  }
+}
+
+describe('repositories that never answer', () => {
+  it('10.1: more of them than there are status processors do not hold up other Applications', async () => {
+    const server = new SilentServer();
+    const url = await server.start();
+    try {
+      repo.commit({ 'app/a.yaml': config('a') });
+      await world.replica({ statusProcessors: 4 });
+      for (let i = 0; i < 8; i += 1)
+        world.application(`hangs-${i}`, { source: { repoURL: `${url}/repo-${i}.git`, path: 'app' } });
+      await eventually(() => expect(server.sockets).toHaveLength(8));
+      world.application('demo', { ...repo.source(), ...automated });
+      await world.until('demo', synced);
+      const second = repo.commit({ 'app/a.yaml': config('a', 'second') });
+      world.refresh('demo');
+      await world.until('demo', (now) => expect(now.status?.sync?.revision).toBe(second));
+      expect(server.sockets).toHaveLength(8);
+    } finally {
+      await server.stop();
+    }
   });
 });

@@ -491,6 +491,57 @@ describe('Redis', () => {
   });
 });
 
+describe('beside an Argo CD', () => {
+  type Labels = Readonly<Record<string, string>>;
+  const labelsOf = async (values: object): Promise<readonly [pod: Labels, selector: Labels]> => {
+    const { podTemplate, workload } = await renderedController(values);
+    const { selector } = workload['spec'] as { readonly selector: { readonly matchLabels: Labels } };
+    return [podTemplate.metadata.labels, selector.matchLabels];
+  };
+
+  it("11.3, 11.4: pods have the labels by which Argo CD's tools and NetworkPolicies know the controller", async () => {
+    const name = 'app.kubernetes.io/name';
+    const instance = 'app.kubernetes.io/instance';
+    const [pod] = await labelsOf({ dropIn: true });
+    expect(pod).toMatchObject({ [name]: 'argocd-application-controller', [instance]: 'driftless' });
+    const [named] = await labelsOf({ dropIn: true, dropInInstance: 'argo' });
+    expect(named).toMatchObject({ [name]: 'argocd-application-controller', [instance]: 'argo' });
+    const [alone] = await labelsOf({ dropInInstance: 'argo' });
+    expect(alone).toMatchObject({ [name]: 'driftless', [instance]: 'driftless' });
+    const shadow = { dropIn: true, dropInInstance: 'argo', controller: { shadow: { enabled: true } } };
+    expect((await labelsOf(shadow))[0]).toMatchObject({ [name]: 'driftless-shadow', [instance]: 'driftless' });
+  });
+
+  it('11.3: the workload selects the same pods with and without, so that a release can join an Argo CD', async () => {
+    const all = [{}, { dropIn: true }, { dropIn: true, dropInInstance: 'argo' }, { nameOverride: 'x' }];
+    for (const values of all) {
+      const [pod, selector] = await labelsOf(values);
+      expect(selector).toEqual({
+        'app.kubernetes.io/component': 'application-controller',
+        'driftless.io/release': 'driftless',
+      });
+      expect(pod).toMatchObject(selector);
+    }
+    const [, shadow] = await labelsOf({ dropIn: true, controller: { shadow: { enabled: true } } });
+    expect(shadow).toMatchObject({ 'app.kubernetes.io/component': 'application-controller-shadow' });
+  });
+
+  it('11.4: what may go out is never kept from Redis and the repo-server', async () => {
+    interface Rule {
+      readonly ports?: readonly { readonly port: number }[];
+    }
+    const egress = async (values: object): Promise<readonly Rule[]> => {
+      const policy = find(await renderChart(values), 'NetworkPolicy');
+      return (policy?.['spec'] as { readonly egress: readonly Rule[] }).egress;
+    };
+    const controller = { networkPolicy: { egressPorts: [{ port: 443, protocol: 'TCP' }] } };
+    const ports = (rules: readonly Rule[]): unknown => rules.map((rule) => rule.ports?.map(({ port }) => port));
+    expect(await egress({ dropIn: true })).toEqual([{}]);
+    expect(ports(await egress({ controller }))).toEqual([[53, 53], [443]]);
+    expect(ports(await egress({ dropIn: true, controller }))).toEqual([[53, 53], [443], [6379, 26_379, 8081]]);
+  });
+});
+
 describe('monitoring', () => {
   const metrics = async (values: object): Promise<readonly Rendered[]> =>
     renderChart({ controller: { metrics: { ...values } } });

@@ -31,7 +31,13 @@ export class Pod {
     // Only what a container has to itself is different: the port, and where it may write.
     const args = [program, ...rendered.args, ...here, '--metrics-host=127.0.0.1', '--metrics-port=0'];
     this.#child = spawn(process.execPath, args, {
-      env: { PATH: process.env['PATH'], HOME: home, ...rendered.env(name), DRIFTLESS_CACHE_DIR: home },
+      env: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        ...rendered.env(name),
+        DRIFTLESS_CACHE_DIR: home,
+        DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true',
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const log = createWriteStream(this.#log);

@@ -120,6 +120,7 @@ describe.each(Object.entries(modes))('the rights of the chart: %s', (_name, mode
       env: {
         PATH: process.env['PATH'],
         DRIFTLESS_EXIT_WITH_PARENT: 'true',
+        DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true',
         ...rendered.env(`${rendered.workload.metadata.name}-0`),
       },
     });
@@ -242,7 +243,7 @@ describe('rights that only the API server asks for', () => {
     const { objects, namespace, serviceAccount } = await renderedController(values);
     const kinds = ['ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'];
     await hub.kubectl(['delete', 'role,rolebinding', '-n', 'team-a', '--all']);
-    await hub.kubectl(['delete', 'clusterrole,clusterrolebinding', '-l', 'app.kubernetes.io/name=driftless']);
+    await hub.kubectl(['delete', 'clusterrole,clusterrolebinding', '-l', 'driftless.io/release=driftless']);
     const items = objects.filter(({ kind }) => kinds.includes(kind));
     await hub.kubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
     const kubeconfig = hub.kubeconfigFor(await hub.as(namespace, serviceAccount), 'team-a');

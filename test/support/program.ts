@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 const main = resolve('dist/cli/main.js');
+/** The repositories of tests lie on the disk. */
+const local = { DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true' };
 
 export interface Finished {
   readonly code: number | null;
@@ -18,7 +20,7 @@ export function driftless(
 ): Promise<Finished> {
   assertBuilt();
   return new Promise((done) => {
-    const env = { ...process.env, ...options.env };
+    const env = { ...process.env, ...local, ...options.env };
     const child = execFile(process.execPath, [main, ...args], { env, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
       done({ code: error === null ? 0 : (child.exitCode ?? null), stdout, stderr });
     });
@@ -35,7 +37,8 @@ export class Program {
 
   constructor(args: readonly string[]) {
     assertBuilt();
-    this.child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...process.env, ...local };
+    this.child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.child.stdout?.on('data', (chunk) => (this.stdout += String(chunk)));
     this.child.stderr?.on('data', (chunk) => (this.stderr += String(chunk)));
     this.ended = new Promise((done) => {

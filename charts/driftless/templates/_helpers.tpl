@@ -235,7 +235,7 @@
 {{- range $item := (lookup "apps/v1" $kind $namespace "").items }}
 {{- $labels := $item.metadata.labels | default dict }}
 {{- $controller := eq (get $labels "app.kubernetes.io/component") "application-controller" }}
-{{- $own := and (eq (get $labels "app.kubernetes.io/instance") $.Release.Name) (eq $item.metadata.name (include "driftless.fullname" $)) }}
+{{- $own := and (eq (get $labels "driftless.io/release") $.Release.Name) (eq $item.metadata.name (include "driftless.fullname" $)) }}
 {{- $replicas := ternary 1 $item.spec.replicas (kindIs "invalid" $item.spec.replicas) }}
 {{- if and $controller (not $own) (gt (int $replicas) 0) }}
 {{- fail (printf "%s %s/%s is an application controller with %v replicas, and two of them would fight over the same Applications. First: kubectl -n %s scale %s/%s --replicas=0 (or set dropInGuard: false)" $kind $namespace $item.metadata.name $replicas $namespace ($kind | lower) $item.metadata.name) }}

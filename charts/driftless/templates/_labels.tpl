@@ -18,20 +18,27 @@
 {{- toYaml $texts }}
 {{- end }}
 
+{{- /* What selects: a workload can never change it, so it does not depend on anything but the release. */ -}}
 {{- define "driftless.selectorLabels" -}}
-{{- $name := default .Chart.Name .Values.nameOverride -}}
-app.kubernetes.io/name: {{ .Values.controller.shadow.enabled | ternary (printf "%s-shadow" $name) $name | trunc 63 | trimSuffix "-" | quote }}
-app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/component: {{ include "driftless.component" . | quote }}
+driftless.io/release: {{ .Release.Name | quote }}
 {{- end }}
 
-{{- /* Labels of an object: (dict "root" $ "more" …). What selects comes first, then the object's own, those for all, and the chart's. */ -}}
+{{- /* By these others find the pods. Beside an Argo CD they are those of its own controller: its NetworkPolicies let nobody else to Redis and
+       the repo-server, `argocd admin cluster` counts them, its Service of metrics shows them. */ -}}
+{{- define "driftless.nameLabels" -}}
+{{- $name := default (ternary "argocd-application-controller" .Chart.Name .Values.dropIn) .Values.nameOverride -}}
+app.kubernetes.io/name: {{ .Values.controller.shadow.enabled | ternary (printf "%s-shadow" (default .Chart.Name .Values.nameOverride)) $name | trunc 63 | trimSuffix "-" | quote }}
+app.kubernetes.io/instance: {{ and .Values.dropIn (not .Values.controller.shadow.enabled) | ternary (default .Release.Name .Values.dropInInstance) .Release.Name | quote }}
+{{- end }}
+
+{{- /* Labels of an object: (dict "root" $ "more" …). What selects and names comes first, then the object's own, those for all, and the chart's. */ -}}
 {{- define "driftless.labelsWith" -}}
 {{- $root := .root }}
-{{- $labels := include "driftless.selectorLabels" $root | fromYaml }}
+{{- $labels := merge (include "driftless.selectorLabels" $root | fromYaml) (include "driftless.nameLabels" $root | fromYaml) }}
 {{- $standard := dict
       "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
       "app.kubernetes.io/version" $root.Chart.AppVersion
-      "app.kubernetes.io/component" (include "driftless.component" $root)
       "app.kubernetes.io/part-of" "argocd"
       "app.kubernetes.io/managed-by" $root.Release.Service }}
 {{- range list .more $root.Values.global.additionalLabels $standard }}

@@ -288,8 +288,8 @@ volumeMounts:
 {{- $controller := .Values.controller -}}
 metadata:
   labels:
-    {{- $labels := include "driftless.selectorLabels" . | fromYaml }}
-    {{- $own := dict "app.kubernetes.io/component" (include "driftless.component" .) "app.kubernetes.io/part-of" "argocd" }}
+    {{- $labels := merge (include "driftless.selectorLabels" . | fromYaml) (include "driftless.nameLabels" . | fromYaml) }}
+    {{- $own := dict "app.kubernetes.io/part-of" "argocd" }}
     {{- range list $own $controller.podLabels .Values.global.podLabels .Values.global.additionalLabels }}
     {{- $labels = merge $labels (include "driftless.texts" . | fromYaml) }}
     {{- end }}

@@ -1,0 +1,86 @@
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import { join } from 'node:path';
+import { parseJson, stringifyJson, yieldToLoop } from '#base';
+import type { Clock, Json, Random } from '#base';
+import type { KubeObject } from '#model';
+import type { Logger } from '#telemetry';
+import { DiskCache } from './fetch/disk-cache.ts';
+import { Lru } from './fetch/lru.ts';
+import type { Rendered } from './generate/plan.ts';
+import type { DesiredLimits } from './limits.ts';
+
+const pack = promisify(gzip);
+const unpack = promisify(gunzip);
+const perTurn = 256;
+
+export interface RenderedCacheDeps {
+  readonly cacheDir: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly limits: DesiredLimits;
+}
+
+interface Kept {
+  readonly objects: readonly KubeObject[];
+  readonly at: number;
+}
+
+/**
+ * Rendered manifests, by the hash of everything that decided them: in memory what was used last, and on disk (mode 0600, as they may hold
+ * Secrets) so that a restart renders nothing that was rendered before. Both are bounded. After a day they are rendered anew, as in Argo CD
+ * (ARGOCD_REPO_CACHE_EXPIRATION): what a plugin answers may depend on more than it was given.
+ */
+export class RenderedCache {
+  readonly #deps: RenderedCacheDeps;
+  readonly #memory: Lru<Kept>;
+  readonly #disk: DiskCache;
+
+  constructor(deps: RenderedCacheDeps) {
+    this.#deps = deps;
+    const { cacheDir, clock, random, limits } = deps;
+    this.#memory = new Lru(limits.cacheBytes);
+    const root = join(cacheDir, 'rendered');
+    this.#disk = new DiskCache({
+      root,
+      clock,
+      random,
+      maxBytes: limits.renderedDiskBytes,
+      maxAgeMs: limits.renderedAgeMs,
+    });
+  }
+
+  async get(key: string): Promise<readonly KubeObject[] | undefined> {
+    const known = this.#memory.get(key);
+    if (known !== undefined && this.#deps.clock.now() - known.at <= this.#deps.limits.renderedAgeMs)
+      return known.objects;
+    const written = await this.#disk.get(key);
+    if (written === undefined) return undefined;
+    const text = (await unpack(written.content)).toString('utf8');
+    const objects: KubeObject[] = [];
+    for (const line of text.split('\n')) {
+      if (line !== '') objects.push(parseJson(line) as unknown as KubeObject);
+      if (objects.length % perTurn === 0) await yieldToLoop();
+    }
+    this.#memory.set(key, { objects, at: written.at }, text.length + 256);
+    return objects;
+  }
+
+  async set(key: string, { objects, bytes }: Rendered): Promise<void> {
+    this.#memory.set(key, { objects, at: this.#deps.clock.now() }, bytes);
+    if (this.#deps.limits.renderedDiskBytes === 0) return;
+    const lines: string[] = [];
+    for (const [i, object] of objects.entries()) {
+      lines.push(stringifyJson(object as unknown as Json));
+      if (i % perTurn === perTurn - 1) await yieldToLoop();
+    }
+    try {
+      await this.#disk.set(key, await pack(lines.join('\n'), { level: 1 }));
+    } catch (error) {
+      this.#deps.logger.warn('Rendered manifests cannot be kept on disk; they are rendered again after a restart', {
+        error,
+      });
+    }
+  }
+}

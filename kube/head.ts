@@ -1,0 +1,52 @@
+import { isObject, JsonTooDeepError, messageOf, omit, parseJson } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { KubeObject } from '#model';
+
+/** A value of an answer, and why only the head of the object in it was taken; undefined: all of it was. */
+export interface ReadValue {
+  readonly value: Json;
+  readonly fault?: string;
+}
+
+const faults = new WeakMap<KubeObject, string>();
+
+/**
+ * Why an object has only its head (apiVersion, kind, and metadata without managedFields), undefined for whole ones. An API server stores what is
+ * nested ten thousand levels deep: such an object must not cost the others of its list their places, and of itself nobody may believe that it is
+ * gone. So it is there, and says by this that there is more to it.
+ */
+export function faultOf(object: KubeObject): string | undefined {
+  return faults.get(object);
+}
+
+/** Marks an object as a head. */
+export function asHead(object: KubeObject, fault: string): KubeObject {
+  faults.set(object, fault);
+  return object;
+}
+
+/**
+ * Parses the object in a text; of one that is nested too deeply its head. `objectOf` finds it in what was parsed.
+ * @throws JsonSyntaxError
+ */
+export function readValue(text: string, inside?: 'object'): ReadValue {
+  try {
+    return { value: parseJson(text) };
+  } catch (error) {
+    if (!(error instanceof JsonTooDeepError)) throw error;
+    // The runtime's parser needs no stack. What it makes must not be given to anything else before it is cut.
+    const all = JSON.parse(text) as Json;
+    if (!isObject(all)) throw error;
+    const object = inside === undefined ? all : all[inside];
+    if (!isObject(object)) throw error;
+    const head = headOf(object);
+    return { value: inside === undefined ? head : { ...headOf(all), [inside]: head }, fault: messageOf(error) };
+  }
+}
+
+function headOf(object: JsonObject): JsonObject {
+  const { apiVersion, kind, metadata, type } = object;
+  const head = { apiVersion, kind, type, metadata: isObject(metadata) ? omit(metadata, 'managedFields') : undefined };
+  // Written and read once more: what is too deep even in here is an answer that nobody can read.
+  return parseJson(JSON.stringify(head)) as JsonObject;
+}

@@ -1,0 +1,32 @@
+// Argo CD's repo-server, and the small program that git asks for a password (Argo CD has both in one binary of many names). Its other components
+// need far more of the engine than ./engine has.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	gitaskpass "github.com/argoproj/argo-cd/v3/cmd/argocd-git-ask-pass/commands"
+	reposerver "github.com/argoproj/argo-cd/v3/cmd/argocd-repo-server/commands"
+	"github.com/argoproj/argo-cd/v3/common"
+)
+
+func main() {
+	name := filepath.Base(os.Args[0])
+	if chosen := os.Getenv("ARGOCD_BINARY_NAME"); chosen != "" {
+		name = chosen
+	}
+	// Argo CD's own has no such command: setup asks for it.
+	if len(os.Args) == 2 && os.Args[1] == "version" {
+		fmt.Println(common.GetVersion().Version)
+		return
+	}
+	command := reposerver.NewCommand()
+	if name == common.CommandGitAskPass {
+		command = gitaskpass.NewCommand()
+	}
+	if command.Execute() != nil {
+		os.Exit(1)
+	}
+}

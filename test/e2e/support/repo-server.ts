@@ -1,0 +1,89 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:net';
+import { eventually } from '#support';
+import { Daemon, freePort } from './processes.ts';
+import { toolPath, toolsPath } from './tools.ts';
+
+export interface RepoServerOptions {
+  readonly folder: string;
+  /** Folders as Argo CD lays them out: `ssh_known_hosts`, one certificate file for each host. */
+  readonly sshData: string;
+  readonly tlsData: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface RepoServer {
+  /** host:port, without TLS. */
+  readonly address: string;
+  readonly log: () => string;
+  close(): Promise<void>;
+}
+
+/** Argo CD's repo-server with a Redis of its own, on loopback. */
+export async function startRepoServer(options: RepoServerOptions): Promise<RepoServer> {
+  const { folder } = options;
+  const [redisPort, port, metricsPort] = [await freePort(), await freePort(), await freePort()];
+  for (const name of ['tmp', 'bin', 'home', 'gpg', 'plugins'])
+    mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
+  // Git asks for passwords by a program of this name.
+  symlinkSync(toolPath('argocd-repo-server'), join(folder, 'bin', 'argocd'));
+  // Asked about every commit, and prints what git says of its signature; commits of tests have none.
+  writeFileSync(join(folder, 'bin', 'git-verify-wrapper.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+  const redis = new Daemon(
+    toolPath('redis-server'),
+    ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder],
+    join(folder, 'redis.log'),
+  );
+  redis.start();
+  const flags = {
+    address: '127.0.0.1',
+    port,
+    'metrics-address': '127.0.0.1',
+    'metrics-port': metricsPort,
+    redis: `127.0.0.1:${redisPort}`,
+    'disable-tls': true,
+    'client-ca-path': '',
+    loglevel: 'warn',
+  };
+  const server = new Daemon(
+    toolPath('argocd-repo-server'),
+    Object.entries(flags).map(([name, value]) => `--${name}=${String(value)}`),
+    join(folder, 'repo-server.log'),
+    {
+      PATH: `${join(folder, 'bin')}:${toolsPath()}`,
+      HOME: join(folder, 'home'),
+      TMPDIR: join(folder, 'tmp'),
+      ARGOCD_SSH_DATA_PATH: options.sshData,
+      ARGOCD_TLS_DATA_PATH: options.tlsData,
+      ARGOCD_GPG_ENABLED: 'false',
+      ARGOCD_ASK_PASS_SOCK: join(folder, 'ask.sock'),
+      ARGOCD_PLUGINSOCKFILEPATH: join(folder, 'plugins'),
+      // Failures are rendered again each time: cached ones have other words before them.
+      ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS: '0',
+      ...options.env,
+    },
+  );
+  server.start();
+  await eventually(() => listening(port), 60_000).catch((error: unknown) => {
+    throw new Error(`argocd-repo-server does not listen: ${server.tail()}`, { cause: error });
+  });
+  return {
+    address: `127.0.0.1:${port}`,
+    log: () => server.tail(60),
+    close: async () => {
+      await server.stop();
+      await redis.stop();
+    },
+  };
+}
+
+function listening(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('error', reject);
+  });
+}

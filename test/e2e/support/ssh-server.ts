@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:net';
+import { eventually } from '#support';
+import { Daemon, freePort } from './processes.ts';
+import { toolPath } from './tools.ts';
+
+export interface SshServer {
+  /** Before an absolute path: `ssh://user@127.0.0.1:port`. */
+  readonly url: string;
+  readonly privateKey: string;
+  /** A line of known_hosts. */
+  readonly knownHosts: string;
+  close(): Promise<void>;
+}
+
+/** OpenSSH's server on loopback; one key may log in, as the user of this test. */
+export async function startSshServer(folder: string): Promise<SshServer> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // As root it wants this folder of its package, which only an init system makes.
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
+  const [host, user, config] = ['host', 'user', 'sshd_config'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const file of [host, user]) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', file]);
+  const port = await freePort();
+  const settings = {
+    ListenAddress: `127.0.0.1:${port}`,
+    HostKey: host,
+    AuthorizedKeysFile: `${user}.pub`,
+    StrictModes: 'no',
+    UsePAM: 'no',
+    PasswordAuthentication: 'no',
+    KbdInteractiveAuthentication: 'no',
+    PermitRootLogin: 'prohibit-password',
+    PidFile: 'none',
+  };
+  writeFileSync(
+    config,
+    Object.entries(settings)
+      .map(([key, value]) => `${key} ${value}\n`)
+      .join(''),
+  );
+  const daemon = new Daemon(toolPath('sshd'), ['-D', '-e', '-f', config], join(folder, 'sshd.log'));
+  daemon.start();
+  await eventually(() => answers(port), 20_000).catch((error: unknown) => {
+    throw new Error(`sshd does not answer: ${daemon.tail()}`, { cause: error });
+  });
+  const [type = '', key = ''] = readFileSync(`${host}.pub`, 'utf8').split(' ');
+  return {
+    url: `ssh://${userInfo().username}@127.0.0.1:${port}`,
+    privateKey: readFileSync(user, 'utf8'),
+    knownHosts: `[127.0.0.1]:${port} ${type} ${key.trim()}\n`,
+    close: () => daemon.stop(),
+  };
+}
+
+function answers(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', reject);
+    socket.once('data', () => {
+      socket.destroy();
+      resolve();
+    });
+  });
+}
