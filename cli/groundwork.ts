@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource } from '#desired';
-import type { CommandHelper, PluginConfig, Proxies, ToolLookup } from '#desired';
+import { createDesiredSource, createRemoteSource } from '#desired';
+import type { CommandHelper, DesiredSource, PluginConfig, Proxies, ToolLookup } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -11,11 +11,13 @@ import type { ClusterConnection, HealthScripts, Settings } from '#model';
 import type { RedisSettings } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
+import type { SettingsStore } from '#settings';
 import { parseAlgorithm } from '#sharding';
 import type { Ownership } from '#sharding';
 import { PromMetrics, TelemetryServer } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { RunConfig } from './options.ts';
+import { repoServerSettings } from './repo-server.ts';
 import { packageVersion } from './root.ts';
 
 export interface WireInputs {
@@ -51,7 +53,7 @@ export interface Groundwork {
 }
 
 export function groundwork(inputs: WireInputs): Groundwork {
-  const { config, hub, commands, logger } = inputs;
+  const { config, hub, logger } = inputs;
   const metrics = new PromMetrics();
   metrics.watchProcess();
   const surroundings = { clock: systemClock, random: systemRandom, logger };
@@ -66,8 +68,30 @@ export function groundwork(inputs: WireInputs): Groundwork {
   });
   const clients = new SharedClients(connector(inputs, 1));
   const live = createLiveClusters({ ...surroundings, clients, metrics });
-  const desired = createDesiredSource({
-    ...surroundings,
+  const desired = desiredSource(inputs, settings);
+  if (!verifiesSignatures(config))
+    logger.warn('Signatures of commits are not verified, whatever projects demand: ARGOCD_GPG_ENABLED is off');
+  const queueMetrics = new QueueMetrics(metrics);
+  return {
+    namespace,
+    client,
+    clients,
+    neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics },
+  };
+}
+
+/** Argo CD's repo-server where one is named, else the generator of this process (decision D12). */
+function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKeys'>): DesiredSource {
+  const { config, commands, logger } = inputs;
+  const remote = repoServerSettings(config);
+  if (remote !== undefined) {
+    logger.info('Manifests come from the repo-server', { address: remote.address, tls: remote.tls !== undefined });
+    return createRemoteSource({ ...remote, clock: systemClock, userAgent: userAgentOf(config) });
+  }
+  return createDesiredSource({
+    clock: systemClock,
+    random: systemRandom,
+    logger,
     cacheDir: config.cacheDir,
     commands,
     limits: limits(config),
@@ -78,15 +102,6 @@ export function groundwork(inputs: WireInputs): Groundwork {
     submodules: inputs.submodules,
     keys: (signal) => settings.gpgKeys(signal),
   });
-  if (!verifiesSignatures(config))
-    logger.warn('Signatures of commits are not verified, whatever projects demand: ARGOCD_GPG_ENABLED is off');
-  const queueMetrics = new QueueMetrics(metrics);
-  return {
-    namespace,
-    client,
-    clients,
-    neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics },
-  };
 }
 
 /** Everything in the groups in which it starts, with the endpoints that show it. */
@@ -160,9 +175,7 @@ function connector(
 ): (connection: ClusterConnection) => KubeClient {
   const qps = config.k8sClientQps * rate;
   const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate;
-  // With the name of the replica, so that an audit log of the API server tells which one it was.
-  const program = config.shadow ? 'driftless-shadow' : 'argocd-application-controller';
-  const userAgent = `${program}/${packageVersion()} (driftless ${config.hostname})`;
+  const userAgent = userAgentOf(config);
   return (connection) =>
     createKubeClient(connection, {
       clock: systemClock,
@@ -173,6 +186,12 @@ function connector(
       runCommand: pluginRunner(commands),
       limits: { qps, burst },
     });
+}
+
+/** With the name of the replica, so that an audit log of the API server tells which one it was. */
+function userAgentOf(config: RunConfig): string {
+  const program = config.shadow ? 'driftless-shadow' : 'argocd-application-controller';
+  return `${program}/${packageVersion()} (driftless ${config.hostname})`;
 }
 
 /** Where administrators mount ssh known hosts and CA bundles; Argo CD's places unless told otherwise. */

@@ -108,6 +108,8 @@ const variables: readonly (readonly [env: string, value: string, name: keyof typ
     ['ARGO_CD_UPDATE_CLUSTER_INFO_TIMEOUT', '17s', 'clusterInfoInterval', 17_000],
     ['ARGOCD_SSH_DATA_PATH', '/ssh', 'sshDataPath', '/ssh'],
     ['ARGOCD_TLS_DATA_PATH', '/tls', 'tlsDataPath', '/tls'],
+    ['ARGOCD_GRPC_MAX_SIZE_MB', '7', 'grpcMaxSizeMb', 7],
+    ['ARGOCD_APP_CONF_PATH', '/conf', 'appConfPath', '/conf'],
   ];
 
 const byFlag = new Map<string, readonly [string, OptionSpec]>(
@@ -148,7 +150,7 @@ describe('what has no effect', () => {
   it('is said of every parameter of the connections to clusters', () => {
     const silent = Object.values(runOptions as Readonly<Record<string, OptionSpec>>).filter(
       ({ key = '', noEffect }) =>
-        /^P:controller\.(k8s\.(tcp|tls|client\.max)|k8sclient|cluster\.cache|grpc)\./.test(key) &&
+        /^P:controller\.(k8s\.(tcp|tls|client\.max)|k8sclient|cluster\.cache)\./.test(key) &&
         noEffect === undefined,
     );
     expect(silent.map(({ flag }) => flag)).toEqual([]);

@@ -4,7 +4,6 @@ import { help } from './common-options.ts';
 
 const prefix = 'ARGOCD_APPLICATION_CONTROLLER_';
 const engine = 'clusters are watched kind by kind and repaired in place';
-const repoServer = 'manifests are generated in this process; the repo-server client comes with a later release';
 const connections = 'connections to API servers are kept by a client of our own';
 const retries = 'failed requests are tried again by what the error says';
 const batches = 'events of a cluster are handled as they come';
@@ -61,8 +60,7 @@ export const runOptions = {
     default: '',
     env: `${prefix}REPO_SERVER`,
     key: 'P:repo.server',
-    help: 'Address of a repo-server.',
-    noEffect: repoServer,
+    help: "Address of Argo CD's repo-server, which then renders all manifests; empty: they are rendered in this process.",
   },
   repoServerTimeout: {
     flag: 'repo-server-timeout-seconds',
@@ -71,7 +69,7 @@ export const runOptions = {
     env: `${prefix}REPO_SERVER_TIMEOUT_SECONDS`,
     key: 'P:controller.repo.server.timeout.seconds',
     min: 0,
-    help: 'Seconds that generating manifests may take.',
+    help: 'Seconds that generating manifests, or one call of the repo-server, may take; 0 for calls: as long as it takes.',
   },
   repoServerPlaintext: {
     flag: 'repo-server-plaintext',
@@ -80,7 +78,6 @@ export const runOptions = {
     env: `${prefix}REPO_SERVER_PLAINTEXT`,
     key: 'P:controller.repo.server.plaintext',
     help: 'No TLS to the repo-server.',
-    noEffect: repoServer,
   },
   repoServerStrictTls: {
     flag: 'repo-server-strict-tls',
@@ -88,8 +85,7 @@ export const runOptions = {
     default: false,
     env: `${prefix}REPO_SERVER_STRICT_TLS`,
     key: 'P:controller.repo.server.strict.tls',
-    help: 'Verify the certificate of the repo-server.',
-    noEffect: repoServer,
+    help: 'Verify the certificate of the repo-server by tls.crt and ca.crt in controller/tls of ARGOCD_APP_CONF_PATH.',
   },
   repoServerCaCertPath: {
     flag: 'repo-server-ca-cert-path',
@@ -97,8 +93,7 @@ export const runOptions = {
     default: '',
     env: `${prefix}REPO_SERVER_CA_CERT_PATH`,
     key: 'P:controller.repo.server.ca.cert.path',
-    help: 'CA of the repo-server.',
-    noEffect: repoServer,
+    help: 'Verify the certificate of the repo-server by this CA.',
   },
   repoServerClientCertPath: {
     flag: 'repo-server-client-cert-path',
@@ -106,8 +101,7 @@ export const runOptions = {
     default: '/app/config/reposerver/mtls/client.crt',
     env: `${prefix}REPO_SERVER_CLIENT_CERT_PATH`,
     key: 'P:controller.repo.server.client.cert.path',
-    help: 'Client certificate for the repo-server.',
-    noEffect: repoServer,
+    help: 'Client certificate for the repo-server; none when there is no such file.',
   },
   repoServerClientCertKeyPath: {
     flag: 'repo-server-client-cert-key-path',
@@ -116,7 +110,6 @@ export const runOptions = {
     env: `${prefix}REPO_SERVER_CLIENT_CERT_KEY_PATH`,
     key: 'P:controller.repo.server.client.cert.key.path',
     help: 'Its key.',
-    noEffect: repoServer,
   },
   commitServer: {
     flag: 'commit-server',
@@ -745,7 +738,22 @@ export const runOptions = {
     env: 'GRPC_ENABLE_TXT_SERVICE_CONFIG',
     key: 'P:controller.grpc.enable.txt.service.config',
     help: 'Look up the configuration of gRPC services in DNS.',
-    noEffect: repoServer,
+  },
+  grpcMaxSizeMb: {
+    flag: 'grpc-max-size-mb',
+    kind: 'int',
+    default: 100,
+    env: 'ARGOCD_GRPC_MAX_SIZE_MB',
+    min: 0,
+    max: 2047,
+    help: 'Mebibytes of one message to or from the repo-server.',
+  },
+  appConfPath: {
+    flag: 'app-conf-path',
+    kind: 'string',
+    default: '/app/config',
+    env: 'ARGOCD_APP_CONF_PATH',
+    help: 'Folder with what is mounted for the controller.',
   },
   hostname: {
     flag: 'hostname',

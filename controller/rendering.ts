@@ -1,9 +1,18 @@
+import { posix } from 'node:path';
 import { at, DriftlessError, isAbort, isObject, messageOf, parseJson } from '#base';
 import type { RenderedTargets } from '#compare';
 import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
-import type { Capabilities, DesiredSource, KnownRepositories, Manifests, RequestedSource, Verified } from '#desired';
+import type {
+  Capabilities,
+  DesiredSource,
+  KnownRepositories,
+  Manifests,
+  RequestedSource,
+  Verified,
+  WatchedPaths,
+} from '#desired';
 import type { LiveCluster } from '#live';
-import { destinationNamespaceOf, hydratorOf, instanceName, projectOf, sourcesOf } from '#model';
+import { annotations, destinationNamespaceOf, hydratorOf, instanceName, projectOf, sourcesOf } from '#model';
 import type { Application, ApplicationCondition, ApplicationSource, AppProject, KubeObject, Repository } from '#model';
 import { gitIntegrity, integrityOf, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
@@ -88,13 +97,15 @@ export class Renderer {
     if (sources.every(isReferenceOnly)) throw new SourceRefused({ type: 'InvalidSpecError', message: nothingToRender });
     const checked: Checked[] = [];
     for (const index of sources.keys()) checked.push(await this.#checked(request, index, signal));
-    const problems = checked.flatMap((one, i) => one.problems.map((problem) => `${nameOf(sources, i)}${problem}`));
-    // Of an Application that is not what it should be, nothing is compared, and so nothing can be applied or pruned.
-    if (problems.length > 0) {
-      const revisions = await this.#revisions(request, checked, signal);
-      return failedTargets({ type: 'ComparisonError', message: problems.join('\n') }, revisions);
-    }
+    const before = problemsOf(sources, checked);
+    if (before !== undefined) return failedTargets(before, await this.#revisions(request, checked, signal));
     const answer = await this.#manifests(request, checked, capabilitiesOf(cluster), signal);
+    const found = problemsOf(sources, answer.sources);
+    if (found !== undefined)
+      return failedTargets(
+        found,
+        answer.sources.map(({ revision }) => revision),
+      );
     return {
       objects: answer.sources.flatMap((one) => one.objects),
       facts: {
@@ -124,10 +135,16 @@ export class Renderer {
     }
   }
 
-  async #verify(request: RenderRequest, of: RequestedSource, signal: AbortSignal): Promise<Verified> {
+  async #verify(
+    request: RenderRequest,
+    of: RequestedSource,
+    signal: AbortSignal,
+  ): Promise<Verified & Pick<RequestedSource, 'demand'>> {
     const { source, repository, revision } = of;
+    const { desired } = this.#deps;
     const demand = this.#demandOf(request, source);
     if (demand === undefined) return { revision, problems: [] };
+    if (desired.verify === undefined) return { revision, problems: [], demand };
     const { noRevisionCache, noCache } = request;
     const order = {
       repository,
@@ -137,7 +154,7 @@ export class Renderer {
       ...demand,
       ...(source.targetRevision === undefined ? {} : { targetRevision: source.targetRevision }),
     };
-    const verified = await this.#deps.desired.verify(order, signal).catch((error: unknown): Verified => {
+    const verified = await desired.verify(order, signal).catch((error: unknown): Verified => {
       if (!(error instanceof KeyringUnavailable)) throw error;
       return { revision, problems: [error.message] };
     });
@@ -179,16 +196,21 @@ export class Renderer {
     cluster: Capabilities,
     signal: AbortSignal,
   ): Promise<Manifests> {
+    const { app, key, project, settings } = request.bound;
+    const watched = watchedPaths(app, request.sources);
     const order = {
       sources,
       cluster,
-      repositories: permittedOnly(this.#deps.chartRepositories(), request.bound.project),
-      options: generatorOptions(request.bound.settings),
+      repositories: permittedOnly(this.#deps.chartRepositories(), project),
+      options: generatorOptions(settings),
       noRevisionCache: request.noRevisionCache,
       noCache: request.noCache,
-      appName: instanceName(request.bound.key, this.#config.namespace),
-      namespace: destinationNamespaceOf(request.bound.app),
-      project: projectOf(request.bound.app),
+      appName: instanceName(key, this.#config.namespace),
+      namespace: destinationNamespaceOf(app),
+      project: projectOf(app),
+      projectSourceRepos: project.spec.sourceRepos ?? [],
+      tracking: settings.tracking,
+      ...(watched === undefined ? {} : { watched }),
     };
     const answer = await this.#deps.desired.manifests(order, signal).catch((error: unknown) => {
       if (isAbort(error) || signal.aborted) throw error;
@@ -242,6 +264,15 @@ function permittedOnly(known: KnownRepositories, project: AppProject): KnownRepo
 const noLocalManifests = 'Cannot use local manifests when source integrity is enforced';
 const nothingToRender =
   'the application has no source that could be rendered: spec.source, or one of spec.sources with a path or a chart, is required';
+
+/** Of an Application that is not what it should be, nothing is compared, and so nothing can be applied or pruned. */
+function problemsOf(
+  sources: readonly ApplicationSource[],
+  answers: readonly { readonly problems?: readonly string[] }[],
+): ApplicationCondition | undefined {
+  const all = answers.flatMap(({ problems = [] }, i) => problems.map((problem) => `${nameOf(sources, i)}${problem}`));
+  return all.length === 0 ? undefined : { type: 'ComparisonError', message: all.join('\n') };
+}
 
 /** How Argo CD tells several sources apart. */
 function nameOf(sources: readonly ApplicationSource[], index: number): string {
@@ -312,10 +343,35 @@ function asSourceError(error: unknown, index: number, count: number): Error {
 
 /** False when every source is asked for at exactly the commit that the status says. */
 function mayHaveChanges({ bound, sources, revisions }: RenderRequest): boolean {
-  const sync = bound.app.status?.sync;
-  const synced = (sync?.revisions?.length ?? 0) > 0 ? (sync?.revisions ?? []) : [sync?.revision ?? ''];
+  const synced = syncedRevisions(bound.app);
   if (sources.some((source) => source.ref !== undefined)) return true;
   return !sources.every((_, i) => (synced[i] ?? '') !== '' && synced[i] === revisions[i]);
+}
+
+/** Undefined: every commit counts (Argo CD: util/app/path GetSourceRefreshPaths). */
+function watchedPaths(app: Application, sources: readonly ApplicationSource[]): WatchedPaths | undefined {
+  const annotation = app.metadata.annotations?.[annotations.manifestGeneratePaths] ?? '';
+  if (annotation === '') return undefined;
+  const entries = annotation
+    .split(';')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+  // What a hydrator leaves behind lies in its directory, whatever its dry source reads.
+  const isHydrated = hydratorOf(app.spec) !== undefined;
+  const paths = sources.map(({ path = '' }) =>
+    isHydrated
+      ? [path]
+      : entries.map((entry) =>
+          entry.startsWith('/') ? entry.slice(1) : posix.join(path, entry).replace(/(?<=.)\/$/, ''),
+        ),
+  );
+  return { annotation, paths, synced: syncedRevisions(app) };
+}
+
+/** The revisions that the status says, one for each source. */
+function syncedRevisions({ status }: Application): readonly string[] {
+  const { revisions = [], revision = '' } = status?.sync ?? {};
+  return revisions.length > 0 ? revisions : [revision];
 }
 
 function isCommit(revision: string): boolean {

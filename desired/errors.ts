@@ -106,6 +106,27 @@ export class PluginFailed extends DesiredError {
   }
 }
 
+/** Argo CD's repo-server could not be asked, or could not render. The message is Go's: it stands in conditions word for word. */
+export class RepoServerError extends DesiredError {
+  constructor(code: string, reason: string) {
+    super('DESIRED_REMOTE', `rpc error: code = ${code} desc = ${reason}`);
+  }
+}
+
+/** The certificates with which the repo-server is to be reached are missing or no good. Operators look at what is mounted. */
+export class CertificatesUnusable extends DesiredError {
+  constructor(message: string, cause?: unknown) {
+    super('DESIRED_REMOTE_TLS', message, cause === undefined ? {} : { cause });
+  }
+}
+
+/** The repo-server answered for another revision than the one it was asked for, or of a name that moved meanwhile: nothing of it is used. */
+export class WrongRevision extends DesiredError {
+  constructor(message: string) {
+    super('DESIRED_WRONG_REVISION', message);
+  }
+}
+
 /** Signatures are demanded, and gpg is not on this machine: nothing can be verified, so nothing is good. */
 export class KeyringUnavailable extends DesiredError {
   constructor(cause: unknown) {

@@ -1,18 +1,23 @@
 import type { Settings } from '#model';
 import type { GeneratorOptions } from './types.ts';
 
+const versionOptionsKey = /^kustomize\.buildOptions\.(.+)$/;
 const versionKey = /^kustomize\.(?:path|version)\.(.+)$/;
 
 /** What argocd-cm says about the rendering of sources (Argo CD: util/settings GetKustomizeSettings, GetHelmSettings). */
 export function generatorOptions({ raw, enabledSourceTypes }: Settings): GeneratorOptions {
   const versions: Record<string, string> = {};
-  for (const [key, path] of Object.entries(raw)) {
+  const versionOptions: Record<string, string> = {};
+  for (const [key, value] of Object.entries(raw)) {
     const version = versionKey.exec(key)?.[1];
-    if (version !== undefined) versions[version] = path;
+    if (version !== undefined) versions[version] = value;
+    const optionsOf = versionOptionsKey.exec(key)?.[1];
+    if (optionsOf !== undefined) versionOptions[optionsOf] = value;
   }
   return {
     kustomizeBuildOptions: raw['kustomize.buildOptions'] ?? '',
     kustomizeVersions: versions,
+    ...(Object.keys(versionOptions).length === 0 ? {} : { kustomizeVersionOptions: versionOptions }),
     valuesFileSchemes: list(raw['helm.valuesFileSchemes'] ?? 'https,http'),
     enabledTypes: enabledSourceTypes,
   };

@@ -76,7 +76,7 @@ export interface DesiredSourceDeps {
  * The embedded generator (decision D12). A plain directory is read from the commit without a checkout, so that the revision in the answer
  * is by construction what was rendered (T-REV-1). What did not change between two commits is not rendered again.
  */
-export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource {
+export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Required<Pick<DesiredSource, 'verify'>> {
   return new EmbeddedSource(deps);
 }
 

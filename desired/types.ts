@@ -1,5 +1,5 @@
 import type { Runnable } from '#base';
-import type { ApplicationSource, KubeObject, Repository } from '#model';
+import type { ApplicationSource, KubeObject, Repository, TrackingSettings } from '#model';
 
 /** One source of a request, with the repository that it lies in and the credentials for it. */
 export interface RequestedSource {
@@ -7,6 +7,15 @@ export interface RequestedSource {
   readonly repository: Repository;
   /** Branch, tag, commit, version of a chart, or "" (HEAD). Not necessarily `source.targetRevision`. */
   readonly revision: string;
+  /** What is demanded of its signatures; for a {@link DesiredSource} without `verify`, which looks at them while it renders. */
+  readonly demand?: SignatureDemand;
+}
+
+/** Which signatures are good. */
+export interface SignatureDemand {
+  readonly mode: 'head' | 'strict';
+  /** IDs (16 digits) or fingerprints (40) of the keys that may sign. */
+  readonly keys: readonly string[];
 }
 
 /** What the destination cluster offers; templates may ask for it. */
@@ -30,6 +39,8 @@ export interface GeneratorOptions {
   readonly kustomizeBuildOptions: string;
   /** `kustomize.path.<version>` and `kustomize.version.<version>`: binaries by the name of a version. */
   readonly kustomizeVersions: Readonly<Record<string, string>>;
+  /** `kustomize.buildOptions.<version>`. Told to a repo-server, which does not use them either. */
+  readonly kustomizeVersionOptions?: Readonly<Record<string, string>>;
   /** `helm.valuesFileSchemes`: from where values files may be fetched. */
   readonly valuesFileSchemes: readonly string[];
   /** False: sources of this type are read as plain directories. A type that is not in it is enabled. */
@@ -52,17 +63,35 @@ export interface ManifestsRequest {
   /** The destination namespace. */
   readonly namespace: string;
   readonly project: string;
+  /** `spec.sourceRepos` of the project, for what a repo-server says of dependencies that are not permitted. */
+  readonly projectSourceRepos?: readonly string[];
+  /** How objects are marked as the application's. A repo-server marks them, and keeps what it rendered under it; the embedded way does not. */
+  readonly tracking?: TrackingSettings;
+  /** What `manifest-generate-paths` says, where the application has it. */
+  readonly watched?: WatchedPaths;
+}
+
+/** Where in its repository an application lies: a commit that touches nothing there changes nothing. */
+export interface WatchedPaths {
+  /** The annotation as it is. */
+  readonly annotation: string;
+  /** One entry for each source: paths from the root of its repository; none: everything counts. */
+  readonly paths: readonly (readonly string[])[];
+  /** One entry for each source: the revision that was compared the last time, or "". */
+  readonly synced: readonly string[];
 }
 
 export type SourceType = 'Directory' | 'Helm' | 'Kustomize' | 'Plugin';
 
 export interface SourceManifests {
-  /** Objects in file order, without tracking. Nulls and empty documents are gone; a `List` is unfolded. */
+  /** Objects in file order, without tracking (but see `tracking` of the request). Nulls and empty documents are gone; a `List` is unfolded. */
   readonly objects: readonly KubeObject[];
   /** The full commit SHA (of a chart: the version) that the objects were rendered from (T-REV-1: callers compare it with what they asked for). */
   readonly revision: string;
   /** Empty for a source that is only referred to: it renders nothing. */
   readonly sourceType: SourceType | '';
+  /** What is not good with the signatures that its `demand` asked for, with the name of the check before it. There are no objects then. */
+  readonly problems?: readonly string[];
 }
 
 export interface Manifests {
@@ -71,15 +100,12 @@ export interface Manifests {
 }
 
 /** What is to be verified before it is rendered. */
-export interface VerifyRequest {
+export interface VerifyRequest extends SignatureDemand {
   readonly repository: Repository;
   /** Branch, tag, commit or "" (HEAD). */
   readonly revision: string;
   /** What the source names, where `revision` is a commit that it was resolved to before: the tag of that commit may carry the signature. */
   readonly targetRevision?: string;
-  readonly mode: 'head' | 'strict';
-  /** IDs (16 digits) or fingerprints (40) of the keys that may sign. */
-  readonly keys: readonly string[];
   readonly noRevisionCache: boolean;
   /** Verify again, even if it was done a moment ago. */
   readonly noCache: boolean;
@@ -99,8 +125,11 @@ export interface Verified {
 export interface DesiredSource extends Runnable {
   /** @throws SourceFailed, which names the source and has the error as its cause */
   manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests>;
-  /** Verifies the OpenPGP signatures of a revision (Argo CD: util/sourceintegrity, git client LsSignatures). */
-  verify(request: VerifyRequest, signal: AbortSignal): Promise<Verified>;
+  /**
+   * Verifies the OpenPGP signatures of a revision (Argo CD: util/sourceintegrity, git client LsSignatures). Absent where only rendering can:
+   * then the sources of a request carry their `demand`, and the answer has the problems.
+   */
+  verify?(request: VerifyRequest, signal: AbortSignal): Promise<Verified>;
   /** Where a revision points now: full commit SHA, or the version of a chart. */
   resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string>;
 }

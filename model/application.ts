@@ -25,6 +25,8 @@ export interface ApplicationSource {
   readonly repoURL: string;
   readonly path?: string;
   readonly targetRevision?: string;
+  /** Of a targetRevision that is a version: what stands before it in the names of tags. */
+  readonly tagPrefix?: string;
   readonly chart?: string;
   readonly ref?: string;
   readonly name?: string;

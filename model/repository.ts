@@ -21,6 +21,8 @@ export interface Repository {
   readonly noProxy?: string;
   readonly inheritedCreds: boolean;
   readonly githubApp?: GitHubApp;
+  /** Everything its Secrets say, under their keys: for Argo CD's repo-server, which knows more of them than this controller. */
+  readonly secretData?: Readonly<Record<string, Secret>>;
 }
 
 /** The credentials of a GitHub App: tokens are got with them. */

@@ -3,25 +3,36 @@ import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { goCommand } from './e2e-go.mjs';
 
 /**
- * Builds `tool.go.package` into `target`; tells each step to `say`. The binary appears at once and whole, or not at all.
+ * Builds `tool.go.package` into `target`; tells each step to `say`. `tool.go.sources` names a folder of scripts/ with a program of ours around
+ * the module, that is built instead. `cache` may get a newer Go than the machine's, when the module wants one. The binary appears at once and
+ * whole, or not at all.
  * @throws Error with the last lines of what go printed
  */
-export async function goBuild(tool, target, say) {
-  const { module, package: name, stamp } = tool.go;
+export async function goBuild(tool, { target, cache }, say) {
+  const { module, package: name = '.', sources, stamp } = tool.go;
   const folder = mkdtempSync(join(tmpdir(), `driftless-build-${tool.name}-`));
+  const command = goCommand(module.language, cache, say);
+  const go = (args, tick) => run(command, args, folder, tick);
   try {
     say(`${tool.name}: fetching ${module.path}@${module.version}`);
-    const source = await fetchModule(module, folder);
+    const source = await fetchModule(module, go);
     writeFileSync(join(folder, 'go.mod'), goMod(module, source));
-    writeFileSync(join(folder, 'tools.go'), `//go:build tools\n\npackage tools\n\nimport _ "${name}"\n`);
-    await go(['mod', 'tidy'], folder);
-    say(`${tool.name}: compiling ${name} (minutes on a small machine, once)`);
+    if (sources === undefined) {
+      writeFileSync(join(folder, 'tools.go'), `//go:build tools\n\npackage tools\n\nimport _ "${name}"\n`);
+      await go(['mod', 'tidy']);
+    } else {
+      // No tidy: it looks for what the tests of others need, and a stand-in has nothing for them.
+      cpSync(fileURLToPath(new URL(sources, import.meta.url)), folder, { recursive: true });
+    }
+    say(`${tool.name}: compiling ${sources ?? name} (minutes on a small machine, once)`);
     mkdirSync(dirname(target), { recursive: true });
     const fresh = `${target}.${process.pid}`;
     const flags = ['-s', '-w', ...stamp.map((entry) => `-X ${entry}`)].join(' ');
-    await go(['build', '-trimpath', '-ldflags', flags, '-o', fresh, name], folder, (seconds) =>
+    await go(['build', '-trimpath', '-ldflags', flags, '-o', fresh, name], (seconds) =>
       say(`${tool.name}: still compiling (${seconds} s)`),
     );
     renameSync(fresh, target);
@@ -36,13 +47,14 @@ export async function goBuild(tool, target, say) {
  */
 export async function goRun({ module, sources }, runs, say) {
   const folder = mkdtempSync(join(tmpdir(), 'driftless-run-'));
+  const go = (args, tick) => run('go', args, folder, tick);
   try {
     say(`fetching ${module.path}@${module.version}`);
-    writeFileSync(join(folder, 'go.mod'), goMod(module, await fetchModule(module, folder)));
+    writeFileSync(join(folder, 'go.mod'), goMod(module, await fetchModule(module, go)));
     cpSync(sources, folder, { recursive: true });
-    await go(['mod', 'tidy'], folder);
+    await go(['mod', 'tidy']);
     say(`compiling ${sources} (minutes on a small machine, once)`);
-    await go(['build', '-trimpath', '-ldflags', '-s -w', '-o', 'program', '.'], folder, (seconds) =>
+    await go(['build', '-trimpath', '-ldflags', '-s -w', '-o', 'program', '.'], (seconds) =>
       say(`still compiling (${seconds} s)`),
     );
     const maxBuffer = 256 * 1024 * 1024;
@@ -52,38 +64,35 @@ export async function goRun({ module, sources }, runs, say) {
   }
 }
 
-/** Is there a go that can be asked? Its version, or undefined. */
-export function goVersion() {
-  try {
-    return /go(\d\S*)/.exec(
-      execFileSync('go', ['version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
-    )?.[1];
-  } catch {
-    return undefined;
-  }
-}
-
-async function fetchModule({ path, version }, folder) {
-  return JSON.parse(await go(['mod', 'download', '-json', `${path}@${version}`], folder));
+async function fetchModule({ path, version }, go) {
+  return JSON.parse(await go(['mod', 'download', '-json', `${path}@${version}`]));
 }
 
 /**
  * k8s.io/kubernetes asks for its own parts as v0.0.0 and finds them in a folder beside itself. From outside that folder is not to be
- * seen: the same parts are published under v0.<minor>.<patch>.
+ * seen: the same parts are published under v0.<minor>.<patch>. Replacements hold only for the module that is built, so those of a module that
+ * relies on them (`replaces`: module to folder of ours, for those that lie in a folder of theirs) are repeated.
  */
-function goMod({ path, version, staging }, { GoMod }) {
+function goMod({ path, version, staging, replaces }, { GoMod }) {
   const text = readFileSync(GoMod, 'utf8');
   const language = /^go (\S+)$/m.exec(text)?.[1] ?? '1.24.0';
   const parts =
     staging === undefined ? [] : [...text.matchAll(/^\s(k8s\.io\/[a-z-]+) v0\.0\.0$/gm)].map(([, part]) => part);
-  const replaced = [...new Set(parts)].map((part) => `replace ${part} => ${part} ${staging}\n`).join('');
+  const published = replaces === undefined ? [] : [...text.matchAll(/^(?:replace)?\s+(\S+ => [^.\s]\S* v\S+)$/gm)];
+  const replaced = [
+    ...[...new Set(parts)].map((part) => `${part} => ${part} ${staging}`),
+    ...published.map(([, line]) => line),
+    ...Object.entries(replaces ?? {}).map(([module, folder]) => `${module} => ./${folder}`),
+  ]
+    .map((line) => `replace ${line}\n`)
+    .join('');
   return `module driftless.local/tools\n\ngo ${language}\n\nrequire ${path} ${version}\n\n${replaced}`;
 }
 
-function go(args, cwd, tick = () => undefined) {
+function run(command, args, cwd, tick = () => undefined) {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=mod -buildvcs=false', GOWORK: 'off' };
-    const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const begin = Date.now();
     const timer = setInterval(() => tick(Math.round((Date.now() - begin) / 1000)), 30_000);
     let out = '';

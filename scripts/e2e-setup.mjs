@@ -1,11 +1,12 @@
 // `npm run e2e:setup`: finds or makes what `npm run e2e` needs (see e2e-tools.mjs): a folder named by KUBEBUILDER_ASSETS (as envtest has it), PATH,
 // the cache of earlier runs, then Debian's packages where apt-get may be used, then a build with Go. Prints a table, with `-o json` JSON;
 // progress goes to stderr. Exit 1 when something is missing and cannot be made, with what to install.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { goBuild, goVersion } from './e2e-build.mjs';
+import { goBuild } from './e2e-build.mjs';
+import { goVersion } from './e2e-go.mjs';
 import { tools } from './e2e-tools.mjs';
 
 const json = process.argv.join(' ').includes('-o json');
@@ -37,8 +38,8 @@ function find(tool) {
     ...(process.env.KUBEBUILDER_ASSETS
       ? [['KUBEBUILDER_ASSETS', join(process.env.KUBEBUILDER_ASSETS, tool.name)]]
       : []),
-    ...(process.env.PATH ?? '')
-      .split(delimiter)
+    // Debian keeps servers where only root's PATH leads.
+    ...[...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
       .filter(Boolean)
       .map((folder) => ['PATH', join(folder, tool.name)]),
     ...(tool.version === undefined ? [] : [['cache', cached(tool)]]),
@@ -61,13 +62,11 @@ function executable(path) {
   }
 }
 
+/** Some print their version as an error, or to stderr. */
 function versionOf(tool, path) {
-  try {
-    const options = { encoding: 'utf8', timeout: 60_000, stdio: ['ignore', 'pipe', 'pipe'] };
-    return tool.answer.exec(execFileSync(path, tool.ask, options))?.[1];
-  } catch {
-    return undefined;
-  }
+  const options = { encoding: 'utf8', timeout: 60_000, stdio: ['ignore', 'pipe', 'pipe'] };
+  const { stdout, stderr } = spawnSync(path, tool.ask, options);
+  return tool.answer.exec(`${stdout ?? ''}\n${stderr ?? ''}`)?.[1];
 }
 
 async function make(tool) {
@@ -78,7 +77,7 @@ async function make(tool) {
   if (tool.go === undefined || goVersion() === undefined) return undefined;
   const begin = Date.now();
   try {
-    await goBuild(tool, cached(tool), say);
+    await goBuild(tool, { target: cached(tool), cache }, say);
   } catch (error) {
     say(`${tool.name}: ${error.message}`);
     return undefined;

@@ -28,6 +28,20 @@ export const tools = [
     go: { module: kubernetesModule, package: 'k8s.io/kubernetes/cmd/kube-apiserver', stamp: kubernetesStamp },
   },
   {
+    // Deletes what has lost its owner, fills namespaces with service accounts: what the API server alone does not do.
+    name: 'kube-controller-manager',
+    version: kubernetes,
+    accepts: (found) => found.startsWith(`${kubernetes.split('.').slice(0, 2).join('.')}.`),
+    wanted: `${kubernetes.split('.').slice(0, 2).join('.')}.x`,
+    ask: ['--version'],
+    answer: /Kubernetes v(\S+)/,
+    go: {
+      module: kubernetesModule,
+      package: 'k8s.io/kubernetes/cmd/kube-controller-manager',
+      stamp: kubernetesStamp,
+    },
+  },
+  {
     name: 'etcd',
     version: '3.6.6',
     // Older ones cannot tell how far a watch has come: the API server then refuses to stream lists, which ours asks for.
@@ -114,6 +128,34 @@ export const tools = [
       package: 'github.com/google/go-jsonnet/cmd/jsonnet',
       stamp: [],
     },
+  },
+  {
+    // Argo CD's own, with a stand-in of ours for the few functions of the engine that it uses (argocd-repo-server/engine).
+    name: 'argocd-repo-server',
+    version: '3.6.1',
+    accepts: (found) => found.startsWith('3.6.'),
+    wanted: '3.6.x',
+    ask: ['version', '--short'],
+    answer: /argocd-repo-server: v(\d[\d.]*)/,
+    go: {
+      module: {
+        path: 'github.com/argoproj/argo-cd/v3',
+        version: 'v3.6.1',
+        language: '1.27.0',
+        replaces: { 'github.com/argoproj/argo-cd/gitops-engine/v3': 'engine' },
+      },
+      sources: 'argocd-repo-server',
+      stamp: ['github.com/argoproj/argo-cd/v3/common.version=3.6.1'],
+    },
+  },
+  {
+    name: 'sshd',
+    accepts: atLeast(8, 0),
+    wanted: '8.0 or newer',
+    // Old ones do not know this option, and say their version all the same.
+    ask: ['-V'],
+    answer: /OpenSSH_(\d[\d.]*)/,
+    apt: 'openssh-server',
   },
   {
     name: 'openssl',

@@ -55,6 +55,7 @@ export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { r
     ...(isOn('insecureOCIForceHttp') ? { ociForceHttp: true } : {}),
     inheritedCreds: false,
     ...gitHubApp(data),
+    secretData: secrets(data),
   };
   const hasCredentials = credentialKeys.some((key) => (data[key] ?? '') !== '') || isOn('useAzureWorkloadIdentity');
   return { repository, hasCredentials };
@@ -115,7 +116,31 @@ function inherit(repository: Repository, from: Repository): Repository {
   const lent: Record<string, unknown> = { ...from };
   delete lent['name'];
   delete lent['project'];
-  return { ...lent, ...repository, inheritedCreds: true };
+  const secretData = lentData(repository.secretData ?? {}, from.secretData ?? {});
+  return { ...lent, ...repository, secretData, inheritedCreds: true };
+}
+
+/** What a template does not lend. */
+const ownKeys: ReadonlySet<string> = new Set(
+  'url,name,project,depth,insecure,insecureIgnoreHostKey,enableLfs,webhookManifestCacheWarmDisabled'.split(','),
+);
+/** What a template says even where the repository has something else. */
+const overwritten = ['enableOCI', 'insecureOCIForceHttp', 'forceHttpBasicAuth', 'useAzureWorkloadIdentity'];
+
+/** As Argo CD copies credentials: what is empty is filled, but for these switches. */
+function lentData(
+  mine: Readonly<Record<string, Secret>>,
+  theirs: Readonly<Record<string, Secret>>,
+): Readonly<Record<string, Secret>> {
+  const lent = Object.entries(theirs).filter(([key]) => !ownKeys.has(key));
+  const kept = Object.entries(mine).filter(([key]) => !overwritten.includes(key));
+  return Object.fromEntries([...lent, ...kept]);
+}
+
+/** Empty ones are as good as missing. */
+function secrets(data: Readonly<Record<string, string>>): Readonly<Record<string, Secret>> {
+  const filled = Object.entries(data).filter(([, text]) => text !== '');
+  return Object.fromEntries(filled.map(([key, text]) => [key, new Secret(text)]));
 }
 
 function optionalText<K extends string>(

@@ -154,7 +154,7 @@ function recording(desired: DesiredSource, namespace: string, failures: Map<AppK
     run: (signal) => desired.run(signal),
     ...(desired.ready === undefined ? {} : { ready: (signal) => desired.ready?.(signal) ?? Promise.resolve() }),
     resolve: (...args) => desired.resolve(...args),
-    verify: (...args) => desired.verify(...args),
+    ...(desired.verify === undefined ? {} : { verify: desired.verify.bind(desired) }),
     manifests: async (request, signal) => {
       const key = appKeyOfInstance(request.appName, namespace);
       try {

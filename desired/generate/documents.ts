@@ -48,6 +48,21 @@ export function objectsOf(file: ManifestFile): KubeObject[] {
   return objects;
 }
 
+/**
+ * The objects in a value that is JSON already, from another renderer.
+ * @throws ManifestError
+ */
+export function objectsIn(value: Json, where: string): KubeObject[] {
+  const objects: KubeObject[] = [];
+  try {
+    unfold(value, where, 0, objects);
+  } catch (error) {
+    if (!(error instanceof BadDocument)) throw error;
+    throw new ManifestError(error.message, error);
+  }
+  return objects;
+}
+
 interface Document {
   readonly value: Json;
   readonly where: string;

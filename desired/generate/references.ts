@@ -7,11 +7,7 @@ import type { ManifestsRequest, RequestedSource } from '../types.ts';
  */
 export function referenced({ sources }: ManifestsRequest, name: string): RequestedSource {
   const known = sources.filter(({ source }) => (source.ref ?? '') !== '');
-  for (const { source } of known)
-    if (!/^[a-zA-Z0-9_-]+$/.test(source.ref ?? ''))
-      throw wrong(`sources.ref ${source.ref ?? ''} cannot contain any special characters except '_' and '-'`);
-  const keys = known.map(({ source }) => `$${source.ref ?? ''}`);
-  if (new Set(keys).size < keys.length) throw wrong('invalid sources: multiple sources had the same `ref` key');
+  const keys = keysOf(known);
   const found = known[keys.indexOf(name)];
   if (keys.length === 0) throw wrong(`source referenced "${name}", but no source has a 'ref' field defined`);
   if (found === undefined)
@@ -19,6 +15,21 @@ export function referenced({ sources }: ManifestsRequest, name: string): Request
   if ((found.source.chart ?? '') !== '')
     throw wrong("source has a 'chart' field defined, but Helm charts are not yet not supported for 'ref' sources");
   return found;
+}
+
+/** Names that references cannot have. @throws DesiredError */
+export function checkReferences({ sources }: ManifestsRequest): void {
+  keysOf(sources.filter(({ source }) => (source.ref ?? '') !== ''));
+}
+
+/** @throws DesiredError */
+function keysOf(known: readonly RequestedSource[]): string[] {
+  for (const { source } of known)
+    if (!/^[a-zA-Z0-9_-]+$/.test(source.ref ?? ''))
+      throw wrong(`sources.ref ${source.ref ?? ''} cannot contain any special characters except '_' and '-'`);
+  const keys = known.map(({ source }) => `$${source.ref ?? ''}`);
+  if (new Set(keys).size < keys.length) throw wrong('invalid sources: multiple sources had the same `ref` key');
+  return keys;
 }
 
 function wrong(message: string): DesiredError {

@@ -3,7 +3,17 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 export type ToolName =
-  'kube-apiserver' | 'etcd' | 'etcdutl' | 'kubectl' | 'helm' | 'kustomize' | 'openssl' | 'redis-server';
+  | 'argocd-repo-server'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'etcd'
+  | 'etcdutl'
+  | 'kubectl'
+  | 'helm'
+  | 'kustomize'
+  | 'openssl'
+  | 'redis-server'
+  | 'sshd';
 
 /** Where setup found each tool, as JSON: `npm run e2e` sets it. */
 const variable = 'DRIFTLESS_E2E_TOOLS';

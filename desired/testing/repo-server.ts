@@ -1,0 +1,76 @@
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { sendUnaryData, status, ServerUnaryCall } from '@grpc/grpc-js';
+import { repoServerMethods } from '../remote/protocol.ts';
+import type { MethodName } from '../remote/protocol.ts';
+
+/** A message as it arrived; what was not sent has its default. */
+export type Received = Readonly<Record<string, unknown>>;
+
+/** An answer, an error with a gRPC code, or undefined: never. */
+export type Answer = object | Error | undefined;
+
+export interface RepoServerBehaviour {
+  readonly credentials?: ServerCredentials;
+  /** The same port again, after it was killed. */
+  readonly port?: number;
+}
+
+/** A repo-server on a port of its own on 127.0.0.1. */
+export interface TestRepoServer {
+  readonly address: string;
+  readonly port: number;
+  readonly calls: { readonly method: MethodName; readonly message: Received }[];
+  /** Those that were cancelled, or whose caller is gone. */
+  readonly cancelled: { count: number };
+  /** What it says from now on. */
+  answer: (method: MethodName, message: Received) => Answer;
+  /** Ends at once, with everything under way. */
+  kill(): void;
+}
+
+export const commit = 'a'.repeat(40);
+
+/** What a repo-server says of a source with one ConfigMap. */
+export function rendered(revision = commit, ...names: readonly string[]): object {
+  const manifests = (names.length === 0 ? ['one'] : names).map((name) =>
+    JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }),
+  );
+  return { manifests, revision, sourceType: 'Directory' };
+}
+
+/** An error as Go's server sends it. */
+export function failure(code: status, details: string): Error {
+  return Object.assign(new Error(details), { code, details });
+}
+
+export async function startRepoServer(behaviour: RepoServerBehaviour = {}): Promise<TestRepoServer> {
+  const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 });
+  const calls: { method: MethodName; message: Received }[] = [];
+  const cancelled = { count: 0 };
+  const handler =
+    (method: MethodName) =>
+    (call: ServerUnaryCall<Received, object>, done: sendUnaryData<object>): void => {
+      calls.push({ method, message: call.request });
+      call.on('cancelled', () => (cancelled.count += 1));
+      const answer = self.answer(method, call.request);
+      if (answer instanceof Error) done(answer);
+      else if (answer !== undefined) done(null, answer);
+    };
+  const names = Object.keys(repoServerMethods) as MethodName[];
+  server.addService(repoServerMethods, Object.fromEntries(names.map((name) => [name, handler(name)])));
+  const credentials = behaviour.credentials ?? ServerCredentials.createInsecure();
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(`127.0.0.1:${behaviour.port ?? 0}`, credentials, (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  const self: TestRepoServer = {
+    address: `127.0.0.1:${port}`,
+    port,
+    calls,
+    cancelled,
+    answer: (method) => (method === 'GenerateManifest' ? rendered() : { revision: commit }),
+    kill: () => server.forceShutdown(),
+  };
+  return self;
+}
