@@ -222,6 +222,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
     clusterInfoMs: config.clusterInfoInterval,
+    keepLostClustersMs: config.lostClusterCache,
     rateLimiter: {
       bucketSize: config.wqBucketSize,
       bucketQps: config.wqBucketQps,

@@ -8,6 +8,7 @@ import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
+import { firstPictures } from './cluster-caches.ts';
 import { Comparer } from './comparer.ts';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
@@ -128,6 +129,8 @@ export function makeTriggers(
     forget: parts.forget,
     namespace: config.namespace,
     clock: deps.clock,
+    keepLostMs: config.keepLostClustersMs ?? 0,
+    onFirstPicture: firstPictures(deps.metrics),
   });
 }
 
