@@ -253,6 +253,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     persistResourceHealth: config.persistResourceHealth,
     serverSideDiff: config.serverSideDiff,
     clusterInfoMs: config.clusterInfoInterval,
+    keepLostClustersMs: config.lostClusterCache,
     rateLimiter: {
       bucketSize: config.wqBucketSize,
       bucketQps: config.wqBucketQps,
