@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource } from '#desired';
+import { createDesiredSource, manifestParser } from '#desired';
 import type { CommandHelper, PluginConfig, Proxies, ToolLookup } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
@@ -73,6 +73,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
     limits: limits(config),
     trust: trust(config),
     tools: inputs.tools,
+    parser: manifestParser,
     proxies: inputs.proxies,
     plugins: inputs.plugins,
     submodules: inputs.submodules,

@@ -37,6 +37,7 @@ export { generatorOptions } from './options.ts';
 export { createToolLookup } from './command/lookup.ts';
 export type { Tool, ToolLookup, ToolName } from './generate/tools.ts';
 export { createDesiredSource } from './source.ts';
+export { manifestParser } from './generate/manifest-reader.ts';
 export type { DesiredSourceDeps } from './source.ts';
 export type {
   Capabilities,

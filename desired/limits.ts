@@ -36,6 +36,8 @@ export interface DesiredLimits {
   readonly maxToolMemoryBytes: number;
   /** Such programs at once, over all repositories. */
   readonly toolParallelism: number;
+  /** Time for reading one file of manifests, where that is done by a process of its own. */
+  readonly parseTimeoutMs: number;
   /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
   readonly parallelism: number;
   /** History that a fetch brings: 1 is the commit alone, 0 is everything. */
@@ -65,6 +67,7 @@ export const defaultLimits: DesiredLimits = {
   maxToolBytes: 64 * 1024 * 1024,
   maxToolMemoryBytes: 2 * 1024 * 1024 * 1024,
   toolParallelism: 4,
+  parseTimeoutMs: 20_000,
   parallelism: 64,
   fetchDepth: 1,
   verifiedTtlMs: 600_000,
