@@ -86,7 +86,12 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
   const remote = repoServerSettings(config);
   if (remote !== undefined) {
     logger.info('Manifests come from the repo-server', { address: remote.address, tls: remote.tls !== undefined });
-    return createRemoteSource({ ...remote, clock: systemClock, userAgent: userAgentOf(config) });
+    return createRemoteSource({
+      ...remote,
+      clock: systemClock,
+      userAgent: userAgentOf(config),
+      readOnly: config.shadow,
+    });
   }
   return createDesiredSource({
     clock: systemClock,
