@@ -303,7 +303,6 @@ export const runOptions = {
     env: `${prefix}SERVER_SIDE_DIFF`,
     key: 'P:controller.diff.server.side',
     help: 'Compare by dry-run apply on the server.',
-    noEffect: 'comes with the full diff',
   },
   jqTimeout: {
     flag: 'ignore-normalizer-jq-execution-timeout-seconds',
@@ -623,6 +622,14 @@ export const runOptions = {
     env: 'DRIFTLESS_CLUSTER_WEIGHTS',
     choices: ['applications', 'measured'],
     help: 'What clusters count for with consistent-hashing: their Applications, or these with their resources and live events (unreachable ones: nothing).',
+  },
+  lostClusterCache: {
+    flag: 'lost-cluster-cache-seconds',
+    kind: 'seconds',
+    default: 300_000,
+    env: 'DRIFTLESS_LOST_CLUSTER_CACHE_SECONDS',
+    min: 0,
+    help: 'How long the cache of a cluster that another replica got is kept current, for when it comes back (an outage of the hub). 0: not at all.',
   },
   clusterCacheResync: {
     flag: 'cluster-cache-resync',

@@ -1,9 +1,9 @@
 import { fold } from './fold.ts';
 import type { ComparedRow } from './fold.ts';
 import { pairUp } from './pairing.ts';
-import { makeRow } from './row.ts';
+import { dryRunPairs, makeRow } from './row.ts';
 import type { RowRules } from './row.ts';
-import type { CompareFacts, Comparison } from './types.ts';
+import type { CompareFacts, Comparison, DryRunPair } from './types.ts';
 
 /** Steps of all jq programs in one comparison, a second or two: with ten rules, enough for ten thousand objects. */
 export const jqSteps = 20_000_000;
@@ -22,9 +22,36 @@ export function compareState(facts: CompareFacts): Comparison {
   return fold(facts, frame, rows).comparison;
 }
 
+/** What a server-side diff asks the API server before the facts are complete. */
+export function toDryRun(facts: CompareFacts): readonly DryRunPair[] {
+  return rulesOf(facts).failed ? [] : dryRunPairs(pairUp(facts).resources);
+}
+
 /** What all rows of a comparison have in common. */
 export function rulesOf(facts: CompareFacts, work = { left: facts.jqSteps ?? jqSteps }): RowRules {
-  const { app, key, instance, controllerNamespace, settings, persistResourceHealth, rendered, live } = facts;
+  const {
+    app,
+    key,
+    instance,
+    controllerNamespace,
+    settings,
+    persistResourceHealth,
+    rendered,
+    live,
+    schemas,
+    serverSideDiff,
+  } = facts;
   const failed = rendered.failed || live.failed;
-  return { app, key, instance, controllerNamespace, settings, persistResourceHealth, failed, work };
+  return {
+    app,
+    key,
+    instance,
+    controllerNamespace,
+    settings,
+    persistResourceHealth,
+    failed,
+    schemas,
+    serverSideDiff,
+    work,
+  };
 }

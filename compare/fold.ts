@@ -69,6 +69,7 @@ export function fold(facts: CompareFacts, frame: Frame, unordered: readonly Comp
       ...live.conditions,
       ...unreadConditions(unread),
       ...faultConditions(pairs.filter((pair) => pair.own)),
+      ...conditionsOf(rows, 'ComparisonError'),
       ...conditionsOf(rows, 'SharedResourceWarning'),
       ...conditionsOf(rows, 'InvalidSpecError'),
       ...degradedConditions(facts, rows),

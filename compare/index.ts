@@ -9,18 +9,29 @@
  *   normalizeTargets(rendered, rules) -> targets       what the sources say, as it is meant for this Application
  *   compareState(facts) -> Comparison                  every resource compared anew
  *   RowStore.compare(facts, changed) -> Comparison     the same, at the cost of what changed
+ *   toDryRun(facts) -> pairs                           what a server-side diff asks the API server; the answers are part of the facts
  *   managedResources, treeRoots, buildTree             what others read of it
  *   equalSources, equalLoosely, ...                    whether two texts of a spec mean the same
  *
  * It refuses to fetch anything: what Git and the cluster say comes in as values.
  */
-export { compareState, jqSteps } from './comparison.ts';
-export type { CompareFacts, Comparison, LiveState, ManagedPair, RenderedTargets } from './types.ts';
+export { compareState, jqSteps, toDryRun } from './comparison.ts';
+export type {
+  CompareFacts,
+  Comparison,
+  DryRunOutcome,
+  DryRunPair,
+  LiveState,
+  ManagedPair,
+  RenderedTargets,
+  ServerSideDiff,
+} from './types.ts';
 export { managedResources, treeRoots } from './managed.ts';
 export { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged } from './namespaces.ts';
 export { heldBack } from './rule-faults.ts';
 export { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 export { comparedToOf } from './sources.ts';
+export { serverSideApiVersions } from './row.ts';
 export { RowStore } from './store.ts';
 export type { StoredComparison } from './store.ts';
 export { gkOf, normalizeTargets } from './targets.ts';

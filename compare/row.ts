@@ -1,7 +1,8 @@
-import { hashJson } from '#base';
-import { diffObjects } from '#diff';
+import { DriftlessError, hashJson } from '#base';
+import { appliesServerSide, diffDryRun, diffObjects } from '#diff';
 import type { DiffResult, DiffRules, JqWork } from '#diff';
 import { healthOf } from '#health';
+import type { LiveSchemas } from '#live';
 import {
   annotationOf,
   annotations,
@@ -32,6 +33,7 @@ import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf 
 import { resourceHealth } from './app-health.ts';
 import { isManagedNamespace } from './namespaces.ts';
 import { gkOf } from './targets.ts';
+import type { DryRunOutcome, DryRunPair, ServerSideDiff } from './types.ts';
 
 /** Everything that one row is made from, beside what all rows of a comparison have in common. Never neither target nor live. */
 export interface RowFacts {
@@ -64,6 +66,8 @@ export interface RowRules {
   readonly persistResourceHealth: boolean;
   /** Manifests or live state could not be loaded: nothing can be told of any row. */
   readonly failed: boolean;
+  readonly schemas: LiveSchemas | undefined;
+  readonly serverSideDiff: ServerSideDiff | undefined;
   /** What the jq programs of all rows may do together; counted down. */
   readonly work: JqWork;
 }
@@ -87,12 +91,12 @@ export interface Row {
   readonly conditions: readonly ApplicationCondition[];
   /** Steps that its jq programs took. */
   readonly spent: number;
-  /** A script of the administrator judged its health: the next time it may say something else of the same object. */
-  readonly scripted: boolean;
+  /** A script of the administrator judged its health, or the server refused it: the next time they may say something else of the same object. */
+  readonly passing: boolean;
 }
 
 /**
- * Compares one resource. A function of its arguments, but for scripts of the administrator (`scripted`) and for the work that the rows before
+ * Compares one resource. A function of its arguments, but for scripts of the administrator, refusals of a server (`passing`) and for the work that the rows before
  * it have left: once `rules.work` is used up, rows depend on each other. Source: Argo CD controller/state.go CompareAppState, the loop over
  * resources.
  */
@@ -101,10 +105,10 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
   const hook = isAnyHook(object);
   const own = isSelfReferenced(rules.settings, facts.target, facts.live);
   const before = rules.work.left;
-  const diff = diffOf(facts, rules, hook);
+  const { diff, refused } = diffOf(facts, rules, hook);
   const prune = facts.target === null && facts.live !== null && own;
   const silent = hook || !own || (facts.target !== null && isSkipped(facts.target));
-  const computed = silent ? undefined : codeOf(facts, rules, diff);
+  const computed = silent ? undefined : refused === undefined ? codeOf(facts, rules, diff) : 'Unknown';
   const extraneous = prune && csvAnnotation(object, annotations.compareOptions).includes('IgnoreExtraneous');
   const { health, scripted } = healthIn(facts, rules);
   return {
@@ -122,9 +126,9 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
     }),
     counts: computed === 'OutOfSync' && !extraneous,
     stale: computed === 'Unknown',
-    conditions: [...sharedCondition(facts, rules), ...missingNamespace(facts)],
+    conditions: [...refusedCondition(refused), ...sharedCondition(facts, rules), ...missingNamespace(facts)],
     spent: before - rules.work.left,
-    scripted,
+    passing: scripted || refused !== undefined,
   };
 }
 
@@ -137,18 +141,36 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
  */
 export function identityOf(facts: RowFacts, version: string): string | undefined {
   const { target, live, manifest, unread, degraded, permitted, namespaced } = facts;
-  const { uid = '', resourceVersion = '' } = live?.metadata ?? {};
-  if (live !== null && (uid === '' || resourceVersion === '')) return undefined;
-  const present = live === null ? '' : `${uid} ${resourceVersion} ${live.apiVersion} ${numberOf(live)}`;
+  const present = live === null ? '' : identityOfLive(live);
+  if (present === undefined) return undefined;
   const wanted = target === null ? '' : hashOf(target);
   const wave = manifest === null ? '' : waveOf(manifest);
   const flags = [unread, degraded, permitted, namespaced].map(String).join(' ');
   return [version, wanted, present, wave, flags].join('\n');
 }
 
+/** Undefined when the cluster names no version: then nobody can tell. */
+function identityOfLive(live: KubeObject): string | undefined {
+  const { uid = '', resourceVersion = '' } = live.metadata;
+  return uid === '' || resourceVersion === ''
+    ? undefined
+    : `${uid} ${resourceVersion} ${live.apiVersion} ${numberOf(live)}`;
+}
+
+/** Resources whose difference, with server-side diff, the API server is asked for. */
+export function dryRunPairs(resources: readonly RowFacts[]): readonly DryRunPair[] {
+  return resources.flatMap(({ target, live, unread }) => {
+    if (target === null || live === null || unread || isAnyHook(live)) return [];
+    const present = identityOfLive(live);
+    const id = present === undefined ? undefined : `${hashOf(target)} ${present}`;
+    return [{ key: keyOf(live), target, live, id }];
+  });
+}
+
 /** Changes with everything that all rows have in common. Settings carry their own version. */
 export function versionOfRules(rules: RowRules): string {
-  const { app, key, instance, controllerNamespace, settings, persistResourceHealth, failed } = rules;
+  const { app, key, instance, controllerNamespace, settings, persistResourceHealth, failed, schemas, serverSideDiff } =
+    rules;
   const { name = '', namespace = '', uid = '' } = app.metadata;
   const { syncPolicy, ignoreDifferences } = app.spec;
   return hashJson(
@@ -157,6 +179,8 @@ export function versionOfRules(rules: RowRules): string {
       [key, instance, controllerNamespace, name, namespace, uid],
       [destinationNamespaceOf(app), syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
       ignoreDifferences ?? [],
+      schemas?.version ?? '',
+      serverSideDiff === undefined ? '' : [serverSideDiff.mutations, serverSideDiff.user],
     ]),
   );
 }
@@ -198,21 +222,71 @@ export function isDeleteHook(object: KubeObject): boolean {
 }
 
 /** The rules of ignoring that hold in an application. */
-export function diffRules(app: Application, settings: Settings, work: JqWork): DiffRules {
-  const serverSideApply = app.spec.syncPolicy?.syncOptions?.includes('ServerSideApply=true') ?? false;
-  return { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work, serverSideApply };
+function diffRules({ app, settings, work, schemas }: RowRules): DiffRules {
+  return {
+    settings,
+    ignoreDifferences: app.spec.ignoreDifferences ?? [],
+    work,
+    serverSideApply: appliesAllServerSide(app),
+    ...(schemas === undefined ? {} : { schemas: schemas.kinds }),
+  };
+}
+
+function appliesAllServerSide(app: Application): boolean {
+  return app.spec.syncPolicy?.syncOptions?.includes('ServerSideApply=true') ?? false;
+}
+
+/** The group versions of the targets that are sent by server-side apply: their schemas are wanted. */
+export function serverSideApiVersions(app: Application, targets: readonly KubeObject[]): readonly string[] {
+  const serverSideApply = appliesAllServerSide(app);
+  const sent = targets.filter((target) => appliesServerSide(target, { serverSideApply }));
+  return [...new Set(sent.map(({ apiVersion }) => apiVersion))];
 }
 
 /** Hooks and what could not be read do not differ, and nothing does while one side of the application is not known. */
-function diffOf(facts: RowFacts, rules: RowRules, hook: boolean): DiffResult {
+function diffOf(
+  facts: RowFacts,
+  rules: RowRules,
+  hook: boolean,
+): { readonly diff: DiffResult; readonly refused: string | undefined } {
   const { target, live } = facts;
-  if (rules.failed || hook || facts.unread)
-    return { modified: false, normalizedLive: live, predictedLive: live, paths: [], faults: [], undecided: false };
-  return diffObjects(target, live, diffRules(rules.app, rules.settings, rules.work));
+  const same = { modified: false, normalizedLive: live, predictedLive: live, paths: [], faults: [], undecided: false };
+  if (rules.failed || hook || facts.unread) return { diff: same, refused: undefined };
+  const { serverSideDiff } = rules;
+  if (serverSideDiff === undefined || target === null || live === null)
+    return { diff: diffObjects(target, live, diffRules(rules)), refused: undefined };
+  const outcome = serverSideDiff.outcomes.get(keyOf(live)) ?? unasked;
+  if ('refused' in outcome) return { diff: same, refused: refusal(target, outcome.refused) };
+  const sides = { target, live, predicted: outcome.predicted };
+  try {
+    return { diff: diffDryRun(sides, diffRules(rules), serverSideDiff.mutations), refused: undefined };
+  } catch (error) {
+    if (!(error instanceof DriftlessError)) throw error;
+    return { diff: same, refused: refusal(target, error.message) };
+  }
+}
+
+const unasked: DryRunOutcome = { refused: 'the API server was not asked' };
+
+function refusal(target: KubeObject, why: string): string {
+  const which = `${target.kind}/${target.metadata.name ?? ''}`;
+  return `failed to calculate diff: error calculating server side diff: serverSideDiff error: error running server side apply in dryrun mode for resource ${which}: ${why}`;
+}
+
+/** Argo CD: nothing of the application is compared then. Here the others are. */
+function refusedCondition(refused: string | undefined): readonly ApplicationCondition[] {
+  if (refused === undefined) return [];
+  return [{ type: 'ComparisonError', message: `Failed to compare desired state to live state: ${refused}` }];
 }
 
 /** Health, and whether a script judged it. */
-function healthIn(facts: RowFacts, { app, settings }: RowRules): Pick<Row, 'health' | 'scripted'> {
+function healthIn(
+  facts: RowFacts,
+  { app, settings }: RowRules,
+): {
+  readonly health: Row['health'];
+  readonly scripted: boolean;
+} {
   const { overrides, healthScripts } = settings;
   let scripted = false;
   const watched = {

@@ -74,7 +74,7 @@ export class RowStore {
     const kept = new Map<string, KeptRow>();
     candidates.forEach(({ slot, identity }, i) => {
       const row = rows[i]?.row;
-      if (row !== undefined) kept.set(slot, { row, identity: row.scripted ? undefined : identity });
+      if (row !== undefined) kept.set(slot, { row, identity: row.passing ? undefined : identity });
     });
     this.#apps.set(key, kept);
   }

@@ -1,5 +1,5 @@
-import type { DiffResult } from '#diff';
-import type { KindState, UnreadObject } from '#live';
+import type { DiffResult, Mutations } from '#diff';
+import type { KindState, LiveSchemas, UnreadObject } from '#live';
 import type {
   AppKey,
   Application,
@@ -51,6 +51,27 @@ export interface LiveState {
   readonly failed: boolean;
 }
 
+/** What the API server said to the dry-run apply of a target: what live would be after it, or why it refuses. */
+export type DryRunOutcome = { readonly predicted: KubeObject } | { readonly refused: string };
+
+/** A resource that is there and that a manifest names: with server-side diff, its difference is what an apply would change. */
+export interface DryRunPair {
+  readonly key: ResourceKey;
+  readonly target: KubeObject;
+  readonly live: KubeObject;
+  /** What the outcome follows from, beside who asks: another one whenever the target or the live object is another. Undefined: nobody can tell. */
+  readonly id: string | undefined;
+}
+
+/** Server-side diff. Absent from the facts: compared here. */
+export interface ServerSideDiff {
+  readonly mutations: Mutations;
+  /** Who the server was asked as; "": ourselves. */
+  readonly user: string;
+  /** By key, of each {@link DryRunPair}. */
+  readonly outcomes: ReadonlyMap<ResourceKey, DryRunOutcome>;
+}
+
 export interface CompareFacts {
   readonly app: Application;
   readonly key: AppKey;
@@ -65,6 +86,9 @@ export interface CompareFacts {
   /** May this application, by its project, have this object in this place? */
   readonly permitted: (object: KubeObject) => boolean;
   readonly persistResourceHealth: boolean;
+  /** What the cluster publishes of the kinds that are sent by server-side apply. */
+  readonly schemas?: LiveSchemas;
+  readonly serverSideDiff?: ServerSideDiff;
   /** How much the jq programs of all resources may do together; absent: `jqSteps`. */
   readonly jqSteps?: number;
 }

@@ -1,6 +1,6 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
-import { compareState, normalizeTargets } from '#compare';
+import { compareState, normalizeTargets, serverSideApiVersions, toDryRun } from '#compare';
 import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
@@ -13,15 +13,21 @@ import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
+import { serverSideDiffOf } from './compare-options.ts';
+import type { DryRuns } from './server-side-diff.ts';
 
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
   /** Where rows are kept from one comparison to the next; absent: every comparison is a full one. */
   readonly rows?: RowStore;
+  /** Who asks API servers what an apply would change; absent: nobody may, and server-side diff is compared here. */
+  readonly dryRuns?: Pick<DryRuns, 'outcomes'>;
 }
 
 export interface ComparerConfig extends RendererConfig {
   readonly persistResourceHealth: boolean;
+  /** --server-side-diff-enabled. */
+  readonly serverSideDiff?: boolean;
 }
 
 export interface CompareRequest {
@@ -101,6 +107,7 @@ export class Comparer {
     const rendered = await this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
     const normal = this.#normalize(request, cluster, rendered.objects);
     const live = await this.#live(request, cluster, normal.targets, signal);
+    const sent = serverSideApiVersions(app, normal.targets);
     const facts: CompareFacts = {
       app,
       key,
@@ -117,9 +124,11 @@ export class Comparer {
       isNamespaced: (gk) => cluster.isNamespaced(gk),
       permitted: (object) => gate.permits(object),
       persistResourceHealth: this.#config.persistResourceHealth,
+      ...(sent.length === 0 ? {} : { schemas: await cluster.schemas(sent, signal) }),
     };
+    const complete = await this.#asked(facts, request, cluster, signal);
     const { rows } = this.#deps;
-    const comparison = rows === undefined ? compareState(facts) : rows.compare(facts, request.changed).comparison;
+    const comparison = rows === undefined ? compareState(complete) : rows.compare(complete, request.changed).comparison;
     return { comparison, cluster, revisions: rendered.facts.revisions };
   }
 
@@ -130,6 +139,28 @@ export class Comparer {
     const [refusal] = rendered.facts.conditions;
     if (refusal !== undefined) throw new SourceRefused(refusal);
     return this.#normalize(request, cluster, rendered.objects).targets;
+  }
+
+  /** The facts with what the API server says to dry runs, where the application wants that. */
+  async #asked(
+    facts: CompareFacts,
+    { bound, noCache }: CompareRequest,
+    cluster: LiveCluster,
+    signal: AbortSignal,
+  ): Promise<CompareFacts> {
+    const { dryRuns } = this.#deps;
+    const wanted = serverSideDiffOf(bound.app, this.#config.serverSideDiff === true);
+    if (dryRuns === undefined || wanted === undefined) return facts;
+    let user: string;
+    try {
+      user = bound.identity.syncs() ?? '';
+    } catch (error) {
+      const message = `Failed to compare desired state to live state: ${messageOf(error)}`;
+      const condition = { type: 'ComparisonError' as const, message };
+      return { ...facts, live: { ...facts.live, failed: true, conditions: [...facts.live.conditions, condition] } };
+    }
+    const outcomes = await dryRuns.outcomes({ key: bound.key, cluster, user, noCache }, toDryRun(facts), signal);
+    return { ...facts, serverSideDiff: { ...wanted, user, outcomes } };
   }
 
   #instance(key: AppKey): string {

@@ -1,4 +1,4 @@
-import { aborted, newAbortController, OwnershipLost } from '#base';
+import { aborted, Limiter, newAbortController, OwnershipLost } from '#base';
 import type { Runnable } from '#base';
 import type { Informer } from '#kube';
 import { appKeyOf, appKeyOfInstance, asApplication, instanceName } from '#model';
@@ -32,6 +32,7 @@ import { ProjectFinalizers } from './project-finalizers.ts';
 import { Projects } from './projects.ts';
 import { RefreshWrites } from './refresh-writes.ts';
 import { RefreshProcessor } from './refresh.ts';
+import { DryRuns } from './server-side-diff.ts';
 import { ApplicationStore } from './application-store.ts';
 import { isSkipped, OwnershipGuard } from './ownership-guard.ts';
 import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
@@ -220,7 +221,9 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
   const { queues, store, memories, guard, projects } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
-  const comparer = makeComparer(deps, config);
+  const limiter = new Limiter(config.kubectlParallelism);
+  const dryRuns = new DryRuns({ clients, limiter, known: memories.dryRuns });
+  const comparer = makeComparer(deps, config, { dryRuns });
   const common = {
     store,
     comparer,
@@ -236,13 +239,14 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
       clients,
       peek: (server) => live.peek(server),
       toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
+      limiter,
     },
-    { kubectlParallelism: config.kubectlParallelism, waveDelayMs: config.syncWaveDelayMs },
+    { waveDelayMs: config.syncWaveDelayMs },
   );
   const refresher = new RefreshProcessor(
     {
       ...common,
-      comparer: makeComparer(deps, config, memories.rows),
+      comparer: makeComparer(deps, config, { rows: memories.rows, dryRuns }),
       lookup: (key) => store.get(key),
       effects: makeEffects(deps, config, shared),
       random,

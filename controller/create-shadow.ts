@@ -130,7 +130,7 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config, memories.rows),
+      comparer: makeComparer(deps, config, { rows: memories.rows }),
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
       isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),

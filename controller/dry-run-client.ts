@@ -15,6 +15,8 @@ export function dryRunOnly(client: KubeClient): KubeClient {
     delete: (resource, object, options) => client.delete(resource, object, { ...options, dryRun: true }),
     watch: (resource, options) => client.watch(resource, options),
     discover: (options) => client.discover(options),
+    openApiIndex: (options) => client.openApiIndex(options),
+    openApiDocument: (path, hash, options) => client.openApiDocument(path, hash, options),
     version: (options) => client.version(options),
     impersonate: (user) => dryRunOnly(client.impersonate(user)),
     updateCredentials: (connection) => client.updateCredentials(connection),

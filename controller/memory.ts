@@ -1,6 +1,7 @@
 import { RowStore } from '#compare';
+import type { DryRunOutcome } from '#compare';
 import type { TreeRoot } from '#compare';
-import type { AppKey } from '#model';
+import type { AppKey, ResourceKey } from '#model';
 import type { CompareLevel } from './freshness.ts';
 
 /** What this process remembers of an application beyond its object. Losing it (restart, hand-over) costs a comparison, nothing else. */
@@ -26,10 +27,18 @@ export interface AppMemory {
   differences?: readonly string[];
 }
 
+/** What an API server said to a dry run, and what that follows from. */
+export interface KnownDryRun {
+  readonly id: string;
+  readonly outcome: DryRunOutcome;
+}
+
 /** The memories of all applications that this replica looks after. */
 export class Memories {
   /** What the last comparison of each application found out about its resources. */
   readonly rows = new RowStore();
+  /** Answers of server-side diff, for as long as what they follow from is the same. */
+  readonly dryRuns = new Map<AppKey, ReadonlyMap<ResourceKey, KnownDryRun>>();
   readonly #byKey = new Map<AppKey, AppMemory>();
 
   /** The memory of an application, made on first use; change it in place. */
@@ -47,6 +56,7 @@ export class Memories {
   forget(key: AppKey): void {
     this.#byKey.delete(key);
     this.rows.forget(key);
+    this.dryRuns.delete(key);
   }
 
   get size(): number {

@@ -1,5 +1,4 @@
 import type { Runnable } from '#base';
-import type { RowStore } from '#compare';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
@@ -8,7 +7,9 @@ import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
+import { firstPictures } from './cluster-caches.ts';
 import { Comparer } from './comparer.ts';
+import type { ComparerDeps } from './comparer.ts';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { Memories } from './memory.ts';
@@ -19,16 +20,18 @@ import { Triggers } from './triggers.ts';
 import type { TriggerDeps } from './triggers.ts';
 import type { ControllerConfig, WatchDeps } from './types.ts';
 
-/** Fetches and compares both sides, with the repositories that settings know; in full, unless there are `rows` to keep. */
+/**
+ * Fetches and compares both sides, with the repositories that settings know; in full, unless there are `rows` to keep. Who may ask API servers for dry
+ * runs hands them in.
+ */
 export function makeComparer(
   { desired, live, settings, clock }: WatchDeps,
   config: ControllerConfig,
-  rows?: RowStore,
+  helpers: Pick<ComparerDeps, 'rows' | 'dryRuns'> = {},
 ): Comparer {
   const repository = (url: string, project: string): Repository => settings.repository(url, project);
   const chartRepositories = (): KnownRepositories => settings.chartRepositories();
-  const kept = rows === undefined ? {} : { rows };
-  return new Comparer({ desired, live, repository, chartRepositories, clock, ...kept }, config);
+  return new Comparer({ desired, live, repository, chartRepositories, clock, ...helpers }, config);
 }
 
 /** The queues that triggers fill. */
@@ -129,6 +132,8 @@ export function makeTriggers(
     seen: parts.seen,
     namespace: config.namespace,
     clock: deps.clock,
+    keepLostMs: config.keepLostClustersMs ?? 0,
+    onFirstPicture: firstPictures(deps.metrics),
   });
 }
 

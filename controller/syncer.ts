@@ -1,5 +1,5 @@
-import { Limiter, messageOf } from '#base';
-import type { Clock } from '#base';
+import { messageOf } from '#base';
+import type { Clock, Limiter } from '#base';
 import { isUnreadKind, jqSteps, managedNamespace, unreadConditions } from '#compare';
 import type { Comparison } from '#compare';
 import { healthOf } from '#health';
@@ -45,12 +45,13 @@ export interface SyncDeps {
   /** The cluster that is kept under this URL now. */
   readonly peek: (server: string) => LiveCluster | undefined;
   readonly toCluster: OwnershipGuard['toCluster'];
+  /** --kubectl-parallelism-limit: writes of all syncs and deletions together, and dry runs, pass it. */
+  readonly limiter: Limiter;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 export interface SyncConfig {
-  readonly kubectlParallelism: number;
   readonly waveDelayMs: number;
 }
 
@@ -78,17 +79,10 @@ type StepState = OperationState;
 export class Syncer {
   readonly #deps: SyncDeps;
   readonly #config: SyncConfig;
-  readonly #limiter: Limiter;
 
   constructor(deps: SyncDeps, config: SyncConfig) {
     this.#deps = deps;
     this.#config = config;
-    this.#limiter = new Limiter(config.kubectlParallelism);
-  }
-
-  /** Writes of all syncs and deletions together pass this limit. */
-  get limiter(): Limiter {
-    return this.#limiter;
   }
 
   async step(bound: BoundApplication, state: OperationState, signal: AbortSignal): Promise<StepState> {
@@ -156,6 +150,8 @@ export class Syncer {
       options: readSyncOptions(sync, {
         pruneConfirmed: isApproved(app, startedAt),
         waveDelayMs: this.#config.waveDelayMs,
+        migrationManager:
+          annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) ?? 'kubectl-client-side-apply',
       }),
       destinationNamespace: destinationNamespaceOf(app),
       revision: state.syncResult?.revision ?? '',
@@ -196,7 +192,7 @@ export class Syncer {
       client: user === undefined ? client : client.impersonate(user),
       fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
       denied: (object, namespaced) => gate.denied(object, namespaced),
-      limiter: this.#limiter,
+      limiter: this.#deps.limiter,
       clock: this.#deps.clock,
       dryRun,
     });

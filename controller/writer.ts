@@ -9,6 +9,7 @@ import type { ApiResource, KubeObject } from '#model';
 import type { ApplyHow, ApplyResult, ClusterWriter } from '#sync';
 import { dryRunOnly } from './dry-run-client.ts';
 import { PolicyDenied, UnknownKind } from './errors.ts';
+import { adoptAfter, adoptBefore } from './migration.ts';
 import { recreate, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
 import type { Send } from './ownership-guard.ts';
@@ -57,13 +58,13 @@ interface Apply extends Sent {
 export class GuardedWriter implements ClusterWriter {
   readonly #deps: WriterDeps;
   readonly #client: KubeClient;
-  readonly #recreation: RecreateDeps;
+  readonly #tools: RecreateDeps;
   #fresh: ApiDiscovery | undefined;
 
   constructor(deps: WriterDeps) {
     this.#deps = deps;
     this.#client = deps.dryRun === true ? dryRunOnly(deps.client) : deps.client;
-    this.#recreation = {
+    this.#tools = {
       client: this.#client,
       read: this.#read.bind(this),
       write: (signal, send) => this.#write(signal, send),
@@ -196,17 +197,26 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #serverSide(apply: Apply, signal: AbortSignal): Promise<ApplyResult> {
-    const { resource, target, how } = apply;
+    const { resource, target, live, how } = apply;
+    const place = { resource, name: nameOf(target, resource) };
+    if (!how.dryRun && live !== null && how.adoptFrom !== undefined)
+      await adoptBefore(this.#tools, place, { live, from: how.adoptFrom }, signal);
+    let stored = await this.#applyServerSide(apply, signal);
+    if (!how.dryRun && (await adoptAfter(this.#tools, place, stored, signal)))
+      stored = await this.#applyServerSide({ ...apply, live: stored }, signal);
+    return this.#done(stored, 'serverside-applied', how.dryRun);
+  }
+
+  async #applyServerSide({ resource, target, live: known, how }: Apply, signal: AbortSignal): Promise<KubeObject> {
     const name = nameOf(target, resource);
-    let { live } = apply;
+    let live = known;
     for (let attempt = 1; ; attempt += 1) {
       const wanted = sentOver(target, live, how);
       const body = live === null || how.over === undefined ? wanted : atVersion(wanted, live);
       try {
-        const stored = await this.#write(signal, (inner) =>
+        return await this.#write(signal, (inner) =>
           this.#client.patch(resource, name, { type: 'apply', body }, { ...this.#options(how, inner), force: true }),
         );
-        return this.#done(stored, 'serverside-applied', how.dryRun);
       } catch (error) {
         if (how.over === undefined || !isConflict(error) || attempt === conflictTries) throw error;
         live = await this.#read(resource, name, signal);
@@ -272,8 +282,8 @@ export class GuardedWriter implements ClusterWriter {
   /** Deletes an object and makes it anew; in a dry run only asks whether the server would make it. */
   async #recreate({ resource, target, how }: Sent, signal: AbortSignal): Promise<ApplyResult> {
     const job = { resource, name: nameOf(target, resource), target: withoutNulls(target), what: shortName(target) };
-    if (!how.dryRun) return this.#done(await recreate(this.#recreation, job, signal), 'configured', false);
-    await tryCreate(this.#recreation, job, signal);
+    if (!how.dryRun) return this.#done(await recreate(this.#tools, job, signal), 'configured', false);
+    await tryCreate(this.#tools, job, signal);
     return this.#done(target, 'configured', true);
   }
 

@@ -8,6 +8,8 @@ import type { Empties } from './canonical.ts';
 import { withDefaults } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
 import { withoutManaged } from './managed-fields.ts';
+import { kindKey } from './open-api.ts';
+import type { KindSchema } from './open-api.ts';
 import { normalize, normalizeTracking } from './normalize.ts';
 import { removeSteps } from './remove.ts';
 import { ignoredInDiff, ignoredInUpdates, untilSettled } from './rules.ts';
@@ -15,14 +17,15 @@ import type { Ignored } from './rules.ts';
 import { schemaOf } from './schema.ts';
 import type { TypeSchema } from './schema.ts';
 import { shapeOf, shapeOfFields } from './shape.ts';
+import type { Shape } from './shape.ts';
 import { applyStrategic, strategicPatch } from './strategic.ts';
-import { ownershipOf, structuredMerge } from './structured.ts';
+import { allOf, ownershipOf, structuredMerge } from './structured.ts';
 import type { DiffResult, DiffRules } from './types.ts';
 import { isList } from './values.ts';
 
 const maxPaths = 10;
 /** Who we are among the managers of a live object's fields. */
-const fieldManager = 'argocd-controller';
+export const fieldManager = 'argocd-controller';
 
 /**
  * Compares what should be with what is (Argo CD: util/argo/diff StateDiffs of one pair, gitops-engine/pkg/diff Diff, three-way).
@@ -52,8 +55,13 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
     original: before === undefined ? undefined : withoutNamespace(prepare(before, 'keep')),
   }));
   const [predicted, observed] = isStructured
-    ? predictStructured(wanted, present, asJson(live), schemaOf(target))
+    ? predictStructured(wanted, present, asJson(live), rules.schemas?.get(kindKey(target)))
     : predict(original, wanted, present, schemaOf(target));
+  return resultOf(predicted, observed, ignored);
+}
+
+/** Two states of a live object, both prepared, compared. */
+export function resultOf(predicted: JsonObject, observed: JsonObject, ignored: Ignored): DiffResult {
   const paths = differingPaths(observed, predicted);
   const [modified, faults] = [paths.length > 0, ignored.faults()];
   return {
@@ -82,7 +90,7 @@ function oneSided(target: KubeObject | null, live: KubeObject | null, rules: Dif
   };
 }
 
-function preparer(settings: Settings, ignored: Ignored): (object: JsonObject, empties?: Empties) => JsonObject {
+export function preparer(settings: Settings, ignored: Ignored): (object: JsonObject, empties?: Empties) => JsonObject {
   return (object, empties = 'drop') => ignored.strip(normalize(object, settings.ignoreAggregatedRoles, empties));
 }
 
@@ -119,26 +127,35 @@ function predict(
 }
 
 /** By its own option, else by that of the Application. */
-function appliesServerSide(target: KubeObject, { serverSideApply = false }: DiffRules): boolean {
+export function appliesServerSide(
+  target: KubeObject,
+  { serverSideApply = false }: Pick<DiffRules, 'serverSideApply'>,
+): boolean {
   const options = csvAnnotation(target, annotations.syncOptions);
   if (options.includes('ServerSideApply=false')) return false;
   return serverSideApply || options.includes('ServerSideApply=true');
 }
 
-/** {@link predict} for server-side apply by our manager; who owns what is read from the live object as it is. */
+/**
+ * {@link predict} for server-side apply by our manager; who owns what is read from the live object as it is. How lists and maps are owned is what
+ * the server publishes; else what is known of built-in kinds, or what the server made of the managed fields of a custom resource.
+ */
 function predictStructured(
   target: JsonObject,
   live: JsonObject,
   owned: JsonObject,
-  type: TypeSchema | undefined,
+  published: KindSchema | undefined,
 ): readonly [predicted: JsonObject, observed: JsonObject] {
   const ownership = ownershipOf(owned, fieldManager);
-  const shape = type === undefined ? shapeOfFields(ownership.all) : shapeOf(type);
-  const after = structuredMerge(target, live, ownership, shape);
+  const type = schemaOf(asKube(target));
+  const known = (): Shape => (type === undefined ? shapeOfFields(allOf(ownership)) : shapeOf(type));
+  const after = structuredMerge(target, live, ownership, published?.shape ?? known());
   if (after === live) return [live, live];
-  return [withoutLastApplied(after), withoutLastApplied(live)].map((value) =>
-    type === undefined ? value : (canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject),
-  ) as [JsonObject, JsonObject];
+  const stored = (value: JsonObject): JsonObject =>
+    type === undefined
+      ? (published?.withDefaults(value) ?? value)
+      : (canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject);
+  return [stored(withoutLastApplied(after)), stored(withoutLastApplied(live))];
 }
 
 /** Server-side apply takes the annotation away when it moves fields of ours to it. */

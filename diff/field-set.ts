@@ -29,9 +29,23 @@ export function parseFields(fields: JsonObject): FieldSet {
   return set;
 }
 
-function canonicalStep(text: string): string | undefined {
+/** The same few thousand keys come in object after object. */
+const canonical = new Map<string, string | undefined>();
+const maxCanonical = 20_000;
+
+/** A step of `fieldsV1` as this module writes it; undefined when it is none. */
+export function canonicalStep(text: string): string | undefined {
   const form = text.slice(0, 2);
   if (form !== 'k:' && form !== 'v:') return form === 'f:' || form === 'i:' ? text : undefined;
+  const known = canonical.get(text);
+  if (known !== undefined) return known;
+  if (canonical.size >= maxCanonical) canonical.clear();
+  const step = readStep(form, text);
+  canonical.set(text, step);
+  return step;
+}
+
+function readStep(form: string, text: string): string | undefined {
   try {
     return form + canonicalJson(parseJson(text.slice(2)));
   } catch (error) {
@@ -64,16 +78,16 @@ export function addAll(set: FieldSet, other: FieldSet): void {
   for (const [step, child] of other.children) addAll(childOf(set, step), child);
 }
 
-/** The paths for which `keeps` says yes, of all sets together; each set is undefined where it has nothing. */
+/** The paths of a set for which `keeps` says yes, told whether the other two have them as well. */
 export function select(
-  sets: readonly (FieldSet | undefined)[],
-  keeps: (members: readonly boolean[]) => boolean,
+  whole: FieldSet,
+  [left, right]: readonly [FieldSet | undefined, FieldSet | undefined],
+  keeps: (inLeft: boolean, inRight: boolean) => boolean,
 ): FieldSet {
-  const members = sets.map((set) => set?.member ?? false);
-  const result: FieldSet = { member: keeps(members), children: new Map() };
-  for (const step of new Set(sets.flatMap((set) => [...(set?.children.keys() ?? [])]))) {
-    const inner = sets.map((set) => set?.children.get(step));
-    const child = select(inner, keeps);
+  const member = whole.member && keeps(left?.member === true, right?.member === true);
+  const result: FieldSet = { member, children: new Map() };
+  for (const [step, inner] of whole.children) {
+    const child = select(inner, [left?.children.get(step), right?.children.get(step)], keeps);
     if (child.member || child.children.size > 0) result.children.set(step, child);
   }
   return result;

@@ -1,5 +1,5 @@
 import { canonicalJson, isObject, own } from '#base';
-import type { Json, JsonObject } from '#base';
+import type { Json } from '#base';
 import { constantsOf } from './default-rules.ts';
 import { fieldStep, itemStep } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
@@ -22,7 +22,7 @@ export interface Shape {
 }
 
 /** Nothing is known: maps by member, lists as a whole. */
-const untyped: Shape = {
+export const untyped: Shape = {
   atomicMap: false,
   listKeys: undefined,
   member: () => untyped,
@@ -31,23 +31,62 @@ const untyped: Shape = {
   keyDefault: () => undefined,
 };
 
-/** The shape of a built-in type. */
+/** The shape of a built-in type. Structs are read once: the same types come in object after object. */
 export function shapeOf(type: TypeSchema | undefined, owned?: Owned): Shape {
   if (type === undefined || type.form === 'scalar') return untyped;
-  const isStruct = type.form === 'struct';
-  return {
-    atomicMap: owned === 'whole' || (isStruct && isAtomic(type.name)),
-    listKeys: type.form === 'list' && owned !== undefined && owned !== 'whole' ? owned.by : undefined,
-    member: (name) => {
-      if (type.form === 'map') return shapeOf(type.items);
-      const field = isStruct ? fieldsOf(type.name).get(name) : undefined;
-      return shapeOf(field?.type, field?.owned);
-    },
-    items: () => shapeOf(type.form === 'list' ? type.items : undefined),
-    named: (name) => isStruct && fieldsOf(type.name).has(name),
-    keyDefault: (name) =>
-      isStruct ? (own(constantsOf(type.name), name) ?? zeroOf(fieldsOf(type.name).get(name))) : undefined,
-  };
+  if (type.form !== 'struct' || owned !== undefined) return new BuiltInShape(type, owned);
+  let shape = structs.get(type.name);
+  if (shape === undefined) {
+    shape = new BuiltInShape(type, undefined);
+    structs.set(type.name, shape);
+  }
+  return shape;
+}
+
+const structs = new Map<string, Shape>();
+
+class BuiltInShape implements Shape {
+  readonly atomicMap: boolean;
+  readonly listKeys: readonly string[] | undefined;
+  readonly #type: TypeSchema;
+  /** Of a struct. */
+  readonly #members = new Map<string, Shape>();
+  #inner: Shape | undefined;
+
+  constructor(type: TypeSchema, owned: Owned | undefined) {
+    this.#type = type;
+    this.atomicMap = owned === 'whole' || (type.form === 'struct' && isAtomic(type.name));
+    this.listKeys = type.form === 'list' && owned !== undefined && owned !== 'whole' ? owned.by : undefined;
+  }
+
+  member(name: string): Shape {
+    if (this.#type.form === 'map') return this.#innermost();
+    const known = this.#members.get(name);
+    if (known !== undefined) return known;
+    const field = this.#type.form === 'struct' ? fieldsOf(this.#type.name).get(name) : undefined;
+    if (field === undefined) return untyped;
+    const shape = shapeOf(field.type, field.owned);
+    this.#members.set(name, shape);
+    return shape;
+  }
+
+  items(): Shape {
+    return this.#type.form === 'list' ? this.#innermost() : untyped;
+  }
+
+  named(name: string): boolean {
+    return this.#type.form === 'struct' && fieldsOf(this.#type.name).has(name);
+  }
+
+  keyDefault(name: string): Json | undefined {
+    if (this.#type.form !== 'struct') return undefined;
+    return own(constantsOf(this.#type.name), name) ?? zeroOf(fieldsOf(this.#type.name).get(name));
+  }
+
+  #innermost(): Shape {
+    this.#inner ??= shapeOf(this.#type.form === 'list' || this.#type.form === 'map' ? this.#type.items : undefined);
+    return this.#inner;
+  }
 }
 
 function zeroOf(field: FieldSchema | undefined): Json | undefined {
@@ -101,31 +140,40 @@ export function stepOf(item: Json, shape: Shape): string {
   return `k:${canonicalJson(id)}`;
 }
 
-/** The paths of a value (typed.ToFieldSet). */
-export function fieldSetOf(value: Json | undefined, shape: Shape): FieldSet {
+/**
+ * The paths of a value (typed.ToFieldSet).
+ * @param which `structs`: with the fields of structs that lead to them.
+ */
+export function fieldSetOf(value: Json | undefined, shape: Shape, which: 'leaves' | 'structs' = 'leaves'): FieldSet {
   const set: FieldSet = { member: false, children: new Map() };
   if (value === undefined || value === null) return set;
   if (isList(value)) {
     if (shape.listKeys === undefined) set.member = true;
-    else for (const item of value) addItem(set, item, shape);
+    else for (const item of value) addItem(set, item, shape, which);
   } else if (!isObject(value) || shape.atomicMap) set.member = true;
-  else for (const key of Object.keys(value)) addMember(set, key, value, shape);
+  else for (const key of Object.keys(value)) addMember(set, [key, value[key]], shape, which);
   return set;
 }
 
-function addItem(set: FieldSet, item: Json, shape: Shape): void {
+function addItem(set: FieldSet, item: Json, shape: Shape, which: 'leaves' | 'structs'): void {
   const step = stepOf(item, shape);
   // Of items that cannot be told apart only their presence is owned.
-  const child = set.children.has(step) ? fieldSetOf(undefined, shape) : fieldSetOf(item, shape.items());
+  const child = set.children.has(step) ? fieldSetOf(undefined, shape) : fieldSetOf(item, shape.items(), which);
   child.member = true;
   set.children.set(step, child);
 }
 
-function addMember(set: FieldSet, key: string, object: JsonObject, shape: Shape): void {
-  const value = object[key];
+function addMember(
+  set: FieldSet,
+  [key, value]: readonly [key: string, value: Json | undefined],
+  shape: Shape,
+  which: 'leaves' | 'structs',
+): void {
   if (value === undefined) return;
-  const child = fieldSetOf(value, shape.member(key));
+  const child = fieldSetOf(value, shape.member(key), which);
   const isEmpty = value === null || (isObject(value) && Object.keys(value).length === 0);
   child.member ||= isEmpty || !shape.named(key);
-  if (child.member || child.children.size > 0) set.children.set(fieldStep(key), child);
+  if (!child.member && child.children.size === 0) return;
+  child.member ||= which === 'structs';
+  set.children.set(fieldStep(key), child);
 }

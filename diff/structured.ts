@@ -1,50 +1,40 @@
 import { deepEqual, isObject, own, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
-import { addAll, emptySet, fieldStep, parseFields, select } from './field-set.ts';
+import { addAll, canonicalStep, emptySet, fieldStep, parseFields, select } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
+import { fieldsOwned } from './managed-fields.ts';
 import { fieldSetOf, stepOf } from './shape.ts';
 import type { Shape } from './shape.ts';
 import { withoutNulls } from './strategic.ts';
 import { isList, textOf } from './values.ts';
 
-/** An entry of `metadata.managedFields`, read. */
-interface Entry {
-  readonly isOurs: boolean;
-  readonly fields: FieldSet;
-}
-
-/** Who owns what in a live object. */
+/** Who owns what in a live object: field sets as they stand in `metadata.managedFields`. */
 export interface Ownership {
-  /** What our manager applied last. */
-  readonly last: FieldSet;
+  /** What our manager applied last, by each version that it did. */
+  readonly last: readonly JsonObject[];
   /** What all others own. */
-  readonly others: FieldSet;
-  /** All of it: what the API server's schema made of it shows in it. */
-  readonly all: FieldSet;
+  readonly others: readonly JsonObject[];
 }
 
 /** Reads the managed fields of a live object. Our entry is the one that server-side apply wrote, whatever its version. */
 export function ownershipOf(live: JsonObject, manager: string): Ownership {
-  const [last, others, all] = [emptySet(), emptySet(), emptySet()];
-  for (const { isOurs, fields } of entriesOf(live, manager)) {
-    addAll(isOurs ? last : others, fields);
-    addAll(all, fields);
-  }
-  return { last, others, all };
+  const isOurs = (entry: JsonObject): boolean =>
+    own(entry, 'manager') === manager &&
+    own(entry, 'operation') === 'Apply' &&
+    textOf(own(entry, 'subresource')) === '';
+  return { last: fieldsOwned(live, isOurs), others: fieldsOwned(live, (entry) => !isOurs(entry)) };
 }
 
-function entriesOf(live: JsonObject, manager: string): readonly Entry[] {
-  const metadata = own(live, 'metadata');
-  const entries = isObject(metadata) ? own(metadata, 'managedFields') : undefined;
-  if (!isList(entries)) return [];
-  return entries.filter(isObject).flatMap((entry) => {
-    const fields = own(entry, 'fieldsV1');
-    const isOurs =
-      own(entry, 'manager') === manager &&
-      own(entry, 'operation') === 'Apply' &&
-      textOf(own(entry, 'subresource')) === '';
-    return isObject(fields) ? [{ isOurs, fields: parseFields(fields) }] : [];
-  });
+/** All that anybody owns: what the API server's schema made of it shows in it. */
+export function allOf({ last, others }: Ownership): FieldSet {
+  return unionOf([...last, ...others]);
+}
+
+/** All paths of some field sets together. */
+export function unionOf(sets: readonly JsonObject[]): FieldSet {
+  const all = emptySet();
+  for (const fields of sets) addAll(all, parseFields(fields));
+  return all;
 }
 
 /**
@@ -58,25 +48,21 @@ function entriesOf(live: JsonObject, manager: string): readonly Entry[] {
 export function structuredMerge(target: JsonObject, live: JsonObject, ownership: Ownership, shape: Shape): JsonObject {
   const merged = merge(live, target, shape) as JsonObject;
   const pruned = prune(merged, target, ownership, shape);
-  return deepEqual(pruned, live) ? live : pruned;
+  return pruned === live || deepEqual(pruned, live) ? live : pruned;
 }
 
 function prune(merged: JsonObject, target: JsonObject, { last, others }: Ownership, shape: Shape): JsonObject {
-  if (last.children.size === 0) return merged;
-  const ours = fieldSetOf(target, shape);
-  addAll(ours, others);
-  if (isWithin(last, ours)) return merged;
-  const [before, kept, whole] = [withNamed(last, shape), withNamed(ours, shape), setOf(merged, shape)];
-  const first = remove(merged, before, shape);
-  const owned = remove(
-    merged,
-    select([whole, setOf(first, shape), kept], ([here, left, wanted]) => here === true && !left && !wanted),
-    shape,
-  );
-  const gone = select(
-    [whole, setOf(owned, shape), before],
-    ([here, left, was]) => here === true && !left && was === true,
-  );
+  if (last.every((fields) => isCovered(fields, target, shape))) return merged;
+  const before = unionOf(last);
+  const wanted = fieldSetOf(target, shape);
+  addAll(wanted, unionOf(others));
+  if (isWithin(before, wanted)) return merged;
+  const [was, kept, whole] = [withNamed(before, shape), withNamed(wanted, shape), fieldSetOf(merged, shape, 'structs')];
+  const first = fieldSetOf(remove(merged, was, shape), shape, 'structs');
+  // What was in something that went, and is not ours to take, stays.
+  const notOurs = select(whole, [first, kept], (left, isKept) => !left && !isKept);
+  const owned = fieldSetOf(remove(merged, notOurs, shape), shape, 'structs');
+  const gone = select(whole, [owned, was], (left, isOurs) => !left && isOurs);
   return withoutNulls(remove(merged, gone, shape)) as JsonObject;
 }
 
@@ -87,8 +73,40 @@ function isWithin(set: FieldSet, wanted: FieldSet | undefined): boolean {
   return true;
 }
 
-function setOf(value: Json | undefined, shape: Shape): FieldSet {
-  return withNamed(fieldSetOf(value, shape), shape);
+/** Does a value have every path of a field set? The answer for nearly every object, found without making sets of both. */
+function isCovered(fields: JsonObject, value: Json, shape: Shape): boolean {
+  const items = isList(value) && shape.listKeys !== undefined ? indexed(value, shape).byStep : undefined;
+  const childAt = (step: string): Json | undefined => {
+    if (!step.startsWith('f:')) return items?.get(step);
+    return isObject(value) && !shape.atomicMap ? own(value, step.slice(2)) : undefined;
+  };
+  for (const text of Object.keys(fields)) {
+    const inner = own(fields, text);
+    const step = text === '.' ? undefined : canonicalStep(text);
+    if (step === undefined || !isObject(inner)) continue;
+    const child = childAt(step);
+    if (child === undefined || !isOwnedAt(step, inner, child, shape)) return false;
+  }
+  return true;
+}
+
+/** The same below one step. Items and keys of maps are always owned themselves, fields of structs only when nothing is in them. */
+function isOwnedAt(step: string, fields: JsonObject, value: Json, parent: Shape): boolean {
+  const name = step.startsWith('f:') ? step.slice(2) : undefined;
+  const shape = name === undefined ? parent.items() : parent.member(name);
+  const isMember = name === undefined || !parent.named(name) || isLeaf(value, shape);
+  return (isMember || !isOwnedItself(fields)) && isCovered(fields, value, shape);
+}
+
+function isOwnedItself(fields: JsonObject): boolean {
+  for (const text of Object.keys(fields)) if (text !== '.') return Object.hasOwn(fields, '.');
+  return true;
+}
+
+/** Is a value owned as one? */
+function isLeaf(value: Json, shape: Shape): boolean {
+  if (isList(value)) return shape.listKeys === undefined;
+  return !isObject(value) || shape.atomicMap || Object.keys(value).length === 0;
 }
 
 /** A set with the fields of structs on the way to its paths (fieldpath.Set.EnsureNamedFieldsAreMembers). */
@@ -103,7 +121,7 @@ function withNamed(set: FieldSet, shape: Shape): FieldSet {
   return result;
 }
 
-function merge(live: Json | undefined, target: Json | undefined, shape: Shape): Json {
+export function merge(live: Json | undefined, target: Json | undefined, shape: Shape): Json {
   if (target === undefined) return live ?? null;
   if (live === undefined || live === target) return target;
   if (isList(target) && isList(live) && shape.listKeys !== undefined) return mergeLists(live, target, shape);
@@ -125,8 +143,23 @@ function merge(live: Json | undefined, target: Json | undefined, shape: Shape): 
  * visitListItems).
  */
 function mergeLists(live: readonly Json[], target: readonly Json[], shape: Shape): Json {
-  const out = new ListMerge(live, target, shape).run();
+  const out = alike(live, target, shape) ?? new ListMerge(live, target, shape).run();
   return out.length === live.length && out.every((item, i) => item === live[i]) ? live : out;
+}
+
+/** The merge of two lists that have the same items in the same order, nearly all of them. */
+function alike(live: readonly Json[], target: readonly Json[], shape: Shape): readonly Json[] | undefined {
+  if (live.length !== target.length) return undefined;
+  const seen = new Set<string>();
+  const items = shape.items();
+  const out: Json[] = [];
+  for (const [i, item] of target.entries()) {
+    const step = stepOf(item, shape);
+    if (seen.has(step) || stepOf(live[i] ?? null, shape) !== step) return undefined;
+    seen.add(step);
+    out.push(merge(live[i], item, items));
+  }
+  return out;
 }
 
 class ListMerge {
@@ -186,7 +219,7 @@ function indexed(list: readonly Json[], shape: Shape): Indexed {
  * The value without the paths of a set; null when nothing is left of it. What is owned as a whole goes when something in it shall go
  * (typed.removeItemsWithSchema).
  */
-function remove(value: Json, set: FieldSet, shape: Shape): Json {
+export function remove(value: Json, set: FieldSet, shape: Shape): Json {
   if (set.children.size === 0) return value;
   if (isList(value)) {
     if (shape.listKeys === undefined) return null;

@@ -1,3 +1,4 @@
+import type { KindSchema } from './open-api.ts';
 import type { KubeObject, ResourceIgnoreDifferences, Settings } from '#model';
 
 /** What all jq programs of one comparison may do together, in steps: many small ones hold up a process as one big one does. Counted down. */
@@ -14,6 +15,8 @@ export interface DiffRules {
   readonly work?: JqWork;
   /** Objects are sent by server-side apply (a sync option of the Application); options of a manifest go before. */
   readonly serverSideApply?: boolean;
+  /** What the API server publishes, by `apiVersion Kind`, for objects that are sent by server-side apply. */
+  readonly schemas?: ReadonlyMap<string, KindSchema>;
 }
 
 /** What is wrong with an ignore rule that applies to an object. Never holds values of objects. */

@@ -23,9 +23,9 @@ export type RunCommand = (request: CommandRequest, signal: AbortSignal) => Promi
 
 /** What was asked and how it ended: one per HTTP exchange, so retries count each. */
 export interface RequestRecord {
-  /** get, list, watch, create, update, patch, delete, discovery, version. */
+  /** get, list, watch, create, update, patch, delete, discovery, openapi, version. */
   readonly verb: string;
-  /** `<group>/<kind>` of the resource (`<kind>` for core), "" for discovery and version. */
+  /** `<group>/<kind>` of the resource (`<kind>` for core), "" for discovery, schemas and version. */
   readonly kind: string;
   /** HTTP status, 0 when there was no answer. */
   readonly code: number;

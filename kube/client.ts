@@ -172,6 +172,28 @@ class RawClient implements KubeClient {
     );
   }
 
+  async openApiIndex(options: CallOptions): Promise<ReadonlyMap<string, string>> {
+    const answer = await this.#document('/openapi/v3', options);
+    const paths = isObject(answer) ? answer['paths'] : undefined;
+    const hashes = new Map<string, string>();
+    for (const [path, entry] of Object.entries(isObject(paths) ? paths : {})) {
+      const url = isObject(entry) ? entry['serverRelativeURL'] : undefined;
+      const hash = typeof url === 'string' ? /[?&]hash=([^&]+)/.exec(url)?.[1] : undefined;
+      if (hash !== undefined) hashes.set(path, decodeURIComponent(hash));
+    }
+    return hashes;
+  }
+
+  openApiDocument(path: string, hash: string, options: CallOptions): Promise<Json> {
+    const segments = path.split('/').map(encodeURIComponent);
+    return this.#document(withQuery(`/openapi/v3/${segments.join('/')}`, { hash }), options);
+  }
+
+  #document(path: string, options: CallOptions): Promise<Json> {
+    const wire = { method: 'GET', path, headers: { accept: 'application/json' }, repeatable: true } as const;
+    return this.#exchange.send(this.#spec('openapi', undefined, options, wire), readJson);
+  }
+
   async version(options: CallOptions): Promise<string> {
     const spec = this.#spec('version', undefined, options, { method: 'GET', path: '/version', repeatable: true });
     const answer = await this.#exchange.send(spec, readJson);

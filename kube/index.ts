@@ -51,6 +51,7 @@ export { faultOf } from './head.ts';
 export { findResource } from './find-resource.ts';
 export { Reflector } from './reflector.ts';
 export { SharedClients } from './shared-clients.ts';
+export { SingleFlight } from './single-flight.ts';
 export type { ClusterClients } from './shared-clients.ts';
 export { isOlderVersion } from './version.ts';
 export type {

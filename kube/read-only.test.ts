@@ -15,6 +15,8 @@ const methods: Readonly<Record<string, 'reads' | 'writes' | 'local'>> = {
   list: 'reads',
   watch: 'reads',
   discover: 'reads',
+  openApiIndex: 'reads',
+  openApiDocument: 'reads',
   version: 'reads',
   create: 'writes',
   replace: 'writes',

@@ -109,6 +109,10 @@ export interface KubeClient {
    */
   watch(resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent>;
   discover(options: CallOptions): Promise<ApiDiscovery>;
+  /** The OpenAPI v3 documents that the server has: by group version (`api/v1`, `apis/apps/v1`) the hash of its present state. */
+  openApiIndex(options: CallOptions): Promise<ReadonlyMap<string, string>>;
+  /** One of them. They are large. */
+  openApiDocument(path: string, hash: string, options: CallOptions): Promise<Json>;
   /** `gitVersion` of /version. */
   version(options: CallOptions): Promise<string>;
   /** The same connection acting as another user (Impersonate-User). */
@@ -120,4 +124,7 @@ export interface KubeClient {
 }
 
 /** The half of a client that cannot change anything. */
-export type KubeReader = Pick<KubeClient, 'server' | 'get' | 'list' | 'watch' | 'discover' | 'version'>;
+export type KubeReader = Pick<
+  KubeClient,
+  'server' | 'get' | 'list' | 'watch' | 'discover' | 'version' | 'openApiIndex' | 'openApiDocument'
+>;

@@ -142,15 +142,16 @@ export class ClusterWatch {
     for (const { watch } of this.#running.values()) watch.relist(true);
   }
 
-  /** To be told of every object: notices those that change what the server serves. */
-  notice(object: KubeObject): void {
+  /** To be told of every object: notices those that change what the server serves, and says whether this one does. */
+  notice(object: KubeObject): boolean {
     const definesKinds =
       (object.kind === 'CustomResourceDefinition' && groupOf(object.apiVersion) === 'apiextensions.k8s.io') ||
       (object.kind === 'APIService' && groupOf(object.apiVersion) === 'apiregistration.k8s.io');
-    if (!definesKinds) return;
+    if (!definesKinds) return false;
     this.#followUps = [...followUpMs];
     // What is due sooner stays due: a stream of such changes must not put discovery off.
     if (this.#hasten !== undefined) this.#hasten(this.#followUps.shift() ?? 0);
+    return true;
   }
 
   async #discover(signal: AbortSignal): Promise<boolean> {

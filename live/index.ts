@@ -29,6 +29,7 @@ export type {
   LiveDiscovery,
   LiveMachine,
   LiveRow,
+  LiveSchemas,
   ManagedObjects,
   TreeQuery,
   UnreadObject,

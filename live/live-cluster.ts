@@ -26,9 +26,12 @@ import type {
   LiveDiscovery,
   LiveMachine,
   LiveRow,
+  LiveSchemas,
   ManagedObjects,
   TreeQuery,
 } from './types.ts';
+import { ClusterSchemas } from './schemas.ts';
+import type { SchemaStore } from './schemas.ts';
 import { Versioned } from './versioned.ts';
 import type { Versions } from './versioned.ts';
 
@@ -41,6 +44,8 @@ export interface LiveClusterDeps {
   readonly logger: Logger;
   readonly tuning: LiveTuning;
   readonly versions: Versions;
+  /** Of all clusters. */
+  readonly schemas: SchemaStore;
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onEvent: (resource: ApiResource) => void;
@@ -57,6 +62,7 @@ export class WatchedCluster implements LiveCluster {
   readonly #cache: ClusterCache;
   readonly #watch: ClusterWatch;
   readonly #degraded: Versioned<readonly KindState[]>;
+  readonly #schemas: ClusterSchemas;
   #cluster: Cluster;
   #complete = false;
   #events = 0;
@@ -69,6 +75,7 @@ export class WatchedCluster implements LiveCluster {
     this.#cluster = cluster;
     const { clock, random, logger, tuning, versions, reflect, emit, onEvent } = deps;
     this.#degraded = new Versioned(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
+    this.#schemas = new ClusterSchemas({ client: deps.client, store: deps.schemas, clock, logger });
     const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit };
     this.#changes = new ChangeBatch(changes);
     this.#cache = new ClusterCache({
@@ -90,7 +97,7 @@ export class WatchedCluster implements LiveCluster {
       onEvent: (resource, object) => {
         this.#events += 1;
         onEvent(resource);
-        this.#watch.notice(object);
+        if (this.#watch.notice(object)) this.#schemas.changed();
       },
     });
   }
@@ -228,6 +235,10 @@ export class WatchedCluster implements LiveCluster {
 
   machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]> {
     return answer(signal, () => machinesOf(this.#store, pods));
+  }
+
+  schemas(apiVersions: readonly string[], signal: AbortSignal): Promise<LiveSchemas> {
+    return this.#schemas.of(apiVersions, signal);
   }
 
   isNamespaced(gk: GroupKind): boolean | undefined {

@@ -113,6 +113,49 @@ describe('live over a real socket', () => {
       expect(cluster.isNamespaced({ group: 'example.com', kind: 'Widget' })).toBeUndefined();
     });
   });
+
+  it('12.1: publishes how a CRD owns its lists, and again when the CRD has changed', async () => {
+    const cluster = await live.cluster(sim.url, controller.current.signal);
+    const crd = (listType: object): KubeObject => ({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'lists.example.com' },
+      spec: {
+        group: 'example.com',
+        names: { plural: 'lists', singular: 'list', kind: 'List', listKind: 'ListList' },
+        scope: 'Namespaced',
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: {
+              openAPIV3Schema: {
+                type: 'object',
+                properties: { tags: { type: 'array', items: { type: 'string' }, ...listType } },
+              },
+            },
+          },
+        ],
+      },
+    });
+    const keysOfTags = async (): Promise<readonly string[] | undefined> => {
+      const { kinds } = await cluster.schemas(['example.com/v1'], controller.current.signal);
+      return kinds.get('example.com/v1 List')?.shape.member('tags').listKeys;
+    };
+    expect(await keysOfTags()).toBeUndefined();
+    sim.store.create(crd({ 'x-kubernetes-list-type': 'set' }));
+    await eventually(async () => expect(await keysOfTags()).toEqual([]));
+    const made = sim.store.get('apiextensions.k8s.io', 'CustomResourceDefinition', '', 'lists.example.com');
+    sim.store.update({ ...crd({ 'x-kubernetes-list-type': 'atomic' }), metadata: made?.metadata ?? {} });
+    await eventually(async () => expect(await keysOfTags()).toBeUndefined());
+    const { kinds } = await cluster.schemas(['apps/v1', 'v1'], controller.current.signal);
+    const podSpec = kinds.get('apps/v1 Deployment')?.shape.member('spec').member('template').member('spec');
+    expect(podSpec?.member('containers').listKeys).toEqual(['name']);
+    expect(podSpec?.member('containers').items().member('ports').listKeys).toEqual(['containerPort', 'protocol']);
+    expect(kinds.has('v1 Pod')).toBe(true);
+  });
+
   it('8.1.11: heals when its cluster is built anew behind the same address, with older numbers', async () => {
     for (let i = 0; i < 300; i += 1) sim.store.create(configMap(`old-${i}`));
     await eventually(async () => expect(await names()).toHaveLength(301));

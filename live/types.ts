@@ -1,4 +1,5 @@
 import type { Runnable } from '#base';
+import type { KindSchema } from '#diff';
 import type { ApiDiscovery } from '#kube';
 import type {
   AppKey,
@@ -83,6 +84,14 @@ export interface LiveDiscovery extends ApiDiscovery {
   readonly version: number;
 }
 
+/** Schemas that a server publishes. */
+export interface LiveSchemas {
+  /** Another text whenever one of them is another; "" when there are none. */
+  readonly version: string;
+  /** By `apiVersion Kind`. */
+  readonly kinds: ReadonlyMap<string, KindSchema>;
+}
+
 /** Kinds whose cache is not fresh: nothing of them may be pruned. */
 export interface DegradedKinds {
   /** Another number whenever other kinds are, or one for another reason. The counts of objects do not matter. */
@@ -162,6 +171,8 @@ export interface LiveCluster {
   topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /** The machines of these pods, by name. None while the cache has no Nodes (excluded, forbidden, or a cluster of single namespaces). */
   machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]>;
+  /** The schemas of these group versions, as far as the server publishes them and they can be read. Asks the server only for what is new. */
+  schemas(apiVersions: readonly string[], signal: AbortSignal): Promise<LiveSchemas>;
   /** Whether a kind is namespaced; undefined when the server does not know it. */
   isNamespaced(gk: GroupKind): boolean | undefined;
   /** Puts an object that a write returned into the cache, so that the next read is not older than our own write. */
@@ -181,17 +192,24 @@ export interface BodyFilter {
   readonly namespace: string;
 }
 
-/** All clusters that this replica owns. */
+/** All clusters that this replica owns, and some that it does not: their caches are filled for when it does. */
 export interface LiveClusters extends Runnable {
   /**
    * Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). `bodies` has, by server,
-   * the clusters of which not everything is ours: objects of other applications are then kept in compact form only.
+   * the clusters of which not everything is ours: objects of other applications are then kept in compact form only. Those of `spare` are watched
+   * without being this replica's: no change of them is told, and neither `infos` nor metrics have them.
    */
-  setClusters(clusters: readonly Cluster[], settings: Settings, bodies?: ReadonlyMap<string, BodyFilter>): void;
+  setClusters(
+    clusters: readonly Cluster[],
+    settings: Settings,
+    bodies?: ReadonlyMap<string, BodyFilter>,
+    spare?: readonly Cluster[],
+  ): void;
   /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its filled cache. */
   cluster(server: string, signal: AbortSignal): Promise<LiveCluster>;
   /** Without waiting. */
   peek(server: string): LiveCluster | undefined;
+  /** Of the clusters that this replica owns. */
   infos(): readonly ClusterInfo[];
   onChange(listener: (change: LiveChange) => void): () => void;
 }

@@ -25,7 +25,11 @@ const args = [
   '--runTestsByPath',
   ...files,
 ];
-process.exit(spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).status ?? 1);
+const gate = join(root, 'scripts', 'mutation-gate.mjs');
+const codes = [args, [gate]].map(
+  (line) => spawnSync(process.execPath, line, { cwd: root, env, stdio: 'inherit' }).status,
+);
+process.exit(codes.every((code) => code === 0) ? 0 : 1);
 
 function propertyTests(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

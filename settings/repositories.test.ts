@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubeObject } from '#model';
+import type { KubeObject, Repository } from '#model';
 import { findRepository, parseRepositorySecret } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
 
@@ -15,6 +15,11 @@ function entry(data: Record<string, string>): RepositoryEntry {
 }
 
 const url = 'https://git.example.com/team/app';
+
+/** What is kept of its Secrets. */
+function texts({ secretData = {} }: Repository): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(secretData).map(([key, secret]) => [key, secret.reveal()]));
+}
 
 describe('parseRepositorySecret', () => {
   it('reads what it says, with git as the default type', () => {
@@ -114,6 +119,37 @@ describe('findRepository', () => {
     expect(findRepository(url, '', [], creds)).toMatchObject({ url, username: 'long', inheritedCreds: true });
     const own = entry({ url, username: 'own', password: 'p' });
     expect(findRepository(url, '', [own], creds)).toMatchObject({ username: 'own', inheritedCreds: false });
+  });
+
+  it('10.4: keeps everything that a Secret says for a repo-server, and never shows it', () => {
+    const { repository } = entry({ url, gcpServiceAccountKey: 'CANARY', depth: '3', name: '' });
+    expect(texts(repository)).toEqual({ url, gcpServiceAccountKey: 'CANARY', depth: '3' });
+    expect(JSON.stringify(repository)).not.toContain('CANARY');
+  });
+
+  it('10.4: a template lends what is missing, and says four switches; the place and its trust are the own ones', () => {
+    const own = { url, name: 'own', enableLfs: 'true', insecure: 'true', proxy: 'http://own', enableOCI: 'true' };
+    const template = entry({
+      url: 'https://git.example.com',
+      name: 'template',
+      project: 'other',
+      gcpServiceAccountKey: 'key',
+      proxy: 'http://lent',
+      noProxy: 'x',
+      depth: '9',
+      insecureIgnoreHostKey: 'true',
+      useAzureWorkloadIdentity: 'true',
+    });
+    const lent = { gcpServiceAccountKey: 'key', noProxy: 'x', useAzureWorkloadIdentity: 'true' };
+    expect(texts(findRepository(url, '', [entry(own)], [template]))).toEqual({
+      url,
+      name: 'own',
+      enableLfs: 'true',
+      insecure: 'true',
+      proxy: 'http://own',
+      ...lent,
+    });
+    expect(texts(findRepository(url, '', [], [template]))).toEqual({ ...lent, proxy: 'http://lent' });
   });
 
   it.each([

@@ -25,8 +25,8 @@ export interface CoordinatorDeps {
   readonly member: Member;
   readonly world: (leaving: boolean) => World;
   readonly meters: Pick<LeaseMeters, 'wrote' | 'moved'>;
-  /** Whether the machine was suspended since the last call; then what was under way is worth nothing. */
-  readonly wasSuspended: () => boolean;
+  /** How often the machine was suspended so far, up to this moment: what was under way across a suspend is worth nothing. */
+  readonly suspensions: () => number;
   /** After each look: ownership may be different now. */
   readonly onObservation: () => void;
   /** After what a look led to. */
@@ -38,6 +38,14 @@ export interface CoordinatorDeps {
 interface Read<T> {
   readonly found: Found<T>;
   readonly object: KubeObject | undefined;
+}
+
+/** What a write is based upon. */
+interface Seen {
+  readonly table: Read<TableDocument>;
+  readonly slots: Read<Slots>;
+  /** How often the machine had been suspended before it was read. */
+  readonly suspended: number;
 }
 
 const configMap = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
@@ -107,7 +115,9 @@ export class Coordinator implements Runnable {
   /** One look and at most one write; returns how long to wait for the next. */
   async #turn(signal: AbortSignal, leaving: boolean): Promise<number> {
     this.#woken = false;
-    const { member, onObservation, onTurn, report } = this.#deps;
+    const { member, onObservation, onTurn, report, suspensions } = this.#deps;
+    // Somebody else may have noticed a suspend before the answer to what was sent before it arrives.
+    const suspended = suspensions();
     try {
       const since = this.instant().monotonic;
       let table = await this.#read(tableConfigMap, parseTable, signal);
@@ -115,14 +125,14 @@ export class Coordinator implements Runnable {
       const slots = await this.#read(slotsConfigMap, slotsOf, signal);
       const isEmpty = looksNew(table.found, slots.found);
       if (isEmpty) table = await this.#read(tableConfigMap, parseTable, signal);
-      if (this.#deps.wasSuspended()) return 0;
+      if (suspensions() !== suspended) return 0;
       const now = this.instant();
       const isNew = isEmpty && table.found.state === 'missing';
       member.observe({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic, isNew }, now);
       onObservation();
       this.#reportBroken(table.found, slots.found);
       const intent = member.intent(this.#deps.world(leaving), this.instant());
-      const won = intent === undefined || (await this.#write(intent, { table, slots }, signal));
+      const won = intent === undefined || (await this.#write(intent, { table, slots, suspended }, signal));
       report('HubUnreadable', undefined);
       onTurn();
       if (!won) return this.#jitter(20 + 10 * this.#crowd(), 0);
@@ -167,11 +177,7 @@ export class Coordinator implements Runnable {
   }
 
   /** False: somebody was faster. */
-  async #write(
-    intent: Intent,
-    { table, slots }: { readonly table: Read<TableDocument>; readonly slots: Read<Slots> },
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #write(intent: Intent, { table, slots, suspended }: Seen, signal: AbortSignal): Promise<boolean> {
     const { client, namespace, logger, member, meters } = this.#deps;
     const isSlots = intent.write === 'slots';
     const content = isSlots ? { data: formatSlots(intent.slots, intent.count) } : formatTable(intent.table);
@@ -201,7 +207,7 @@ export class Coordinator implements Runnable {
     meters.wrote(isSlots ? intent.why : 'table', 'done');
     if (!isSlots) meters.moved(movesBetween(member.hub().published(), intent.table));
     // It was sent nobody knows how long ago.
-    if (this.#deps.wasSuspended()) return false;
+    if (this.#deps.suspensions() !== suspended) return false;
     member.wrote(intent, sent, this.instant());
     if (!isSlots)
       logger.info('published the table of clusters', { epoch: intent.table.epoch, replicas: intent.table.replicas });

@@ -23,6 +23,8 @@ export interface OperationFacts {
   /** deletion-approved is not older than the start of the operation. */
   readonly pruneConfirmed: boolean;
   readonly waveDelayMs: number;
+  /** Who has applied client-side before server-side apply was chosen. */
+  readonly migrationManager?: string;
 }
 
 /**
@@ -34,6 +36,8 @@ export function readSyncOptions(sync: SyncOperation, facts: OperationFacts): Syn
   const has = (option: string): boolean => hasSyncOption(options, option);
   const strategy = sync.syncStrategy;
   const defaultPrune = optionValue(options, 'Prune');
+  const { migrationManager, ...rest } = facts;
+  const migrates = migrationManager !== undefined && !has('ClientSideApplyMigration=false');
   return {
     dryRun: sync.dryRun === true,
     prune: sync.prune === true,
@@ -48,7 +52,8 @@ export function readSyncOptions(sync: SyncOperation, facts: OperationFacts): Syn
     skipDryRunOnMissing: has('SkipDryRunOnMissingResource=true'),
     prunePropagationPolicy: propagation(options),
     ...(defaultPrune === undefined ? {} : { defaultPrune }),
-    ...facts,
+    ...(migrates ? { migrationManager } : {}),
+    ...rest,
   };
 }
 

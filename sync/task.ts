@@ -69,9 +69,11 @@ function howToApply(task: SyncTask, request: SyncRequest): ApplyHow {
   const { target, live } = task;
   const says = (option: string): boolean => hasResourceOption(target, option) || hasResourceOption(live, option);
   const ownServerSide = resourceOption(target, 'ServerSideApply');
+  const { migrationManager } = options;
   return {
     dryRun: options.dryRun,
     serverSide: ownServerSide === undefined ? options.serverSideApply : ownServerSide === 'true',
+    ...(migrationManager === undefined ? {} : { adoptFrom: migrationManager }),
     force: options.force || says('Force=true'),
     replace: options.replace || says('Replace=true'),
     validate: options.validate && !hasResourceOption(target, 'Validate=false'),

@@ -17,6 +17,8 @@ export interface SyncOptions {
   readonly force: boolean;
   readonly replace: boolean;
   readonly serverSideApply: boolean;
+  /** The manager of client-side apply whose fields a server-side apply takes over first; absent: none (`ClientSideApplyMigration=false`). */
+  readonly migrationManager?: string;
   readonly validate: boolean;
   readonly skipHooks: boolean;
   readonly pruneLast: boolean;
@@ -60,6 +62,8 @@ export interface ApplyHow {
   readonly force: boolean;
   readonly replace: boolean;
   readonly validate: boolean;
+  /** With server-side apply: take over the fields of this manager of client-side apply first. */
+  readonly adoptFrom?: string;
   /**
    * What to send over `live` instead of the target. The writer then reads live first, sends under the version that it has read, and asks again
    * when somebody was faster: what is meant to stay as it is must not be what the cache remembers of it.

@@ -15,10 +15,13 @@ const writers: Readonly<Record<string, string>> = {
   'controller/syncer.ts': 'runs operations',
   'controller/deletion.ts': 'deletes managed objects, takes finalizers off',
   'controller/events.ts': 'creates Events',
+  'controller/migration.ts': 'changes who owns fields of managed objects, through the writer',
   'controller/operation.ts': 'runs operations',
   'controller/project-finalizers.ts': 'takes finalizers off AppProjects',
   'controller/refresh-writes.ts': 'publishes, writes status and finalizers, starts automated syncs',
   'controller/application-store.ts': 'the only writer of Applications',
+  'controller/server-side-diff.ts':
+    'asks API servers by PATCH what an apply would change: dry runs, which write nothing, but whoever only reads does not send one',
   'controller/unowned.ts': 'marks Applications',
   'controller/writer.ts': 'the only writer of managed clusters',
   'publish/memory.ts': 'what others read instead of Argo CD',

@@ -21,9 +21,10 @@ function secret(name: string, type: string, data: Data): KubeObject {
   return { apiVersion: 'v1', kind: 'Secret', metadata, data: Object.fromEntries(encoded) as Json };
 }
 
-function cluster(data: Data, annotations: Data = {}): ParsedCluster {
+function cluster(data: Data, annotations: Data = {}, more: Data = {}): ParsedCluster {
   const object = secret('cluster', 'cluster', { server: 'https://dest', name: 'dest', config: '{}', ...data });
-  const parsed = parseClusterSecret({ ...object, metadata: { ...object.metadata, annotations } });
+  const metadata = { ...object.metadata, annotations, labels: { ...object.metadata.labels, ...more } };
+  const parsed = parseClusterSecret({ ...object, metadata });
   if ('error' in parsed) throw new Error(parsed.error);
   return parsed;
 }
@@ -223,7 +224,7 @@ const appCases: readonly AppCase[] = [
       annotated({ 'argocd.argoproj.io/compare-options': 'IncludeMutationWebhook=true, ServerSideDiff=true' }),
     ),
     {},
-    [['differs', rows.serverSideDiff, 'metadata.annotations["argocd.argoproj.io/compare-options"]']],
+    [['info', rows.serverSideDiff, 'metadata.annotations["argocd.argoproj.io/compare-options"]']],
   ],
   [
     'server-side diff that is off',
@@ -231,18 +232,7 @@ const appCases: readonly AppCase[] = [
     {},
     [],
   ],
-  [
-    'server-side apply',
-    application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }),
-    {},
-    [['differs', rows.migration, 'spec.syncPolicy.syncOptions']],
-  ],
-  [
-    'server-side apply without migration',
-    application({ syncPolicy: { syncOptions: ['ServerSideApply=true', 'ClientSideApplyMigration=false'] } }),
-    {},
-    [],
-  ],
+  ['server-side apply', application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }), {}, []],
   [
     'RespectIgnoreDifferences',
     application({
@@ -398,7 +388,7 @@ const installationCases: readonly InstallationCase[] = [
   [
     'server-side diff for all',
     { params: { 'controller.diff.server.side': 'true' } },
-    [['differs', rows.serverSideDiff, params('controller.diff.server.side')]],
+    [['info', rows.serverSideDiff, params('controller.diff.server.side')]],
   ],
   ['a flag without effect at its default', { params: { 'controller.diff.server.side': 'false' } }, []],
   ['a flag that has its effect', { params: { 'controller.status.processors': '50' } }, []],
@@ -432,7 +422,7 @@ const installationCases: readonly InstallationCase[] = [
         '--metrics-port=8082',
       ]),
     },
-    [['differs', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled']],
+    [['info', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled']],
   ],
   [
     'variables in the workload',
@@ -475,6 +465,11 @@ const installationCases: readonly InstallationCase[] = [
     [['info', rows.plugins, 'cluster dest']],
   ],
   [
+    '11.3: a Secret that wants the version of its cluster as a label',
+    { clusters: [cluster({}, {}, { 'argocd.argoproj.io/auto-label-cluster-info': 'true' })] },
+    [['differs', rows.versionLabel, 'cluster dest']],
+  ],
+  [
     'a cluster that is left alone',
     { clusters: [cluster({}, { 'argocd.argoproj.io/skip-reconcile': 'true' })] },
     [['info', rows.skipReconcile, 'cluster dest']],
@@ -510,6 +505,10 @@ const undetected: Readonly<Record<string, string>> = {
   'a policy of `sourceIntegrity` and another spelling of its repository (`.git`, case, ssh forms)': signed,
   'a policy without `gpg`, a seal by a key that may not sign': signed,
   '`ARGOCD_GPG_ENABLED=false`': 'it is set for the repo-server of Argo CD, which is not looked at',
+  'connections to the repo-server': ownAffair,
+  'an answer of the repo-server for another commit than asked for, for none, or for a branch that moved between two sources':
+    harmless,
+  'signatures that a repo-server verifies': signed,
   'whether a source was synced already': harmless,
   'comparison of what is sent by server-side apply': byComparison,
   'an operation that is a dry run': 'about operations that are still to come',

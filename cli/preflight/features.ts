@@ -14,7 +14,7 @@ import { indexClusters, resolveDestination } from '#settings';
 import { isSomething, isTrue, secretsFor } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
 import type { Installation } from './facts.ts';
-import { rows } from './rows.ts';
+import { localDiff, rows } from './rows.ts';
 import type { Feature } from './rows.ts';
 
 export { installationFeatures } from './installation-features.ts';
@@ -101,18 +101,10 @@ function optionFeatures(app: Application): readonly Feature[] {
   const annotationPath = (name: string): string => `metadata.annotations["${name}"]`;
   if (csvAnnotation(asObject(app), annotations.compareOptions).includes('ServerSideDiff=true'))
     found.push({
-      feature: 'server-side diff: compared on the client',
+      feature: localDiff,
       where: annotationPath(annotations.compareOptions),
-      severity: 'differs',
+      severity: 'info',
       row: rows.serverSideDiff,
-    });
-  const migrates = has('ServerSideApply=true') && !has('ClientSideApplyMigration=false');
-  if (migrates || annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) !== undefined)
-    found.push({
-      feature: 'server-side apply: fields that client-side apply has left are not taken over first',
-      where: migrates ? 'spec.syncPolicy.syncOptions' : annotationPath(annotations.clientSideApplyMigrationManager),
-      severity: 'differs',
-      row: rows.migration,
     });
   if (has('RespectIgnoreDifferences=true'))
     found.push({

@@ -7,7 +7,7 @@ import type { OptionSpec } from '../args.ts';
 import { isTrue } from './facts.ts';
 import type { Installation } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
-import { rows } from './rows.ts';
+import { localDiff, rows } from './rows.ts';
 import type { Feature } from './rows.ts';
 
 /** What the installation as a whole uses that this controller does not have, or does differently: settings, flags, clusters. */
@@ -91,7 +91,6 @@ function customizations({ settings }: Installation): readonly Feature[] {
 
 /** Flags whose effect people would miss; the others have another way here, or none is needed. */
 const missed: ReadonlySet<string> = new Set([
-  'serverSideDiff',
   'metricsApplicationLabels',
   'metricsApplicationConditions',
   'metricsClusterLabels',
@@ -101,11 +100,13 @@ const missed: ReadonlySet<string> = new Set([
 /** Options without effect that this installation sets to something else than their default. */
 function flagFeatures(installation: Installation): readonly Feature[] {
   return Object.entries(runOptions as Readonly<Record<string, OptionSpec>>).flatMap(([name, spec]): Feature[] => {
-    if (spec.noEffect === undefined || isService(spec)) return [];
+    const isServerSideDiff = name === 'serverSideDiff';
+    if ((spec.noEffect === undefined && !isServerSideDiff) || isService(spec)) return [];
     const where = whereSet(spec, installation);
     if (where === undefined) return [];
-    const row = name === 'serverSideDiff' ? rows.serverSideDiff : rowOfFlag(name);
-    return [{ feature: `--${spec.flag} has no effect: ${spec.noEffect}`, where, severity: severityOfFlag(name), row }];
+    if (isServerSideDiff) return [{ feature: localDiff, where, severity: 'info', row: rows.serverSideDiff }];
+    const feature = `--${spec.flag} has no effect: ${spec.noEffect ?? ''}`;
+    return [{ feature, where, severity: severityOfFlag(name), row: rowOfFlag(name) }];
   });
 }
 
@@ -151,7 +152,8 @@ function serviceFeatures({ params }: Installation): readonly Feature[] {
       ? []
       : [
           {
-            feature: 'the address of the repo-server: it is not needed by this controller, or asked',
+            feature:
+              'the address of the repo-server: it is asked, unless repoServer.address of the chart says "embedded"; without it each replica renders itself',
             where: where(servers),
             severity: 'info',
             row: rows.services,
@@ -161,7 +163,8 @@ function serviceFeatures({ params }: Installation): readonly Feature[] {
       ? []
       : [
           {
-            feature: 'settings of the repo-server: manifests are rendered in the controller, and these do not reach it',
+            feature:
+              'settings of the repo-server: they count where it is asked (--repo-server), and not where the controller renders',
             where: where(reposerver),
             severity: 'info',
             row: rows.generator,
@@ -231,7 +234,7 @@ function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
     }));
 }
 
-function clusterFeatures({ name, server, annotations: own, connection }: Cluster): readonly Feature[] {
+function clusterFeatures({ name, server, annotations: own, labels, connection }: Cluster): readonly Feature[] {
   const found: Feature[] = [];
   const where = `cluster ${name === '' ? scrub(server) : name}`;
   if (connection.proxyUrl?.startsWith('socks') === true)
@@ -248,6 +251,14 @@ function clusterFeatures({ name, server, annotations: own, connection }: Cluster
       where,
       severity: 'info',
       row: rows.plugins,
+    });
+  if (labels['argocd.argoproj.io/auto-label-cluster-info'] === 'true')
+    found.push({
+      feature:
+        'auto-label-cluster-info: the label kubernetes-version of the Secret stays as it is, as this controller writes no Secrets',
+      where,
+      severity: 'differs',
+      row: rows.versionLabel,
     });
   if (isTrue(own[annotations.skipReconcile]))
     found.push({

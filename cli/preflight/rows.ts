@@ -17,7 +17,6 @@ export const rows = {
   serverSideDiff: 'server-side diff',
   luaHealth: 'health by Lua scripts',
   destination: 'Application whose destination cannot be resolved',
-  migration: 'client-side to server-side migration of managed fields',
   respectIgnore: 'RespectIgnoreDifferences in lists',
   namespaceMetadata: 'managedNamespaceMetadata',
   hooks: 'hooks',
@@ -38,8 +37,12 @@ export const rows = {
   pin: 'a pin in a cluster Secret',
   oneUrl: 'two Secrets with one URL',
   dynamic: 'dynamic cluster distribution',
+  versionLabel: '`argocd.argoproj.io/auto-label-cluster-info` on a cluster Secret',
   redis: 'Redis (resource tree, managed resources, cluster info)',
 } as const;
+
+/** They send nothing but GET. */
+export const localDiff = 'server-side diff: preflight and shadow mode compare on the client';
 
 export type Row = (typeof rows)[keyof typeof rows];
 

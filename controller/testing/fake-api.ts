@@ -133,6 +133,8 @@ export class FakeApi {
         }),
       watch: (r, options) => this.#watch(r, options),
       discover: () => call('discover', () => this.discovery),
+      openApiIndex: () => call('openapi', () => new Map()),
+      openApiDocument: () => call('openapi', () => ({})),
       version: () => call('version', () => 'v1.30.0'),
       impersonate: (user) => {
         this.impersonated.push(user);

@@ -99,6 +99,8 @@ export class FakeGit {
   readonly problems = new Map<string, readonly string[]>();
   readonly verified: VerifyRequest[] = [];
   gpgFailure: Error | undefined;
+  /** False: signatures are looked at while it renders, as a repo-server does. */
+  verifiesBefore = true;
   /** What happens while manifests are asked for. */
   meanwhile: () => void = () => undefined;
 
@@ -109,22 +111,28 @@ export class FakeGit {
 
   source(): DesiredSource {
     const resolve = (revision: string): string => (this.commits.has(revision) ? revision : this.head);
+    const verify: DesiredSource['verify'] = (request) => {
+      this.verified.push(request);
+      if (this.gpgFailure !== undefined) return Promise.reject(this.gpgFailure);
+      const revision = resolve(request.revision);
+      return Promise.resolve({ revision, problems: this.problems.get(revision) ?? [] });
+    };
     return {
       name: 'desired',
       run: (signal) => aborted(signal),
       resolve: ({ revision }) => Promise.resolve(resolve(revision)),
-      verify: (request) => {
-        this.verified.push(request);
-        if (this.gpgFailure !== undefined) return Promise.reject(this.gpgFailure);
-        const revision = resolve(request.revision);
-        return Promise.resolve({ revision, problems: this.problems.get(revision) ?? [] });
-      },
+      ...(this.verifiesBefore ? { verify } : {}),
       manifests: (request): Promise<Manifests> => {
         this.requests.push(request);
         this.meanwhile();
         const sources: SourceManifests[] = [];
-        for (const { source, revision: asked } of request.sources) {
+        for (const { source, revision: asked, demand } of request.sources) {
           const revision = resolve(asked);
+          const problems = demand === undefined ? [] : (this.problems.get(revision) ?? []);
+          if (problems.length > 0) {
+            sources.push({ objects: [], revision, sourceType: 'Directory', problems });
+            continue;
+          }
           if (isReferenceOnly(source)) {
             sources.push({ objects: [], revision, sourceType: '' });
             continue;
@@ -338,6 +346,8 @@ export class FakeWorld {
       writing: (_server, _app, send) => (mine() ? send() : Promise.reject(new OwnershipLost(server))),
       leaseLeftMs: () => 60_000,
       measure: () => undefined,
+      gaining: () => new Map(),
+      prepared: () => undefined,
       unowned: () => new Map(),
       settled: () => true,
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
@@ -398,6 +408,7 @@ export class FakeWorld {
       },
       topLevel: () => Promise.resolve([]),
       machines: () => Promise.resolve([]),
+      schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
       isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
       observe: () => undefined,
     };

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import type { Client, ServiceError } from '@grpc/grpc-js';
-import { scrub } from '#base';
+import type { Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
+import { isObject, scrub } from '#base';
 import type { Clock } from '#base';
 import { RepoServerError } from '../errors.ts';
 import type { Connections } from './connections.ts';
@@ -27,9 +27,17 @@ const unreadable = 'the repo-server gave no reason that could be read here: its 
 /** Calls the repo-server: with a deadline, again when it was not there, and with errors as Argo CD words them. */
 export class RepoServerClient {
   readonly #deps: RepoServerClientDeps;
+  readonly #calls = new Set<ClientUnaryCall>();
+  #stopped: Error | undefined;
 
   constructor(deps: RepoServerClientDeps) {
     this.#deps = deps;
+  }
+
+  /** Ends what is under way, and lets nothing more begin. */
+  stop(reason: Error): void {
+    this.#stopped = reason;
+    for (const call of this.#calls) call.cancel();
   }
 
   /**
@@ -39,17 +47,22 @@ export class RepoServerClient {
   async call<T>(name: MethodName, message: Message, secrets: () => readonly string[], signal: AbortSignal): Promise<T> {
     const { clock, connections } = this.#deps;
     for (let attempt = 1; ; attempt += 1) {
-      signal.throwIfAborted();
+      this.#throwIfEnded(signal);
       try {
         const once = (client: Client): Promise<object> => this.#once(client, name, message, signal);
-        return (await connections.use(once, isLost)) as T;
+        return (await connections.use(once, (error) => !signal.aborted && isLost(error))) as T;
       } catch (error) {
-        signal.throwIfAborted();
+        this.#throwIfEnded(signal);
         if (!isServiceError(error)) throw error;
         if (attempt === attempts || !isTransient(error)) throw this.#asError(error, secrets());
         await clock.sleep(pauseMs, signal);
       }
     }
+  }
+
+  #throwIfEnded(signal: AbortSignal): void {
+    signal.throwIfAborted();
+    if (this.#stopped !== undefined) throw this.#stopped;
   }
 
   #once(client: Client, name: MethodName, message: Message, signal: AbortSignal): Promise<object> {
@@ -60,10 +73,12 @@ export class RepoServerClient {
       const onAbort = (): void => call.cancel();
       const done = (error: ServiceError | null, answer?: object): void => {
         signal.removeEventListener('abort', onAbort);
+        this.#calls.delete(call);
         if (error === null) resolve(answer ?? {});
         else reject(error);
       };
       const call = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, options, done);
+      this.#calls.add(call);
       signal.addEventListener('abort', onAbort, { once: true });
     });
   }
@@ -76,7 +91,7 @@ export class RepoServerClient {
         return new RepoServerError('DeadlineExceeded', 'context deadline exceeded');
       case status.UNAVAILABLE:
       case status.CANCELLED:
-        return new RepoServerError('Unavailable', `connection error: desc = "${said}": repo-server ${address}`);
+        return new RepoServerError('Unavailable', `connection error: desc = "${plain(said)}": repo-server ${address}`);
       case status.RESOURCE_EXHAUSTED:
         return new RepoServerError('ResourceExhausted', isTooBig(details) ? tooBig(said) : said);
       default:
@@ -96,7 +111,7 @@ const codeNames: Readonly<Record<number, string>> = Object.fromEntries(
 );
 
 function isServiceError(error: unknown): error is ServiceError {
-  return error instanceof Error && 'code' in error && typeof error.code === 'number' && 'details' in error;
+  return isObject(error) && typeof error['code'] === 'number' && typeof error['details'] === 'string';
 }
 
 /** Nobody cancels a call but we: one that ends so was torn off. */
@@ -108,9 +123,17 @@ function isTransient(error: ServiceError): boolean {
   return isLost(error) || (error.code === status.RESOURCE_EXHAUSTED && !isTooBig(error.details));
 }
 
+/** Without the names of those in the library who passed the error on. */
+function plain(details: string): string {
+  return details
+    .replace(/^round_robin: /, '')
+    .replace(/^(?:No connection established\. Last error: )+/, '')
+    .replace(/\.? ?Resolution note: *$/, '');
+}
+
 /** This limit is our own, or the server's for us: another attempt meets it again. */
 function isTooBig(details: string): boolean {
-  return /message larger than max/i.test(details);
+  return /larger than (?:max|\d)/i.test(details);
 }
 
 function tooBig(said: string): string {

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { Client, credentials } from '@grpc/grpc-js';
@@ -73,8 +74,7 @@ export class Connections {
    * @throws CertificatesUnusable when certificates cannot be read
    */
   async use<T>(body: (client: Client) => Promise<T>, isLost: (error: unknown) => boolean): Promise<T> {
-    const connection = this.#least() ?? (await this.#opened());
-    connection.users += 1;
+    const connection = this.#taken(this.#least()) ?? (await this.#opened());
     try {
       return await body(connection.client);
     } catch (error) {
@@ -86,15 +86,17 @@ export class Connections {
     }
   }
 
-  /** Calls under way end as cancelled. */
+  /** Calls under way go on; whoever makes them ends them. */
   close(): void {
     this.#closed = true;
     for (const connection of this.#open) connection.client.close();
     this.#open.clear();
   }
 
-  get size(): number {
-    return this.#open.size;
+  /** Counted at once: the next caller must not think it idle. */
+  #taken(connection: Connection | undefined): Connection | undefined {
+    if (connection !== undefined) connection.users += 1;
+    return connection;
   }
 
   /** The one with the least to do; undefined when another may be opened and all are busy. */
@@ -112,7 +114,7 @@ export class Connections {
     const { address, tls, maxMessageBytes, serviceConfigFromDns, userAgent } = this.#options;
     const trust = tls === undefined ? credentials.createInsecure() : await credentialsOf(tls);
     // Others may have opened enough while files were read.
-    const ready = this.#least();
+    const ready = this.#taken(this.#least());
     if (ready !== undefined) return ready;
     const client = new Client(address, trust, {
       ...lasting,
@@ -121,7 +123,7 @@ export class Connections {
       'grpc.service_config_disable_resolution': serviceConfigFromDns ? 0 : 1,
       'grpc.primary_user_agent': userAgent,
     });
-    const connection = { client, openedAt: this.#clock.monotonic(), users: 0, spent: this.#closed };
+    const connection = { client, openedAt: this.#clock.monotonic(), users: 1, spent: this.#closed };
     this.#open.add(connection);
     return connection;
   }
@@ -160,12 +162,23 @@ async function authoritiesOf(files: readonly string[]): Promise<readonly string[
   const found: string[] = [];
   for (const file of files) {
     const text = await textOf(file);
-    if (text !== undefined) found.push(text);
+    if (text === undefined) continue;
+    if (!isCertificate(text)) throw new CertificatesUnusable(`${file} is no certificate in PEM`);
+    found.push(text);
   }
   if (found.length > 0) return found;
   throw new CertificatesUnusable(
     `the certificate of the repo-server is to be verified, and there is no authority: ${files.join(', ')}`,
   );
+}
+
+/** The TLS library says nothing of a text that is none. */
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 async function identityOf({
@@ -183,7 +196,8 @@ async function textOf(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new CertificatesUnusable(`${file} cannot be read: ${messageOf(error)}`, error);
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new CertificatesUnusable(`${file} cannot be read: ${code}`, error);
   }
 }

@@ -1,4 +1,4 @@
-import { aborted, isAbort } from '#base';
+import { aborted, isAbort, Shutdown } from '#base';
 import type { Clock } from '#base';
 import { normalizeGitUrl } from '#model';
 import { SourceFailed, WrongRevision } from '../errors.ts';
@@ -37,6 +37,7 @@ class RemoteSource implements DesiredSource {
   /** Requests are served before and without it; when the signal aborts, those under way end. */
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
+    this.#client.stop(new Shutdown());
     this.#connections.close();
   }
 

@@ -20,6 +20,8 @@ export interface TestRepoServer {
   readonly address: string;
   readonly port: number;
   readonly calls: { readonly method: MethodName; readonly message: Received }[];
+  /** Where each came from: one text for each connection. */
+  readonly peers: string[];
   /** Those that were cancelled, or whose caller is gone. */
   readonly cancelled: { count: number };
   /** What it says from now on. */
@@ -46,13 +48,16 @@ export function failure(code: status, details: string): Error {
 export async function startRepoServer(behaviour: RepoServerBehaviour = {}): Promise<TestRepoServer> {
   const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 });
   const calls: { method: MethodName; message: Received }[] = [];
+  const peers: string[] = [];
   const cancelled = { count: 0 };
   const handler =
     (method: MethodName) =>
     (call: ServerUnaryCall<Received, object>, done: sendUnaryData<object>): void => {
       calls.push({ method, message: call.request });
-      call.on('cancelled', () => (cancelled.count += 1));
+      peers.push(call.getPeer());
       const answer = self.answer(method, call.request);
+      // Also told of calls that have their answer.
+      call.on('cancelled', () => (cancelled.count += answer === undefined ? 1 : 0));
       if (answer instanceof Error) done(answer);
       else if (answer !== undefined) done(null, answer);
     };
@@ -68,6 +73,7 @@ export async function startRepoServer(behaviour: RepoServerBehaviour = {}): Prom
     address: `127.0.0.1:${port}`,
     port,
     calls,
+    peers,
     cancelled,
     answer: (method) => (method === 'GenerateManifest' ? rendered() : { revision: commit }),
     kill: () => server.forceShutdown(),

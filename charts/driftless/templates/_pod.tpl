@@ -16,6 +16,9 @@
 {{- with .Values.externalRedis.host }}
 - --redis={{ . }}:{{ int $.Values.externalRedis.port }}
 {{- end }}
+{{- with .Values.repoServer.address }}
+- --repo-server={{ ternary "" . (eq . "embedded") }}
+{{- end }}
 {{- with $controller.sharding.algorithm }}
 - --sharding-method={{ . }}
 {{- end }}
@@ -228,6 +231,12 @@ volumeMounts:
   - name: tls-certs
     mountPath: /app/config/tls
     readOnly: true
+  - name: repo-server-tls
+    mountPath: /app/config/controller/tls
+    readOnly: true
+  - name: repo-server-mtls
+    mountPath: /app/config/reposerver/mtls
+    readOnly: true
   {{- with $controller.volumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -250,6 +259,25 @@ volumeMounts:
   configMap:
     name: argocd-tls-certs-cm
     optional: true
+{{- /* The private key of the repo-server is in the first Secret too, and nobody's business here. */}}
+- name: repo-server-tls
+  secret:
+    secretName: {{ .Values.repoServer.tlsSecret | quote }}
+    optional: true
+    items:
+      - key: tls.crt
+        path: tls.crt
+      - key: ca.crt
+        path: ca.crt
+- name: repo-server-mtls
+  secret:
+    secretName: {{ .Values.repoServer.mtlsSecret | quote }}
+    optional: true
+    items:
+      - key: client.crt
+        path: client.crt
+      - key: client.key
+        path: client.key
 {{- with .Values.controller.volumes }}
 {{ toYaml . }}
 {{- end }}

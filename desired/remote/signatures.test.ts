@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Shutdown, systemClock } from '#base';
+import { bareRepository } from '#model';
+import type { ApplicationSource } from '#model';
+import { createRemoteSource } from '../index.ts';
+import type { DesiredSource, ManifestsRequest, SignatureDemand } from '../index.ts';
+import { commit, rendered, startRepoServer } from '../testing/repo-server.ts';
+import type { Received, TestRepoServer } from '../testing/repo-server.ts';
+import { requestOf } from '../testing/request.ts';
+
+const never = new AbortController().signal;
+const url = 'https://git.example.com/team/app.git';
+const other = 'b'.repeat(40);
+let server: TestRepoServer;
+let desired: DesiredSource;
+let stop: AbortController;
+
+beforeEach(async () => {
+  server = await startRepoServer();
+  stop = new AbortController();
+  const options = { timeoutMs: 30_000, maxMessageBytes: 100 << 20, serviceConfigFromDns: false, userAgent: 'test' };
+  desired = createRemoteSource({ clock: systemClock, address: server.address, ...options });
+  void desired.run(stop.signal);
+});
+afterEach(() => {
+  stop.abort(new Shutdown());
+  server.kill();
+});
+
+const plain: ApplicationSource = { repoURL: url, path: 'p', targetRevision: 'v1' };
+const sent = (method: string): readonly Received[] =>
+  server.calls.filter((call) => call.method === method).map(({ message }) => message);
+const asked = (): readonly unknown[] => sent('GenerateManifest').map(({ revision }) => revision);
+
+describe('signatures', () => {
+  const demand: SignatureDemand = { mode: 'strict', keys: ['0123456789ABCDEF'] };
+  const checked = (...problems: readonly string[]): object => ({
+    ...rendered(),
+    sourceIntegrityResult: { checks: [{ name: 'GIT/GPG', problems }] },
+  });
+
+  function ask(source: ApplicationSource = plain, revision = source.targetRevision ?? ''): ManifestsRequest {
+    const request = requestOf(source, bareRepository(url));
+    return { ...request, sources: [{ source, repository: bareRepository(url), revision, demand }] };
+  }
+
+  it('10.4: only rendering verifies: there is no verify of its own', () => {
+    expect('verify' in desired).toBe(false);
+  });
+
+  it('10.4: the demand goes along, for whatever spelling of the URL, and good ones are rendered', async () => {
+    server.answer = () => checked();
+    const { sources } = await desired.manifests(ask(), never);
+    expect(sources[0]?.objects).toHaveLength(1);
+    expect(sources[0]?.problems ?? []).toEqual([]);
+    expect(sent('GenerateManifest')).toMatchObject([
+      {
+        revision: 'v1',
+        verifySignature: true,
+        sourceIntegrity: { git: { policies: [{ repos: [{ url: '*' }], gpg: demand }] } },
+      },
+    ]);
+  });
+
+  it('10.4: problems come with the name of their check, and without objects', async () => {
+    server.answer = () => checked('first', 'second');
+    const { sources } = await desired.manifests(ask(), never);
+    expect(sources).toEqual([
+      { objects: [], revision: commit, sourceType: 'Directory', problems: ['GIT/GPG: first', 'GIT/GPG: second'] },
+    ]);
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['no check', { sourceIntegrityResult: { checks: [] } }],
+    ['what an old one says', { verifyResult: 'gpg: Good signature' }],
+  ])('10.4: an answer with %s of signatures is no good one', async (_name, result) => {
+    server.answer = () => ({ ...rendered(), ...result });
+    const { sources } = await desired.manifests(ask(), never);
+    expect(sources[0]?.objects).toEqual([]);
+    expect(sources[0]?.problems).toEqual([
+      expect.stringMatching(/^GIT\/GPG: .* the repo-server did not verify them: /),
+    ]);
+  });
+
+  it('10.4: a commit is asked for by the tag that it was resolved from, if that still leads there', async () => {
+    server.answer = (method) => (method === 'ResolveRevision' ? { revision: commit } : checked());
+    await desired.manifests(ask(plain, commit), never);
+    server.answer = (method) => (method === 'ResolveRevision' ? { revision: other } : checked());
+    await desired.manifests(ask(plain, commit), never);
+    server.answer = (method) => (method === 'ResolveRevision' ? new Error('gone') : checked());
+    await desired.manifests(ask(plain, commit), never);
+    expect(asked()).toEqual(['v1', commit, commit]);
+  });
+
+  it('10.4: T-REV-1: a tag that moves between resolving and rendering is not taken for its commit', async () => {
+    server.answer = (method) =>
+      method === 'ResolveRevision' ? { revision: commit } : { ...checked(), revision: other };
+    await expect(desired.manifests(ask(plain, commit), never)).rejects.toThrow(
+      `asked for manifests of ${commit}, got those of ${other}`,
+    );
+  });
+
+  it('10.4: of a source that is only referred to, the commit is looked at', async () => {
+    const values = { repoURL: url, ref: 'values', targetRevision: 'main' };
+    const found = { sourceIntegrityResult: { checks: [{ name: 'GIT/GPG', problems: ['unsigned'] }] } };
+    server.answer = (method) => (method === 'GetRevisionMetadata' ? found : { manifests: [], revision: commit });
+    const { sources } = await desired.manifests(ask(values), never);
+    expect(sources[0]?.problems).toEqual(['GIT/GPG: unsigned']);
+    expect(sent('GetRevisionMetadata')).toMatchObject([
+      { repo: { repo: url }, revision: commit, sourceIntegrity: { git: { policies: [{ gpg: demand }] } } },
+    ]);
+    server.answer = (method) => (method === 'GetRevisionMetadata' ? {} : { manifests: [], revision: commit });
+    expect((await desired.manifests(ask(values), never)).sources[0]?.problems).toHaveLength(1);
+  });
+
+  it('10.4: what was verified for one commit is not handed on to the next: paths do not count', async () => {
+    server.answer = () => checked();
+    await desired.manifests({ ...ask(), watched: { annotation: '.', paths: [['p']], synced: [other] } }, never);
+    expect(sent('UpdateRevisionForPaths')).toEqual([]);
+  });
+});
+
+describe('manifest-generate-paths', () => {
+  const chart: ApplicationSource = {
+    repoURL: url,
+    path: 'c',
+    targetRevision: 'v1',
+    helm: { valueFiles: ['$v/a.yaml'] },
+  };
+  const values: ApplicationSource = { repoURL: 'https://git/values', ref: 'v', targetRevision: 'main' };
+
+  function ask(
+    sources: readonly ApplicationSource[],
+    synced: readonly string[],
+    paths = sources.map(() => ['p']),
+  ): ManifestsRequest {
+    const [first = plain] = sources;
+    const requested = sources.map((source) => ({
+      source,
+      repository: bareRepository(source.repoURL),
+      revision: source.targetRevision ?? '',
+    }));
+    const tracking = { method: 'label', labelKey: 'l', installationId: 'i' } as const;
+    const watched = { annotation: '.', paths, synced };
+    return { ...requestOf(first, bareRepository(url)), sources: requested, tracking, watched, noRevisionCache: true };
+  }
+
+  it('10.4: the repo-server looks whether anything changed, and is asked for the commit that it names', async () => {
+    server.answer = (method) =>
+      method === 'UpdateRevisionForPaths' ? { changes: false, revision: other } : rendered(other);
+    const { sources } = await desired.manifests(ask([plain], [commit]), never);
+    expect(sources[0]?.revision).toBe(other);
+    expect(sent('UpdateRevisionForPaths')).toMatchObject([
+      {
+        repo: { repo: url },
+        applicationSource: { path: 'p' },
+        revision: 'v1',
+        syncedRevision: commit,
+        paths: ['p'],
+        appName: 'app',
+        namespace: 'default',
+        appLabelKey: 'l',
+        trackingMethod: 'label',
+        installationID: 'i',
+        noRevisionCache: true,
+        hasMultipleSources: false,
+        kubeVersion: 'v1.33.1',
+      },
+    ]);
+    expect(asked()).toEqual([other]);
+  });
+
+  it('10.4: of a chart repository it says no revision: then the one of the spec is asked for', async () => {
+    server.answer = (method) => (method === 'UpdateRevisionForPaths' ? { changes: false } : rendered());
+    await desired.manifests(ask([plain], [commit]), never);
+    expect(asked()).toEqual(['v1']);
+  });
+
+  it.each([
+    ['nothing was compared before', [plain], ['']],
+    ['it is the commit that was compared before', [{ ...plain, targetRevision: commit }], [commit]],
+    ['a source is only referred to', [{ ...values, ref: 'v' }], [other]],
+  ])('10.4: does not look where %s', async (_name, sources, synced) => {
+    await desired.manifests(ask(sources, synced), never);
+    expect(sent('UpdateRevisionForPaths')).toEqual([]);
+  });
+
+  it('10.4: with references it looks at both: what they were, and what they are now', async () => {
+    server.answer = (method, message) => {
+      if (method === 'ResolveRevision') return { revision: other };
+      if (method === 'UpdateRevisionForPaths') return { changes: true, revision: commit };
+      return rendered((message['applicationSource'] as { readonly ref: string }).ref === '' ? commit : other);
+    };
+    await desired.manifests(ask([chart, values], [commit, commit]), never);
+    expect(sent('UpdateRevisionForPaths')).toMatchObject([
+      {
+        hasMultipleSources: true,
+        refSources: { $v: { targetRevision: other } },
+        syncedRefSources: { $v: { targetRevision: commit } },
+      },
+    ]);
+  });
+
+  it('10.4: T-REV-1: a whole commit stays the one that is asked for', async () => {
+    server.answer = (method) => (method === 'UpdateRevisionForPaths' ? { revision: other } : rendered(other));
+    await expect(
+      desired.manifests(ask([{ ...plain, targetRevision: commit }], ['c'.repeat(40)]), never),
+    ).rejects.toThrow(`asked for manifests of ${commit}, got those of ${other}`);
+    expect(asked()).toEqual([]);
+  });
+});

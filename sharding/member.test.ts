@@ -1,0 +1,194 @@
+import { describe, expect, it } from '@jest/globals';
+import { Member } from './member.ts';
+import type { Instant, Intent, World } from './member-types.ts';
+import { nextTable } from './plan.ts';
+import type { PlanContext, PlanInputs } from './plan.ts';
+import { unknownHolder } from './slots-document.ts';
+import type { Found, SlotRecord, Slots } from './slots-document.ts';
+import type { TableDocument } from './table-document.ts';
+import { timingOf } from './timing.ts';
+
+/* What a replica wants to write, one situation at a time; and what a table says that follows another one. */
+
+const timing = timingOf(10_000);
+
+function inputs(...ids: readonly string[]): PlanInputs {
+  const clusters = ids.map((id) => ({ id, server: `https://${id}`, name: id }));
+  return { algorithm: 'round-robin', clusters, weights: new Map() };
+}
+
+function at(ms: number): Instant {
+  return { monotonic: ms, wall: ms };
+}
+
+function record(slot: number, changes: Partial<SlotRecord> = {}): SlotRecord {
+  const { leaseMs } = timing;
+  const incarnation = `p${slot}/0`;
+  return { slot, holder: `ctl-${slot}`, incarnation, renewals: 1, acked: 0, heartbeat: 0, leaseMs, ...changes };
+}
+
+const missing = { state: 'missing' } as const;
+
+function ok<T>(value: T): Found<T> {
+  return { state: 'ok', value };
+}
+
+function slotsOf(...records: readonly SlotRecord[]): Found<Slots> {
+  return ok(new Map(records.map((each) => [each.slot, each])));
+}
+
+const context: PlanContext = {
+  replicas: 2,
+  settled: () => false,
+  holders: [0, 1],
+  live: [0, 1],
+  absent: new Set(),
+  epochFloor: 0,
+  nonce: 7,
+  now: 0,
+  longestLeaseMs: timing.leaseMs,
+};
+
+function tableOf(before: TableDocument | undefined, of: PlanInputs, changes: Partial<PlanContext> = {}): TableDocument {
+  const table = nextTable(before, of, { ...context, ...changes });
+  if (table === undefined) throw new Error('the table before will do');
+  return table;
+}
+
+/** One replica with a fixed slot, and a hub that it looks at. */
+class Actor {
+  readonly member: Member;
+  readonly world: World;
+  #now = 0;
+
+  constructor(slot: number, world: Partial<World> = {}) {
+    this.member = new Member({ name: `ctl-${slot}`, process: `p${slot}`, timing });
+    const usual = { inputs: inputs('a'), replicas: 2, fixedSlot: slot, drained: true, leaving: false };
+    this.world = { ...usual, ...world };
+  }
+
+  look(table: Found<TableDocument>, slots: Found<Slots>, isNew = false): void {
+    this.#now += 100;
+    const [since, slotsSince, until] = [this.#now, this.#now, this.#now];
+    this.member.observe({ table, slots, since, slotsSince, until, isNew }, at(this.#now));
+  }
+
+  wants(changes: Partial<World> = {}): Intent | undefined {
+    return this.member.intent({ ...this.world, ...changes }, at(this.#now));
+  }
+
+  /** Looks, and does what it wants: as often as it wants something. Returns the slots in the end. */
+  async settle(table: Found<TableDocument>, others: readonly SlotRecord[] = []): Promise<Found<Slots>> {
+    let slots = slotsOf(...others);
+    for (;;) {
+      this.look(table, slots);
+      const intent = this.wants();
+      if (intent?.write !== 'slots') return slots;
+      this.#now += 10;
+      this.member.wrote(intent, at(this.#now), at(this.#now));
+      slots = ok(intent.slots);
+    }
+  }
+}
+
+function slotsWritten(intent: Intent | undefined): Slots {
+  if (intent?.write !== 'slots') throw new Error(`no write to the slots: ${JSON.stringify(intent)}`);
+  return intent.slots;
+}
+
+describe('13.6: what a replica writes', () => {
+  const table = tableOf(undefined, inputs('a', 'b'));
+
+  it('13.6: no claim of a slot whose holder lives', () => {
+    const actor = new Actor(0);
+    actor.look(ok(table), slotsOf(record(0), record(1)));
+    expect(actor.wants()).toBeUndefined();
+  });
+
+  it('13.6: no claim in an empty hub before it has looked twice', () => {
+    const actor = new Actor(0);
+    actor.look(missing, missing, true);
+    expect(actor.wants()).toBeUndefined();
+    for (let looks = 0; looks < 15; looks += 1) actor.look(missing, missing, true);
+    expect([...slotsWritten(actor.wants()).keys()]).toEqual([0]);
+  });
+
+  it('13.6: unknown holders into every slot when the mapping is lost and the table is not', () => {
+    const actor = new Actor(0);
+    actor.look(ok(table), missing);
+    expect([...slotsWritten(actor.wants()).values()].map(({ holder }) => holder)).toEqual([
+      unknownHolder,
+      unknownHolder,
+    ]);
+  });
+
+  it('13.6: no acknowledgment before everything that it sent has landed', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table), [record(0)]);
+    const newer = tableOf(table, inputs('a', 'b', 'c'));
+    actor.look(ok(newer), slots);
+    expect(actor.wants({ drained: false })).toBeUndefined();
+    expect(slotsWritten(actor.wants()).get(1)?.acked).toBe(newer.epoch);
+  });
+
+  it('13.6: the slot back when it leaves, but not before everything that it sent has landed', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table), [record(0)]);
+    actor.look(ok(table), slots);
+    expect(actor.wants({ leaving: true, drained: false })).toBeUndefined();
+    expect([...slotsWritten(actor.wants({ leaving: true })).keys()]).toEqual([0]);
+  });
+
+  it('13.6: nothing taken up any more by a replica that leaves', async () => {
+    const actor = new Actor(1);
+    const waiting = tableOf(undefined, inputs('a', 'b'));
+    const slots = await actor.settle(ok(waiting), [record(0)]);
+    expect(actor.member.taken().size).toBe(0);
+    actor.wants({ leaving: true, drained: false });
+    const acknowledged = slots.state === 'ok' ? [...slots.value.values()] : [];
+    actor.look(ok(waiting), slotsOf(...acknowledged, record(0, { acked: waiting.epoch, renewals: 2 })));
+    expect(actor.member.taken().size).toBe(0);
+  });
+
+  it('13.6: nothing more for a slot that somebody else holds now', async () => {
+    const actor = new Actor(1);
+    await actor.settle(ok(table), [record(0)]);
+    actor.look(ok(table), slotsOf(record(0), record(1, { holder: 'twin', incarnation: 'twin/0' })));
+    expect([actor.wants(), actor.member.slot(at(0))]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('13.6: the table that follows', () => {
+  const first = tableOf(undefined, inputs('a', 'b'));
+  const settled = tableOf(first, inputs('a', 'b', 'c'), { settled: () => true });
+
+  it('13.6: has a higher number than any that anybody knows', () => {
+    expect(settled.epoch).toBeGreaterThan(first.epoch);
+    const after = tableOf(undefined, inputs('a'), { epochFloor: settled.epoch });
+    expect(after.epoch).toBeGreaterThan(settled.epoch + 100_000);
+  });
+
+  it('13.6: waits for everyone with a cluster that is new', () => {
+    expect(settled.entries.get('https://c')?.everyone).toBe(settled.epoch);
+    expect(settled.entries.get('https://a')?.everyone).toBe(0);
+  });
+
+  it('13.6: waits for the owner before with a part that moves', () => {
+    const moved = tableOf(settled, inputs('a', 'b', 'c'), { replicas: 1, settled: () => true });
+    const [server] = [...settled.entries].find(([key, { shards }]) => key !== '' && shards[0] === 1)!;
+    expect(moved.entries.get(server)).toMatchObject({ shards: [0], waits: [[{ slot: 1, epoch: moved.epoch }]] });
+  });
+
+  it('13.6: leaves clusters where they are until a slot that is to come is held', () => {
+    const wider = tableOf(settled, inputs('a', 'b', 'c'), { replicas: 3, settled: () => true });
+    for (const [server, { homes, shards }] of wider.entries)
+      if (homes.length === 1 && homes[0] === 2) expect(shards).toEqual(settled.entries.get(server)?.shards);
+    expect([...wider.entries.values()].flatMap(({ shards }) => shards)).not.toContain(2);
+    expect([...wider.entries.values()].flatMap(({ homes }) => homes)).toContain(2);
+  });
+
+  it('13.6: gives the clusters of an absent slot to who is there', () => {
+    const without = tableOf(settled, inputs('a', 'b', 'c'), { live: [0], holders: [0], absent: new Set([1]) });
+    expect(new Set([...without.entries.values()].flatMap(({ shards }) => shards))).toEqual(new Set([0]));
+  });
+});
