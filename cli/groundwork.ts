@@ -3,7 +3,7 @@ import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource } from '#desired';
-import type { CommandHelper, DesiredLimits, PluginConfig, Proxies, ToolLookup } from '#desired';
+import type { AzureWorkload, CommandHelper, DesiredLimits, PluginConfig, Proxies, ToolLookup } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -33,6 +33,7 @@ export interface WireInputs {
   readonly plugins: PluginConfig;
   /** ARGOCD_GIT_MODULES_ENABLED. */
   readonly submodules: boolean;
+  readonly azureWorkload: AzureWorkload | undefined;
   /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
   readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
@@ -76,6 +77,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
     proxies: inputs.proxies,
     plugins: inputs.plugins,
     submodules: inputs.submodules,
+    azureWorkload: inputs.azureWorkload,
     version: packageVersion(),
     localRepositories: config.allowLocalRepositories,
     keys: (signal) => settings.gpgKeys(signal),
