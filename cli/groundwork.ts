@@ -268,6 +268,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
     serverSideDiff: config.serverSideDiff,
+    jqLimitMs: config.jqTimeout,
     clusterInfoMs: config.clusterInfoInterval,
     keepLostClustersMs: config.lostClusterCache,
     rateLimiter: {
