@@ -2,7 +2,8 @@ import type { Benchmark } from './harness.ts';
 import { health } from './health.ts';
 import { queues } from './queues.ts';
 import { sharding } from './sharding.ts';
+import { sources } from './sources.ts';
 import { split } from './split.ts';
 
 /** Every benchmark; one entry makes it known to `npm run bench`. */
-export const benchmarks: readonly Benchmark[] = [health, queues, sharding, split];
+export const benchmarks: readonly Benchmark[] = [health, queues, sharding, sources, split];

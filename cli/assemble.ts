@@ -50,6 +50,7 @@ function ownershipOf(
     heartbeatMs: config.heartbeat,
     defaultParts: config.clusterSplit,
     ...machineOf(config.podUid),
+    prepares: true,
     weighting: weightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource, createRemoteSource } from '#desired';
+import { createDesiredSource, createRemoteSource, manifestParser } from '#desired';
 import type { CommandHelper, DesiredLimits, DesiredSource, PluginConfig, Proxies, ToolLookup } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
@@ -102,6 +102,7 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
     limits: limits(config),
     trust: trust(config),
     tools: inputs.tools,
+    parser: manifestParser,
     proxies: inputs.proxies,
     plugins: inputs.plugins,
     submodules: inputs.submodules,
@@ -258,6 +259,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     persistResourceHealth: config.persistResourceHealth,
     serverSideDiff: config.serverSideDiff,
     clusterInfoMs: config.clusterInfoInterval,
+    keepLostClustersMs: config.lostClusterCache,
     rateLimiter: {
       bucketSize: config.wqBucketSize,
       bucketQps: config.wqBucketQps,

@@ -623,6 +623,14 @@ export const runOptions = {
     choices: ['applications', 'measured'],
     help: 'What clusters count for with consistent-hashing: their Applications, or these with their resources and live events (unreachable ones: nothing).',
   },
+  lostClusterCache: {
+    flag: 'lost-cluster-cache-seconds',
+    kind: 'seconds',
+    default: 300_000,
+    env: 'DRIFTLESS_LOST_CLUSTER_CACHE_SECONDS',
+    min: 0,
+    help: 'How long the cache of a cluster that another replica got is kept current, for when it comes back (an outage of the hub). 0: not at all.',
+  },
   clusterCacheResync: {
     flag: 'cluster-cache-resync',
     kind: 'duration',

@@ -7,6 +7,7 @@ import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
+import { firstPictures } from './cluster-caches.ts';
 import { Comparer } from './comparer.ts';
 import type { ComparerDeps } from './comparer.ts';
 import { mergeRequests } from './freshness.ts';
@@ -131,6 +132,8 @@ export function makeTriggers(
     seen: parts.seen,
     namespace: config.namespace,
     clock: deps.clock,
+    keepLostMs: config.keepLostClustersMs ?? 0,
+    onFirstPicture: firstPictures(deps.metrics),
   });
 }
 

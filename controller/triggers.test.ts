@@ -64,6 +64,8 @@ beforeEach(async () => {
       measure: (events: ReadonlyMap<string, number>) => measured.push(Object.fromEntries(events)),
       ownsCluster: () => mine,
       ownedParts: (server: string) => parts[server],
+      gaining: () => new Map(),
+      prepared: () => undefined,
       onChange: (listener: () => void) => {
         ownershipChange = listener;
         return () => undefined;

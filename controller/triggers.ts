@@ -2,7 +2,7 @@ import { aborted, deepEqual } from '#base';
 import type { Clock, Runnable, Timer } from '#base';
 import { equalLoosely } from '#compare';
 import type { Informer, InformerEvent } from '#kube';
-import type { BodyFilter, LiveChange, LiveClusters } from '#live';
+import type { LiveChange, LiveClusters } from '#live';
 import {
   annotationOf,
   annotations,
@@ -17,10 +17,11 @@ import {
   parseResourceKey,
   projectOf,
 } from '#model';
-import type { AppKey, Application, Cluster, ConditionType } from '#model';
+import type { AppKey, Application, ConditionType } from '#model';
 import type { Priority, WorkQueue } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership } from '#sharding';
+import { ClusterCaches } from './cluster-caches.ts';
 import { compareLevel } from './freshness.ts';
 import type { CompareLevel, RefreshRequest } from './freshness.ts';
 
@@ -45,6 +46,9 @@ export interface TriggerDeps {
   /** The controller's own. */
   readonly namespace: string;
   readonly clock: Clock;
+  /** --lost-cluster-cache-seconds; default: clusters that were lost are forgotten at once. */
+  readonly keepLostMs?: number;
+  readonly onFirstPicture?: (ms: number) => void;
 }
 
 /** Changes of children come in bursts and cost a tree each; changes of managed objects are acted on at once. */
@@ -87,6 +91,7 @@ const reweighMs = 300_000;
 export class Triggers implements Runnable {
   readonly name = 'triggers';
   readonly #deps: TriggerDeps;
+  readonly #caches: ClusterCaches;
   readonly #mine = new Set<AppKey>();
   /** Until when the status of an Application that was taken up may still be the former owner's. */
   readonly #takenUp = new Map<AppKey, number>();
@@ -97,10 +102,12 @@ export class Triggers implements Runnable {
 
   constructor(deps: TriggerDeps) {
     this.#deps = deps;
+    this.#caches = new ClusterCaches(deps);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { apps, projects, settings, ownership, live } = this.#deps;
+    this.#caches.start(signal);
     this.#shareOut();
     const stops = [
       apps.onEvent((event) => this.#onApp(event)),
@@ -113,6 +120,7 @@ export class Triggers implements Runnable {
     await aborted(signal);
     this.#pending?.cancel();
     this.#reweigh?.cancel();
+    this.#caches.stop();
     for (const stop of stops) stop();
   }
 
@@ -272,9 +280,8 @@ export class Triggers implements Runnable {
   }
 
   #recount(): void {
-    const { ownership, settings, live, apps, isMine } = this.#deps;
-    const owned = settings.clusters().filter((cluster) => ownership.ownsCluster(cluster.server));
-    live.setClusters(owned, settings.settings(), this.#bodies(owned));
+    const { apps, isMine } = this.#deps;
+    this.#caches.update();
     for (const object of apps.list()) {
       const app = asApplication(object);
       const key = appKeyOf(app);
@@ -284,17 +291,6 @@ export class Triggers implements Runnable {
         this.#takeUp(app);
       }
     }
-  }
-
-  /** Of a split cluster, whole objects are kept for the own applications only (D4). */
-  #bodies(clusters: readonly Cluster[]): ReadonlyMap<string, BodyFilter> {
-    const { ownership, namespace } = this.#deps;
-    const bodies = new Map<string, BodyFilter>();
-    for (const { server } of clusters) {
-      const parts = ownership.ownedParts(server);
-      if (parts !== undefined && parts.owned.length < parts.of) bodies.set(server, { ...parts, namespace });
-    }
-    return bodies;
   }
 
   #lose(key: AppKey, deleted?: Application): void {

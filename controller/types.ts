@@ -69,6 +69,8 @@ export interface ControllerConfig {
   readonly serverSideDiff?: boolean;
   /** ARGO_CD_UPDATE_CLUSTER_INFO_TIMEOUT; ten seconds unless told. */
   readonly clusterInfoMs?: number;
+  /** --lost-cluster-cache-seconds; not at all unless told. */
+  readonly keepLostClustersMs?: number;
   /** ARGOCD_GPG_ENABLED. False: no signature is verified, whatever projects demand. */
   readonly gpgEnabled?: boolean;
   /** --wq-*. */

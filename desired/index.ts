@@ -43,6 +43,7 @@ export { createRemoteSource } from './remote/source.ts';
 export type { RemoteSourceDeps } from './remote/source.ts';
 export type { RepoServerTls } from './remote/connections.ts';
 export { createDesiredSource } from './source.ts';
+export { manifestParser } from './generate/manifest-reader.ts';
 export type { DesiredSourceDeps } from './source.ts';
 export type {
   Capabilities,

@@ -51,6 +51,8 @@ export interface DesiredLimits {
   readonly toolParallelism: number;
   /** Conversations at once with one host (git, charts, registries): a host that hangs holds no more than these. 0 = no limit. */
   readonly hostParallelism: number;
+  /** Time for reading one file of manifests, where that is done by a process of its own. */
+  readonly parseTimeoutMs: number;
   /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
   readonly parallelism: number;
   /** History that a fetch brings: 1 is the commit alone, 0 is everything. */
@@ -88,6 +90,7 @@ export const defaultLimits: DesiredLimits = {
   maxToolMemoryBytes: 2 * 1024 * 1024 * 1024,
   toolParallelism: 4,
   hostParallelism: 8,
+  parseTimeoutMs: 20_000,
   parallelism: 64,
   fetchDepth: 1,
   verifiedTtlMs: 600_000,

@@ -33,6 +33,7 @@ import { referenced } from './generate/references.ts';
 import type { KustomizeDeps as GeneratorDeps } from './generate/kustomize.ts';
 import { Plugins } from './generate/plugins.ts';
 import type { PluginConfig } from './generate/plugins.ts';
+import { ManifestReader } from './generate/manifest-reader.ts';
 import { Tools } from './generate/tools.ts';
 import type { ToolLookup } from './generate/tools.ts';
 import { Workplaces } from './fetch/checkout.ts';
@@ -67,6 +68,8 @@ export interface DesiredSourceDeps {
   readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
   /** Where helm and kustomize lie on this machine; without it they are nowhere. */
   readonly tools?: ToolLookup;
+  /** The program that reads big files of manifests, {@link manifestParser}; without it they are read on the main thread. */
+  readonly parser?: string;
   /** Where config management plugins listen; without it there are none. */
   readonly plugins?: PluginConfig;
   /** False: submodules are not fetched (ARGOCD_GIT_MODULES_ENABLED). */
@@ -120,13 +123,19 @@ class EmbeddedSource implements DesiredSource {
     this.#rendered = new RenderedCache({ ...deps, limits: this.#limits });
     this.#failures = new PausedFailures(clock, this.#limits);
     this.#renders = new Limiter(this.#limits.parallelism);
+    const reader = new ManifestReader({
+      commands,
+      limits: this.#limits,
+      ...(deps.parser === undefined ? {} : { program: deps.parser }),
+    });
     this.#generators = {
+      reader,
       tools: new Tools({ commands, lookup: deps.tools ?? (() => undefined), limits: this.#limits }),
       places: new Workplaces({ cacheDir, random }),
       limits: this.#limits,
     };
     const config = deps.plugins ?? { sockets: '/nonexistent', exclusions: [] };
-    this.#plugins = new Plugins({ clock, limits: this.#limits, config });
+    this.#plugins = new Plugins({ clock, limits: this.#limits, reader, config });
     const keys = deps.keys ?? (() => Promise.resolve({}));
     const keyring = new Keyring({ commands, cacheDir, logger: deps.logger, keys });
     this.#verifier = new Verifier({ clock, keyring, ttlMs: this.#limits.verifiedTtlMs });

@@ -374,6 +374,36 @@ describe('the first fill of a cache', () => {
   });
 });
 
+describe('13.1: a cluster that is watched without being owned', () => {
+  it('13.1: is kept current, and neither its changes are told nor does anybody count it', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    w.live.setClusters([], defaultSettings, undefined, [clusterAt(url)]);
+    w.server.put(tracked('b'));
+    await w.clock.advance(1000);
+    expect(w.changes).toEqual([]);
+    expect(w.live.infos()).toEqual([]);
+    expect(await w.metrics.expose()).not.toContain(`argocd_cluster_info{server="${url}"`);
+    expect((await row(w, configMap('b')))?.app).toBe('shop');
+    await w.stop();
+  });
+
+  it('13.1: has its picture at once when it is owned: nothing is listed again, and its changes are told', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    w.live.setClusters([], defaultSettings, undefined, [clusterAt(url)]);
+    await w.clock.advance(60_000);
+    const lists = w.server.count('list configmaps');
+    w.live.setClusters([clusterAt(url)], defaultSettings);
+    const settled = await w.live.cluster(url, w.signal);
+    expect(settled.info().resourcesCount).toBe(1);
+    w.server.put(tracked('c'));
+    await w.clock.advance(1000);
+    expect(w.changes.map(({ key }) => key)).toEqual([configMap('c')]);
+    expect(w.live.infos()).toHaveLength(1);
+    expect(w.server.count('list configmaps')).toBe(lists);
+    await w.stop();
+  });
+});
+
 describe('changes', () => {
   it('tells once per object and batch, with the applications before and after', async () => {
     const w = await world((server) => server.put(tracked('a')));

@@ -34,6 +34,8 @@ export function createLiveClusters(deps: LiveClustersDeps): LiveClusters {
 
 interface Kept {
   configuration: Configuration;
+  /** Watched for when it is this replica's; it is not now. */
+  isSpare: boolean;
   readonly live: WatchedCluster;
   stop: () => void;
 }
@@ -53,7 +55,7 @@ class WatchedClusters implements LiveClusters {
   constructor(deps: LiveClustersDeps) {
     this.#deps = deps;
     const instruments = registerMetrics(deps.metrics, deps.clock, () =>
-      [...this.#kept.values()].map(({ configuration, live }) => ({
+      this.#owned().map(({ configuration, live }) => ({
         name: configuration.cluster.name,
         info: live.info(),
       })),
@@ -72,11 +74,18 @@ class WatchedClusters implements LiveClusters {
     await Promise.all(this.#running);
   }
 
-  setClusters(clusters: readonly Cluster[], settings: Settings, bodies?: ReadonlyMap<string, BodyFilter>): void {
+  setClusters(
+    clusters: readonly Cluster[],
+    settings: Settings,
+    bodies?: ReadonlyMap<string, BodyFilter>,
+    spare: readonly Cluster[] = [],
+  ): void {
     const wanted = new Map<string, Cluster>();
-    for (const cluster of clusters) if (!wanted.has(cluster.server)) wanted.set(cluster.server, cluster);
+    for (const cluster of [...clusters, ...spare]) if (!wanted.has(cluster.server)) wanted.set(cluster.server, cluster);
     for (const server of [...this.#kept.keys()]) if (!wanted.has(server)) this.#drop(server);
-    for (const cluster of wanted.values()) this.#keep({ cluster, settings, bodies: bodies?.get(cluster.server) });
+    const owned = new Set(clusters.map(({ server }) => server));
+    for (const cluster of wanted.values())
+      this.#keep({ cluster, settings, bodies: bodies?.get(cluster.server) }, !owned.has(cluster.server));
   }
 
   async cluster(server: string, signal: AbortSignal): Promise<LiveCluster> {
@@ -94,7 +103,7 @@ class WatchedClusters implements LiveClusters {
   }
 
   infos(): readonly ClusterInfo[] {
-    return [...this.#kept.values()].map(({ live }) => live.info());
+    return this.#owned().map(({ live }) => live.info());
   }
 
   onChange(listener: (change: LiveChange) => void): () => void {
@@ -102,18 +111,23 @@ class WatchedClusters implements LiveClusters {
     return () => void this.#listeners.delete(listener);
   }
 
-  #keep(configuration: Configuration): void {
+  #owned(): readonly Kept[] {
+    return [...this.#kept.values()].filter(({ isSpare }) => !isSpare);
+  }
+
+  #keep(configuration: Configuration, isSpare: boolean): void {
     const { cluster } = configuration;
     const kept = this.#kept.get(cluster.server);
     if (kept === undefined) {
-      this.#add(configuration);
+      this.#add(configuration, { isSpare });
       return;
     }
+    kept.isSpare = isSpare;
     const step = adaptation(kept.configuration, configuration);
     if (step.act === 'rebuild') {
       const earlier = kept.live.tracked();
       this.#drop(cluster.server);
-      this.#add(configuration, earlier);
+      this.#add(configuration, { isSpare, earlier });
       return;
     }
     kept.configuration = configuration;
@@ -121,7 +135,10 @@ class WatchedClusters implements LiveClusters {
     if (step.reconfigure) kept.live.reconfigure(configuration, step.readAgain);
   }
 
-  #add(configuration: Configuration, earlier?: ReturnType<WatchedCluster['tracked']>): void {
+  #add(
+    configuration: Configuration,
+    { isSpare, earlier }: { readonly isSpare: boolean; readonly earlier?: ReturnType<WatchedCluster['tracked']> },
+  ): void {
     const { cluster } = configuration;
     const { clock, random, logger, clients, tuning, reflect } = this.#deps;
     const client = clients.open(cluster.server, cluster.connection);
@@ -135,14 +152,16 @@ class WatchedClusters implements LiveClusters {
       versions: this.#versions,
       schemas: this.#schemas,
       reflect: reflect ?? ((options) => new Reflector(options)),
-      emit: (change) => this.#emit(change),
+      emit: (change) => {
+        if (!kept.isSpare) this.#emit(change);
+      },
       onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),
       ...(earlier === undefined ? {} : { earlier }),
     });
     // Until its watches run, and close the client at their end, nobody else would.
     const stop = (): void =>
       void clients.close(cluster.server, client).catch((error: unknown) => this.#failed(live, error));
-    const kept: Kept = { configuration, live, stop };
+    const kept: Kept = { configuration, isSpare, live, stop };
     this.#kept.set(cluster.server, kept);
     if (this.#signal !== undefined) this.#start(kept, this.#signal);
   }

@@ -192,17 +192,24 @@ export interface BodyFilter {
   readonly namespace: string;
 }
 
-/** All clusters that this replica owns. */
+/** All clusters that this replica owns, and some that it does not: their caches are filled for when it does. */
 export interface LiveClusters extends Runnable {
   /**
    * Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). `bodies` has, by server,
-   * the clusters of which not everything is ours: objects of other applications are then kept in compact form only.
+   * the clusters of which not everything is ours: objects of other applications are then kept in compact form only. Those of `spare` are watched
+   * without being this replica's: no change of them is told, and neither `infos` nor metrics have them.
    */
-  setClusters(clusters: readonly Cluster[], settings: Settings, bodies?: ReadonlyMap<string, BodyFilter>): void;
+  setClusters(
+    clusters: readonly Cluster[],
+    settings: Settings,
+    bodies?: ReadonlyMap<string, BodyFilter>,
+    spare?: readonly Cluster[],
+  ): void;
   /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its filled cache. */
   cluster(server: string, signal: AbortSignal): Promise<LiveCluster>;
   /** Without waiting. */
   peek(server: string): LiveCluster | undefined;
+  /** Of the clusters that this replica owns. */
   infos(): readonly ClusterInfo[];
   onChange(listener: (change: LiveChange) => void): () => void;
 }

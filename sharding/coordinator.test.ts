@@ -128,7 +128,9 @@ describe('13.6: what becomes of a write to the hub', () => {
       single.time.at(single.time.now + 2, () => (single.line.cutUntil = thaw + 60_000));
       // The first thing that runs on the machine.
       single.time.at(thaw, () => {
-        void single.ownership.writing(server, undefined, async () => undefined).catch((error: unknown) => refused.push(error));
+        void single.ownership
+          .writing(server, undefined, async () => undefined)
+          .catch((error: unknown) => refused.push(error));
       });
     });
     await single.play(renewMs + 60_000);

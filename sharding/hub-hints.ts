@@ -54,5 +54,8 @@ function slotsOf(object: KubeObject): Slots | undefined {
 
 /** What others wait for, without the renewals. */
 function newsOf(slots: Slots): string {
-  return [...slots.values()].map(({ slot, incarnation, acked }) => `${slot} ${incarnation} ${acked}`).join('\n');
+  const news = [...slots.values()].map(({ slot, incarnation, acked, warm }) =>
+    [slot, incarnation, acked, warm].join(' '),
+  );
+  return news.join('\n');
 }

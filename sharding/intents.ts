@@ -40,16 +40,31 @@ export interface Self {
 
 /** Renews the lease when that is due, and acknowledges the obeyed table as soon as nothing that it gave away is under way. */
 export function keep(situation: Situation): Intent | undefined {
-  const { hub, tenure, world, now, timing } = situation;
+  const { hub, tenure, world } = situation;
   const [lease, slots] = [tenure.lease(), hub.slots()];
   if (lease === undefined || slots === undefined) return undefined;
   const { slot } = lease;
   const acked = world.drained ? (tenure.table()?.epoch ?? tenure.acked()) : tenure.acked();
   const surplus = slot >= slotLimit(situation) && tenure.taken().size === 0 && acked === tenure.acked();
   if (surplus && world.drained) return release(situation, slots, slot, 'more slots than replicas');
-  const due = now.monotonic - lease.renewedAt >= timing.renewMs || tenure.leaseLeft(now) === 0;
-  if (!due && stands(hub, tenure) && acked === tenure.acked()) return undefined;
-  return signed(situation, slots, slot, { acked, why: acked === tenure.acked() ? 'renewal' : 'acknowledgment' });
+  if (acked !== tenure.acked()) return signed(situation, slots, slot, { acked, why: 'acknowledgment' });
+  const why = whyNow(situation);
+  return why === undefined ? undefined : signed(situation, slots, slot, { acked, why });
+}
+
+/** What a record that says the same as before is written for. */
+function whyNow(situation: Situation): string | undefined {
+  const { hub, tenure, now, timing } = situation;
+  const lease = tenure.lease();
+  if (lease === undefined || !stands(hub, tenure) || tenure.leaseLeft(now) === 0) return 'renewal';
+  const known = hub.holders().get(lease.slot)?.warm ?? 0;
+  if (tenure.hasAcked() && warmUpTo(situation) > known) return 'filled caches';
+  return now.monotonic - lease.renewedAt >= timing.renewMs ? 'renewal' : undefined;
+}
+
+/** The newest table of which everything is ready; 0: of none. */
+function warmUpTo({ world, tenure }: Situation): number {
+  return world.warm === true ? (tenure.table()?.epoch ?? 0) : 0;
 }
 
 /** Our claim stands in the slots as seen last. */
@@ -157,6 +172,7 @@ function signed(situation: Situation, slots: Slots, slot: number, { acked, why }
     acked: Math.max(ours?.acked ?? 0, acked),
     leaseMs: timing.leaseMs,
     version: protocolVersion,
+    ...(world.warm === undefined ? {} : { warm: Math.max(ours?.warm ?? 0, warmUpTo(situation)) }),
     ...(self.home === undefined ? {} : { home: { place: self.home.place, pid: self.home.pid } }),
     ...(world.load === undefined ? {} : { load: world.load }),
   };

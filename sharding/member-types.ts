@@ -39,6 +39,8 @@ export interface World {
   readonly fixedSlot: number | undefined;
   /** No write to anything that was given away is under way any more. */
   readonly drained: boolean;
+  /** Whether everything is ready that the obeyed table will give to this replica; undefined: it never prepares, and need not be waited for. */
+  readonly warm?: boolean | undefined;
   /** Let go of the slot: the process ends. */
   readonly leaving: boolean;
   /** What to report of the own clusters with the next renewal. */

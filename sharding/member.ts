@@ -75,6 +75,11 @@ export class Member {
     return this.#tenure.taken();
   }
 
+  /** Parts that will be this replica's when it is ready for them, by server; to be believed only while `leaseLeft` is above 0. */
+  gaining(): Parts {
+    return this.#tenure.gaining();
+  }
+
   /**
    * Whether this replica should tell the users of clusters that nobody looks after them: it plans, or nobody can. Not beside a controller of
    * Argo CD, which may do so.
@@ -106,7 +111,8 @@ export class Member {
     // Whoever waits for others must see when they are gone; whoever plans must, for all.
     if (lease === undefined || this.#tenure.isOpen() || plans)
       steps.push(...presence.expiries().map((at) => at - now.monotonic));
-    if (plans) steps.push(...presence.absences(now.monotonic).map((at) => at - now.monotonic));
+    const decisions = plans ? [...presence.absences(now.monotonic), ...presence.warmUps(now.monotonic)] : [];
+    steps.push(...decisions.map((at) => at - now.monotonic));
     return Math.max(0, Math.min(...steps));
   }
 

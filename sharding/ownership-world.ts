@@ -26,7 +26,7 @@ export class OwnershipWorld {
     this.#deps = deps;
   }
 
-  world(state: Pick<World, 'drained' | 'leaving'>): World {
+  world(state: Pick<World, 'drained' | 'leaving' | 'warm'>): World {
     const { replicaCount, weighting, rates } = this.#deps;
     return {
       inputs: this.inputs(),

@@ -1051,6 +1051,92 @@ describe('13.1: a process that is started again where it was', () => {
   });
 });
 
+describe('13.1: a replica that fills its caches first', () => {
+  /** Tells of all that is to come as prepared. */
+  function prepare({ ownership }: Replica): readonly string[] {
+    const servers = [...ownership.gaining().keys()];
+    ownership.prepared(servers);
+    return servers;
+  }
+
+  const many = [...clusters, ...Array.from({ length: 20 }, (_, i) => cluster(`more${i}`))];
+
+  /** Two replicas, and a third for which the workload was scaled. */
+  async function threeOfThem(deps: Partial<OwnershipDeps> = {}): Promise<[World, [Replica, Replica, Replica]]> {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const [first, second] = world.fleet(2, { prepares: true, ...deps }) as [Replica, Replica];
+    load([first, second], many);
+    await world.clock.advance(5000);
+    for (const each of [first, second]) prepare(each);
+    await world.clock.advance(5000);
+    world.hub.scale('StatefulSet', 3);
+    const third = world.start('ctl-2', { prepares: true, ...deps });
+    const fleet: [Replica, Replica, Replica] = [first, second, third];
+    load(fleet, many);
+    await world.clock.advance(2000);
+    return [world, fleet];
+  }
+
+  it('13.1: gets its clusters when it is prepared, and until then who had them has the right to write', async () => {
+    const [world, fleet] = await threeOfThem();
+    const [, , third] = fleet;
+    for (let ms = 0; ms < 60_000; ms += 1000) {
+      await world.clock.advance(1000);
+      expect(owners(fleet, many)).toEqual(many.map(() => 1));
+      expect(owners([third], many)).toEqual(many.map(() => 0));
+    }
+    const coming = prepare(third);
+    expect(coming.length).toBeGreaterThan(4);
+    expect(() => third.ownership.assertOwns(coming[0]!)).toThrow(OwnershipLost);
+    await world.clock.advance(2000);
+    expect(coming.every((server) => third.ownership.ownsCluster(server))).toBe(true);
+    expect([...third.ownership.gaining()]).toEqual([]);
+    expect(owners(fleet, many)).toEqual(many.map(() => 1));
+    // What moves between the other two waits for them alone.
+    const others = fleet.slice(0, 2).flatMap(prepare);
+    expect(others.length).toBeGreaterThan(0);
+    await world.clock.advance(2000);
+    expect(fleet.flatMap(({ ownership }) => [...ownership.gaining()])).toEqual([]);
+    expect(owners(fleet, many)).toEqual(many.map(() => 1));
+  });
+
+  it('13.1: gets them after a limit though its caches never fill', async () => {
+    const [world, fleet] = await threeOfThem();
+    await world.clock.advance(timingOf(heartbeatMs).warmUpMs - 5000);
+    expect(owners([fleet[2]], many)).toEqual(many.map(() => 0));
+    await world.clock.advance(10_000);
+    expect(fleet[2].ownership.identity().shard).toBe(2);
+    expect(owners([fleet[2]], many).reduce((a, b) => a + b)).toBeGreaterThan(4);
+    expect(owners(fleet, many)).toEqual(many.map(() => 1));
+  });
+
+  it('13.1: gets them at once when who had them is gone', async () => {
+    const [world, [first, second, third]] = await threeOfThem();
+    const coming = new Set(third.ownership.gaining().keys());
+    const lost = many.filter(({ server }) => coming.has(server) && second.ownership.ownsCluster(server));
+    expect(lost.length).toBeGreaterThan(0);
+    await second.stop();
+    await world.clock.advance(2000);
+    expect(owners([third], lost)).toEqual(lost.map(() => 1));
+    expect(owners([first, third], lost)).toEqual(lost.map(() => 1));
+  });
+
+  it('13.1: is not waited for when it says nothing of its caches, as an older release', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const fleet = [...world.fleet(2, { prepares: true })];
+    load(fleet, many);
+    await world.clock.advance(5000);
+    world.hub.scale('StatefulSet', 3);
+    fleet.push(world.start('ctl-2'));
+    load(fleet, many);
+    await world.clock.advance(4000);
+    expect(owners(fleet.slice(2), many).reduce((a, b) => a + b)).toBeGreaterThan(4);
+    expect(owners(fleet, many)).toEqual(many.map(() => 1));
+  });
+});
+
 describe('13.4: a machine that was suspended', () => {
   it('13.4: writes nothing after the thaw before the table was read again, though its clocks say that the lease lasts', async () => {
     const time = new VirtualTime();

@@ -17,6 +17,7 @@ import { registerLeaseMetrics, registerMetrics } from './metrics.ts';
 import type { LeaseMeters } from './metrics.ts';
 import { OwnershipReport } from './ownership-report.ts';
 import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
+import { clusterKey } from './parts.ts';
 import { ReplicaCount } from './replica-count.ts';
 import { Rights, serversOf } from './rights.ts';
 import { SuspendDetector } from './suspend-detector.ts';
@@ -51,6 +52,8 @@ export interface OwnershipDeps {
   readonly bootMs?: () => number;
   /** Where this process runs: its successor there need not wait for the lease. Undefined: it does. */
   readonly home?: Home;
+  /** Whether somebody calls `prepared` when caches are filled; default: no, and clusters come without notice. */
+  readonly prepares?: boolean;
   /** For clusters without the annotation driftless.io/split; 1: whole. */
   readonly defaultParts?: number;
   /** What a cluster counts for, under consistent hashing; default: its Applications. */
@@ -92,6 +95,7 @@ class LeasedOwnership implements Ownership {
   #takingUpSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
   #suspensions = 0;
+  #prepared: ReadonlySet<string> = new Set();
   #leaseEnd: Timer | undefined;
 
   constructor(deps: OwnershipDeps) {
@@ -214,6 +218,16 @@ class LeasedOwnership implements Ownership {
     return this.#rights.ownedPartsOf(server);
   }
 
+  gaining(): ReadonlyMap<string, OwnedParts> {
+    return this.#rights.gaining();
+  }
+
+  prepared(servers: Iterable<string>): void {
+    const before = this.#isWarm();
+    this.#prepared = new Set([...servers].map(clusterKey));
+    if (!before && this.#isWarm()) this.#coordinator.wake();
+  }
+
   unowned(): ReadonlyMap<string, number> {
     if (this.#member.reportsUnowned(this.#now())) return this.#report.unowned();
     return this.#member.hub().presence.foreign().size > 0 ? new Map() : this.#report.unseen();
@@ -272,7 +286,12 @@ class LeasedOwnership implements Ownership {
   }
 
   #worldNow(leaving: boolean): World {
-    return this.#world.world({ leaving, drained: this.#isDrained(leaving) });
+    const warm = this.#deps.prepares === true ? this.#isWarm() : undefined;
+    return this.#world.world({ leaving, drained: this.#isDrained(leaving), warm });
+  }
+
+  #isWarm(): boolean {
+    return [...this.#rights.gaining().keys()].every((server) => this.#prepared.has(server));
   }
 
   /** Nothing is on its way any more to what was given away. */

@@ -23,6 +23,11 @@ export interface PlanContext {
   readonly live: readonly number[];
   /** Slots that nobody has held for too long: others stand in for them. */
   readonly absent: ReadonlySet<number>;
+  /**
+   * Whether the holder of a slot may get a part that another one has (its caches are filled); announced: the current table says that it will. Absent:
+   * all may.
+   */
+  readonly isReady?: (slot: number, isAnnounced: boolean) => boolean;
   /** Epochs up to this one may be in use. */
   readonly epochFloor: number;
   /** From 0 to 999, another one for each plan. */
@@ -122,12 +127,12 @@ function slotsToCome(current: TableDocument | undefined, { replicas, holders }: 
   return Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !had.has(slot) && !held.has(slot));
 }
 
-type StandIns = Pick<PlanContext, 'live' | 'absent' | 'replicas'> & Pick<PlanInputs, 'weights'>;
+type StandIns = Pick<PlanContext, 'live' | 'absent' | 'replicas' | 'isReady'> & Pick<PlanInputs, 'weights'>;
 
 /**
  * Gives the parts of absent slots to the least loaded of those who are there: a replica that died and is not replaced must not leave
  * clusters to nobody (Argo CD: it does, for days). Who stands in goes on doing so as long as it lives; when the slot is held again, its
- * parts go home.
+ * parts go home. Who lives and has parts that are to be another one's keeps them until that is ready.
  */
 function withStandIns(current: TableDocument | undefined, homes: Homes, context: StandIns): Wanted {
   const able = context.live.filter((slot) => slot < context.replicas && !context.absent.has(slot));
@@ -139,10 +144,13 @@ function withStandIns(current: TableDocument | undefined, homes: Homes, context:
     list.forEach((slot, part) => load(slot, weightOf(server, part, list.length)));
   const wanted = new Map<string, Pick<TableEntry, 'names' | 'homes' | 'shards'>>();
   for (const [server, { names, homes: list }] of homes) {
-    const before = current?.entries.get(server)?.shards;
+    const old = current?.entries.get(server);
+    const before = old?.shards.length === list.length ? old : undefined;
     const shards = list.map((home, part) => {
+      const earlier = before?.shards[part];
+      if (!context.absent.has(home) && earlier !== undefined && earlier !== home && context.live.includes(earlier))
+        return context.isReady?.(home, before?.homes[part] === home) === false ? earlier : home;
       if (!context.absent.has(home) || able.length === 0) return home;
-      const earlier = before?.length === list.length ? before[part] : undefined;
       const slot = earlier !== undefined && able.includes(earlier) ? earlier : leastLoaded(able, loads);
       load(slot, weightOf(server, part, list.length));
       return slot;

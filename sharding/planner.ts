@@ -10,7 +10,7 @@ interface Planned {
   readonly table: TableDocument | undefined;
   readonly inputs: PlanInputs;
   readonly replicas: number;
-  /** Who was there and who was not. */
+  /** Who was there, who was not, and who was not ready. */
   readonly present: string;
   readonly at: number;
 }
@@ -48,7 +48,8 @@ export class Planner {
     if (valid !== undefined && tenure.acked() !== valid.epoch) return undefined;
     const replicas = wantedReplicas(world, published);
     const [live, absent] = [hub.presence.live(), hub.presence.absent(now.monotonic)];
-    const present = `${live.join()} ${[...absent].join()}`;
+    const cold = hub.presence.cold(now.monotonic);
+    const present = `${live.join()} ${[...absent].join()} ${[...cold].join()}`;
     const same = { table: valid, inputs: world.inputs, replicas, present };
     if (this.#isPlanned(same, now)) return undefined;
     const table = nextTable(valid, world.inputs, {
@@ -56,6 +57,7 @@ export class Planner {
       settled: (wait) => hub.settled(wait),
       live,
       absent,
+      isReady: (slot, isAnnounced) => hub.presence.isReady(slot, isAnnounced, now.monotonic),
       holders: [...slots.keys()],
       epochFloor: Math.max(floor, published?.epoch ?? 0),
       nonce: shardOfText(`${self.incarnation} ${now.monotonic}`, 1000),

@@ -23,6 +23,11 @@ export interface HoldersSeen {
   readonly epoch: number;
 }
 
+interface Cold {
+  readonly incarnation: string;
+  readonly since: number;
+}
+
 interface Behind {
   readonly acked: string;
   readonly since: number;
@@ -42,6 +47,8 @@ export class Presence {
   #idle: ReadonlyMap<number, number> = new Map();
   /** Live holders that have not acknowledged the table, and since when they have not moved towards it. */
   #behind: ReadonlyMap<number, Behind> = new Map();
+  /** Live holders that fill their caches for what the table will give to them, and since when. */
+  #cold: ReadonlyMap<number, Cold> = new Map();
   /** Slots whose last holder died. */
   readonly #dead = new Set<number>();
 
@@ -78,6 +85,30 @@ export class Presence {
         return [slot, { acked, since: before?.acked === acked ? before.since : answeredAt }];
       }),
     );
+    const cold = [...slots].filter(([slot, { warm = epoch }]) => this.isLive(slot) && warm < epoch);
+    this.#cold = new Map(
+      cold.map(([slot, { incarnation }]) => {
+        const before = this.#cold.get(slot);
+        return [slot, { incarnation, since: before?.incarnation === incarnation ? before.since : answeredAt }];
+      }),
+    );
+  }
+
+  /** Holders that have not filled their caches for all that the published table will give to them, and may take longer. */
+  cold(now: number): ReadonlySet<number> {
+    const { warmUpMs } = this.#timing;
+    return new Set([...this.#cold].filter(([, { since }]) => now < since + warmUpMs).map(([slot]) => slot));
+  }
+
+  /**
+   * Whether a holder may get a part that another one has: it has filled its caches, took too long, or says nothing of that. What the published table
+   * does not announce, it cannot have prepared for.
+   */
+  isReady(slot: number, isAnnounced: boolean, now: number): boolean {
+    if (this.#holders.get(slot)?.warm === undefined) return true;
+    const since = this.#cold.get(slot)?.since;
+    if (since !== undefined) return now >= since + this.#timing.warmUpMs;
+    return isAnnounced;
   }
 
   /** Signs of life that came by the watch, between looks. Late ones only make us more patient; nothing else is believed on their word. */
@@ -178,6 +209,11 @@ export class Presence {
   /** When others should begin to stand in. */
   absences(now: number): readonly number[] {
     return [...this.#absences()].map(([, since]) => since).filter((since) => since > now);
+  }
+
+  /** When those who still fill their caches will have taken too long. */
+  warmUps(now: number): readonly number[] {
+    return [...this.#cold.values()].map(({ since }) => since + this.#timing.warmUpMs).filter((at) => at > now);
   }
 
   /** One more than the highest slot that has a holder, known or not. */

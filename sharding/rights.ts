@@ -75,6 +75,18 @@ export class Rights {
     return { of, owned: [...(this.#member.taken().get(key) ?? [])].sort((a, b) => a - b) };
   }
 
+  /** Parts that will be ours, of clusters that this replica knows. */
+  gaining(): ReadonlyMap<string, OwnedParts> {
+    const gaining = new Map<string, OwnedParts>();
+    if (this.#view === undefined || this.leaseLeft() === 0) return gaining;
+    for (const [server, parts] of this.#member.gaining()) {
+      if (!this.#view.knows(server) || this.#view.isSkipped(server)) continue;
+      const of = this.#member.table()?.entries.get(server)?.shards.length ?? 1;
+      gaining.set(server, { of, owned: [...parts] });
+    }
+    return gaining;
+  }
+
   /** `<server> <part>` of everything that is ours. */
   ownedParts(): ReadonlySet<string> {
     const owned = new Set<string>();

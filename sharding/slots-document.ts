@@ -31,6 +31,10 @@ export interface SlotRecord {
   readonly leaseMs?: number;
   /** Of the protocol; absent: an older release, or Argo CD. */
   readonly version?: number;
+  /**
+   * The newest table of which everything is ready that this holder will get (its caches are filled). Absent: it does not say, and is not waited for.
+   */
+  readonly warm?: number;
   /** Where the holder runs (home.ts); absent: nobody knows. */
   readonly home?: { readonly place: string; readonly pid: number };
   /** Live events per second of the holder's busiest clusters (event-rates.ts). */
@@ -116,12 +120,13 @@ export function formatSlots(slots: Slots, count: number): Readonly<Record<string
   const members = [...slots.values()]
     .filter((record) => !isForeign(record))
     .sort((a, b) => a.slot - b.slot)
-    .map(({ slot, holder, incarnation, renewals, acked, leaseMs, version, home, load }) => ({
+    .map(({ slot, holder, incarnation, renewals, acked, warm, leaseMs, version, home, load }) => ({
       slot,
       holder,
       incarnation,
       renewals,
       acked,
+      warm,
       leaseMs,
       version,
       home,
@@ -165,7 +170,8 @@ function protocolOf({
   leaseMs,
   version,
   home,
-}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home', Json>>>): Partial<SlotRecord> {
+  warm,
+}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home' | 'warm', Json>>>): Partial<SlotRecord> {
   const isLease = typeof leaseMs === 'number' && leaseMs > 0 && leaseMs <= longestLeaseMs;
   const isVersion = typeof version === 'number' && Number.isSafeInteger(version) && version > 0;
   const { place, pid } = isObject(home) ? home : {};
@@ -173,6 +179,7 @@ function protocolOf({
   return {
     ...(isLease ? { leaseMs } : {}),
     ...(isVersion ? { version } : {}),
+    ...(typeof warm === 'number' ? { warm } : {}),
     ...(isHome ? { home: { place, pid } } : {}),
   };
 }

@@ -101,6 +101,14 @@ class StaticOwnership implements Ownership {
     return this.#owned.get(clusterKey(server));
   }
 
+  gaining(): ReadonlyMap<string, OwnedParts> {
+    return new Map();
+  }
+
+  prepared(): void {
+    // Nobody hands anything over.
+  }
+
   unowned(): ReadonlyMap<string, number> {
     return new Map();
   }

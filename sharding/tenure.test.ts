@@ -176,6 +176,15 @@ describe('13.6: what a holder obeys and takes up', () => {
     expect(replica.tenure.isOpen()).toBe(false);
   });
 
+  it('13.1: what it will get is not its own, nor open', () => {
+    const seen = table(4000, { shards: [other] });
+    const replica = holder(seen);
+    replica.renew(4000, 2200);
+    replica.look({ table: seen, slots: [record(own, 4000), record(other, 4000)], ms: 2300 });
+    expect([...replica.tenure.gaining().keys()]).toEqual(['https://a']);
+    expect([replica.owned(), replica.tenure.isOpen()]).toEqual([[], false]);
+  });
+
   it('13.6: keeps what it took up when who was waited for comes back under the same table', () => {
     const second = { names: ['b'], shards: [own], homes: [own], waits: [[{ slot: other, epoch: 4000 }]], everyone: 0 };
     const first = table(4000, { waits: [[{ slot: 2, epoch: 4000 }]] });

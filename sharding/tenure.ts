@@ -1,6 +1,7 @@
 import type { HubKnowledge } from './hub-knowledge.ts';
 import type { Instant, Observation } from './member-types.ts';
 import type { SlotRecord } from './slots-document.ts';
+import { unresolvedDestination } from './table-document.ts';
 import type { TableDocument, TableEntry } from './table-document.ts';
 import type { Timing } from './timing.ts';
 
@@ -153,6 +154,17 @@ export class Tenure {
     }
     this.#taken = taken;
     this.#open = open;
+  }
+
+  /** Parts that the obeyed table will give to this replica, and that somebody else has until then. */
+  gaining(): Parts {
+    const gaining = new Map<string, ReadonlySet<number>>();
+    const slot = this.#lease?.slot;
+    for (const [server, { homes, shards }] of this.#table?.entries ?? []) {
+      const parts = homes.flatMap((home, part) => (home === slot && shards[part] !== slot ? [part] : []));
+      if (parts.length > 0 && server !== unresolvedDestination) gaining.set(server, new Set(parts));
+    }
+    return gaining;
   }
 
   #mayTake(entry: TableEntry, part: number, hub: HubKnowledge): boolean {

@@ -17,6 +17,8 @@ export interface Timing {
   readonly firstStartMs: number;
   /** Tables are not published faster than this. */
   readonly publishMs: number;
+  /** A replica that has not filled its caches for so long gets what is to be its own all the same. */
+  readonly warmUpMs: number;
 }
 
 /**
@@ -46,5 +48,6 @@ export function timingOf(heartbeatMs: number): Timing {
     standInMs: Math.min(500, heartbeatMs / 10),
     firstStartMs: Math.min(1000, heartbeatMs / 10),
     publishMs: Math.min(200, heartbeatMs / 10),
+    warmUpMs: 300_000,
   };
 }

@@ -52,6 +52,13 @@ export interface Ownership extends Runnable {
   /** Which of a cluster's parts are this replica's; undefined when none is. */
   ownedParts(server: string): OwnedParts | undefined;
   /**
+   * Parts that will be this replica's as soon as it has filled its caches for them ({@link prepared}), or has taken too long; by server. Until then
+   * somebody else writes to them, and this replica must not. Only while {@link prepared} is called.
+   */
+  gaining(): ReadonlyMap<string, OwnedParts>;
+  /** Takes the servers, of those that it gains, whose caches are filled. */
+  prepared(servers: Iterable<string>): void;
+  /**
    * Clusters of which some part has had no owner for more than two leases, by server, with the milliseconds since then; only on the replica that
    * should tell people, empty on all others. One that is not on the table is told by every replica that sees it: who plans does not.
    */

@@ -21,9 +21,10 @@ function secret(name: string, type: string, data: Data): KubeObject {
   return { apiVersion: 'v1', kind: 'Secret', metadata, data: Object.fromEntries(encoded) as Json };
 }
 
-function cluster(data: Data, annotations: Data = {}): ParsedCluster {
+function cluster(data: Data, annotations: Data = {}, more: Data = {}): ParsedCluster {
   const object = secret('cluster', 'cluster', { server: 'https://dest', name: 'dest', config: '{}', ...data });
-  const parsed = parseClusterSecret({ ...object, metadata: { ...object.metadata, annotations } });
+  const metadata = { ...object.metadata, annotations, labels: { ...object.metadata.labels, ...more } };
+  const parsed = parseClusterSecret({ ...object, metadata });
   if ('error' in parsed) throw new Error(parsed.error);
   return parsed;
 }
@@ -462,6 +463,11 @@ const installationCases: readonly InstallationCase[] = [
     'execProviderConfig',
     { clusters: [cluster({ config: JSON.stringify({ execProviderConfig: { command: 'gke', env: { T: canary } } }) })] },
     [['info', rows.plugins, 'cluster dest']],
+  ],
+  [
+    '11.3: a Secret that wants the version of its cluster as a label',
+    { clusters: [cluster({}, {}, { 'argocd.argoproj.io/auto-label-cluster-info': 'true' })] },
+    [['differs', rows.versionLabel, 'cluster dest']],
   ],
   [
     'a cluster that is left alone',

@@ -234,7 +234,7 @@ function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
     }));
 }
 
-function clusterFeatures({ name, server, annotations: own, connection }: Cluster): readonly Feature[] {
+function clusterFeatures({ name, server, annotations: own, labels, connection }: Cluster): readonly Feature[] {
   const found: Feature[] = [];
   const where = `cluster ${name === '' ? scrub(server) : name}`;
   if (connection.proxyUrl?.startsWith('socks') === true)
@@ -251,6 +251,14 @@ function clusterFeatures({ name, server, annotations: own, connection }: Cluster
       where,
       severity: 'info',
       row: rows.plugins,
+    });
+  if (labels['argocd.argoproj.io/auto-label-cluster-info'] === 'true')
+    found.push({
+      feature:
+        'auto-label-cluster-info: the label kubernetes-version of the Secret stays as it is, as this controller writes no Secrets',
+      where,
+      severity: 'differs',
+      row: rows.versionLabel,
     });
   if (isTrue(own[annotations.skipReconcile]))
     found.push({

@@ -37,6 +37,7 @@ export const rows = {
   pin: 'a pin in a cluster Secret',
   oneUrl: 'two Secrets with one URL',
   dynamic: 'dynamic cluster distribution',
+  versionLabel: '`argocd.argoproj.io/auto-label-cluster-info` on a cluster Secret',
   redis: 'Redis (resource tree, managed resources, cluster info)',
 } as const;
 

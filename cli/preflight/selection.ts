@@ -102,6 +102,8 @@ export function ownershipOf(applications: readonly Application[], installation: 
     writing: () => Promise.reject(new OwnershipLost('anything: preflight only reads')),
     leaseLeftMs: () => 0,
     ownedParts: (server) => (servers.has(server) ? { of: 1, owned: [0] } : undefined),
+    gaining: () => new Map(),
+    prepared: () => undefined,
     unowned: () => new Map(),
     settled: () => true,
     conditions: () => [],

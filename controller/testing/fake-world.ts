@@ -346,6 +346,8 @@ export class FakeWorld {
       writing: (_server, _app, send) => (mine() ? send() : Promise.reject(new OwnershipLost(server))),
       leaseLeftMs: () => 60_000,
       measure: () => undefined,
+      gaining: () => new Map(),
+      prepared: () => undefined,
       unowned: () => new Map(),
       settled: () => true,
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),

@@ -1,9 +1,10 @@
-import { isObject, messageOf, own, parseYamlDocuments } from '#base';
+import { isObject, messageOf, own } from '#base';
 import type { JsonObject } from '#base';
 import { DesiredError, SourcePathError } from '../errors.ts';
 import type { Selection } from '../fetch/selection.ts';
 import type { Snapshot } from '../fetch/snapshot.ts';
 import { listOf, textOf } from './options.ts';
+import { parseSmallYaml } from './manifest-reader.ts';
 
 export interface ChartDependency {
   readonly name: string;
@@ -68,7 +69,7 @@ async function readYaml(
   const text = Buffer.from(contents.get(found.node.oid) ?? []).toString('utf8');
   const shown = segments.join('/');
   try {
-    const [value] = parseYamlDocuments(text);
+    const [value] = parseSmallYaml(text);
     if (value !== undefined && isObject(value)) return value;
   } catch (error) {
     throw new DesiredError('DESIRED_RENDER', `${shown} cannot be read: ${messageOf(error)}`, { cause: error });
@@ -109,7 +110,7 @@ export function checkValues(options: JsonObject): JsonObject | string | undefine
   if (text === '') return undefined;
   let values;
   try {
-    values = parseYamlDocuments(text);
+    values = parseSmallYaml(text);
   } catch (error) {
     throw new DesiredError('DESIRED_SOURCE', `helm.values cannot be read: ${messageOf(error)}`, { retry: 'never' });
   }

@@ -2,14 +2,16 @@ import { compileGlob, yieldToLoop } from '#base';
 import type { DirectorySource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import { DesiredError, ManifestError, SizeLimitExceeded } from '../errors.ts';
+import type { DesiredLimits } from '../limits.ts';
 import { notThere } from '../fetch/snapshot.ts';
 import { walk } from '../fetch/tree.ts';
 import type { DirectoryNode, FileNode, Tree, WalkedEntry } from '../fetch/tree.ts';
-import { isSkipped, objectsOf } from './documents.ts';
+import { isSkipped } from './documents.ts';
 import type { ManifestFile } from './documents.ts';
 import { planJsonnet } from './jsonnet.ts';
 import type { JsonnetPlan } from './jsonnet.ts';
 import type { KustomizeDeps } from './kustomize.ts';
+import type { ManifestReader } from './manifest-reader.ts';
 import type { Job, Plan } from './plan.ts';
 import { optionsHash } from './source-type.ts';
 
@@ -72,8 +74,8 @@ export async function planDirectory(job: Job, deps: DirectoryDeps, signal: Abort
           : [{ path: [...segments, path].join('/'), name, content: contents.get(file.oid) ?? new Uint8Array() }],
       );
       const objects: KubeObject[] = [];
-      for (const some of render(files, limits)) {
-        objects.push(...some);
+      for await (const some of render(files, deps, inner)) {
+        for (const object of some) objects.push(object);
         await yieldToLoop();
         inner.throwIfAborted();
       }
@@ -168,13 +170,14 @@ export function checkSize(sizes: Iterable<number>, limit: number): void {
 }
 
 /**
- * The objects of the candidates, in file order. Only pure work: contents have been read.
+ * The objects of the candidates, in file order. Contents have been fetched.
  * @throws ManifestError, SizeLimitExceeded
  */
-export function* render(
+export async function* render(
   files: readonly ManifestFile[],
-  limits: { readonly maxManifestBytes: number; readonly maxObjects: number },
-): Generator<KubeObject[]> {
+  { limits, reader }: { readonly limits: DirectoryLimits; readonly reader: ManifestReader },
+  signal: AbortSignal,
+): AsyncGenerator<readonly KubeObject[]> {
   const kept = files.filter((file) => !isSkipped(file.content));
   checkSize(
     kept.filter(({ strict }) => strict !== true).map((file) => file.content.length),
@@ -184,12 +187,14 @@ export function* render(
   for (const file of kept) {
     if (isLfsPointer(file.content))
       throw new ManifestError(`Failed to unmarshal "${file.path}": it is a Git LFS pointer, and LFS is not supported`);
-    const objects = objectsOf(file);
+    const objects = await reader.objectsOf(file, signal);
     count += objects.length;
     if (count > limits.maxObjects) throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
     yield objects;
   }
 }
+
+type DirectoryLimits = Pick<DesiredLimits, 'maxManifestBytes' | 'maxObjects'>;
 
 function isLfsPointer(content: Uint8Array): boolean {
   return Buffer.compare(content.subarray(0, lfsPointer.length), lfsPointer) === 0;

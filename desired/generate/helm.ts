@@ -66,7 +66,7 @@ export async function planHelm(job: Job, deps: KustomizeDeps, signal: AbortSigna
         );
         const run: ToolRun = { work, cwd: join(work, 'repo', ...job.segments), network, signal: inner };
         const output = await template(job, { ...deps, tool, run, dependencies }, await argumentsOf(job, ask, work));
-        return objectsPrinted(output, 'helm', deps.limits, inner);
+        return objectsPrinted(output, 'helm', deps, inner);
       }),
   };
 }

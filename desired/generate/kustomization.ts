@@ -1,10 +1,11 @@
-import { at, isObject, messageOf, own, parseYamlDocuments } from '#base';
+import { at, isObject, messageOf, own } from '#base';
 import type { Json, JsonObject } from '#base';
 import { DesiredError, SourcePathError, UnsupportedSource } from '../errors.ts';
 import type { Selection } from '../fetch/selection.ts';
 import type { Snapshot } from '../fetch/snapshot.ts';
 import { textOf } from './options.ts';
 import { kustomizations } from './source-type.ts';
+import { parseSmallYaml } from './manifest-reader.ts';
 
 /** Members of a kustomization whose texts are files, directories or addresses. */
 const lists = [
@@ -88,7 +89,7 @@ async function readKustomization(
   const { oid } = found.node;
   const text = Buffer.from((await snapshot.read([found.node], signal)).get(oid) ?? []).toString('utf8');
   try {
-    const [value] = parseYamlDocuments(text);
+    const [value] = parseSmallYaml(text);
     return value !== undefined && isObject(value) ? value : undefined;
   } catch (error) {
     throw new DesiredError('DESIRED_RENDER', `${[...segments, name].join('/')} cannot be read: ${messageOf(error)}`, {

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatYaml, isObject, own, parseYamlDocuments } from '#base';
+import { formatYaml, isObject, own } from '#base';
 import type { Json, JsonObject } from '#base';
 import { DesiredError, ToolMissing } from '../errors.ts';
 import { checkOut } from '../fetch/checkout.ts';
@@ -10,6 +10,8 @@ import type { DesiredLimits } from '../limits.ts';
 import { buildEnvironment, environmentKey, substitute } from './environment.ts';
 import { kustomizationName, selectKustomization } from './kustomization.ts';
 import { listOf, mapOf, textOf, wordsOf } from './options.ts';
+import { parseSmallYaml } from './manifest-reader.ts';
+import type { ManifestReader } from './manifest-reader.ts';
 import { objectsPrinted } from './output.ts';
 import type { Job, Plan } from './plan.ts';
 import { optionsHash } from './source-type.ts';
@@ -19,6 +21,7 @@ export interface KustomizeDeps {
   readonly tools: Tools;
   readonly places: Workplaces;
   readonly limits: DesiredLimits;
+  readonly reader: ManifestReader;
 }
 
 /**
@@ -54,7 +57,7 @@ export async function planKustomize(job: Job, deps: KustomizeDeps, signal: Abort
           cwd: join(work, 'repo'),
           env: buildEnvironment(job),
         });
-        return objectsPrinted(output, 'kustomize', deps.limits, inner);
+        return objectsPrinted(output, 'kustomize', deps, inner);
       }),
   };
 }
@@ -168,7 +171,7 @@ async function addPatches(job: Job, at: string, patches: readonly JsonObject[]):
   const name = kustomizationName(job.snapshot, job.segments);
   if (name === undefined) throw new DesiredError('DESIRED_SOURCE', 'kustomization file not found in the path');
   const file = join(at, name);
-  const [value] = parseYamlDocuments(await readFile(file, 'utf8'));
+  const [value] = parseSmallYaml(await readFile(file, 'utf8'));
   const kustomization = value !== undefined && isObject(value) ? value : {};
   const before: Json = own(kustomization, 'patches') ?? [];
   if (!Array.isArray(before))

@@ -1,7 +1,7 @@
 import { yieldToLoop } from '#base';
 import type { KubeObject } from '#model';
 import { SizeLimitExceeded } from '../errors.ts';
-import { objectsOf } from './documents.ts';
+import type { ManifestReader } from './manifest-reader.ts';
 import type { Rendered } from './plan.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { Rendered } from './plan.ts';
 export async function objectsPrinted(
   output: Uint8Array,
   program: string,
-  limits: { readonly maxObjects: number },
+  { reader, limits }: { readonly reader: ManifestReader; readonly limits: { readonly maxObjects: number } },
   signal: AbortSignal,
 ): Promise<Rendered> {
   const objects: KubeObject[] = [];
@@ -21,7 +21,8 @@ export async function objectsPrinted(
   for (const [i, document] of text.split(/^---(?=\s|$)/m).entries()) {
     const template = /^# Source: (\S.*)$/m.exec(document)?.[1];
     const path = template ?? `document ${i + 1} of what ${program} printed`;
-    objects.push(...objectsOf({ path, name: 'output.yaml', content: Buffer.from(document), strict: true }));
+    const file = { path, name: 'output.yaml', content: Buffer.from(document), strict: true };
+    for (const object of await reader.objectsOf(file, signal)) objects.push(object);
     if (objects.length > limits.maxObjects)
       throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
     work += document.length;

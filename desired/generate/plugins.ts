@@ -9,6 +9,7 @@ import { packSelection } from '../fetch/tar.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { buildEnvironment, substitute } from './environment.ts';
 import { listOf, mapOf, textOf, wordsOf } from './options.ts';
+import type { ManifestReader } from './manifest-reader.ts';
 import { objectsPrinted } from './output.ts';
 import { compilePathGlob } from './path-glob.ts';
 import type { Job, Plan } from './plan.ts';
@@ -37,6 +38,7 @@ export function pluginConfigOf(env: Readonly<Record<string, string | undefined>>
 export interface PluginsDeps {
   readonly clock: Clock;
   readonly limits: DesiredLimits;
+  readonly reader: ManifestReader;
   readonly config: PluginConfig;
 }
 
@@ -81,12 +83,7 @@ export class Plugins {
       render: async (inner) => {
         const input = await this.#input(job, inner);
         const texts = await this.#ask(job, socket, inner, (client, work) => client.manifests(input, work));
-        return objectsPrinted(
-          Buffer.from(texts.join('\n---\n')),
-          `the plugin ${nameOf(socket)}`,
-          this.#deps.limits,
-          inner,
-        );
+        return objectsPrinted(Buffer.from(texts.join('\n---\n')), `the plugin ${nameOf(socket)}`, this.#deps, inner);
       },
     };
   }

@@ -1,9 +1,10 @@
-import { applyMergePatch, hashJson, isObject, messageOf, omit, parseYamlDocuments } from '#base';
+import { applyMergePatch, hashJson, isObject, messageOf, omit } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ApplicationSource } from '#model';
 import { DesiredError } from '../errors.ts';
 import type { DirectoryNode, FileNode, Tree } from '../fetch/tree.ts';
 import type { SourceType } from '../types.ts';
+import { parseSmallYaml } from './manifest-reader.ts';
 
 export const kustomizations: ReadonlySet<string> = new Set([
   'kustomization.yaml',
@@ -35,7 +36,7 @@ export function overrideFiles(tree: Tree, directory: readonly string[], appName:
 export function withOverride(source: ApplicationSource, name: string, text: string): ApplicationSource {
   let patch: Json;
   try {
-    patch = parseYamlDocuments(text)[0] ?? null;
+    patch = parseSmallYaml(text)[0] ?? null;
   } catch (error) {
     throw new DesiredError('DESIRED_SOURCE', `error while parsing source parameters: ${name}: ${messageOf(error)}`);
   }

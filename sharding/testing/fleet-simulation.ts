@@ -12,7 +12,7 @@ import type { Ownership } from '../types.ts';
 import { afterlifeMs, reset } from './late-writes.ts';
 import { noMetrics } from './no-metrics.ts';
 import { unkeptPromise } from './promises.ts';
-import { resolve } from './scenario.ts';
+import { clusterOf, resolve } from './scenario.ts';
 import type { Fleet, Loss, Replica, Scenario, Write } from './scenario.ts';
 import { SimulatedHub } from './simulated-hub.ts';
 import type { Line } from './simulated-hub.ts';
@@ -107,18 +107,7 @@ export class FleetSimulation implements Fleet {
   // ---------------------------------------------------------------- the world
 
   addCluster(id: string, extra: Partial<Cluster> = {}): void {
-    const server = extra.server ?? `https://${id}`;
-    this.setCluster({
-      id,
-      server,
-      name: id,
-      namespaces: [],
-      clusterResources: false,
-      labels: {},
-      annotations: {},
-      connection: { server, insecure: false, credentials: {} },
-      ...extra,
-    });
+    this.setCluster(clusterOf(id, extra));
   }
 
   setCluster(cluster: Cluster): void {
@@ -191,7 +180,10 @@ export class FleetSimulation implements Fleet {
     };
     this.replicas.push(replica);
     this.note(`${name} starts with ${heartbeatMs}`);
-    ownership.onChange(() => this.check(replica));
+    ownership.onChange(() => {
+      this.check(replica);
+      this.#fillCaches(replica);
+    });
     void ownership.run(end.signal).then(() => this.kill(replica));
     this.#time.at(this.now + this.below(2000), () => this.relist(replica));
     this.#beginWrites(replica);
@@ -214,7 +206,15 @@ export class FleetSimulation implements Fleet {
       heartbeatMs,
       controllerName: workload,
       bootMs: () => line.clock.boot(),
+      prepares: this.scenario.prepares,
     });
+  }
+
+  /** What is to come to a replica is filled some time later; now and then never, and the limit has to do. */
+  #fillCaches({ ownership, clock }: Replica): void {
+    if (this.below(10) === 0) return;
+    const servers = [...ownership.gaining().keys()];
+    if (servers.length > 0) clock.timer(this.below(10_000), () => ownership.prepared(servers));
   }
 
   kill(replica: Replica): void {

@@ -310,6 +310,49 @@ export const mutations = [
     '(Math.floor(before / epochStep) - 1) * epochStep',
     by('member', '13.6: has a higher number than any that anybody knows'),
   ),
+  // Make before break.
+  m(
+    'who fills its caches gets its clusters at once',
+    'plan.ts',
+    'context.isReady?.(home, before?.homes[part] === home) === false ? earlier : home',
+    'home',
+    by('ownership', '13.1: gets its clusters when it is prepared'),
+  ),
+  m(
+    'who never fills its caches never gets its clusters',
+    'presence.ts',
+    'if (since !== undefined) return now >= since + this.#timing.warmUpMs;',
+    'if (since !== undefined) return false;',
+    by('ownership', '13.1: gets them after a limit though its caches never fill'),
+  ),
+  m(
+    'what was not announced counts as prepared',
+    'presence.ts',
+    'return isAnnounced;',
+    'return true;',
+    by('ownership', '13.1: gets its clusters when it is prepared'),
+  ),
+  m(
+    'clusters wait with an owner that is gone',
+    'plan.ts',
+    'earlier !== home && context.live.includes(earlier)',
+    'earlier !== home',
+    by('ownership', '13.1: gets them at once when who had them is gone'),
+  ),
+  m(
+    'what is to come may be written to',
+    'tenure.ts',
+    '(shard === slot ? [part] : [])',
+    '(shard === slot || this.#table?.entries.get(server)?.homes[part] === slot ? [part] : [])',
+    by('tenure', '13.1: what it will get is not its own'),
+  ),
+  m(
+    'who says nothing of its caches is waited for',
+    'presence.ts',
+    'if (this.#holders.get(slot)?.warm === undefined) return true;',
+    'if (this.#holders.get(slot)?.warm === undefined) return false;',
+    by('ownership', '13.1: is not waited for when it says nothing of its caches'),
+  ),
   // Rights.
   m(
     'owned without a lease',

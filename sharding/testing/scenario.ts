@@ -39,6 +39,8 @@ export interface Scenario {
   readonly shorthanded: boolean;
   /** Replicas have different heartbeats. */
   readonly mixed: boolean;
+  /** Replicas fill caches before they get what is to be theirs. */
+  readonly prepares: boolean;
   /** Replicas at most. */
   readonly most: number;
 }
@@ -47,7 +49,15 @@ export function scenarioOf(seed: number, most = 12): Scenario {
   const random = seededRandom(seed ^ 0x5eed);
   const algorithm = algorithms[Math.floor(random.next() * algorithms.length)] ?? 'legacy';
   const dynamic = random.next() < 0.5;
-  return { seed, dynamic, algorithm, shorthanded: random.next() < 0.3, mixed: random.next() < 0.4, most };
+  const [shorthanded, mixed] = [random.next() < 0.3, random.next() < 0.4];
+  return { seed, dynamic, algorithm, shorthanded, mixed, prepares: random.next() < 0.6, most };
+}
+
+export function clusterOf(id: string, extra: Partial<Cluster>): Cluster {
+  const server = extra.server ?? `https://${id}`;
+  const connection = { server, insecure: false, credentials: {} };
+  const rest = { namespaces: [], clusterResources: false, labels: {}, annotations: {}, connection };
+  return { id, server, name: id, ...rest, ...extra };
 }
 
 /** As `settings` resolves a destination. */
