@@ -4,6 +4,7 @@ import { normalizeGitUrl } from '#model';
 import { SourceFailed, WrongRevision } from '../errors.ts';
 import { checkReferences } from '../generate/references.ts';
 import type { DesiredSource, Manifests, ManifestsRequest, RequestedSource, SourceManifests } from '../types.ts';
+import { checkAsked } from './checks.ts';
 import { RepoServerClient } from './client.ts';
 import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
@@ -15,6 +16,8 @@ export interface RemoteSourceDeps extends ConnectionOptions {
   readonly timeoutMs: number;
   /** True: nothing that the repo-server keeps for others is moved, so `manifest-generate-paths` saves it no work. */
   readonly readOnly?: boolean;
+  /** False: repositories on the disk of the repo-server are refused. */
+  readonly localRepositories?: boolean;
 }
 
 /**
@@ -31,8 +34,10 @@ class RemoteSource implements DesiredSource {
   readonly #connections: Connections;
   readonly #client: RepoServerClient;
   readonly #readOnly: boolean;
+  readonly #allowsLocal: boolean;
 
   constructor(deps: RemoteSourceDeps) {
+    this.#allowsLocal = deps.localRepositories !== false;
     this.#readOnly = deps.readOnly === true;
     this.#connections = new Connections(deps, deps.clock);
     this.#client = new RepoServerClient({ ...deps, connections: this.#connections });
@@ -46,14 +51,16 @@ class RemoteSource implements DesiredSource {
   }
 
   async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
+    checkAsked(at, this.#allowsLocal);
     return new Exchange(this.#client, { sources: [at], repositories: none }).resolve(at, noCache, signal);
   }
 
   async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {
     signal.throwIfAborted();
     const exchange = new Exchange(this.#client, this.#readOnly ? omit(request, 'watched') : request);
-    const pins = await each(request, signal, (at) => {
-      if (!isReferred(at)) return Promise.resolve(undefined);
+    const pins = await each(request, signal, async (at) => {
+      checkAsked(at, this.#allowsLocal);
+      if (!isReferred(at)) return undefined;
       checkReferences(request);
       return exchange.resolve(at, request.noRevisionCache, signal);
     });
