@@ -94,6 +94,15 @@ describe('what is rendered', () => {
     expect(answer.objects[0]?.['big']).toBe(12345678901234567890n);
   });
 
+  it('10.4: the same answer is the same objects, so that nothing is compared anew', async () => {
+    const of = async (): Promise<unknown> => (await renderOne(desired, ask(plain), never)).objects;
+    const first = await of();
+    server.answer = () => rendered(other);
+    expect(await of()).toBe(first);
+    server.answer = () => rendered(other, 'two');
+    expect(await of()).not.toBe(first);
+  });
+
   it.each([
     ['no JSON', '{"kind":"Secret","data":{"a":"CANARY"', 'manifest 1 of the repo-server is not valid JSON'],
     ['no object', '["CANARY"]', 'manifest 1 is not an object'],

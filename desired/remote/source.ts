@@ -3,12 +3,15 @@ import type { Clock } from '#base';
 import { normalizeGitUrl } from '#model';
 import { SourceFailed, WrongRevision } from '../errors.ts';
 import { checkReferences } from '../generate/references.ts';
+import { defaultLimits } from '../limits.ts';
 import type { DesiredSource, Manifests, ManifestsRequest, RequestedSource, SourceManifests } from '../types.ts';
+import { Answers } from './answers.ts';
 import { checkAsked } from './checks.ts';
 import { RepoServerClient } from './client.ts';
 import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { Exchange } from './exchange.ts';
+import type { World } from './exchange.ts';
 
 export interface RemoteSourceDeps extends ConnectionOptions {
   readonly clock: Clock;
@@ -32,7 +35,7 @@ export function createRemoteSource(deps: RemoteSourceDeps): DesiredSource {
 class RemoteSource implements DesiredSource {
   readonly name = 'desired';
   readonly #connections: Connections;
-  readonly #client: RepoServerClient;
+  readonly #world: World;
   readonly #readOnly: boolean;
   readonly #allowsLocal: boolean;
 
@@ -40,24 +43,25 @@ class RemoteSource implements DesiredSource {
     this.#allowsLocal = deps.localRepositories !== false;
     this.#readOnly = deps.readOnly === true;
     this.#connections = new Connections(deps, deps.clock);
-    this.#client = new RepoServerClient({ ...deps, connections: this.#connections });
+    const client = new RepoServerClient({ ...deps, connections: this.#connections });
+    this.#world = { client, answers: new Answers(defaultLimits.cacheBytes) };
   }
 
   /** Requests are served before and without it; when the signal aborts, those under way end. */
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
-    this.#client.stop(new Shutdown());
+    this.#world.client.stop(new Shutdown());
     this.#connections.close();
   }
 
   async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
     checkAsked(at, this.#allowsLocal);
-    return new Exchange(this.#client, { sources: [at], repositories: none }).resolve(at, noCache, signal);
+    return new Exchange(this.#world, { sources: [at], repositories: none }).resolve(at, noCache, signal);
   }
 
   async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {
     signal.throwIfAborted();
-    const exchange = new Exchange(this.#client, this.#readOnly ? omit(request, 'watched') : request);
+    const exchange = new Exchange(this.#world, this.#readOnly ? omit(request, 'watched') : request);
     const pins = await each(request, signal, async (at) => {
       checkAsked(at, this.#allowsLocal);
       if (!isReferred(at)) return undefined;
