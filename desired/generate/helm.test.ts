@@ -166,7 +166,7 @@ describeWithTool('helm', 'helm', () => {
     expect(await data(repository, { valueFiles: ['env/**/*.yaml'] })).toMatchObject({ a: '"three"', b: '"two"' });
     expect(await data(repository, { valueFiles: ['env/**/*.yaml', 'env/one.yaml'] })).toMatchObject({ a: '"one"' });
     const none = await failureOf(data(repository, { valueFiles: ['none/*.yaml'] }));
-    expect(none.message).toBe('values file glob "chart/none/*.yaml" matched no files');
+    expect(none.message).toBe('values file glob "none/*.yaml" matched no files');
     const missing = await failureOf(data(repository, { valueFiles: ['gone.yaml'] }));
     expect(missing.message).toMatch(/chart\/gone\.yaml: no such file/);
     const ignoreMissingValueFiles = true;

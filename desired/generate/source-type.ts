@@ -1,10 +1,11 @@
-import { applyMergePatch, hashJson, isObject, messageOf, omit } from '#base';
+import { hashJson, isObject, messageOf, omit } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ApplicationSource } from '#model';
 import { DesiredError } from '../errors.ts';
 import type { DirectoryNode, FileNode, Tree } from '../fetch/tree.ts';
 import type { SourceType } from '../types.ts';
 import { parseSmallYaml } from './manifest-reader.ts';
+import { overridden } from './override.ts';
 
 export const kustomizations: ReadonlySet<string> = new Set([
   'kustomization.yaml',
@@ -30,7 +31,7 @@ export function overrideFiles(tree: Tree, directory: readonly string[], appName:
 }
 
 /**
- * Applies an override file: a merge patch over the source that may change all but where it comes from (Argo CD: mergeSourceParameters).
+ * Applies an override file, which may change all of a source but where it comes from (Argo CD: mergeSourceParameters).
  * @throws DesiredError
  */
 export function withOverride(source: ApplicationSource, name: string, text: string): ApplicationSource {
@@ -43,7 +44,7 @@ export function withOverride(source: ApplicationSource, name: string, text: stri
   if (patch === null) return source;
   if (!isObject(patch))
     throw new DesiredError('DESIRED_SOURCE', `error while parsing source parameters: ${name}: it is not an object`);
-  const merged = applyMergePatch(source as unknown as JsonObject, patch) as unknown as ApplicationSource;
+  const merged = overridden(source as unknown as JsonObject, patch) as unknown as ApplicationSource;
   return { ...omit(merged, ...origin), ...only(source, origin) } as unknown as ApplicationSource;
 }
 

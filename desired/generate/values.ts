@@ -47,14 +47,15 @@ export class ValuesFiles {
   /** In the order in which helm is to read them: each once, what is named by itself in its own place. */
   async valueFiles(options: JsonObject, signal: AbortSignal): Promise<readonly ValuesFile[]> {
     const mayMiss = own(options, 'ignoreMissingValueFiles') === true;
-    const entries = await Promise.all(wordsOf(options, 'valueFiles').map((raw) => this.#resolve(raw, signal)));
+    const written = wordsOf(options, 'valueFiles');
+    const entries = await Promise.all(written.map((raw) => this.#resolve(raw, signal)));
     const named = new Set(entries.filter((entry) => !isPattern(entry)).map(idOf));
     const found: ValuesFile[] = [];
-    for (const entry of entries) {
+    for (const [index, entry] of entries.entries()) {
       if (entry.kind === 'file' && isPattern(entry)) {
         const matches = matchesOf(entry);
         if (matches.length === 0 && !mayMiss)
-          throw new DesiredError('DESIRED_SOURCE', `values file glob "${entry.segments.join('/')}" matched no files`);
+          throw new DesiredError('DESIRED_SOURCE', `values file glob "${written[index] ?? ''}" matched no files`);
         found.push(...matches.filter((match) => !named.has(idOf(match))));
       } else if (!mayMiss || this.#exists(entry)) found.push(entry);
     }

@@ -21,6 +21,8 @@ export interface RepoServerClientDeps {
 const attempts = 3;
 const pauseMs = 1000;
 const longestReason = 8192;
+/** Node's HTTP/2 drops a message that ends with a space, as some of Argo CD's do. */
+const unreadable = 'the repo-server gave no reason that could be read here: its log has it';
 
 /** Calls the repo-server: with a deadline, again when it was not there, and with errors as Argo CD words them. */
 export class RepoServerClient {
@@ -83,7 +85,7 @@ export class RepoServerClient {
 
   #asError({ code, details }: ServiceError, secrets: readonly string[]): RepoServerError {
     const { address } = this.#deps;
-    const said = scrub(withoutSecrets(details, secrets)).slice(0, longestReason);
+    const said = scrub(withoutSecrets(details, secrets)).slice(0, longestReason) || unreadable;
     switch (code) {
       case status.DEADLINE_EXCEEDED:
         return new RepoServerError('DeadlineExceeded', 'context deadline exceeded');

@@ -49,7 +49,8 @@ export async function startRegistry(): Promise<TestRegistry> {
       const headers = from + pageSize < tags.length ? { link: `<${next}>; rel="next"` } : {};
       const body = JSON.stringify({ name, tags: tags.slice(from, from + pageSize) });
       const query = from === 0 ? 'n=1000' : `n=1000&last=${from}`;
-      server.pages.set(`/v2/${name}/tags/list?${query}`, guarded({ headers, body }));
+      for (const asked of from === 0 ? [`?${query}`, ''] : [`?${query}`])
+        server.pages.set(`/v2/${name}/tags/list${asked}`, guarded({ headers, body }));
     }
   };
   return {

@@ -6,7 +6,7 @@ export type Files = Readonly<Record<string, string>>;
 
 /**
  * Where a source lies, before servers have addresses: `git` (the repository that all cases share), `git:NAME` (a repository of the case's own),
- * `charts` (the Helm repository), `registry` (Helm charts of the OCI registry), `oci:NAME` (an artifact there), else a URL as it is.
+ * `https` and `https:NAME` (the same, where a password is asked), `ssh`, `charts` (the Helm repository), `locked-charts`, `registry` (Helm charts of the OCI registry), `oci:NAME` (an artifact there), else a URL as it is.
  */
 export type Place = string;
 

@@ -187,6 +187,45 @@ export const helmCases: readonly CorpusCase[] = [
     source: { helm: { parameters: [{ name: 'colour', value: 'spec' }], valueFiles: ['env/eu.yaml'] } },
   },
   {
+    // null in an override file deletes nothing, except within valuesObject.
+    name: 'helm-override-null',
+    files: {
+      ...colours,
+      '.argocd-source.yaml':
+        'helm: {releaseName: null, values: null, parameters: null, valuesObject: {nested: {a: null, z: 1}}}\n',
+    },
+    source: {
+      helm: {
+        releaseName: 'kept',
+        values: 'colour: kept\n',
+        parameters: [{ name: 'size', value: '3' }],
+        valuesObject: { nested: { a: 'gone', b: 'stays' } },
+      },
+    },
+  },
+  {
+    // What other programs write there: any case will do.
+    name: 'helm-override-letters',
+    files: {
+      ...colours,
+      '.argocd-source-app.yaml':
+        'helm: {parameters: [{name: size, value: "007", forcestring: true}], ValueFiles: [env/prod.yaml]}\n',
+    },
+  },
+  {
+    // Members of a list are laid over those of the spec at the same place.
+    name: 'helm-override-members',
+    files: { ...colours, '.argocd-source.yaml': 'helm: {parameters: [{name: size, value: "1e3"}]}\n' },
+    source: {
+      helm: {
+        parameters: [
+          { name: 'colour', value: '1', forceString: true },
+          { name: 'nested.b', value: 'gone' },
+        ],
+      },
+    },
+  },
+  {
     name: 'helm-dependency-inside',
     files: {
       ...chart(

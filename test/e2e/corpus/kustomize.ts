@@ -154,6 +154,23 @@ export const kustomizeCases: readonly CorpusCase[] = [
       'over/.argocd-source.yaml': 'kustomize: {namePrefix: file-, images: ["registry.example.com/web:override"]}\n',
     },
   ),
+  overlay(
+    'kustomize-override-maps',
+    '',
+    {
+      kustomize: {
+        commonLabels: { team: 'blue', only: 'spec' },
+        commonAnnotations: { a: '1' },
+        namePrefix: 'p-',
+        replicas: [{ name: 'web', count: 2 }],
+        patches: [{ target: { kind: 'ConfigMap' }, patch: '- {op: add, path: /data/x, value: y1}\n' }],
+      },
+    },
+    {
+      'over/.argocd-source.yaml':
+        'kustomize: {commonLabels: {only: null, more: "2"}, commonAnnotations: null, namePrefix: null, replicas: [{name: web, count: "5"}], patches: [{patch: "- {op: add, path: /data/x, value: y2}"}]}\n',
+    },
+  ),
   {
     name: 'kustomize-as-plain-files',
     files: { ...base, 'x.yaml': configMap('x'), 'kustomization.yaml': 'resources: [base]\n' },

@@ -46,7 +46,8 @@ export async function startPlaces(folder: string, cases: readonly CorpusCase[]):
   mkdirSync(tlsData);
   writeFileSync(join(sshData, 'ssh_known_hosts'), ssh.knownHosts);
   writeFileSync(join(tlsData, '127.0.0.1'), identity.cert);
-  const plain = { insecure: true, ociForceHttp: true };
+  // Helm takes no plain http from a host that it has a certificate of.
+  const registryHost = registry.host.replace('127.0.0.1', 'localhost');
   const access = { username: login.username, password: new Secret(login.password) };
   const fixed: Readonly<Record<string, Repository>> = {
     git: bareRepository(`${git.url}/corpus.git`),
@@ -54,7 +55,7 @@ export async function startPlaces(folder: string, cases: readonly CorpusCase[]):
     ssh: { ...bareRepository(`${ssh.url}${root}/corpus.git`), sshPrivateKey: new Secret(ssh.privateKey) },
     charts: { ...bareRepository(charts.url), type: 'helm' },
     'locked-charts': { ...bareRepository(locked.url), type: 'helm', ...access },
-    registry: { ...bareRepository(`${registry.host}/charts`), type: 'helm', enableOci: true, ...plain },
+    registry: { ...bareRepository(`${registryHost}/charts`), type: 'helm', enableOci: true, ociForceHttp: true },
   };
   return {
     sshData,
@@ -64,8 +65,9 @@ export async function startPlaces(folder: string, cases: readonly CorpusCase[]):
       const [kind = '', name] = place.split(':', 2);
       if (name === undefined || fixed[place] !== undefined) return fixed[place] ?? bareRepository(place);
       if (kind === 'git') return bareRepository(`${git.url}/${caseName}-${name}.git`);
+      if (kind === 'https') return { ...bareRepository(`${lockedGit.url}/${caseName}-${name}.git`), ...access };
       if (kind === 'oci')
-        return { ...bareRepository(`oci://${registry.host}/charts/${name}`), type: 'oci', enableOci: true, ...plain };
+        return { ...bareRepository(`oci://${registryHost}/charts/${name}`), type: 'oci', ociForceHttp: true };
       return bareRepository(place);
     },
     close: async () => {

@@ -28,7 +28,7 @@ export async function startGitServer({ root, tls, login }: GitServerOptions): Pr
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     if (expected !== undefined && request.headers.authorization !== expected) {
       counts.refused += 1;
-      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end('who are you?');
       return;
     }
     counts.served += 1;
@@ -97,6 +97,7 @@ function answer(output: NodeJS.ReadableStream, response: ServerResponse): void {
   });
   output.on('end', () => {
     if (!begun) response.writeHead(500);
-    response.end();
+    // As servers of the world do: an error has a body.
+    response.end(response.statusCode === 404 ? 'no such repository' : undefined);
   });
 }

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { overridden } from './override.ts';
+
+const source = {
+  repoURL: 'r',
+  helm: {
+    releaseName: 'spec',
+    parameters: [
+      { name: 'a', value: '1', forceString: true },
+      { name: 'b', value: '2' },
+    ],
+    valuesObject: { x: { a: 1, b: 2 }, y: 1 },
+  },
+  kustomize: { commonLabels: { Team: 'spec', a: '1' }, patches: [{ target: { kind: 'A' }, patch: 'one' }] },
+};
+
+describe('override files', () => {
+  it('10.2: their names count in any letters, but not those that are anybody’s', () => {
+    const patch = {
+      Helm: { ReleaseName: 'file', parameters: [{ Name: 'c', value: '3', forcestring: true }] },
+      kustomize: { commonlabels: { team: 'file' } },
+    };
+    expect(overridden({ repoURL: 'r' }, patch)).toEqual({
+      repoURL: 'r',
+      helm: { releaseName: 'file', parameters: [{ name: 'c', value: '3', forceString: true }] },
+      kustomize: { commonLabels: { team: 'file' } },
+    });
+    expect(overridden(source, patch)).toMatchObject({ kustomize: { commonLabels: { Team: 'spec', team: 'file' } } });
+  });
+
+  it('10.2: null takes something away only within valuesObject', () => {
+    const patch = {
+      helm: { releaseName: null, parameters: null, valuesObject: { x: { a: null }, z: 3 } },
+      kustomize: { commonLabels: { a: null }, patches: null },
+    };
+    expect(overridden(source, patch)).toEqual({
+      ...source,
+      helm: { ...source.helm, valuesObject: { x: { b: 2 }, y: 1, z: 3 } },
+    });
+    expect(overridden(source, { helm: null, kustomize: null })).toEqual(source);
+  });
+
+  it('10.2: the members of a list lie over those at their places, and a shorter list is shorter', () => {
+    const patch = {
+      helm: { parameters: [{ name: 'a', value: '9' }] },
+      kustomize: { patches: [{ patch: 'two', target: { name: 'n' } }, { path: 'p' }] },
+    };
+    expect(overridden(source, patch)).toMatchObject({
+      helm: { parameters: [{ name: 'a', value: '9', forceString: true }] },
+      kustomize: { patches: [{ target: { kind: 'A', name: 'n' }, patch: 'two' }, { path: 'p' }] },
+    });
+    expect((overridden(source, patch)['helm'] as typeof source.helm).parameters).toHaveLength(1);
+  });
+});
