@@ -100,6 +100,7 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
       clock: systemClock,
       userAgent: userAgentOf(config),
       readOnly: config.shadow,
+      localRepositories: config.allowLocalRepositories,
     });
   }
   return createDesiredSource({

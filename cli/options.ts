@@ -866,7 +866,7 @@ export const runOptions = {
     kind: 'bool',
     default: false,
     env: 'DRIFTLESS_ALLOW_LOCAL_REPOSITORIES',
-    help: "Sources may lie on this machine's disk (file:// and absolute paths).",
+    help: "Sources may lie on this machine's disk, or on that of the repo-server (file:// and absolute paths).",
   },
   pauseAfterFailures: {
     flag: 'pause-generation-after-failed-attempts',

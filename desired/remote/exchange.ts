@@ -1,11 +1,8 @@
-import { isObject, JsonSyntaxError, parseJson, yieldToLoop } from '#base';
-import type { Json } from '#base';
-import type { KubeObject } from '#model';
 import { isReferenceOnly } from '#policy';
-import { DesiredError, ManifestError, WrongRevision } from '../errors.ts';
+import { DesiredError, WrongRevision } from '../errors.ts';
 import { isFullSha, mayBeShortSha } from '../fetch/refs.ts';
-import { objectsIn } from '../generate/documents.ts';
 import type { ManifestsRequest, RequestedSource, SourceManifests, SourceType } from '../types.ts';
+import type { Answers } from './answers.ts';
 import type { RepoServerClient } from './client.ts';
 import {
   commonMessage,
@@ -37,14 +34,22 @@ interface Turn {
   readonly pin: string | undefined;
 }
 
+/** What all requests share. */
+export interface World {
+  readonly client: RepoServerClient;
+  readonly answers: Answers;
+}
+
 /** Everything that is said to the repo-server for one request. */
 export class Exchange {
   readonly #client: RepoServerClient;
+  readonly #answers: Answers;
   readonly #request: Pick<ManifestsRequest, 'sources' | 'repositories' | 'watched'>;
 
   /** @param request without `watched`, nothing at the repo-server is taken for another revision */
-  constructor(client: RepoServerClient, request: Pick<ManifestsRequest, 'sources' | 'repositories' | 'watched'>) {
-    this.#client = client;
+  constructor(world: World, request: Pick<ManifestsRequest, 'sources' | 'repositories' | 'watched'>) {
+    this.#client = world.client;
+    this.#answers = world.answers;
     this.#request = request;
   }
 
@@ -77,7 +82,7 @@ export class Exchange {
     const problems = problemsOf(at, answer.sourceIntegrityResult);
     const sourceType = typeOf(answer.sourceType);
     if (problems.length > 0) return { objects: [], revision: answer.revision, sourceType, problems };
-    return { objects: await objectsOf(answer.manifests), revision: answer.revision, sourceType };
+    return { objects: await this.#answers.objectsOf(answer.manifests), revision: answer.revision, sourceType };
   }
 
   /**
@@ -191,33 +196,4 @@ function checkRevision({ source }: RequestedSource, asked: string, answered: str
 
 function typeOf(text: string): SourceType | '' {
   return text === 'Directory' || text === 'Helm' || text === 'Kustomize' || text === 'Plugin' ? text : '';
-}
-
-/** So much text is parsed without a pause. */
-const sliceBytes = 1 << 20;
-
-/** @throws ManifestError */
-async function objectsOf(manifests: readonly string[]): Promise<readonly KubeObject[]> {
-  const objects: KubeObject[] = [];
-  let sinceYield = 0;
-  for (const [index, text] of manifests.entries()) {
-    const value = parsed(text, index);
-    if (value !== null) for (const object of objectsIn(value, `manifest ${index + 1}`)) objects.push(object);
-    sinceYield += text.length;
-    if (sinceYield < sliceBytes) continue;
-    sinceYield = 0;
-    await yieldToLoop();
-  }
-  return objects;
-}
-
-function parsed(text: string, index: number): Json {
-  if (text === '') return null;
-  try {
-    const value = parseJson(text);
-    return isObject(value) && Object.keys(value).length === 0 ? null : value;
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw new ManifestError(`manifest ${index + 1} of the repo-server is not valid JSON`);
-  }
 }

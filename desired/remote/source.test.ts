@@ -3,7 +3,7 @@ import { Secret, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { createRemoteSource, SourceFailed } from '../index.ts';
-import type { DesiredSource, ManifestsRequest } from '../index.ts';
+import type { DesiredSource, ManifestsRequest, RemoteSourceDeps } from '../index.ts';
 import { commit, rendered, startRepoServer } from '../testing/repo-server.ts';
 import type { Received, TestRepoServer } from '../testing/repo-server.ts';
 import { renderOne, requestOf } from '../testing/request.ts';
@@ -18,20 +18,26 @@ let stop: AbortController;
 beforeEach(async () => {
   server = await startRepoServer();
   stop = new AbortController();
-  desired = createRemoteSource({
+  desired = make({});
+});
+afterEach(() => {
+  stop.abort(new Shutdown());
+  server.kill();
+});
+
+function make(more: Partial<RemoteSourceDeps>): DesiredSource {
+  const made = createRemoteSource({
     clock: systemClock,
     address: server.address,
     timeoutMs: 30_000,
     maxMessageBytes: 100 << 20,
     serviceConfigFromDns: false,
     userAgent: 'test',
+    ...more,
   });
-  void desired.run(stop.signal);
-});
-afterEach(() => {
-  stop.abort(new Shutdown());
-  server.kill();
-});
+  void made.run(stop.signal);
+  return made;
+}
 
 const plain: ApplicationSource = { repoURL: url, path: 'p', targetRevision: 'main' };
 
@@ -86,6 +92,15 @@ describe('what is rendered', () => {
     ]);
     // An integer beyond a double stays exact (D13).
     expect(answer.objects[0]?.['big']).toBe(12345678901234567890n);
+  });
+
+  it('10.4: the same answer is the same objects, so that nothing is compared anew', async () => {
+    const of = async (): Promise<unknown> => (await renderOne(desired, ask(plain), never)).objects;
+    const first = await of();
+    server.answer = () => rendered(other);
+    expect(await of()).toBe(first);
+    server.answer = () => rendered(other, 'two');
+    expect(await of()).not.toBe(first);
   });
 
   it.each([
@@ -458,6 +473,31 @@ describe('what is sent', () => {
       ['https://charts', 'registry/a'],
       ['https://charts/', 'registry/'],
     ]);
+  });
+});
+
+describe('what is not sent', () => {
+  it.each([
+    ['a revision that is an option', { ...plain, targetRevision: '--upload-pack=x' }, 'the revision is refused: '],
+    ['a revision with a line break', { ...plain, targetRevision: 'a\nb' }, 'the revision is refused: '],
+    ['a path that leads out', { ...plain, path: '../x' }, '../x: app path outside root'],
+    ['an absolute path', { ...plain, path: '/etc' }, '/etc: app path is absolute'],
+    ['an absolute path in an artifact', { repoURL: 'oci://r/a', path: '/etc' }, '/etc: app path is absolute'],
+    ['a remote helper', { ...plain, repoURL: 'ext::sh -c x' }, 'git remote helpers are not allowed'],
+    ['an option for a URL', { ...plain, repoURL: '--upload-pack=x' }, 'the repository URL is refused: '],
+    ['the disk of the repo-server', { ...plain, repoURL: 'file:///app/config' }, 'the local disk of the repo-server'],
+    ['its disk by a path', { ...plain, repoURL: '/app/config' }, '--allow-local-repositories'],
+  ])('10.4: %s', async (_name, source, message) => {
+    const careful = make({ localRepositories: false });
+    await expect(careful.manifests(ask(source), never)).rejects.toThrow(message);
+    const at = { source, repository: bareRepository(source.repoURL), revision: source.targetRevision ?? '' };
+    await expect(careful.resolve(at, false, never)).rejects.toThrow(message);
+    expect(server.calls).toEqual([]);
+  });
+
+  it('10.4: the disk of the repo-server is read where that is allowed', async () => {
+    const { sources } = await make({}).manifests(ask({ ...plain, repoURL: 'file:///srv/repository' }), never);
+    expect(sources).toHaveLength(1);
   });
 });
 

@@ -3,11 +3,15 @@ import type { Clock } from '#base';
 import { normalizeGitUrl } from '#model';
 import { SourceFailed, WrongRevision } from '../errors.ts';
 import { checkReferences } from '../generate/references.ts';
+import { defaultLimits } from '../limits.ts';
 import type { DesiredSource, Manifests, ManifestsRequest, RequestedSource, SourceManifests } from '../types.ts';
+import { Answers } from './answers.ts';
+import { checkAsked } from './checks.ts';
 import { RepoServerClient } from './client.ts';
 import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { Exchange } from './exchange.ts';
+import type { World } from './exchange.ts';
 
 export interface RemoteSourceDeps extends ConnectionOptions {
   readonly clock: Clock;
@@ -15,6 +19,8 @@ export interface RemoteSourceDeps extends ConnectionOptions {
   readonly timeoutMs: number;
   /** True: nothing that the repo-server keeps for others is moved, so `manifest-generate-paths` saves it no work. */
   readonly readOnly?: boolean;
+  /** False: repositories on the disk of the repo-server are refused. */
+  readonly localRepositories?: boolean;
 }
 
 /**
@@ -29,31 +35,36 @@ export function createRemoteSource(deps: RemoteSourceDeps): DesiredSource {
 class RemoteSource implements DesiredSource {
   readonly name = 'desired';
   readonly #connections: Connections;
-  readonly #client: RepoServerClient;
+  readonly #world: World;
   readonly #readOnly: boolean;
+  readonly #allowsLocal: boolean;
 
   constructor(deps: RemoteSourceDeps) {
+    this.#allowsLocal = deps.localRepositories !== false;
     this.#readOnly = deps.readOnly === true;
     this.#connections = new Connections(deps, deps.clock);
-    this.#client = new RepoServerClient({ ...deps, connections: this.#connections });
+    const client = new RepoServerClient({ ...deps, connections: this.#connections });
+    this.#world = { client, answers: new Answers(defaultLimits.cacheBytes) };
   }
 
   /** Requests are served before and without it; when the signal aborts, those under way end. */
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
-    this.#client.stop(new Shutdown());
+    this.#world.client.stop(new Shutdown());
     this.#connections.close();
   }
 
   async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
-    return new Exchange(this.#client, { sources: [at], repositories: none }).resolve(at, noCache, signal);
+    checkAsked(at, this.#allowsLocal);
+    return new Exchange(this.#world, { sources: [at], repositories: none }).resolve(at, noCache, signal);
   }
 
   async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {
     signal.throwIfAborted();
-    const exchange = new Exchange(this.#client, this.#readOnly ? omit(request, 'watched') : request);
-    const pins = await each(request, signal, (at) => {
-      if (!isReferred(at)) return Promise.resolve(undefined);
+    const exchange = new Exchange(this.#world, this.#readOnly ? omit(request, 'watched') : request);
+    const pins = await each(request, signal, async (at) => {
+      checkAsked(at, this.#allowsLocal);
+      if (!isReferred(at)) return undefined;
       checkReferences(request);
       return exchange.resolve(at, request.noRevisionCache, signal);
     });

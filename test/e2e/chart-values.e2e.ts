@@ -491,6 +491,40 @@ describe('Redis', () => {
   });
 });
 
+describe('the repo-server', () => {
+  const flagsOf = async (values: object): Promise<readonly string[]> =>
+    ((await containerOf(values))['args'] as readonly string[]).filter((flag) => flag.startsWith('--repo-server'));
+
+  it('10.4: is the one of argocd-cmd-params-cm unless one is named, or none at all', async () => {
+    expect(await flagsOf({})).toEqual([]);
+    expect(await flagsOf({ dropIn: true, repoServer: { address: 'argocd-repo-server:8081' } })).toEqual([
+      '--repo-server=argocd-repo-server:8081',
+    ]);
+    expect(await flagsOf({ repoServer: { address: 'embedded' } })).toEqual(['--repo-server=']);
+    await expect(flagsOf({ repoServer: { address: 'argocd-repo-server' } })).rejects.toThrow('/repoServer/address');
+  });
+
+  it('10.4: its Secrets are where Argo CD has them, without the private key of the server', async () => {
+    const { volumes, containers } = (await podOf({ repoServer: { mtlsSecret: 'own' } })) as {
+      readonly volumes: readonly Json[];
+      readonly containers: readonly { readonly volumeMounts: readonly Json[] }[];
+    };
+    const secret = (name: string): unknown => volumes.find((volume) => volume['name'] === name)?.['secret'];
+    expect(secret('repo-server-tls')).toEqual({
+      secretName: 'argocd-repo-server-tls',
+      optional: true,
+      items: ['tls.crt', 'ca.crt'].map((key) => ({ key, path: key })),
+    });
+    expect(secret('repo-server-mtls')).toMatchObject({ secretName: 'own', optional: true });
+    expect(containers[0]?.volumeMounts).toEqual(
+      expect.arrayContaining([
+        { name: 'repo-server-tls', mountPath: '/app/config/controller/tls', readOnly: true },
+        { name: 'repo-server-mtls', mountPath: '/app/config/reposerver/mtls', readOnly: true },
+      ]),
+    );
+  });
+});
+
 describe('beside an Argo CD', () => {
   type Labels = Readonly<Record<string, string>>;
   const labelsOf = async (values: object): Promise<readonly [pod: Labels, selector: Labels]> => {
