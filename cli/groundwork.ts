@@ -3,7 +3,15 @@ import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource, createRemoteSource, manifestParser } from '#desired';
-import type { CommandHelper, DesiredLimits, DesiredSource, PluginConfig, Proxies, ToolLookup } from '#desired';
+import type {
+  AzureWorkload,
+  CommandHelper,
+  DesiredLimits,
+  DesiredSource,
+  PluginConfig,
+  Proxies,
+  ToolLookup,
+} from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
@@ -35,6 +43,7 @@ export interface WireInputs {
   readonly plugins: PluginConfig;
   /** ARGOCD_GIT_MODULES_ENABLED. */
   readonly submodules: boolean;
+  readonly azureWorkload: AzureWorkload | undefined;
   /** The Lua engine with the scripts of `--health-scripts`: it is loaded before, and waits for the overrides. */
   readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
@@ -86,7 +95,12 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
   const remote = repoServerSettings(config);
   if (remote !== undefined) {
     logger.info('Manifests come from the repo-server', { address: remote.address, tls: remote.tls !== undefined });
-    return createRemoteSource({ ...remote, clock: systemClock, userAgent: userAgentOf(config) });
+    return createRemoteSource({
+      ...remote,
+      clock: systemClock,
+      userAgent: userAgentOf(config),
+      readOnly: config.shadow,
+    });
   }
   return createDesiredSource({
     clock: systemClock,
@@ -101,6 +115,7 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
     proxies: inputs.proxies,
     plugins: inputs.plugins,
     submodules: inputs.submodules,
+    azureWorkload: inputs.azureWorkload,
     version: packageVersion(),
     localRepositories: config.allowLocalRepositories,
     keys: (signal) => settings.gpgKeys(signal),
@@ -253,6 +268,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
     serverSideDiff: config.serverSideDiff,
+    jqLimitMs: config.jqTimeout,
     clusterInfoMs: config.clusterInfoInterval,
     keepLostClustersMs: config.lostClusterCache,
     rateLimiter: {

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatYaml, messageOf, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
+import { formatYaml, messageOf, parseGoBool, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
 import type { Json } from '#base';
 import {
+  azureWorkloadOf,
   createDesiredSource,
   createToolLookup,
   generatorOptions,
@@ -68,6 +69,8 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
         tools: createToolLookup({ path: env['PATH'] }),
         proxies: proxiesOf(env),
         plugins: pluginConfigOf(env),
+        azureWorkload: azureWorkloadOf(env),
+        submodules: parseGoBool(env['ARGOCD_GIT_MODULES_ENABLED'] ?? '') !== false,
       });
       try {
         print(output, await rendered(desired, wanted, inner));

@@ -310,8 +310,7 @@ export const runOptions = {
     default: 1000,
     env: 'ARGOCD_IGNORE_NORMALIZER_JQ_TIMEOUT',
     key: 'P:controller.ignore.normalizer.jq.timeout',
-    help: 'Limit of one jq expression.',
-    noEffect: 'expressions are compiled to bounded path walks',
+    help: 'Limit of one jq program on one object, for programs that only jq can run.',
   },
   applicationNamespaces: {
     flag: 'application-namespaces',

@@ -1,7 +1,7 @@
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseGoBool, runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
-import { createToolLookup, pluginConfigOf, proxiesOf, startCommandHelper } from '#desired';
+import { azureWorkloadOf, createToolLookup, pluginConfigOf, proxiesOf, startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './command.ts';
@@ -37,7 +37,8 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     const tools = createToolLookup({ path: env['PATH'] });
     const own = { ...withoutSecrets(config), ...names(config), ...healthPlace(config, given, redis !== undefined) };
     const submodules = parseGoBool(env['ARGOCD_GIT_MODULES_ENABLED'] ?? '') !== false;
-    const reach = { submodules, tools, proxies: proxiesOf(env), plugins: pluginConfigOf(env) };
+    const azureWorkload = azureWorkloadOf(env);
+    const reach = { submodules, azureWorkload, tools, proxies: proxiesOf(env), plugins: pluginConfigOf(env) };
     const inputs = { config: own, hub, commands, logger, redis, ...reach, healthScripts };
     const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs }).finally(release);

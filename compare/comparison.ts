@@ -40,6 +40,7 @@ export function rulesOf(facts: CompareFacts, work = { left: facts.jqSteps ?? jqS
     live,
     schemas,
     serverSideDiff,
+    jq,
   } = facts;
   const failed = rendered.failed || live.failed;
   return {
@@ -52,6 +53,7 @@ export function rulesOf(facts: CompareFacts, work = { left: facts.jqSteps ?? jqS
     failed,
     schemas,
     serverSideDiff,
+    jq,
     work,
   };
 }

@@ -1,6 +1,6 @@
 import { DriftlessError, hashJson } from '#base';
 import { appliesServerSide, diffDryRun, diffObjects } from '#diff';
-import type { DiffResult, DiffRules, JqWork } from '#diff';
+import type { DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
 import { healthOf } from '#health';
 import type { LiveSchemas } from '#live';
 import {
@@ -68,6 +68,7 @@ export interface RowRules {
   readonly failed: boolean;
   readonly schemas: LiveSchemas | undefined;
   readonly serverSideDiff: ServerSideDiff | undefined;
+  readonly jq: JqAnswers | undefined;
   /** What the jq programs of all rows may do together; counted down. */
   readonly work: JqWork;
 }
@@ -91,7 +92,10 @@ export interface Row {
   readonly conditions: readonly ApplicationCondition[];
   /** Steps that its jq programs took. */
   readonly spent: number;
-  /** A script of the administrator judged its health, or the server refused it: the next time they may say something else of the same object. */
+  /**
+   * A script of the administrator judged its health, the server refused it, or jq has not been asked yet: the next time they may say something else of
+   * the same object.
+   */
   readonly passing: boolean;
 }
 
@@ -104,11 +108,11 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
   const object = sideOf(facts);
   const hook = isAnyHook(object);
   const own = isSelfReferenced(rules.settings, facts.target, facts.live);
-  const before = rules.work.left;
+  const before = { left: rules.work.left, asked: rules.jq?.asked };
   const { diff, refused } = diffOf(facts, rules, hook);
   const prune = facts.target === null && facts.live !== null && own;
   const silent = hook || !own || (facts.target !== null && isSkipped(facts.target));
-  const computed = silent ? undefined : refused === undefined ? codeOf(facts, rules, diff) : 'Unknown';
+  const computed = silent ? undefined : codeOf(facts, rules, { ...diff, refused });
   const extraneous = prune && csvAnnotation(object, annotations.compareOptions).includes('IgnoreExtraneous');
   const { health, scripted } = healthIn(facts, rules);
   return {
@@ -127,8 +131,8 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
     counts: computed === 'OutOfSync' && !extraneous,
     stale: computed === 'Unknown',
     conditions: [...refusedCondition(refused), ...sharedCondition(facts, rules), ...missingNamespace(facts)],
-    spent: before - rules.work.left,
-    passing: scripted || refused !== undefined,
+    spent: before.left - rules.work.left,
+    passing: scripted || refused !== undefined || before.asked !== rules.jq?.asked,
   };
 }
 
@@ -222,13 +226,14 @@ export function isDeleteHook(object: KubeObject): boolean {
 }
 
 /** The rules of ignoring that hold in an application. */
-function diffRules({ app, settings, work, schemas }: RowRules): DiffRules {
+function diffRules({ app, settings, work, schemas, jq }: RowRules): DiffRules {
   return {
     settings,
     ignoreDifferences: app.spec.ignoreDifferences ?? [],
     work,
     serverSideApply: appliesAllServerSide(app),
     ...(schemas === undefined ? {} : { schemas: schemas.kinds }),
+    ...(jq === undefined ? {} : { jq }),
   };
 }
 
@@ -335,12 +340,16 @@ function statusOf(
   };
 }
 
-function codeOf(facts: RowFacts, rules: RowRules, diff: DiffResult): SyncStatusCode {
+function codeOf(
+  facts: RowFacts,
+  rules: RowRules,
+  diff: DiffResult & { readonly refused: string | undefined },
+): SyncStatusCode {
   const { target, live } = facts;
   if (rules.failed || facts.unread) return 'Unknown';
   if (live === null && facts.degraded) return 'Unknown';
   if (target !== null && live === null && isManagedNamespace(rules.app, target)) return 'Synced';
-  if (diff.undecided) return 'Unknown';
+  if (diff.undecided || diff.refused !== undefined) return 'Unknown';
   return diff.modified || target === null || live === null ? 'OutOfSync' : 'Synced';
 }
 

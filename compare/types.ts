@@ -1,4 +1,4 @@
-import type { DiffResult, Mutations } from '#diff';
+import type { DiffResult, JqAnswers, Mutations } from '#diff';
 import type { KindState, LiveSchemas, UnreadObject } from '#live';
 import type {
   AppKey,
@@ -89,6 +89,8 @@ export interface CompareFacts {
   /** What the cluster publishes of the kinds that are sent by server-side apply. */
   readonly schemas?: LiveSchemas;
   readonly serverSideDiff?: ServerSideDiff;
+  /** What jq says, for programs of ignore rules that only jq can run. What is open after a comparison is to be answered, and compared again. */
+  readonly jq?: JqAnswers;
   /** How much the jq programs of all resources may do together; absent: `jqSteps`. */
   readonly jqSteps?: number;
 }

@@ -2,6 +2,7 @@ import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { compareState, normalizeTargets, serverSideApiVersions, toDryRun } from '#compare';
 import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
+import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { ClusterIgnored, failureOf, isExcluded } from '#live';
@@ -15,6 +16,7 @@ import { Renderer } from './rendering.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
 import { serverSideDiffOf } from './compare-options.ts';
 import type { DryRuns } from './server-side-diff.ts';
+import type { JqRunner } from './jq-runner.ts';
 
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
@@ -22,6 +24,8 @@ export interface ComparerDeps extends RendererDeps {
   readonly rows?: RowStore;
   /** Who asks API servers what an apply would change; absent: nobody may, and server-side diff is compared here. */
   readonly dryRuns?: Pick<DryRuns, 'outcomes'>;
+  /** Who runs the jq programs that are beyond path expressions; absent: they are refused. */
+  readonly jq?: Pick<JqRunner, 'answer'>;
 }
 
 export interface ComparerConfig extends RendererConfig {
@@ -53,6 +57,9 @@ export interface Compared {
   readonly cluster: LiveCluster;
   readonly revisions: readonly string[];
 }
+
+/** More programs than this after each other on one object have no answer. */
+const jqRounds = 50;
 
 /** How long a pass waits for the filled cache of a cluster before it gives its place in the pool to others. */
 const fillWaitMs = 3000;
@@ -127,8 +134,7 @@ export class Comparer {
       ...(sent.length === 0 ? {} : { schemas: await cluster.schemas(sent, signal) }),
     };
     const complete = await this.#asked(facts, request, cluster, signal);
-    const { rows } = this.#deps;
-    const comparison = rows === undefined ? compareState(complete) : rows.compare(complete, request.changed).comparison;
+    const comparison = await this.#compared(complete, request.changed, signal);
     return { comparison, cluster, revisions: rendered.facts.revisions };
   }
 
@@ -139,6 +145,25 @@ export class Comparer {
     const [refusal] = rendered.facts.conditions;
     if (refusal !== undefined) throw new SourceRefused(refusal);
     return this.#normalize(request, cluster, rendered.objects).targets;
+  }
+
+  /** Compares, and again with what jq says, for as long as rules ask for more: each may only ask when those before it have been run. */
+  async #compared(
+    facts: CompareFacts,
+    changed: ReadonlySet<ResourceKey> | undefined,
+    signal: AbortSignal,
+  ): Promise<Comparison> {
+    const { rows, jq: runner } = this.#deps;
+    const once = (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Comparison =>
+      rows === undefined ? compareState(given) : rows.compare(given, fresh).comparison;
+    if (runner === undefined) return once(facts, changed);
+    const jq = new JqAnswers();
+    let comparison = once({ ...facts, jq }, changed);
+    for (let round = 0; jq.open().length > 0 && round < jqRounds; round += 1) {
+      await runner.answer(jq, signal);
+      comparison = once({ ...facts, jq }, new Set());
+    }
+    return comparison;
   }
 
   /** The facts with what the API server says to dry runs, where the application wants that. */

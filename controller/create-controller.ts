@@ -13,6 +13,7 @@ import { Deleter } from './deletion.ts';
 import { EventRecorder } from './events.ts';
 import { compareLevel } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
+import type { JqRunner } from './jq-runner.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics, exposeApplications } from './metrics.ts';
 import { OperationProcessor } from './operation.ts';
@@ -21,6 +22,7 @@ import {
   limiters,
   makeComparer,
   makeInformers,
+  makeJq,
   makePool,
   makeRefreshQueue,
   makeTriggers,
@@ -89,7 +91,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     logger: deps.logger,
     signal: persist,
   });
-  const handlers = makeHandlers(deps, config, { queues, store, memories, guard, projects });
+  const [jq, jqEnd] = makeJq(deps, config);
+  const handlers = makeHandlers(deps, config, { queues, store, memories, guard, projects, jq });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
@@ -98,6 +101,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     projects: projectInformer,
     triggers,
     watchers: [
+      jqEnd,
       publishedAgain(deps, config, queues.refresh),
       makeClusterReports(deps, config, { apps, guard, projects }),
       new UnownedWarnings({
@@ -215,15 +219,16 @@ interface Shared {
   readonly memories: Memories;
   readonly guard: OwnershipGuard;
   readonly projects: Projects;
+  readonly jq: JqRunner;
 }
 
 function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
-  const { queues, store, memories, guard, projects } = shared;
+  const { queues, store, memories, guard, projects, jq } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const limiter = new Limiter(config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, limiter, known: memories.dryRuns });
-  const comparer = makeComparer(deps, config, { dryRuns });
+  const comparer = makeComparer(deps, config, { dryRuns, jq });
   const common = {
     store,
     comparer,
@@ -240,13 +245,14 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
       peek: (server) => live.peek(server),
       toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
       limiter,
+      jq,
     },
     { waveDelayMs: config.syncWaveDelayMs },
   );
   const refresher = new RefreshProcessor(
     {
       ...common,
-      comparer: makeComparer(deps, config, { rows: memories.rows, dryRuns }),
+      comparer: makeComparer(deps, config, { rows: memories.rows, dryRuns, jq }),
       lookup: (key) => store.get(key),
       effects: makeEffects(deps, config, shared),
       random,

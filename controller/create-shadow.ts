@@ -3,6 +3,7 @@ import type { AppKey, Application } from '#model';
 import type { Handler, WorkQueue } from '#queues';
 import { ArgoController } from './controller.ts';
 import type { RefreshRequest } from './freshness.ts';
+import type { JqRunner } from './jq-runner.ts';
 import { Ledger } from './ledger.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics } from './metrics.ts';
@@ -11,6 +12,7 @@ import {
   isWatched,
   makeComparer,
   makeInformers,
+  makeJq,
   makePool,
   makeRefreshQueue,
   makeTriggers,
@@ -76,13 +78,14 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
       effects.forget(key);
     },
   });
-  const refresher = makeRefresher(deps, config, { effects, memories, guard, projects });
+  const [jq, jqEnd] = makeJq(deps, config);
+  const refresher = makeRefresher(deps, config, { effects, memories, guard, projects, jq });
   const handler: Handler<AppKey, RefreshRequest> = (taken, signal, place) => refresher.handle(taken, signal, place);
   return {
     apps,
     projects: informer,
     triggers,
-    watchers: [],
+    watchers: [jqEnd],
     pools: [makePool(deps, config, { queue, handler, workers: config.statusProcessors })],
     queues: [queue],
     memories,
@@ -118,9 +121,10 @@ function makeRefresher(
     readonly memories: Memories;
     readonly guard: OwnershipGuard;
     readonly projects: Projects;
+    readonly jq: JqRunner;
   },
 ): RefreshProcessor {
-  const { effects, memories, guard, projects } = parts;
+  const { effects, memories, guard, projects, jq } = parts;
   const { clock, random, logger, live } = deps;
   return new RefreshProcessor(
     {
@@ -130,7 +134,7 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config, { rows: memories.rows }),
+      comparer: makeComparer(deps, config, { rows: memories.rows, jq }),
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
       isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),

@@ -1,3 +1,4 @@
+import { aborted } from '#base';
 import type { Runnable } from '#base';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
@@ -10,6 +11,7 @@ import type { Handler, RateLimiter, WorkQueue } from '#queues';
 import { firstPictures } from './cluster-caches.ts';
 import { Comparer } from './comparer.ts';
 import type { ComparerDeps } from './comparer.ts';
+import { JqRunner } from './jq-runner.ts';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { Memories } from './memory.ts';
@@ -27,11 +29,21 @@ import type { ControllerConfig, WatchDeps } from './types.ts';
 export function makeComparer(
   { desired, live, settings, clock }: WatchDeps,
   config: ControllerConfig,
-  helpers: Pick<ComparerDeps, 'rows' | 'dryRuns'> = {},
+  helpers: Pick<ComparerDeps, 'rows' | 'dryRuns' | 'jq'> = {},
 ): Comparer {
   const repository = (url: string, project: string): Repository => settings.repository(url, project);
   const chartRepositories = (): KnownRepositories => settings.chartRepositories();
   return new Comparer({ desired, live, repository, chartRepositories, clock, ...helpers }, config);
+}
+
+/** Who runs jq programs for all comparisons, and who ends that at the end. */
+export function makeJq({ clock }: WatchDeps, { jqLimitMs = 1000 }: ControllerConfig): readonly [JqRunner, Runnable] {
+  const jq = new JqRunner({ clock }, { limitMs: jqLimitMs });
+  const run = async (signal: AbortSignal): Promise<void> => {
+    await aborted(signal);
+    await jq.close();
+  };
+  return [jq, { name: 'jq', run }];
 }
 
 /** The queues that triggers fill. */

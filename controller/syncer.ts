@@ -34,6 +34,7 @@ import type { BoundApplication } from './bound.ts';
 import type { Compared, Comparer } from './comparer.ts';
 import { formatConditions } from './conditions.ts';
 import { ClusterNotReady } from './errors.ts';
+import type { JqRunner } from './jq-runner.ts';
 import { respectingWriter } from './respect.ts';
 import type { OwnershipGuard } from './ownership-guard.ts';
 import { parseTime } from './kube-time.ts';
@@ -47,6 +48,7 @@ export interface SyncDeps {
   readonly toCluster: OwnershipGuard['toCluster'];
   /** --kubectl-parallelism-limit: writes of all syncs and deletions together, and dry runs, pass it. */
   readonly limiter: Limiter;
+  readonly jq: Pick<JqRunner, 'answer'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -171,6 +173,7 @@ export class Syncer {
         hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
           ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: jqSteps } }
           : undefined,
+        this.#deps.jq,
       ),
       warn: (message, error) => this.#deps.logger.warn(message, { application: bound.key, error }),
       clock: this.#deps.clock,

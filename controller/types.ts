@@ -67,6 +67,8 @@ export interface ControllerConfig {
   readonly persistResourceHealth: boolean;
   /** --server-side-diff-enabled; an annotation of an application goes before. */
   readonly serverSideDiff?: boolean;
+  /** --ignore-normalizer-jq-execution-timeout-seconds, of one program on one object; a second unless told. */
+  readonly jqLimitMs?: number;
   /** ARGO_CD_UPDATE_CLUSTER_INFO_TIMEOUT; ten seconds unless told. */
   readonly clusterInfoMs?: number;
   /** --lost-cluster-cache-seconds; not at all unless told. */

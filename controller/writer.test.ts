@@ -504,10 +504,11 @@ describe('8.1.14: Replace=true', () => {
 
 describe('8.1.6: what is sent over what is live', () => {
   const wanted: KubeObject = { ...target, data: { key: '2', tuned: 'git' } };
-  const over = (live: KubeObject): KubeObject => ({
-    ...wanted,
-    data: { key: '2', tuned: (live['data'] as { tuned?: string } | undefined)?.tuned ?? 'git' },
-  });
+  const over = (live: KubeObject): Promise<KubeObject> =>
+    Promise.resolve({
+      ...wanted,
+      data: { key: '2', tuned: (live['data'] as { tuned?: string } | undefined)?.tuned ?? 'git' },
+    });
   /** Somebody writes between our read and our write. */
   const tunedBefore = (verb: string): Interference => {
     let left = 1;

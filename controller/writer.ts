@@ -156,7 +156,7 @@ export class GuardedWriter implements ClusterWriter {
     const name = nameOf(wanted, resource);
     let { live } = apply;
     for (let attempt = 1; ; attempt += 1) {
-      const target = sentOver(wanted, live, how);
+      const target = await sentOver(wanted, live, how, signal);
       try {
         return await this.#applyOnce({ resource, target, live, how }, signal);
       } catch (error) {
@@ -211,7 +211,7 @@ export class GuardedWriter implements ClusterWriter {
     const name = nameOf(target, resource);
     let live = known;
     for (let attempt = 1; ; attempt += 1) {
-      const wanted = sentOver(target, live, how);
+      const wanted = await sentOver(target, live, how, signal);
       const body = live === null || how.over === undefined ? wanted : atVersion(wanted, live);
       try {
         return await this.#write(signal, (inner) =>
@@ -228,7 +228,7 @@ export class GuardedWriter implements ClusterWriter {
     const current = await this.#read(resource, nameOf(target, resource), signal);
     if (current === null) return this.create(target, how.dryRun, signal);
     const inPlace = holdsOthers(resource);
-    const sent = sentOver(target, inPlace ? (live ?? current) : current, how);
+    const sent = await sentOver(target, inPlace ? (live ?? current) : current, how, signal);
     if (how.force && !inPlace) {
       const made = await this.#recreate({ resource, target: sent, how }, signal);
       return how.dryRun ? made : { object: made.object, message: `${shortName(target)} replaced` };
@@ -258,7 +258,7 @@ export class GuardedWriter implements ClusterWriter {
     let live: KubeObject | null = current;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#put(resource, sentOver(target, live, how), version, { how, signal });
+        return await this.#put(resource, await sentOver(target, live, how, signal), version, { how, signal });
       } catch (error) {
         if (named !== undefined || attempt > conflictTries || !(isConflict(error) || needsVersion(error))) throw error;
         live = await this.#read(resource, nameOf(target, resource), signal);
@@ -369,8 +369,14 @@ function dropNulls(value: Json): Json {
   return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null)]));
 }
 
-function sentOver(target: KubeObject, live: KubeObject | null, { over }: ApplyHow): KubeObject {
-  return live === null || over === undefined ? target : over(live);
+/** A promise of the target, or of what is sent in its place. */
+async function sentOver(
+  target: KubeObject,
+  live: KubeObject | null,
+  { over }: ApplyHow,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  return live === null || over === undefined ? target : over(live, signal);
 }
 
 /** What is sent, so that the server refuses it when somebody has written `live` since. */

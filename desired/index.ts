@@ -34,6 +34,8 @@ export type { PublicKeys } from './fetch/keyring.ts';
 export type { GitTrust } from './fetch/git.ts';
 export { pluginConfigOf } from './generate/plugins.ts';
 export type { PluginConfig } from './generate/plugins.ts';
+export { azureWorkloadOf } from './fetch/cloud-tokens.ts';
+export type { AzureWorkload } from './fetch/cloud-tokens.ts';
 export { proxiesOf } from './fetch/web.ts';
 export type { Proxies } from './fetch/web.ts';
 export { generatorOptions } from './options.ts';

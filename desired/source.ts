@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { hashJson, isAbort, Limiter, Shutdown } from '#base';
 import type { Clock, Json, Random } from '#base';
 import type { ApplicationSource } from '#model';
@@ -7,6 +8,11 @@ import type { CommandRunner } from './command/types.ts';
 import { MirrorLost, SourceFailed } from './errors.ts';
 import { Archives } from './fetch/archives.ts';
 import { ChartRepositories } from './fetch/chart-repositories.ts';
+import { CloudTokens } from './fetch/cloud-tokens.ts';
+import type { AzureWorkload } from './fetch/cloud-tokens.ts';
+import { DiskCache } from './fetch/disk-cache.ts';
+import { Lfs } from './fetch/lfs.ts';
+import { Tarballs } from './fetch/tarballs.ts';
 import { defaultTrust, Git } from './fetch/git.ts';
 import type { GitTrust } from './fetch/git.ts';
 import { GitHubApps } from './fetch/github-apps.ts';
@@ -23,7 +29,7 @@ import { GitRepositories } from './fetch/repositories.ts';
 import { directoryAt } from './fetch/snapshot.ts';
 import type { Snapshot } from './fetch/snapshot.ts';
 import { Submodules } from './fetch/submodules.ts';
-import { checkRevision } from './fetch/untrusted.ts';
+import { checkRevision, checkUrl } from './fetch/untrusted.ts';
 import { Verifier } from './fetch/verifier.ts';
 import { Web } from './fetch/web.ts';
 import type { Proxies } from './fetch/web.ts';
@@ -76,6 +82,8 @@ export interface DesiredSourceDeps {
   readonly submodules?: boolean;
   /** False: repositories by file:// and by absolute paths are refused, which otherwise are read with the rights of this process. */
   readonly localRepositories?: boolean;
+  /** Who this process is for Azure; without it, a repository that asks for a workload identity is refused. */
+  readonly azureWorkload?: AzureWorkload | undefined;
   /** Of this program: what another version rendered is not used. */
   readonly version?: string;
   /** Of this process, for chart repositories and registries; without it, those are reached directly. */
@@ -115,10 +123,12 @@ class EmbeddedSource implements DesiredSource {
     const hosts = new Hosts(this.#limits.hostParallelism);
     const web = new Web({ tlsCertificates: trust.tlsCertificates, proxies: deps.proxies ?? {}, hosts });
     const apps = new GitHubApps({ clock, web, deadlineMs: this.#limits.deadlineMs });
-    const git = new Git({ commands, random, cacheDir, trust, hosts, apps });
+    const { deadlineMs } = this.#limits;
+    const tokens = new CloudTokens({ clock, web, deadlineMs, azureWorkload: deps.azureWorkload });
+    const git = new Git({ commands, random, cacheDir, trust, hosts, apps, tokens });
     const { localRepositories = true } = deps;
     this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits, localRepositories });
-    this.#remotes = this.#remotesOf(web);
+    this.#remotes = this.#remotesOf(web, git);
     this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new RenderedCache({ ...deps, limits: this.#limits });
     this.#failures = new PausedFailures(clock, this.#limits);
@@ -142,7 +152,7 @@ class EmbeddedSource implements DesiredSource {
     this.#verifications = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
   }
 
-  #remotesOf(web: Web): Remotes {
+  #remotesOf(web: Web, git: Git): Remotes {
     const { clock, cacheDir, random } = this.#deps;
     const archives = new Archives({ cacheDir, clock, random, limits: this.#limits });
     const charts = new ChartRepositories({ clock, web, archives, cacheDir, limits: this.#limits });
@@ -150,7 +160,26 @@ class EmbeddedSource implements DesiredSource {
     const oci = new OciSources({ clock, client, archives, limits: this.#limits });
     const submodules =
       this.#deps.submodules === false ? undefined : new Submodules({ repositories: this.#repositories, cacheDir });
-    return new Remotes({ git: this.#repositories, charts, oci, submodules });
+    const tarballs = new Tarballs({ clock, web, archives, cacheDir, limits: this.#limits });
+    return new Remotes({ git: this.#repositories, charts, oci, tarballs, lfs: this.#lfsOf(web, git), submodules });
+  }
+
+  #lfsOf(web: Web, git: Git): Lfs {
+    const { clock, cacheDir, random } = this.#deps;
+    const objects = new DiskCache({
+      root: join(cacheDir, 'lfs'),
+      clock,
+      random,
+      maxBytes: this.#limits.archiveDiskBytes,
+      maxAgeMs: Infinity,
+    });
+    return new Lfs({
+      web,
+      objects,
+      limits: this.#limits,
+      cacheDir,
+      withToken: (repository, signal) => git.withToken(checkUrl(repository.url, cacheDir), repository, signal),
+    });
   }
 
   /** Ends all work when the signal aborts. Requests are served before and without it. */

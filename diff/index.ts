@@ -8,6 +8,7 @@
  *   respectIgnored(target, live, rules, method) -> what to send so that everything ignored stays as it is
  *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing
  *   readOpenApi(document) -> schemas of a group version       what an API server publishes, for `DiffRules.schemas`
+ *   JqAnswers       the questions that a comparison leaves open for jq, and their answers
  *   milliQuantity(text) -> thousandths of the unit of a Kubernetes quantity
  *   adoptFields(live, from, manager) -> JSON patch       makes fields of client-side apply those of server-side apply
  *   predictApply(target, live) · clientSideApplyPatch(target, live)   what kubectl's client-side apply would do, and send
@@ -16,6 +17,8 @@ export { adoptFields, clientSideManagers } from './adopt.ts';
 export { clientSideApplyPatch, predictApply } from './client-side-apply.ts';
 export type { ApplyPatch } from './client-side-apply.ts';
 export { appliesServerSide, diffObjects, fingerprint } from './diff.ts';
+export { JqAnswers } from './jq-answers.ts';
+export type { JqAnswer, JqQuestion } from './jq-answers.ts';
 export { kindKey, readOpenApi } from './open-api.ts';
 export type { GroupVersionSchemas, KindSchema } from './open-api.ts';
 export { maskSecrets } from './mask.ts';

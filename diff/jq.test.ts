@@ -33,8 +33,8 @@ function remover(expression: string): (value: Json) => Json {
 }
 
 describe('12.4: programs of gojq', () => {
-  /** They come to places in a way that is not evaluated: told as a fault, with what it is. */
-  const refused = [
+  /** They come to places in a way that only jq itself evaluates (controller/jq-runner.test.ts). */
+  const forJq = [
     '(try .s.x catch .), .a',
     'limit(1; .l[])',
     '.l[] | select(.name as $n | ["web"] | index($n))',
@@ -44,7 +44,7 @@ describe('12.4: programs of gojq', () => {
     'label $f | .a, break $f',
     '.a | select(.b + 1 == 2)',
   ];
-  const runs = gojq.filter(({ expression, invalid }) => invalid !== true && !refused.includes(expression));
+  const runs = gojq.filter(({ expression, invalid }) => invalid !== true && !forJq.includes(expression));
 
   it.each(runs)('12.4: removes what gojq removes: $expression', ({ expression, result }) => {
     expect(remover(expression)(head.input)).toEqual(result ?? head.input);
@@ -52,6 +52,10 @@ describe('12.4: programs of gojq', () => {
 
   it.each(gojq.filter((vector) => !runs.includes(vector)))('12.4: refuses $expression', ({ expression }) => {
     expect(() => remover(expression)(head.input)).toThrow(DiffRulesError);
+  });
+
+  it.each(forJq)('12.4: leaves %s to jq', (expression) => {
+    expect(compileExpression(expression).isForJq).toBe(true);
   });
 
   it('12.4: a program that names no place does nothing, and says so', () => {

@@ -16,6 +16,8 @@ export interface CompiledExpression {
   readonly find: Finder;
   /** Why this expression cannot do what it looks like, although it may be run. */
   readonly warning?: string;
+  /** Only jq itself can run it ({@link JqAnswers}); the finder throws. */
+  readonly isForJq?: true;
 }
 
 /** Items of a list from one place up to another. */
@@ -50,9 +52,15 @@ export function compileExpression(source: string): CompiledExpression {
   const expression = parsePathExpression(source);
   if (isPlaceless(expression)) return { find: () => [], warning: 'names no place in an object, so it does nothing' };
   const unknown = opaqueIn(expression);
-  if (unknown !== undefined) throw new DiffRulesError(`uses ${unknown}, which is not supported`);
+  if (unknown !== undefined) return { find: refusing(unknown), isForJq: true };
   const warning = patternWarning(expression);
   return { find: finderOf(expression), ...(warning === undefined ? {} : { warning }) };
+}
+
+function refusing(what: string): Finder {
+  return () => {
+    throw new DiffRulesError(`uses ${what}, which is not supported`);
+  };
 }
 
 function finderOf(expression: Expression): Finder {

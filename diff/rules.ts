@@ -3,6 +3,8 @@ import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import type { ResourceIgnoreDifferences, ResourceOverride, ResourceRef, Settings } from '#model';
 import { canonicalise } from './canonical.ts';
 import { DiffRulesError } from './errors.ts';
+import type { JqAnswers } from './jq-answers.ts';
+import { placeOf } from './jq-places.ts';
 import { compileExpression, tooMuchTogether } from './jq.ts';
 import type { Finder } from './jq.ts';
 import { markAll, pathOf, prune, removeAll } from './remove.ts';
@@ -14,7 +16,12 @@ import { isList } from './values.ts';
 
 /** A part of a rule: places that are ignored, or a value that is written in another way before it is compared. */
 type Part =
-  | { readonly find: Finder; readonly fault: (problem: string) => RuleFault; readonly jq?: true }
+  | {
+      readonly find: Finder;
+      readonly fault: (problem: string) => RuleFault;
+      readonly jq?: true;
+      readonly program?: string;
+    }
   | { readonly rewrite: (value: Json) => Json };
 
 /** One source of ignore rules, ready to run. */
@@ -54,13 +61,13 @@ const bySettings = new WeakMap<Settings, { readonly diff: readonly Rule[]; reado
 const byList = new WeakMap<readonly ResourceIgnoreDifferences[], readonly Rule[]>();
 
 /** The ignore rules of a comparison for one object: the application's and the system's (Argo CD: util/argo/normalizers). */
-export function ignoredInDiff(ref: ResourceRef, { settings, ignoreDifferences: list, work }: DiffRules): Ignored {
+export function ignoredInDiff(ref: ResourceRef, { settings, ignoreDifferences: list, work, jq }: DiffRules): Ignored {
   let own_ = byList.get(list);
   if (own_ === undefined) {
     own_ = list.map((rule, i) => compileAppRule(rule, `spec.ignoreDifferences[${i}]`));
     byList.set(list, own_);
   }
-  return combine([...own_, ...compiled(settings).diff], ref, work);
+  return combine([...own_, ...compiled(settings).diff], ref, { work, jq });
 }
 
 /** The rules for the fingerprint of updates (Argo CD: settings GetIgnoreResourceUpdatesOverrides). */
@@ -68,7 +75,7 @@ export function ignoredInUpdates(ref: ResourceRef, settings: Settings): Ignored 
   return combine(compiled(settings).updates, ref);
 }
 
-function combine(rules: readonly Rule[], ref: ResourceRef, work?: JqWork): Ignored {
+function combine(rules: readonly Rule[], ref: ResourceRef, { work, jq }: Evaluation = {}): Ignored {
   const matching = rules.filter((rule) => rule.matches(ref));
   const parts = matching.flatMap((rule) => rule.parts);
   const faults = new Map(
@@ -81,7 +88,9 @@ function combine(rules: readonly Rule[], ref: ResourceRef, work?: JqWork): Ignor
     // One fault is enough for all programs that are not run any more.
     if (part.jq === true && spent.told) return [];
     try {
-      return part.find(value, work);
+      return part.program === undefined || jq === undefined
+        ? part.find(value, work)
+        : placesByJq(part.program, value, jq);
     } catch (error) {
       if (!(error instanceof DiffRulesError)) throw error;
       broken.add(part);
@@ -104,6 +113,22 @@ function combine(rules: readonly Rule[], ref: ResourceRef, work?: JqWork): Ignor
     managers: new Set(matching.flatMap((rule) => rule.managers)),
     faults: () => [...faults.values()],
   };
+}
+
+/** What programs are run with. */
+interface Evaluation {
+  readonly work?: JqWork | undefined;
+  readonly jq?: JqAnswers | undefined;
+}
+
+/** @throws DiffRulesError when jq cannot tell, or has not been asked yet: the comparison is made again then. */
+function placesByJq(program: string, value: Json, jq: JqAnswers): ReturnType<Finder> {
+  const answer = jq.of(program, value);
+  if (answer === undefined) throw new DiffRulesError('has not been run yet');
+  if ('problem' in answer) throw new DiffRulesError(answer.problem);
+  const places = answer.paths.map((path) => placeOf(path, value));
+  // Without a place that can go, jq's `del` fails as a whole.
+  return places.some((place) => place === undefined) ? [] : places.flatMap((place) => place ?? []);
 }
 
 function compiled(settings: Settings): { readonly diff: readonly Rule[]; readonly updates: readonly Rule[] } {
@@ -209,9 +234,9 @@ function partsOf(rule: Ignore, where: string): Pick<Rule, 'parts' | 'faults'> {
   for (const text of rule.jqPathExpressions ?? []) {
     const teller = faultOf(where, 'jqPathExpression', text);
     try {
-      const { find, warning } = compileExpression(text);
+      const { find, warning, isForJq } = compileExpression(text);
       if (warning !== undefined) faults.push({ ...teller(warning), undecided: false });
-      parts.push({ find, fault: teller, jq: true });
+      parts.push({ find, fault: teller, jq: true, ...(isForJq === undefined ? {} : { program: text }) });
     } catch (error) {
       if (!(error instanceof DiffRulesError)) throw error;
       faults.push(teller(error.problem));

@@ -9,9 +9,10 @@ import { withDefaults } from './defaults.ts';
 import { schemaOf } from './schema.ts';
 import { diffDryRun, dryRunTarget } from './server-side.ts';
 import type { DryRunFacts } from './server-side.ts';
+import type { DiffRules } from './types.ts';
 import { without } from './values.ts';
 
-const rules = { settings: defaultSettings, ignoreDifferences: [] };
+const rules: DiffRules = { settings: defaultSettings, ignoreDifferences: [] };
 
 interface Merge {
   readonly target: KubeObject;

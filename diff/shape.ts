@@ -151,7 +151,11 @@ export function fieldSetOf(value: Json | undefined, shape: Shape, which: 'leaves
     if (shape.listKeys === undefined) set.member = true;
     else for (const item of value) addItem(set, item, shape, which);
   } else if (!isObject(value) || shape.atomicMap) set.member = true;
-  else for (const key of Object.keys(value)) addMember(set, [key, value[key]], shape, which);
+  else
+    for (const key of Object.keys(value)) {
+      const child = memberSet(value[key], key, shape, which);
+      if (child !== undefined) set.children.set(fieldStep(key), child);
+    }
   return set;
 }
 
@@ -163,17 +167,18 @@ function addItem(set: FieldSet, item: Json, shape: Shape, which: 'leaves' | 'str
   set.children.set(step, child);
 }
 
-function addMember(
-  set: FieldSet,
-  [key, value]: readonly [key: string, value: Json | undefined],
+/** Undefined where nothing is owned. */
+function memberSet(
+  value: Json | undefined,
+  key: string,
   shape: Shape,
   which: 'leaves' | 'structs',
-): void {
-  if (value === undefined) return;
+): FieldSet | undefined {
+  if (value === undefined) return undefined;
   const child = fieldSetOf(value, shape.member(key), which);
   const isEmpty = value === null || (isObject(value) && Object.keys(value).length === 0);
   child.member ||= isEmpty || !shape.named(key);
-  if (!child.member && child.children.size === 0) return;
+  if (!child.member && child.children.size === 0) return undefined;
   child.member ||= which === 'structs';
-  set.children.set(fieldStep(key), child);
+  return child;
 }

@@ -1,3 +1,4 @@
+import type { JqAnswers } from './jq-answers.ts';
 import type { KindSchema } from './open-api.ts';
 import type { KubeObject, ResourceIgnoreDifferences, Settings } from '#model';
 
@@ -13,6 +14,8 @@ export interface DiffRules {
   readonly ignoreDifferences: readonly ResourceIgnoreDifferences[];
   /** One for all objects of a comparison; absent: each program has its own limit only. */
   readonly work?: JqWork;
+  /** What jq says, for programs that only jq can run; absent: they are refused. */
+  readonly jq?: JqAnswers;
   /** Objects are sent by server-side apply (a sync option of the Application); options of a manifest go before. */
   readonly serverSideApply?: boolean;
   /** What the API server publishes, by `apiVersion Kind`, for objects that are sent by server-side apply. */

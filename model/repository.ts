@@ -23,6 +23,21 @@ export interface Repository {
   readonly githubApp?: GitHubApp;
   /** Everything its Secrets say, under their keys: for Argo CD's repo-server, which knows more of them than this controller. */
   readonly secretData?: Readonly<Record<string, Secret>>;
+  /** `gcpServiceAccountKey`: the key of a Google service account, as JSON. */
+  readonly googleKey?: Secret;
+  /** A token of Azure, by the identity of this workload or by a service principal. */
+  readonly azure?: 'workload' | AzurePrincipal;
+  /** `enableLfs`: pointers of Git LFS stand for what they point to. */
+  readonly lfs?: boolean;
+}
+
+/** A service principal of Azure. */
+export interface AzurePrincipal {
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly secret: Secret;
+  /** The address of Entra ID (`azureActiveDirectoryEndpoint`). */
+  readonly authority: string;
 }
 
 /** The credentials of a GitHub App: tokens are got with them. */

@@ -79,6 +79,20 @@ describe('parseRepositorySecret', () => {
     });
   });
 
+  it('10.1: reads the credentials of Google and Azure, and whether files of LFS are wanted', () => {
+    const google = entry({ url, gcpServiceAccountKey: '{}', enableLfs: 'true' }).repository;
+    expect([google.googleKey?.reveal(), google.lfs]).toEqual(['{}', true]);
+    expect(entry({ url, useAzureWorkloadIdentity: 'true' }).repository.azure).toBe('workload');
+    const principal = { azureServicePrincipalClientSecret: 's', azureServicePrincipalClientId: 'c' };
+    for (const tenant of ['azureServicePrincipalTenantId', 'azureServicePrincipalTenantID'])
+      expect(entry({ url, ...principal, [tenant]: 't' }).repository.azure).toMatchObject({
+        tenantId: 't',
+        clientId: 'c',
+        authority: 'https://login.microsoftonline.com',
+      });
+    expect('azure' in entry({ url, ...principal }).repository).toBe(false);
+  });
+
   it('recognises credentials that it cannot use', () => {
     expect(entry({ url, githubAppPrivateKey: 'x' }).hasCredentials).toBe(true);
     expect(entry({ url, useAzureWorkloadIdentity: 'true' }).hasCredentials).toBe(true);

@@ -54,8 +54,11 @@ export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { r
     ...(isOn('enableOCI') ? { enableOci: true } : {}),
     ...(isOn('insecureOCIForceHttp') ? { ociForceHttp: true } : {}),
     inheritedCreds: false,
+    ...(isOn('enableLfs') ? { lfs: true } : {}),
     ...gitHubApp(data),
     secretData: secrets(data),
+    ...google(data),
+    ...azure(data, isOn('useAzureWorkloadIdentity')),
   };
   const hasCredentials = credentialKeys.some((key) => (data[key] ?? '') !== '') || isOn('useAzureWorkloadIdentity');
   return { repository, hasCredentials };
@@ -70,6 +73,21 @@ function gitHubApp(data: Readonly<Record<string, string>>): Pick<Repository, 'gi
   if (key === '' || id === undefined || id === '') return {};
   const baseUrl = (data['githubAppEnterpriseBaseUrl'] ?? '') || 'https://api.github.com';
   return { githubApp: { id, installationId: installationId ?? '', baseUrl, privateKey: new Secret(key) } };
+}
+
+function google({ gcpServiceAccountKey: key = '' }: Readonly<Record<string, string>>): Pick<Repository, 'googleKey'> {
+  return key === '' ? {} : { googleKey: new Secret(key) };
+}
+
+/** All three parts, or it is none. In `repo-creds` two keys are spelt in another way. */
+function azure(data: Readonly<Record<string, string>>, workload: boolean): Pick<Repository, 'azure'> {
+  if (workload) return { azure: 'workload' };
+  const of = (name: string): string => data[`${name}Id`] ?? data[`${name}ID`] ?? '';
+  const [tenantId, clientId] = [of('azureServicePrincipalTenant'), of('azureServicePrincipalClient')];
+  const secret = data['azureServicePrincipalClientSecret'] ?? '';
+  if (tenantId === '' || clientId === '' || secret === '') return {};
+  const authority = (data['azureActiveDirectoryEndpoint'] ?? '') || 'https://login.microsoftonline.com';
+  return { azure: { tenantId, clientId, secret: new Secret(secret), authority } };
 }
 
 /**

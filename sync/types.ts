@@ -68,7 +68,7 @@ export interface ApplyHow {
    * What to send over `live` instead of the target. The writer then reads live first, sends under the version that it has read, and asks again
    * when somebody was faster: what is meant to stay as it is must not be what the cache remembers of it.
    */
-  readonly over?: (live: KubeObject) => KubeObject;
+  readonly over?: (live: KubeObject, signal: AbortSignal) => Promise<KubeObject>;
 }
 
 export interface ApplyResult {

@@ -109,7 +109,7 @@ describe('the architecture', () => {
       .flatMap((name) => sourceFiles(name))
       .filter((path) => path.endsWith('.ts') && !/[.]test[.]ts$|\/testing\//.test(path))
       .flatMap((path) => [
-        ...read(path).matchAll(/(?:super|new DriftlessError)\(\s*'([A-Z][A-Z_]+)'/g),
+        ...read(path).matchAll(/(?:super|new \w*Error)\(\s*'([A-Z][A-Z_]+)'/g),
         ...(/ErrorCode =([^;]+);/.exec(read(path))?.[1] ?? '').matchAll(/'([A-Z_]+)'/g),
       ])
       .map(([, code = '']) => code);

@@ -166,14 +166,20 @@ const appCases: readonly AppCase[] = [
     'credentials that a template lends',
     application(),
     {
-      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com/team', gcpServiceAccountKey: canary })],
+      templates: [
+        secret('creds', 'repo-creds', { url: 'https://git.example.com/team', useAzureWorkloadIdentity: 'true' }),
+      ],
     },
-    [['refused', rows.credentials, 'Secret argocd/creds']],
+    [['differs', rows.credentials, 'Secret argocd/creds']],
   ],
   [
     'a template of another host lends nothing',
     application(),
-    { templates: [secret('creds', 'repo-creds', { url: 'https://other.example.com', gcpServiceAccountKey: canary })] },
+    {
+      templates: [
+        secret('creds', 'repo-creds', { url: 'https://other.example.com', useAzureWorkloadIdentity: 'true' }),
+      ],
+    },
     [],
   ],
   [
@@ -181,27 +187,27 @@ const appCases: readonly AppCase[] = [
     application(),
     {
       repositories: [secret('repo', 'repository', { url: git, username: 'u', password: canary })],
-      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com', gcpServiceAccountKey: canary })],
+      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com', useAzureWorkloadIdentity: 'true' })],
     },
     [],
   ],
   [
     'a Secret of another project says nothing',
     application(),
-    { repositories: [secret('repo', 'repository', { url: git, project: 'other', gcpServiceAccountKey: canary })] },
+    { repositories: [secret('repo', 'repository', { url: git, project: 'other', useAzureWorkloadIdentity: 'true' })] },
     [],
   ],
   [
     'Google',
     application(),
     { repositories: [secret('repo', 'repository', { url: git, gcpServiceAccountKey: canary })] },
-    [['refused', rows.credentials, 'Secret argocd/repo']],
+    [],
   ],
   [
     'Azure workload identity',
     application(),
     { repositories: [secret('repo', 'repository', { url: git, useAzureWorkloadIdentity: 'true' })] },
-    [['refused', rows.credentials, 'Secret argocd/repo']],
+    [['differs', rows.credentials, 'Secret argocd/repo']],
   ],
   [
     'Azure that is switched off, LFS that is on',
@@ -209,13 +215,21 @@ const appCases: readonly AppCase[] = [
     {
       repositories: [secret('repo', 'repository', { url: git, useAzureWorkloadIdentity: 'false', enableLfs: 'true' })],
     },
-    [['differs', rows.credentials, 'Secret argocd/repo']],
+    [],
+  ],
+  [
+    'LFS over ssh',
+    application({ source: { repoURL: 'git@git.example.com:team/app.git', path: 'a' } }),
+    {
+      repositories: [secret('repo', 'repository', { url: 'git@git.example.com:team/app.git', enableLfs: 'true' })],
+    },
+    [['refused', rows.credentials, 'Secret argocd/repo']],
   ],
   [
     'ssh behind a proxy',
     application({ source: { repoURL: 'git@git.example.com:team/app.git', path: 'a' } }),
     { repositories: [secret('repo', 'repository', { url: 'git@git.example.com:team/app.git', proxy: 'socks5://p' })] },
-    [['refused', rows.sshProxy, 'Secret argocd/repo']],
+    [],
   ],
   [
     'server-side diff',
@@ -496,6 +510,7 @@ const signed = 'about one revision and its signature: it shows in the comparison
 const forced = 'about one object at the moment of a forced sync; to the better';
 const undetected: Readonly<Record<string, string>> = {
   'which repositories a repo-creds Secret covers': byComparison,
+  "repositories on the controller's disk (`file://`, absolute paths)": byComparison,
   'sources that together render nothing (only `ref`), a hydrator without `syncSource.path`': byComparison,
   "the repository of an operation's own source (a rollback, an operation written by hand)":
     'about operations that are still to come',

@@ -80,11 +80,13 @@ function repositoryFeatures(url: string, project: string, { repositories }: Inst
     const add = (feature: string, severity: Feature['severity'], row: Feature['row']): void => {
       found.push({ feature, where: `Secret ${secret}`, severity, row });
     };
-    if (keys.has('gcpServiceAccountKey')) add('Google service account credentials', 'refused', rows.credentials);
-    if (azure.some((key) => keys.has(key)) || on.has('useAzureWorkloadIdentity'))
-      add('Azure credentials', 'refused', rows.credentials);
-    if (on.has('enableLfs')) add('Git LFS: manifests in LFS are refused', 'differs', rows.credentials);
-    if (keys.has('proxy') && /^(?:ssh:\/\/|[^/]*@[^/]*:)/.test(url)) add('a proxy for ssh', 'refused', rows.sshProxy);
+    const isGit = /^(?:https?:\/\/|ssh:\/\/|[^/]*@[^/]*:)/.test(url);
+    const isAzure = azure.some((key) => keys.has(key)) || on.has('useAzureWorkloadIdentity');
+    if (isAzure && !isGit) add('Azure credentials for a registry', 'refused', rows.credentials);
+    if (on.has('useAzureWorkloadIdentity') && isGit)
+      add('Azure workload identity: the pods of this controller need it, too', 'differs', rows.credentials);
+    if (on.has('enableLfs') && /^(?:ssh:\/\/|[^/]*@[^/]*:)/.test(url))
+      add('Git LFS over ssh', 'refused', rows.credentials);
   }
   return found;
 }

@@ -9,9 +9,9 @@ export const rows = {
   credentials: 'Google and Azure credentials, LFS',
   signatures:
     'signatures of commits and tags: `signatureKeys`, `sourceIntegrity` (`none`, `head`, `strict`, seals), ConfigMap `argocd-gpg-keys-cm`',
-  sshProxy: 'a proxy for an ssh repository, a SOCKS proxy of a cluster',
+  sshProxy: 'a SOCKS proxy of a cluster',
   hydrator: 'source hydrator',
-  brokenRule: 'an ignore rule that cannot be evaluated (jq that is none, or beyond path expressions, or too much work)',
+  brokenRule: 'an ignore rule that cannot be evaluated (jq that is none, or too much work)',
   idleRule:
     'an ignore rule that does not do what it looks like (a pointer without its first slash, a malformed pattern)',
   serverSideDiff: 'server-side diff',

@@ -4,7 +4,7 @@ import { scrub } from '#base';
 import { projectOf, sourcesOf } from '#model';
 import type { Application, ApplicationSource } from '#model';
 import type { CommandRunner } from '#desired';
-import { isSomething, secretsFor } from './facts.ts';
+import { isSomething } from './facts.ts';
 import type { Installation } from './facts.ts';
 
 /** A program that something in use needs. */
@@ -57,7 +57,7 @@ function toolsOf(app: Application, installation: Installation): ReadonlyMap<stri
   const found = new Map<string, string>();
   for (const source of sourcesOf(app.spec)) {
     for (const [tool, what] of renderers(source)) found.set(tool, what);
-    for (const [tool, what] of gitTools(source, projectOf(app), installation)) found.set(tool, what);
+    for (const [tool, what] of gitTools(source)) found.set(tool, what);
   }
   const types = foundTypes(app);
   if (types.includes('Helm')) found.set('helm', `${perApplication}Helm sources`);
@@ -88,18 +88,12 @@ function foundTypes({ status }: Application): readonly (string | undefined)[] {
   return [status?.sourceType, ...(status?.sourceTypes ?? [])];
 }
 
-function gitTools(
-  source: ApplicationSource,
-  project: string,
-  { repositories }: Installation,
-): readonly (readonly [string, string])[] {
+function gitTools(source: ApplicationSource): readonly (readonly [string, string])[] {
   if ((source.chart ?? '') !== '' || source.repoURL.startsWith('oci://')) return [];
   const isSsh = /^(?:ssh:\/\/|[^/]*@[^/]*:)/.test(source.repoURL);
-  const usesLfs = secretsFor(source.repoURL, project, repositories).some(({ on }) => on.has('enableLfs'));
   return [
     ['git', `${perApplication}Git sources`],
     ...(isSsh ? [['ssh', `${perApplication}Git sources over ssh`] as const] : []),
-    ...(usesLfs ? [['git-lfs', `${perApplication}Git LFS`] as const] : []),
   ];
 }
 
@@ -118,7 +112,6 @@ const versionArgs: Readonly<Record<string, readonly string[]>> = {
   kustomize: ['version'],
   jsonnet: ['--version'],
   git: ['--version'],
-  'git-lfs': ['--version'],
   gpg: ['--version'],
   ssh: ['-V'],
 };

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hashJson, KeyedMutex, scrub } from '#base';
-import type { Clock } from '#base';
+import type { Clock, Secret } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../command/types.ts';
 import { DesiredError, MirrorLost, RepositoryError, RevisionNotFound } from '../errors.ts';
@@ -440,18 +440,30 @@ export function repositoryKey(repository: Repository): string {
   return hashJson([
     repository.url.trim(),
     repository.username ?? '',
-    repository.password?.reveal() ?? '',
-    repository.bearerToken?.reveal() ?? '',
-    repository.sshPrivateKey?.reveal() ?? '',
-    repository.tlsClientCertData?.reveal() ?? '',
-    repository.tlsClientCertKey?.reveal() ?? '',
+    textOfSecret(repository.password),
+    textOfSecret(repository.bearerToken),
+    textOfSecret(repository.sshPrivateKey),
+    textOfSecret(repository.tlsClientCertData),
+    textOfSecret(repository.tlsClientCertKey),
     repository.proxy ?? '',
     repository.insecure,
     ...(repository.githubApp === undefined
       ? []
       : [{ ...repository.githubApp, privateKey: repository.githubApp.privateKey.reveal() }]),
     ...(repository.ociForceHttp === true ? ['http'] : []),
+    ...(repository.googleKey === undefined ? [] : [{ google: repository.googleKey.reveal() }]),
+    ...(repository.azure === undefined ? [] : [{ azure: azureKey(repository.azure) }]),
   ]);
+}
+
+function textOfSecret(secret: Secret | undefined): string {
+  return secret?.reveal() ?? '';
+}
+
+function azureKey(azure: NonNullable<Repository['azure']>): string {
+  return azure === 'workload'
+    ? azure
+    : [azure.authority, azure.tenantId, azure.clientId, azure.secret.reveal()].join(' ');
 }
 
 /** Lock files and half-written packs of a git that was killed. */

@@ -5,8 +5,10 @@ import type { Random } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult, CommandRunner } from '../command/types.ts';
 import { RepositoryError, UnsupportedSource } from '../errors.ts';
+import type { CloudTokens } from './cloud-tokens.ts';
 import type { GitHubApps } from './github-apps.ts';
 import type { Hosts } from './hosts.ts';
+import { sshProxy } from './ssh-proxy.ts';
 import type { SafeUrl } from './untrusted.ts';
 
 /** Where trust comes from, as Argo CD lays it out (ARGOCD_SSH_DATA_PATH, ARGOCD_TLS_DATA_PATH). */
@@ -31,6 +33,8 @@ export interface GitDeps {
   readonly hosts?: Hosts;
   /** Tokens of GitHub Apps; without it, repositories that need one are reached without credentials. */
   readonly apps?: GitHubApps;
+  /** Tokens of Google and Azure; without it, repositories that need one are refused. */
+  readonly tokens?: CloudTokens;
 }
 
 export interface GitRun {
@@ -89,18 +93,23 @@ export class Git {
 
   async #access({ url, repository }: NonNullable<GitRun['remote']>, signal: AbortSignal): Promise<Access> {
     const access: Access = { config: { 'remote.source.url': url.url }, env: {}, files: [], secrets: [] };
-    if (url.transport === 'http') await this.#http(access, url, await this.#withToken(url, repository, signal));
-    else if (url.transport === 'ssh') await this.#ssh(access, repository);
+    if (url.transport === 'http') await this.#http(access, url, await this.withToken(url, repository, signal));
+    else if (url.transport === 'ssh') await this.#ssh(access, repository, url);
     return access;
   }
 
-  /** Password and ssh key come before the App, as in Argo CD. */
-  async #withToken(url: SafeUrl, repository: Repository, signal: AbortSignal): Promise<Repository> {
-    const { githubApp: app, password, bearerToken, sshPrivateKey } = repository;
+  /** Password and ssh key come before the App, that before Google, that before Azure, as in Argo CD. */
+  async withToken(url: SafeUrl, repository: Repository, signal: AbortSignal): Promise<Repository> {
+    const { githubApp: app, googleKey, azure, password, bearerToken, sshPrivateKey } = repository;
     const hasOwn = [password, bearerToken, sshPrivateKey].some((one) => one !== undefined);
-    if (app === undefined || hasOwn || this.#deps.apps === undefined) return repository;
-    const token = new Secret(await this.#deps.apps.token(app, repository, url, signal));
-    return { ...repository, username: 'x-access-token', password: token };
+    if (hasOwn) return repository;
+    if (app !== undefined && this.#deps.apps !== undefined) {
+      const token = new Secret(await this.#deps.apps.token(app, repository, url, signal));
+      return { ...repository, username: 'x-access-token', password: token };
+    }
+    if (googleKey === undefined && azure === undefined) return repository;
+    if (this.#deps.tokens === undefined) throw new UnsupportedSource('a token of Google or Azure');
+    return { ...repository, ...(await this.#deps.tokens.credentials(repository, signal)) };
   }
 
   async #http(access: Access, url: SafeUrl, repository: Repository): Promise<void> {
@@ -135,8 +144,8 @@ export class Git {
     }
   }
 
-  async #ssh(access: Access, repository: Repository): Promise<void> {
-    if (nonEmpty(repository.proxy) !== undefined) throw new UnsupportedSource('a proxy for an ssh repository');
+  async #ssh(access: Access, repository: Repository, { host }: SafeUrl): Promise<void> {
+    const proxy = sshProxy(nonEmpty(repository.proxy));
     const hosts = repository.insecure ? '/dev/null' : this.#deps.trust.sshKnownHosts;
     const options = [
       'BatchMode=yes',
@@ -147,7 +156,7 @@ export class Git {
       `StrictHostKeyChecking=${repository.insecure ? 'no' : 'yes'}`,
       `UserKnownHostsFile=${hosts}`,
       'GlobalKnownHostsFile=/dev/null',
-      'ProxyCommand=none',
+      `ProxyCommand=${proxy?.command(host) ?? 'none'}`,
       'PermitLocalCommand=no',
     ];
     const words = ['ssh', '-F', '/dev/null', ...options.flatMap((option) => ['-o', option])];
@@ -158,6 +167,8 @@ export class Git {
     // git hands this to a shell: every word is ours, and quoted all the same.
     access.env['GIT_SSH_COMMAND'] = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     access.env['GIT_SSH_VARIANT'] = 'ssh';
+    Object.assign(access.env, proxy?.env);
+    access.secrets.push(...Object.values(proxy?.env ?? {}));
   }
 
   async #secretFile(access: Access, secret: Secret): Promise<string> {

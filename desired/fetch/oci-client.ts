@@ -1,7 +1,7 @@
 import { isObject, omit, own, parseJson } from '#base';
 import type { Clock, Json, JsonObject } from '#base';
 import type { Repository } from '#model';
-import { DesiredError, RepositoryError, UnsafeInput } from '../errors.ts';
+import { DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { digestOf } from './archives.ts';
 import { repositoryKey } from './git-repository.ts';
@@ -105,6 +105,11 @@ export class OciClient {
 
   async #get(repository: Repository, at: OciName, wanted: Wanted): Promise<WebAnswer> {
     const { path, accept = 'application/json', maxBytes, signal } = wanted;
+    const { azure, googleKey, password } = repository;
+    if ((azure !== undefined || googleKey !== undefined) && password === undefined)
+      throw new UnsupportedSource(
+        'a token of Google or Azure for a registry (a token of the registry as password works)',
+      );
     const request = { url: `${at.origin}${path}`, headers: { accept }, maxBytes, signal };
     const key = `${repositoryKey(repository)} ${at.origin} ${at.name}`;
     const known = this.#tokens.get(key);

@@ -46,6 +46,8 @@ export interface WebRequest {
   readonly url: string;
   /** GET unless said; a POST follows no redirect. */
   readonly method?: 'GET' | 'POST';
+  /** Of a POST. */
+  readonly body?: string;
   readonly maxBytes: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -99,6 +101,7 @@ export class Web {
         dispatcher: agent,
         method: wanted.method ?? 'GET',
         signal: wanted.signal,
+        ...(wanted.body === undefined ? {} : { body: wanted.body }),
         headers: {
           'user-agent': 'driftless',
           'accept-encoding': 'identity',

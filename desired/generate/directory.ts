@@ -186,7 +186,9 @@ export async function* render(
   let count = 0;
   for (const file of kept) {
     if (isLfsPointer(file.content))
-      throw new ManifestError(`Failed to unmarshal "${file.path}": it is a Git LFS pointer, and LFS is not supported`);
+      throw new ManifestError(
+        `Failed to unmarshal "${file.path}": it is a Git LFS pointer, and LFS is not enabled for this repository (enableLfs in its Secret)`,
+      );
     const objects = await reader.objectsOf(file, signal);
     count += objects.length;
     if (count > limits.maxObjects) throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);

@@ -40,9 +40,10 @@ interface Turn {
 /** Everything that is said to the repo-server for one request. */
 export class Exchange {
   readonly #client: RepoServerClient;
-  readonly #request: Pick<ManifestsRequest, 'sources' | 'repositories'>;
+  readonly #request: Pick<ManifestsRequest, 'sources' | 'repositories' | 'watched'>;
 
-  constructor(client: RepoServerClient, request: Pick<ManifestsRequest, 'sources' | 'repositories'>) {
+  /** @param request without `watched`, nothing at the repo-server is taken for another revision */
+  constructor(client: RepoServerClient, request: Pick<ManifestsRequest, 'sources' | 'repositories' | 'watched'>) {
     this.#client = client;
     this.#request = request;
   }
@@ -65,6 +66,7 @@ export class Exchange {
   /** @param request with every source that others refer to at its commit */
   async render(request: ManifestsRequest, turn: Turn, signal: AbortSignal): Promise<SourceManifests> {
     const { at, pin } = turn;
+    if (pin !== undefined && isReferenceOnly(at.source)) return this.#referred(at, pin, signal);
     const expected = pin ?? at.revision;
     const revision =
       at.demand === undefined
@@ -72,7 +74,7 @@ export class Exchange {
         : await this.#nameOf(at, request.noRevisionCache, signal);
     const answer = await this.#generate(request, at, revision, signal);
     checkRevision(at, isFullSha(expected) ? expected : revision, answer.revision);
-    const problems = await this.#problems(at, answer, signal);
+    const problems = problemsOf(at, answer.sourceIntegrityResult);
     const sourceType = typeOf(answer.sourceType);
     if (problems.length > 0) return { objects: [], revision: answer.revision, sourceType, problems };
     return { objects: await objectsOf(answer.manifests), revision: answer.revision, sourceType };
@@ -84,8 +86,9 @@ export class Exchange {
    */
   async #withoutNews(request: ManifestsRequest, { at, index, pin }: Turn, signal: AbortSignal): Promise<string> {
     const revision = pin ?? at.revision;
-    const paths = request.watched?.paths[index] ?? [];
-    const synced = request.watched?.synced[index] ?? '';
+    const { watched } = this.#request;
+    const paths = watched?.paths[index] ?? [];
+    const synced = watched?.synced[index] ?? '';
     const references = referencesMessage(request.sources);
     const isKnown = synced === revision && Object.keys(references).length === 0;
     if (pin !== undefined || paths.length === 0 || synced === '' || isKnown) return revision;
@@ -95,7 +98,7 @@ export class Exchange {
       applicationSource: sourceMessage(at.source),
       refSources: references,
       syncedRefSources: referencesMessage(
-        request.sources.map((one, i) => ({ ...one, revision: request.watched?.synced[i] ?? '' })),
+        request.sources.map((one, i) => ({ ...one, revision: watched?.synced[i] ?? '' })),
       ),
       syncedRevision: synced,
       revision,
@@ -142,33 +145,34 @@ export class Exchange {
     return this.#call<ManifestAnswer>('GenerateManifest', message, signal);
   }
 
-  /** What the signatures say. An answer that does not speak of them is no good one. */
-  async #problems(
-    { source, repository, demand }: RequestedSource,
-    answer: ManifestAnswer,
+  /** It is not rendered, so nobody looks at its signatures meanwhile; of a tag, the commit is looked at. */
+  async #referred(
+    { repository, demand }: RequestedSource,
+    revision: string,
     signal: AbortSignal,
-  ): Promise<readonly string[]> {
-    if (demand === undefined) return [];
-    let result = answer.sourceIntegrityResult;
-    if (isReferenceOnly(source)) {
-      // It is not rendered, so nobody looked; of a tag, its commit is looked at.
-      const sourceIntegrity = integrityMessage(demand);
-      const message = {
-        repo: repositoryMessage(repository),
-        revision: answer.revision,
-        checkSignature: true,
-        sourceIntegrity,
-      };
-      const metadata = await this.#call<ManifestAnswer>('GetRevisionMetadata', message, signal);
-      result = metadata.sourceIntegrityResult;
-    }
-    if (result === null || result.checks.length === 0) return [unverified];
-    return result.checks.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
+  ): Promise<SourceManifests> {
+    if (demand === undefined) return { objects: [], revision, sourceType: '' };
+    const sourceIntegrity = integrityMessage(demand);
+    const message = { repo: repositoryMessage(repository), revision, checkSignature: true, sourceIntegrity };
+    const metadata = await this.#call<Pick<ManifestAnswer, 'sourceIntegrityResult'>>(
+      'GetRevisionMetadata',
+      message,
+      signal,
+    );
+    const problems = problemsOf({ demand }, metadata.sourceIntegrityResult);
+    return { objects: [], revision, sourceType: '', problems };
   }
 
   #call<T>(name: MethodName, message: Message, signal: AbortSignal): Promise<T> {
     return this.#client.call<T>(name, message, () => secretsOf(this.#request), signal);
   }
+}
+
+/** What the signatures say. An answer that does not speak of them is no good one. */
+function problemsOf({ demand }: Pick<RequestedSource, 'demand'>, result: CheckResult | null): readonly string[] {
+  if (demand === undefined) return [];
+  if (result === null || result.checks.length === 0) return [unverified];
+  return result.checks.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
 }
 
 const unverified =

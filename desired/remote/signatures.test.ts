@@ -18,14 +18,19 @@ let stop: AbortController;
 beforeEach(async () => {
   server = await startRepoServer();
   stop = new AbortController();
-  const options = { timeoutMs: 30_000, maxMessageBytes: 100 << 20, serviceConfigFromDns: false, userAgent: 'test' };
-  desired = createRemoteSource({ clock: systemClock, address: server.address, ...options });
-  void desired.run(stop.signal);
+  desired = source(false);
 });
 afterEach(() => {
   stop.abort(new Shutdown());
   server.kill();
 });
+
+function source(readOnly: boolean): DesiredSource {
+  const options = { timeoutMs: 30_000, maxMessageBytes: 100 << 20, serviceConfigFromDns: false, userAgent: 'test' };
+  const made = createRemoteSource({ clock: systemClock, address: server.address, readOnly, ...options });
+  void made.run(stop.signal);
+  return made;
+}
 
 const plain: ApplicationSource = { repoURL: url, path: 'p', targetRevision: 'v1' };
 const sent = (method: string): readonly Received[] =>
@@ -184,6 +189,12 @@ describe('manifest-generate-paths', () => {
   ])('10.4: does not look where %s', async (_name, sources, synced) => {
     await desired.manifests(ask(sources, synced), never);
     expect(sent('UpdateRevisionForPaths')).toEqual([]);
+  });
+
+  it('10.4: a shadow moves nothing in the cache of the repo-server', async () => {
+    await source(true).manifests(ask([plain], [commit]), never);
+    expect(sent('UpdateRevisionForPaths')).toEqual([]);
+    expect(sent('GenerateManifest')).toMatchObject([{ revision: 'v1', annotationManifestGeneratePaths: '.' }]);
   });
 
   it('10.4: with references it looks at both: what they were, and what they are now', async () => {

@@ -470,7 +470,7 @@ describe('several sources', () => {
   };
   const values = { repoURL: url, targetRevision: 'main', ref: 'values' };
 
-  it('10.4: what others refer to is pinned, and told with each source', async () => {
+  it('10.4: what others refer to is pinned, told with each source, and not rendered', async () => {
     server.answer = (method, message) => {
       if (method === 'ResolveRevision') return { revision: other };
       const { chart: name } = message['applicationSource'] as { readonly chart: string };
@@ -481,11 +481,7 @@ describe('several sources', () => {
       { revision: '1.2.3', sourceType: 'Directory' },
       { revision: other, sourceType: '', objects: [] },
     ]);
-    expect(server.calls.map(({ method }) => method)).toEqual([
-      'ResolveRevision',
-      'GenerateManifest',
-      'GenerateManifest',
-    ]);
+    expect(server.calls.map(({ method }) => method)).toEqual(['ResolveRevision', 'GenerateManifest']);
     expect(sent('ResolveRevision')).toMatchObject({
       repo: { repo: url },
       ambiguousRevision: 'main',
@@ -557,6 +553,13 @@ describe('revisions', () => {
       () => undefined,
     );
     expect(await outcome).toBe(good ? answered : undefined);
+  });
+
+  it('10.4: T-REV-3: a wrong entry in the cache of the repo-server is refused until a hard refresh replaces it', async () => {
+    server.answer = (_method, message) => rendered(message['noCache'] === true ? commit : other);
+    expect((await failureOf(ask(plain, { revision: commit }))).message).toContain(`got those of ${other}`);
+    const { sources } = await desired.manifests(ask(plain, { revision: commit, noCache: true }), never);
+    expect(sources[0]?.revision).toBe(commit);
   });
 
   it('10.4: resolve asks for all but whole commits', async () => {

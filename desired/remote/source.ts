@@ -1,4 +1,4 @@
-import { aborted, isAbort, Shutdown } from '#base';
+import { aborted, isAbort, omit, Shutdown } from '#base';
 import type { Clock } from '#base';
 import { normalizeGitUrl } from '#model';
 import { SourceFailed, WrongRevision } from '../errors.ts';
@@ -13,6 +13,8 @@ export interface RemoteSourceDeps extends ConnectionOptions {
   readonly clock: Clock;
   /** Time for one call; 0: as long as it takes. */
   readonly timeoutMs: number;
+  /** True: nothing that the repo-server keeps for others is moved, so `manifest-generate-paths` saves it no work. */
+  readonly readOnly?: boolean;
 }
 
 /**
@@ -28,8 +30,10 @@ class RemoteSource implements DesiredSource {
   readonly name = 'desired';
   readonly #connections: Connections;
   readonly #client: RepoServerClient;
+  readonly #readOnly: boolean;
 
   constructor(deps: RemoteSourceDeps) {
+    this.#readOnly = deps.readOnly === true;
     this.#connections = new Connections(deps, deps.clock);
     this.#client = new RepoServerClient({ ...deps, connections: this.#connections });
   }
@@ -47,7 +51,7 @@ class RemoteSource implements DesiredSource {
 
   async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {
     signal.throwIfAborted();
-    const exchange = new Exchange(this.#client, request);
+    const exchange = new Exchange(this.#client, this.#readOnly ? omit(request, 'watched') : request);
     const pins = await each(request, signal, (at) => {
       if (!isReferred(at)) return Promise.resolve(undefined);
       checkReferences(request);

@@ -22,6 +22,8 @@ export interface WebServer {
   readonly asked: Asked[];
   /** By path with its query; what is not here is 404. */
   readonly pages: Map<string, Answer | ((request: IncomingMessage) => Answer)>;
+  /** Told what a request brought. */
+  onBody?: (body: string) => void;
   close(): Promise<void>;
 }
 
@@ -32,14 +34,19 @@ export async function startWebServer(tls?: ServerOptions): Promise<WebServer> {
     asked.push({ path: request.url ?? '', headers: request.headers });
     const page = pages.get(request.url ?? '') ?? { status: 404 };
     const { status = 200, headers = {}, body = '' } = typeof page === 'function' ? page(request) : page;
-    // Said, because a HEAD is answered without the body.
-    response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers }).end(body);
+    let sent = '';
+    request.on('data', (chunk) => (sent += String(chunk)));
+    request.on('end', () => {
+      made.onBody?.(sent);
+      // Said, because a HEAD is answered without the body.
+      response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers }).end(body);
+    });
   };
   const server: Server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  return {
+  const made: WebServer = {
     asked,
     pages,
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -49,4 +56,5 @@ export async function startWebServer(tls?: ServerOptions): Promise<WebServer> {
         server.close(() => resolve());
       }),
   };
+  return made;
 }

@@ -37,4 +37,29 @@ describe('RespectIgnoreDifferences', () => {
       expect(spec()).toMatchObject({ replicas: 4, minReadySeconds: 1 });
     },
   );
+
+  it('12.4: jq programs that only jq can run are ignored as any other, and kept by a sync', async () => {
+    repo.commit({ 'app/web.yaml': deployment() });
+    await world.replica();
+    world.application('demo', {
+      ...repo.source(),
+      ignoreDifferences: [{ group: 'apps', kind: 'Deployment', jqPathExpressions: ['limit(1; .spec.replicas)'] }],
+      syncPolicy: { ...automated.syncPolicy, syncOptions: ['RespectIgnoreDifferences=true'] },
+    });
+    await world.until('demo', synced, 60_000);
+    const spec = (): object => world.live('apps', 'Deployment', 'web')?.['spec'] as object;
+    world.tamper('apps', 'Deployment', 'web', { spec: { ...spec(), replicas: 4 } });
+    const second = repo.commit({ 'app/web.yaml': `${deployment().trimEnd()}\n  minReadySeconds: 1\n` });
+    world.refresh('demo');
+    const app = await world.until(
+      'demo',
+      (now) => {
+        expect(now.status?.sync?.revision).toBe(second);
+        synced(now);
+      },
+      60_000,
+    );
+    expect(app.status?.conditions ?? []).toEqual([]);
+    expect(spec()).toMatchObject({ replicas: 4, minReadySeconds: 1 });
+  });
 });

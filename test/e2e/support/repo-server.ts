@@ -11,10 +11,12 @@ export interface RepoServerOptions {
   readonly sshData: string;
   readonly tlsData: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Instead of ours: by default without TLS. */
+  readonly flags?: Readonly<Record<string, string | boolean>>;
 }
 
 export interface RepoServer {
-  /** host:port, without TLS. */
+  /** host:port. */
   readonly address: string;
   readonly log: () => string;
   close(): Promise<void>;
@@ -45,6 +47,7 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
     'disable-tls': true,
     'client-ca-path': '',
     loglevel: 'warn',
+    ...options.flags,
   };
   const server = new Daemon(
     toolPath('argocd-repo-server'),

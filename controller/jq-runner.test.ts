@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { deepEqual, parseJson, systemClock, yieldToLoop } from '#base';
+import type { Json } from '#base';
+import { diffObjects, JqAnswers } from '#diff';
+import type { DiffResult } from '#diff';
+import { defaultSettings } from '#model';
+import type { KubeObject } from '#model';
+import { JqRunner } from './jq-runner.ts';
+
+const lines = (name: string): readonly Json[] =>
+  readFileSync(`diff/testdata/${name}`, 'utf8').trim().split('\n').map(parseJson);
+const [head] = lines('jq.ndjson') as unknown as readonly [{ readonly input: Json }];
+
+interface Vector {
+  readonly expression: string;
+  readonly result: Json;
+  readonly invalid?: true;
+}
+const [, ...vectors] = lines('gojq.ndjson') as unknown as readonly Vector[];
+
+const { signal } = new AbortController();
+const runners: JqRunner[] = [];
+const make = (limitMs = 20_000): JqRunner => {
+  const runner = new JqRunner({ clock: systemClock }, { limitMs });
+  runners.push(runner);
+  return runner;
+};
+afterEach(async () => {
+  for (const runner of runners.splice(0)) await runner.close();
+});
+
+const object = (data: Json): KubeObject => ({ apiVersion: 'e.io/v1', kind: 'W', metadata: { name: 'w' }, data });
+
+/** As a comparer does: compares, has open questions answered, compares again. */
+async function compared(runner: JqRunner, programs: readonly string[], target: Json, live: Json): Promise<DiffResult> {
+  const ignoreDifferences = [{ group: '*', kind: '*', jqPathExpressions: programs }];
+  const jq = new JqAnswers();
+  for (;;) {
+    const result = diffObjects(object(target), object(live), { settings: defaultSettings, ignoreDifferences, jq });
+    if (jq.open().length === 0) return result;
+    await runner.answer(jq, signal);
+  }
+}
+const dataOf = (result: DiffResult): unknown => result.normalizedLive?.['data'];
+
+describe('12.4: programs that only jq can run', () => {
+  /** They name their whole input: of an object nothing is left out then. */
+  const namesAll = new Set(['.. | objects', 'if .a.e then .s end']);
+  const valid = vectors.filter(({ invalid }) => invalid !== true);
+
+  it('12.4: every program of the corpus removes what gojq removes', async () => {
+    const runner = make();
+    const wrong: unknown[] = [];
+    for (const { expression, result } of valid) {
+      // What the rules read is the whole object; a function makes it a program that only jq can run.
+      const program = `def f: (${expression}\n); .data | f`;
+      const found = await compared(runner, [program], head.input, head.input);
+      const expected = namesAll.has(expression) ? undefined : (result ?? head.input);
+      if (!deepEqual((dataOf(found) ?? null) as Json, expected ?? null))
+        wrong.push({ expression, found: dataOf(found) });
+    }
+    expect(wrong).toEqual([]);
+    expect(valid.length).toBeGreaterThan(75);
+  }, 120_000);
+
+  it('12.4: on both sides, each on what those before it have left', async () => {
+    const programs = ['.data | limit(1; .l[])', '.data | limit(1; .l[])', '.data.a'];
+    const result = await compared(make(), programs, { l: [1, 2, 3], a: 1 }, { l: [4, 5, 3], a: 2 });
+    expect(dataOf(result)).toEqual({ l: [3] });
+    expect(result).toMatchObject({ modified: false, paths: [], faults: [], undecided: false });
+  }, 60_000);
+
+  it('12.4: slices, places from the end, and big numbers', async () => {
+    const live = { l: [1, 2, 3, 4, 5], n: 9007199254740993n };
+    expect(
+      dataOf(await compared(make(), ['.data | def f: .l[1:3]; f', '.data | limit(1; .l[-1])'], live, live)),
+    ).toEqual({
+      l: [1, 4],
+      n: 9007199254740993n,
+    });
+  }, 60_000);
+
+  it('12.4: what fails, or names no place, does nothing, as in Argo CD', async () => {
+    const programs = [
+      'limit(1; .data.a.b)',
+      'limit(1; 1)',
+      'limit(1; .)',
+      'reduce .data[] as $x (0; . + 1)',
+      'reduce 1 as $x (.; .data)',
+      'foreach .data[] as $x (.; .data)',
+      '.data | def f: input; f',
+      '.data[env.HOME // "none"] | limit(1; .)',
+    ];
+    const result = await compared(make(), programs, { a: 1 }, { a: 1 });
+    expect(result).toMatchObject({ modified: false, undecided: false });
+    expect(dataOf(result)).toEqual({ a: 1 });
+  }, 60_000);
+
+  it('12.4: a program that takes too long is ended, told, and spoils itself only', async () => {
+    const runner = make(1500);
+    const endless = '.data | until(false; .)';
+    let [turns, isOver] = [0, false];
+    const others = async (): Promise<void> => {
+      for (; !isOver; turns += 1) await yieldToLoop();
+    };
+    const ticking = others();
+    const result = await compared(runner, [endless, '.data | limit(1; .l[])'], { l: [1, 2] }, { l: [3, 2], x: 1 });
+    isOver = true;
+    await ticking;
+    expect(result.faults).toMatchObject([
+      { rule: `jqPathExpression "${endless}"`, problem: 'takes longer than 1.5 s on this object', undecided: true },
+    ]);
+    expect(dataOf(result)).toEqual({ l: [2], x: 1 });
+    expect(result).toMatchObject({ modified: false });
+    // The event loop went on all the time.
+    expect(turns).toBeGreaterThan(20);
+  }, 120_000);
+
+  it('12.4: what is no jq is told as a fault of its rule', async () => {
+    const jq = new JqAnswers();
+    jq.of('.a | (', { a: 1 });
+    await make().answer(jq, signal);
+    expect(jq.of('.a | (', { a: 1 })).toEqual({ problem: 'is no jq program' });
+  }, 60_000);
+
+  it('12.4: the same object is not asked about twice', async () => {
+    const runner = make();
+    const first = new JqAnswers();
+    first.of('limit(1; .a)', { a: 1 });
+    await runner.answer(first, signal);
+    await runner.close();
+    const again = new JqAnswers();
+    again.of('limit(1; .a)', { a: 1 });
+    // Who is gone cannot wait for a thread: only what is known is answered.
+    const gone = new AbortController();
+    gone.abort(new Error('gone'));
+    await runner.answer(again, gone.signal);
+    expect([again.open(), again.of('limit(1; .a)', { a: 1 })]).toEqual([[], { paths: [['a']] }]);
+    again.of('limit(1; .a)', { a: 2 });
+    await expect(runner.answer(again, gone.signal)).rejects.toThrow('gone');
+  }, 60_000);
+
+  it('12.4: without jq they are refused, as faults', () => {
+    const ignoreDifferences = [{ group: '*', kind: '*', jqPathExpressions: ['limit(1; .data)'] }];
+    const result = diffObjects(object(1), object(2), { settings: defaultSettings, ignoreDifferences });
+    expect(result).toMatchObject({
+      undecided: true,
+      faults: [{ problem: 'uses the function "limit", which is not supported' }],
+    });
+  });
+});

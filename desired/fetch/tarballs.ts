@@ -1,0 +1,116 @@
+import { hashJson } from '#base';
+import type { Clock } from '#base';
+import type { Repository } from '#model';
+import { DesiredError } from '../errors.ts';
+import type { DesiredLimits } from '../limits.ts';
+import type { Archives } from './archives.ts';
+import { digestOf } from './archives.ts';
+import { readFrom } from './chart-repositories.ts';
+import { repositoryKey } from './git-repository.ts';
+import { SharedJobs } from './jobs.ts';
+import { Lru } from './lru.ts';
+import type { Snapshot } from './snapshot.ts';
+import { checkUrl } from './untrusted.ts';
+import { expectOk } from './web.ts';
+import type { Access, Web } from './web.ts';
+
+export interface TarballsDeps {
+  readonly clock: Clock;
+  readonly web: Web;
+  readonly archives: Archives;
+  readonly limits: DesiredLimits;
+  readonly cacheDir: string;
+}
+
+interface Known {
+  readonly digest: string;
+  readonly etag: string;
+  readonly at: number;
+}
+
+/** An address that can only be an archive: Git repositories are not called so. */
+export function isTarballUrl(url: string): boolean {
+  return /^https?:\/\/[^?#]+\.(?:tar|tar\.gz|tgz)(?:[?#]|$)/i.test(url.trim());
+}
+
+/**
+ * Archives over HTTP(S) as sources (ours: Argo CD has none). The revision is the SHA-256 of the file: `sha256:…` demands it, and nothing else is
+ * ever used then; without a revision it is whatever lies there, asked for with its ETag.
+ */
+export class Tarballs {
+  readonly #deps: TarballsDeps;
+  readonly #known = new Lru<Known>(4096);
+  readonly #downloads: SharedJobs<Known>;
+
+  constructor(deps: TarballsDeps) {
+    this.#deps = deps;
+    const { clock, limits } = deps;
+    this.#downloads = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
+  }
+
+  stop(reason: Error): void {
+    this.#downloads.stop(reason);
+  }
+
+  /** @throws DesiredError, RepositoryError */
+  async resolve(repository: Repository, revision: string, noCache: boolean, signal: AbortSignal): Promise<string> {
+    if (isDigest(revision)) return revision;
+    if (revision !== '' && revision !== 'HEAD')
+      throw new DesiredError(
+        'DESIRED_REVISION',
+        `targetRevision of an archive must be empty or its digest, "sha256:" and 64 hexadecimal digits; it is "${revision}"`,
+        { retry: 'never' },
+      );
+    const known = this.#known.get(repositoryKey(repository));
+    const isFresh = known !== undefined && this.#deps.clock.monotonic() - known.at < this.#deps.limits.refsTtlMs;
+    const { digest } = isFresh && !noCache ? known : await this.#download(repository, signal);
+    return `sha256:${digest}`;
+  }
+
+  async snapshot(repository: Repository, revision: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
+    const owner = repositoryKey(repository);
+    const digest = revision.slice('sha256:'.length);
+    let kept = again ? undefined : await this.#deps.archives.open(owner, digest);
+    if (kept === undefined) {
+      const found = await this.#download(repository, signal);
+      if (found.digest !== digest)
+        throw new DesiredError(
+          'DESIRED_ARCHIVE',
+          `the archive is not the one that was asked for: it has the digest sha256:${found.digest}, not ${revision}`,
+        );
+      kept = await this.#deps.archives.open(owner, digest);
+    }
+    if (kept === undefined) throw new DesiredError('DESIRED_ARCHIVE', 'the archive was lost on the way to the disk');
+    return { key: hashJson([owner, digest]), revision, tree: kept.tree, read: readFrom(kept.contents) };
+  }
+
+  #download(repository: Repository, signal: AbortSignal): Promise<Known> {
+    const { archives, cacheDir, clock, limits, web } = this.#deps;
+    const owner = repositoryKey(repository);
+    const access: Access = { repository, at: checkUrl(repository.url, cacheDir) };
+    const { search } = new URL(repository.url);
+    return this.#downloads.run(owner, `downloading ${access.at.url.replace(search, '')}`, signal, async (work) => {
+      const known = this.#known.get(owner);
+      // Only what is still on disk need not come again.
+      const kept = known === undefined ? undefined : await archives.open(owner, known.digest);
+      const headers =
+        known === undefined || kept === undefined || known.etag === '' ? {} : { 'if-none-match': known.etag };
+      const at = clock.monotonic();
+      const asked = { url: access.at.url, headers, maxBytes: limits.maxArchiveBytes, signal: work };
+      const answer = await web.get(asked, access);
+      const isSame = answer.status === 304 && known !== undefined;
+      const body = isSame ? undefined : expectOk(answer, 'failed to download the archive');
+      if (body !== undefined) await archives.keep(owner, body);
+      const found =
+        body === undefined && known !== undefined
+          ? { ...known, at }
+          : { digest: digestOf(body ?? Buffer.alloc(0)), etag: answer.headers['etag'] ?? '', at };
+      this.#known.set(owner, found, 1);
+      return found;
+    });
+  }
+}
+
+function isDigest(revision: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/.test(revision);
+}
