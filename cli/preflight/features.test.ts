@@ -531,6 +531,8 @@ const undetected: Readonly<Record<string, string>> = {
   'Force=true on a CustomResourceDefinition or Namespace': forced,
   'Force=true under a quota that is full': forced,
   CustomResourceDefinitions: byComparison,
+  'what conditions say of a source that cannot be rendered': byComparison,
+  'a repository that was read before with other credentials': byComparison,
   'a branch and a tag of one name': byComparison,
   'a manifest without apiVersion or name, labels that are not text': byComparison,
   'a List inside a List': byComparison,

@@ -40,6 +40,16 @@ describe('override files', () => {
     expect(overridden(source, { helm: null, kustomize: null })).toEqual(source);
   });
 
+  it.each([
+    [{ helm: { parameters: 'text' } }, 'helm.parameters must be a list, not a value'],
+    [{ helm: { valuesObject: [1] } }, 'helm.valuesObject must be an object, not a list'],
+    [{ Kustomize: { nameprefix: {} } }, 'kustomize.namePrefix must be a value, not an object'],
+    [{ helm: { parameters: [{ value: [] }] } }, 'helm.parameters.value must be a value, not a list'],
+    [{ directory: 'x' }, 'directory must be an object, not a value'],
+  ])('10.2: %j is refused', (patch, message) => {
+    expect(() => overridden({ repoURL: 'r' }, patch)).toThrow(message);
+  });
+
   it('10.2: the members of a list lie over those at their places, and a shorter list is shorter', () => {
     const patch = {
       helm: { parameters: [{ name: 'a', value: '9' }] },

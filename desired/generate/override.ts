@@ -1,5 +1,6 @@
 import { applyMergePatch, isObject, own } from '#base';
 import type { Json, JsonObject } from '#base';
+import { DesiredError } from '../errors.ts';
 
 /** The members of a source, whatever letters an override file writes them in. */
 const members = new Map(
@@ -54,24 +55,39 @@ const members = new Map(
 
 /** Members whose own members are anybody's. */
 const open = new Set(['valuesObject', 'commonLabels', 'commonAnnotations', 'options', 'map']);
+const objects = new Set([...open, 'helm', 'kustomize', 'directory', 'plugin', 'jsonnet', 'target']);
+const lists = new Set([
+  ...['valueFiles', 'parameters', 'fileParameters', 'apiVersions', 'images', 'replicas', 'patches', 'components'],
+  ...['extVars', 'tlas', 'libs', 'env', 'array'],
+]);
 
 /**
  * A source with an override file over it, as Argo CD has it: a merge patch whose result is read over the source that was there. So names count
  * in any letters, `null` takes something away only within `valuesObject`, and the members of a list lie over those at their places.
+ * @throws DesiredError when a member is a list, an object or neither, and should not be
  */
 export function overridden(source: JsonObject, patch: JsonObject): JsonObject {
-  return over(source, applyMergePatch(source, named(patch)), '') as JsonObject;
+  return over(source, applyMergePatch(source, named(patch, '')), '') as JsonObject;
 }
 
-function named(value: Json | undefined): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map(named);
+function named(value: Json | undefined, path: string): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((member) => named(member, path));
   if (!isObject(value)) return value ?? null;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
-      const name = members.get(key.toLowerCase()) ?? key;
-      return [name, open.has(name) ? member : named(member)];
+      const name = members.get(key.toLowerCase());
+      const at = `${path}${name ?? key}`;
+      if (name !== undefined) checkKind(name, member, at);
+      return [name ?? key, name === undefined || open.has(name) ? (member ?? null) : named(member, `${at}.`)];
     }),
   );
+}
+
+function checkKind(name: string, value: Json | undefined, at: string): void {
+  if (value === null || value === undefined) return;
+  const found = Array.isArray(value) ? 'a list' : isObject(value) ? 'an object' : 'a value';
+  const wanted = lists.has(name) ? 'a list' : objects.has(name) ? 'an object' : 'a value';
+  if (found !== wanted) throw new DesiredError('DESIRED_SOURCE', `${at} must be ${wanted}, not ${found}`);
 }
 
 function over(before: Json | undefined, after: Json | undefined, name: string): Json {

@@ -1,5 +1,5 @@
 import { hashJson, isObject, messageOf, omit } from '#base';
-import type { Json, JsonObject } from '#base';
+import type { JsonObject } from '#base';
 import type { ApplicationSource } from '#model';
 import { DesiredError } from '../errors.ts';
 import type { DirectoryNode, FileNode, Tree } from '../fetch/tree.ts';
@@ -35,16 +35,15 @@ export function overrideFiles(tree: Tree, directory: readonly string[], appName:
  * @throws DesiredError
  */
 export function withOverride(source: ApplicationSource, name: string, text: string): ApplicationSource {
-  let patch: Json;
+  let merged: ApplicationSource;
   try {
-    patch = parseSmallYaml(text)[0] ?? null;
+    const patch = parseSmallYaml(text)[0] ?? null;
+    if (patch === null) return source;
+    if (!isObject(patch)) throw new DesiredError('DESIRED_SOURCE', 'it is not an object');
+    merged = overridden(source as unknown as JsonObject, patch) as unknown as ApplicationSource;
   } catch (error) {
     throw new DesiredError('DESIRED_SOURCE', `error while parsing source parameters: ${name}: ${messageOf(error)}`);
   }
-  if (patch === null) return source;
-  if (!isObject(patch))
-    throw new DesiredError('DESIRED_SOURCE', `error while parsing source parameters: ${name}: it is not an object`);
-  const merged = overridden(source as unknown as JsonObject, patch) as unknown as ApplicationSource;
   return { ...omit(merged, ...origin), ...only(source, origin) } as unknown as ApplicationSource;
 }
 

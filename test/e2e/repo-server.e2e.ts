@@ -10,7 +10,7 @@ import {
 } from '#desired';
 import type { DesiredSource, Manifests } from '#desired';
 import { silentLogger } from '#telemetry';
-import { brokenCases, goodCases } from './corpus/index.ts';
+import { brokenCases, differingCases, goodCases } from './corpus/index.ts';
 import type { CorpusCase } from './corpus/index.ts';
 import { startPlaces } from './corpus/places.ts';
 import type { Places } from './corpus/places.ts';
@@ -30,7 +30,7 @@ let remote: DesiredSource;
 
 beforeAll(async () => {
   folder = temporaryFolder('repo-server');
-  places = await startPlaces(folder.path, [...goodCases, ...brokenCases]);
+  places = await startPlaces(folder.path, [...goodCases, ...brokenCases, ...differingCases]);
   const { sshData, tlsData } = places;
   server = await startRepoServer({ folder: folder.path, sshData, tlsData });
   const path = toolsPath();
@@ -83,5 +83,18 @@ describe('what does not', () => {
   it.each(brokenCases)('10.4 10.e2e: $name: conditions of one meaning', async (one) => {
     for (const desired of [embedded, remote])
       expect(await outcome(desired, one)).toEqual({ problem: expect.stringMatching(one.says) });
+  });
+});
+
+describe('what docs/compatibility.md says that differs', () => {
+  it.each(differingCases)('10.4 10.e2e: $name', async (one) => {
+    for (const [desired, says] of [
+      [embedded, one.own],
+      [remote, one.theirs],
+    ] as const) {
+      const made = await outcome(desired, one);
+      if (says === undefined) expect(made).toHaveProperty('sources');
+      else expect(made).toEqual({ problem: expect.stringMatching(says) });
+    }
   });
 });

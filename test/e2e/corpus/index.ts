@@ -1,9 +1,15 @@
-export { brokenCases } from './broken.ts';
-export type { CorpusCase, CorpusSource, Files } from './case.ts';
+import { brokenCases as broken } from './broken.ts';
 import { directoryCases } from './directory.ts';
+import { brokenEdges, edgeCases } from './edges.ts';
 import { helmCases } from './helm.ts';
 import { kustomizeCases } from './kustomize.ts';
 import { severalCases } from './several.ts';
 
+export { differingCases } from './differing.ts';
+export type { CorpusCase, CorpusSource, Files } from './case.ts';
+
 /** Sources that render. */
-export const goodCases = [...directoryCases, ...helmCases, ...kustomizeCases, ...severalCases];
+export const goodCases = [...directoryCases, ...helmCases, ...kustomizeCases, ...severalCases, ...edgeCases];
+
+/** Sources that do not. */
+export const brokenCases = [...broken, ...brokenEdges];

@@ -84,7 +84,7 @@ function commitCases(root: string, cases: readonly CorpusCase[], chartsUrl: stri
     for (const [repository, content] of Object.entries(repositories)) {
       const at = join(root, `${name}-${repository}.git`);
       commitFiles(at, content);
-      if (name.startsWith('revision-')) tagAndBranch(at);
+      if (repository === 'r') tagAndBranch(at);
     }
   }
   const addressed = Object.entries(shared).map(([path, text]) => [path, text.replaceAll('CHARTS', chartsUrl)]);
