@@ -48,11 +48,18 @@ export class Daemon {
   readonly log: string;
   readonly #command: string;
   readonly #args: readonly string[];
+  readonly #env: Readonly<Record<string, string | undefined>>;
   #child: ChildProcess | undefined;
 
-  constructor(command: string, args: readonly string[], log: string) {
+  constructor(
+    command: string,
+    args: readonly string[],
+    log: string,
+    env: Readonly<Record<string, string | undefined>> = process.env,
+  ) {
     this.#command = command;
     this.#args = args;
+    this.#env = env;
     this.log = log;
   }
 
@@ -62,7 +69,7 @@ export class Daemon {
 
   start(): void {
     const out = openSync(this.log, 'a');
-    const child = spawn(this.#command, this.#args, { stdio: ['ignore', out, out] });
+    const child = spawn(this.#command, this.#args, { stdio: ['ignore', out, out], env: { ...this.#env } });
     closeSync(out);
     this.#child = child;
     child.once('error', () => undefined);
