@@ -38,7 +38,11 @@ const core = list(
   group('', {
     version: 'v1',
     freshness: 'Current',
-    resources: [resource('pods', 'Pod', ['status', 'log', 'eviction']), resource('nodes', 'Node', [], 'Cluster')],
+    resources: [
+      resource('pods', 'Pod', ['status', 'log', 'eviction']),
+      resource('nodes', 'Node', [], 'Cluster'),
+      { ...(resource('bindings', 'Binding') as object), verbs: ['create'] },
+    ],
   }),
 );
 const groups = list(
@@ -81,6 +85,7 @@ const old: Record<string, Json> = {
       { name: 'pods/log', kind: 'Pod', namespaced: true, verbs: ['get'] },
       { name: 'pods/eviction', kind: 'Eviction', namespaced: true, verbs: ['create'] },
       { name: 'nodes', kind: 'Node', namespaced: false, verbs: ['get', 'list', 'watch'], shortNames: ['no'] },
+      { name: 'bindings', kind: 'Binding', namespaced: true, verbs: ['create'] },
     ],
   },
   '/apis/apps/v1': {
@@ -134,12 +139,13 @@ const wayIn: Record<string, (turn: Turn) => void> = {
 };
 
 describe.each(Object.keys(wayIn))('%s discovery', (name) => {
-  it('finds every resource in its preferred version, with subresources folded in', async () => {
+  it('11.2: finds every resource in its preferred version, with subresources folded in', async () => {
     const { client } = await connect(wayIn[name]!);
     const discovery = await client.discover({ signal: noSignal });
     expect(discovery.preferred.map((r) => `${r.group}/${r.version}/${r.resource}`)).toEqual([
       '/v1/pods',
       '/v1/nodes',
+      '/v1/bindings',
       'apps/v1/deployments',
       'autoscaling/v2/horizontalpodautoscalers',
       'autoscaling/v1beta1/oldies',
@@ -160,7 +166,8 @@ describe.each(Object.keys(wayIn))('%s discovery', (name) => {
     expect(findResource(discovery, hpa, 'v1beta1')?.version).toBe('v1beta1');
     expect(findResource(discovery, hpa, 'v3')).toBeUndefined();
     expect(findResource(discovery, { group: 'apps', kind: 'Pod' })).toBeUndefined();
-    expect(discovery.apiVersions.filter((v) => !v.startsWith('metrics'))).toEqual([
+    // 11.2: without what cannot be listed and watched, as Argo CD tells charts and clients.
+    expect(discovery.apiVersions).toEqual([
       'apps/v1',
       'apps/v1/Deployment',
       'autoscaling/v1beta1',
@@ -213,7 +220,7 @@ describe('discovery', () => {
     const second = client.discover({ signal: noSignal });
     stop.abort(new Error('left'));
     await expect(first).rejects.toThrow('left');
-    expect((await second).preferred).toHaveLength(5);
+    expect((await second).preferred).toHaveLength(6);
     expect(server.turns.length).toBe(2);
   });
 
@@ -222,7 +229,7 @@ describe('discovery', () => {
       turn.path === '/api' ? turn.reply(200, core) : turn.status(403, 'Forbidden', 'not for you'),
     );
     const discovery = await client.discover({ signal: noSignal });
-    expect(discovery.preferred.map((r) => r.kind)).toEqual(['Pod', 'Node']);
+    expect(discovery.preferred.map((r) => r.kind)).toEqual(['Pod', 'Node', 'Binding']);
     expect(discovery.failedGroups.get('*')).toBe('not for you');
     const { client: outside } = await connect((turn) => turn.status(403, 'Forbidden', 'not for you'));
     await expect(outside.discover({ signal: noSignal })).rejects.toMatchObject({ code: 'KUBE_FORBIDDEN' });

@@ -143,12 +143,19 @@ function foldSubresources(group: string, version: string, entries: readonly Json
     });
 }
 
+function isListed({ verbs }: ApiResource): boolean {
+  return verbs.includes('list') && verbs.includes('watch');
+}
+
 function discovery(groups: readonly Group[], failedGroups: ReadonlyMap<string, string>): ApiDiscovery {
   const apiVersions = new Set<string>();
   const versions = groups.flatMap((group) => group.versions.map((version) => ({ ...version, group: group.group })));
   for (const { group, version, resources } of versions) {
-    apiVersions.add(apiVersionOf(group, version));
-    for (const { kind } of resources) apiVersions.add(`${apiVersionOf(group, version)}/${kind}`);
+    // As Argo CD tells charts and clients of them: what can be listed and watched.
+    for (const { kind } of resources.filter(isListed)) {
+      apiVersions.add(apiVersionOf(group, version));
+      apiVersions.add(`${apiVersionOf(group, version)}/${kind}`);
+    }
   }
   return {
     preferred: groups.flatMap(preferredOf),

@@ -130,6 +130,49 @@ export const tools = [
     },
   },
   {
+    // All of Argo CD: its CLI, servers and controllers are one binary of many names (ARGOCD_BINARY_NAME).
+    name: 'argocd',
+    version: '3.6.1',
+    accepts: (found) => found.startsWith('3.6.'),
+    wanted: '3.6.x',
+    ask: ['version', '--client', '--short'],
+    answer: /argocd: v(\d[\d.]*)/,
+    go: {
+      module: {
+        path: 'github.com/argoproj/argo-cd/v3',
+        version: 'v3.6.1',
+        language: '1.27.0',
+        replaces: { 'github.com/argoproj/argo-cd/gitops-engine/v3': 'engine' },
+        renamed: {
+          path: 'github.com/argoproj/argo-cd/gitops-engine',
+          version: 'v0.0.0-20260914071520-c9c369efcc5b',
+          as: 'github.com/argoproj/argo-cd/gitops-engine/v3',
+          folder: 'engine',
+          edits: {
+            // The kubectl that Argo CD asks for takes one argument less.
+            'pkg/utils/kube/resource_ops.go': [['return opts.RunCreate(fact, cmd)', 'return opts.RunCreate(fact)']],
+            // Contexts, which this engine does not look at.
+            'pkg/diff/diff.go': [
+              ['func Diff(config', 'func Diff(_ context.Context, config'],
+              ['func DiffArray(configArray', 'func DiffArray(ctx context.Context, configArray'],
+              ['diffRes, err := Diff(config', 'diffRes, err := Diff(ctx, config'],
+            ],
+            'pkg/sync/sync_context.go': [
+              ['\tTerminate()\n', '\tTerminate(context.Context)\n'],
+              ['\tSync()\n', '\tSync(context.Context)\n'],
+              [') Sync() {', ') Sync(_ context.Context) {'],
+              [') Terminate() {', ') Terminate(_ context.Context) {'],
+            ],
+          },
+        },
+      },
+      package: 'github.com/argoproj/argo-cd/v3/cmd',
+      sources: 'argocd',
+      beside: { 'manifests/crds/applicationset-crd.yaml': 'applicationset-crd.yaml' },
+      stamp: ['github.com/argoproj/argo-cd/v3/common.version=3.6.1'],
+    },
+  },
+  {
     // Argo CD's own, with a stand-in of ours for the few functions of the engine that it uses (argocd-repo-server/engine).
     name: 'argocd-repo-server',
     version: '3.6.1',

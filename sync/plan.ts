@@ -12,6 +12,8 @@ export interface SyncTask {
   live: KubeObject | null;
   readonly hook: boolean;
   readonly modified: boolean;
+  /** It makes the destination namespace (CreateNamespace=true), as no manifest does. */
+  readonly makesNamespace?: true;
   /** The kind is not there yet (its CRD comes with this sync): nothing to check before. */
   skipDryRun: boolean;
   status?: ResultCode;
@@ -91,10 +93,19 @@ export function isDone(task: SyncTask): boolean {
   return task.operationPhase !== undefined && isCompleted(task.operationPhase);
 }
 
-/** Identity of a task's result: targets without a namespace count under the destination's, as Argo CD records them. */
+/**
+ * The namespace of a task's result: targets without one count under the destination's, also those of the whole cluster, but not the Namespace
+ * that the sync itself makes. So Argo CD records them.
+ */
+function resultNamespace(task: SyncTask, destinationNamespace: string): string {
+  const { namespace } = objectOf(task).metadata;
+  return namespace ?? (task.target === null || task.makesNamespace === true ? '' : destinationNamespace);
+}
+
+/** Identity of a task's result. */
 export function resultKey(task: SyncTask, destinationNamespace: string): string {
   const object = objectOf(task);
-  const namespace = object.metadata.namespace ?? (task.target === null ? '' : destinationNamespace);
+  const namespace = resultNamespace(task, destinationNamespace);
   return `${resourceKey(groupOf(object.apiVersion), object.kind, namespace, object.metadata.name ?? '')}:${task.phase}`;
 }
 
@@ -303,7 +314,7 @@ export function recordOf(task: SyncTask, destinationNamespace: string): Resource
     group: groupOf(object.apiVersion),
     version: versionOf(object.apiVersion),
     kind: object.kind,
-    namespace: object.metadata.namespace ?? (task.target === null ? '' : destinationNamespace),
+    namespace: resultNamespace(task, destinationNamespace),
     name: object.metadata.name ?? '',
     ...(task.status === undefined ? {} : { status: task.status }),
     ...(task.message === undefined || task.message === '' ? {} : { message: task.message }),

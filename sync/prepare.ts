@@ -26,7 +26,8 @@ export async function namespaceTask(
     const live = await request.writer.get({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, request.signal);
     const target = request.namespaceModifier(live);
     if (target === null) return { task: undefined };
-    return { task: { phase: 'PreSync', wave: 0, target, live, hook: false, modified: true, skipDryRun: false } };
+    const plain = { hook: false, modified: true, skipDryRun: false };
+    return { task: { phase: 'PreSync', wave: 0, target, live, makesNamespace: true, ...plain } };
   } catch (error) {
     request.signal.throwIfAborted();
     if (isAbort(error)) throw error;

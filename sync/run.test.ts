@@ -580,6 +580,16 @@ describe('a replica that died', () => {
 });
 
 describe('CreateNamespace', () => {
+  it('11.5: the result of the namespace that the sync makes is in no namespace', async () => {
+    const world = new World();
+    const outcome = await world.step([object('ConfigMap', 'c')], { createNamespace: true });
+    const made = outcome.results.find(({ kind }) => kind === 'Namespace');
+    expect(made).toMatchObject({ name: 'prod', namespace: '' });
+    // Found again by that, in the next step.
+    await world.step([object('ConfigMap', 'c')], { createNamespace: true });
+    expect(world.log.filter((line) => line === 'apply Namespace/prod')).toHaveLength(1);
+  });
+
   it('makes the namespace before anything else and leaves an existing one alone', async () => {
     const world = new World();
     await world.step([object('ConfigMap', 'c')], { createNamespace: true });

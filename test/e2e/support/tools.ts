@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 export type ToolName =
+  | 'argocd'
   | 'argocd-repo-server'
   | 'kube-apiserver'
   | 'kube-controller-manager'

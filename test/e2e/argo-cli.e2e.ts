@@ -1,0 +1,63 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { acts, play } from './argo-cli/scenario.ts';
+import { Stage } from './argo-cli/stage.ts';
+import { conclusion, normalised } from './argo-cli/transcript.ts';
+import { ArgoWorld } from './argo-cli/world.ts';
+import type { Controller } from './argo-cli/world.ts';
+
+/** Plays all commands in a world of its own. */
+async function transcriptOf(controller: Controller): Promise<Stage> {
+  const world = await ArgoWorld.start(controller);
+  try {
+    const stage = new Stage(world);
+    await play(stage);
+    return stage;
+  } finally {
+    await world.close();
+  }
+}
+
+describe("Argo CD's CLI, API server, ApplicationSets and notifications", () => {
+  let theirs: Stage;
+  let ours: Stage;
+  beforeAll(async () => {
+    theirs = await transcriptOf('Argo CD');
+    ours = await transcriptOf('Driftless');
+    for (const { name } of acts) {
+      const seconds = [theirs, ours].map(({ took }) => Math.round((took.get(name) ?? 0) / 1000));
+      process.stdout.write(
+        `e2e: ${name}: ${seconds[0] ?? 0} s with Argo CD's controller, ${seconds[1] ?? 0} s with ours\n`,
+      );
+    }
+  }, 1_800_000);
+
+  it("11.5: everything was played, with Argo CD's own controller and with ours", () => {
+    const stopped = (stage: Stage): readonly string[] =>
+      [...stage.said].filter(([step]) => step.startsWith('stopped')).map((entry) => entry.join(': '));
+    expect(stopped(theirs)).toEqual([]);
+    expect(stopped(ours)).toEqual([]);
+    expect([...ours.said.keys()]).toEqual([...theirs.said.keys()]);
+  });
+
+  // The steps are known when they have been played. There is no list of differences, because there are none.
+  it('11.3, 11.5: every command says the same beside both', () => {
+    const different = [...theirs.said].filter(([step, text]) => ours.said.get(step) !== text);
+    expect(different.map(([step]) => [step, ours.said.get(step)])).toEqual(different);
+  });
+
+  it('11.3: `argocd admin cluster` counts the pods of both', () => {
+    for (const { said } of [theirs, ours]) expect(said.get('admin cluster shards')).toMatch(/^SHARD .*\n0 /m);
+  });
+});
+
+describe('the transcript', () => {
+  it('11.5: is without accidents, and keeps everything else', () => {
+    const line =
+      'apps  Deployment  guestbook  web-5d9c7b6f4-x8k2p  at 2026-11-22T12:00:00Z of http://127.0.0.1:4711/a.git';
+    expect(normalised(line)).toBe('apps Deployment guestbook web-<pod> at <time> of http://<address>/a.git');
+    const rows = 'GROUP KIND NAMESPACE NAME\nb\n└─ below\na\n\nafter\nbefore';
+    expect(normalised(rows)).toBe('GROUP KIND NAMESPACE NAME\na\nb\n└─ below\n\nafter\nbefore');
+    expect(conclusion('TIMESTAMP GROUP\nt apps\n\nName: argocd/a\nProject: b')).toBe('Name: argocd/a\nProject: b');
+    expect(normalised('Sync Status: OutOfSync from main (a1b2c3d)')).toContain('OutOfSync from main (a1b2c3d)');
+  });
+});

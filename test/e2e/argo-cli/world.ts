@@ -1,0 +1,251 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startGitServer } from '#sim';
+import type { GitServer } from '#sim';
+import { eventually } from '#support';
+import { freePort, runTool, startDouble, startServers, toolPath, toolsPath } from '../support/index.ts';
+import type { Server, Servers } from '../support/index.ts';
+import { Daemon } from '../support/processes.ts';
+import { UnderTest } from '../under-test.ts';
+import { controllerSet, installArgo } from './installation.ts';
+import { Repository } from './repository.ts';
+
+/** Whose application controller works in a world. */
+export type Controller = 'Argo CD' | 'Driftless';
+
+/** What a command said, and how it ended. */
+export interface Said {
+  readonly code: number | null;
+  readonly text: string;
+}
+
+/**
+ * Argo CD on a real API server: its API server, repo-server, ApplicationSet and notifications controllers, Redis, a Git server, a double for
+ * workloads; and one of the two application controllers. Everything is on loopback.
+ */
+export class ArgoWorld {
+  readonly hub: Server;
+  readonly address: string;
+  /** What notifications said, in order. */
+  readonly notified: string[] = [];
+  readonly #folder: string;
+  readonly #git: GitServer;
+  readonly #ends: (() => Promise<unknown> | undefined)[];
+  readonly #daemons = new Map<string, Daemon>();
+  #redis = '';
+
+  private constructor(parts: {
+    readonly servers: Servers<'hub'>;
+    readonly git: GitServer;
+    readonly address: string;
+    readonly ends: (() => Promise<unknown> | undefined)[];
+  }) {
+    this.hub = parts.servers.servers.hub;
+    this.#folder = parts.servers.folder;
+    this.#git = parts.git;
+    this.address = parts.address;
+    this.#ends = parts.ends;
+  }
+
+  static async start(controller: Controller): Promise<ArgoWorld> {
+    const servers = await startServers({ names: ['hub'] });
+    const ends: (() => Promise<unknown> | undefined)[] = [() => servers.close()];
+    const root = join(servers.folder, 'repositories');
+    mkdirSync(root);
+    const git = await startGitServer(root);
+    ends.push(() => git.close());
+    const world = new ArgoWorld({ servers, git, address: `127.0.0.1:${await freePort()}`, ends });
+    try {
+      await world.#run(controller);
+    } catch (error) {
+      await world.close();
+      throw error;
+    }
+    return world;
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.#ends.reverse()) await end();
+  }
+
+  repository(name: string): Repository {
+    return new Repository(join(this.#folder, 'repositories'), join(this.#folder, 'trees'), name);
+  }
+
+  url(name: string): string {
+    return `${this.#git.url}/${name}.git`;
+  }
+
+  /** The CLI, as the user of this world. */
+  async argocd(args: readonly string[]): Promise<Said> {
+    const place = ['--config', join(this.#folder, 'argocd-cli'), '--plaintext'];
+    const env = { HOME: this.#folder, ARGOCD_BINARY_NAME: 'argocd', KUBECONFIG: this.hub.kubeconfig };
+    const { code, stdout, stderr } = await runTool('argocd', [...args, ...place], { env });
+    return { code, text: stdout + stderr };
+  }
+
+  /** `argocd admin`, which asks the cluster and Redis and not the API server. */
+  async admin(args: readonly string[]): Promise<Said> {
+    const where = ['--kubeconfig', this.hub.kubeconfig, '--namespace', 'argocd'];
+    const redis = ['--redis', this.#redis, '--port-forward-redis=false'];
+    return this.argocd(['admin', ...args, ...where, ...redis]);
+  }
+
+  /** A file for a command that reads one. */
+  file(name: string, content: string): string {
+    const path = join(this.#folder, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  /** As GitHub tells of a push to `main`. */
+  async push(name: string, commit: string): Promise<number> {
+    const html_url = `${this.#git.url}/${name}`;
+    const payload = {
+      ref: 'refs/heads/main',
+      before: '0'.repeat(40),
+      after: commit,
+      repository: { html_url, default_branch: 'main' },
+      commits: [{ added: [], removed: [], modified: ['app/settings.yaml'] }],
+    };
+    const answer = await fetch(`http://${this.address}/api/webhook`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-github-event': 'push' },
+      body: JSON.stringify(payload),
+    });
+    return answer.status;
+  }
+
+  /** The end of every log, for failures. */
+  tail(): string {
+    return [...this.#daemons].map(([name, daemon]) => `--- ${name}\n${daemon.tail(8)}`).join('\n');
+  }
+
+  async #run(controller: Controller): Promise<void> {
+    const { hub } = this;
+    for (const name of ['tmp', 'bin', 'home', 'plugins', 'ssh', 'tls']) mkdirSync(join(this.#folder, name));
+    // Git asks for passwords by a program of this name, and every commit for its signature by the other; those of tests have none.
+    symlinkSync(toolPath('argocd'), join(this.#folder, 'bin', 'argocd'));
+    writeFileSync(join(this.#folder, 'bin', 'git-verify-wrapper.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+    const double = await startDouble(hub.access);
+    this.#ends.push(() => double.stop());
+    await installArgo(hub, { hookUrl: await this.#listen() });
+    const [redis, repo] = [await freePort(), await freePort()];
+    this.#redis = `127.0.0.1:${redis}`;
+    const none = ['--save', '', '--appendonly', 'no', '--dir', this.#folder];
+    this.#start('redis', new Daemon(toolPath('redis-server'), ['--port', String(redis), ...none], this.#log('redis')));
+    const own = ['--kubeconfig', hub.kubeconfig, '--namespace', 'argocd'];
+    const cache = ['--redis', this.#redis];
+    const [host, port] = this.address.split(':') as [string, string];
+    const plain = ['--disable-tls', '--client-ca-path=', '--address', '127.0.0.1', '--metrics-address', '127.0.0.1'];
+    await this.#argo('argocd-repo-server', [...cache, ...plain, '--port', String(repo), ...(await metrics())]);
+    const from = ['--repo-server', `127.0.0.1:${repo}`, '--repo-server-plaintext'];
+    const listen = ['--address', host, '--port', port, '--insecure'];
+    await this.#argo('argocd-server', [...own, ...cache, ...from, ...listen, ...(await metrics())]);
+    if (controller === 'Argo CD') {
+      const env = { ARGOCD_CONTROLLER_REPLICAS: '1' };
+      // Its pod in the cluster, for who counts pods; the chart of ours brings one.
+      await hub.kubectl(['apply', '-f', '-'], { input: JSON.stringify(controllerSet()) });
+      await this.#argo('argocd-application-controller', [...own, ...cache, ...from, ...(await metrics())], env);
+    } else {
+      const values = {
+        dropIn: true,
+        rbac: { clusterWrite: true },
+        externalRedis: { host: '127.0.0.1', port: redis },
+      };
+      const ours = await UnderTest.install({ server: hub, folder: this.#folder, values });
+      this.#ends.push(() => ours.stop());
+    }
+    await this.#others(own, repo);
+    for (const address of [this.address, this.#redis, `127.0.0.1:${repo}`])
+      await eventually(() => open(address), 60_000).catch((error: unknown) => {
+        throw new Error(`${String(error)}\n${this.tail()}`, { cause: error });
+      });
+  }
+
+  async #others(own: readonly string[], repo: number): Promise<void> {
+    const addresses = await Promise.all(
+      ['--metrics-addr', '--probe-addr', '--webhook-addr'].map(async (flag) => [flag, `127.0.0.1:${await freePort()}`]),
+    );
+    const from = ['--argocd-repo-server', `127.0.0.1:${repo}`];
+    const sets = [...own, ...from, '--repo-server-plaintext', '--enable-progressive-syncs', ...addresses.flat()];
+    await this.#argo('argocd-applicationset-controller', sets);
+    const notes = [...own, ...from, '--argocd-repo-server-plaintext', ...(await metrics())];
+    await this.#argo('argocd-notifications', notes);
+  }
+
+  /** One of the many programs in the one binary. */
+  #argo(name: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<void> {
+    const place = (folder: string): string => join(this.#folder, folder);
+    const env = {
+      PATH: `${place('bin')}:${toolsPath()}`,
+      HOME: place('home'),
+      TMPDIR: place('tmp'),
+      ARGOCD_ASK_PASS_SOCK: place('ask.sock'),
+      ARGOCD_PLUGINSOCKFILEPATH: place('plugins'),
+      ARGOCD_SSH_DATA_PATH: place('ssh'),
+      ARGOCD_TLS_DATA_PATH: place('tls'),
+      ARGOCD_BINARY_NAME: name,
+      ARGOCD_GPG_ENABLED: 'false',
+      // What a pod would be told of its cluster by its ServiceAccount.
+      ARGOCD_FAKE_IN_CLUSTER: 'true',
+      KUBECONFIG: this.hub.kubeconfig,
+      ...more,
+    };
+    this.#start(name, new Daemon(toolPath('argocd'), args, this.#log(name), env));
+    return Promise.resolve();
+  }
+
+  #start(name: string, daemon: Daemon): void {
+    this.#daemons.set(name, daemon);
+    daemon.start();
+    this.#ends.push(() => daemon.stop());
+  }
+
+  #log(name: string): string {
+    return join(this.#folder, `${name}.log`);
+  }
+
+  /** Receives what notifications say. */
+  async #listen(): Promise<string> {
+    const server = createServer((request, response) => {
+      void text(request).then((body) => {
+        this.notified.push(body.trim());
+        response.end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    this.#ends.push(() => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+}
+
+async function metrics(): Promise<readonly string[]> {
+  return ['--metrics-port', String(await freePort())];
+}
+
+async function text(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+/** Rejects while nobody listens. */
+function open(address: string): Promise<void> {
+  const [host = '', port = ''] = address.split(':');
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), host);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('error', reject);
+  });
+}
