@@ -136,7 +136,13 @@ class EmbeddedSource implements DesiredSource {
       limits: this.#limits,
     };
     const config = deps.plugins ?? { sockets: '/nonexistent', exclusions: [] };
-    this.#plugins = new Plugins({ clock, limits: this.#limits, config });
+    this.#plugins = new Plugins({
+      clock,
+      random,
+      limits: this.#limits,
+      config,
+      withToken: (repository, signal) => git.withToken(checkUrl(repository.url, cacheDir), repository, signal),
+    });
     const keys = deps.keys ?? (() => Promise.resolve({}));
     const keyring = new Keyring({ commands, cacheDir, logger: deps.logger, keys });
     this.#verifier = new Verifier({ clock, keyring, ttlMs: this.#limits.verifiedTtlMs });
