@@ -287,7 +287,11 @@ function capabilitiesOf(cluster: LiveCluster): Capabilities {
 function permittedOnly(known: KnownRepositories, project: AppProject): KnownRepositories {
   const permitted = (list: readonly Repository[]): readonly Repository[] =>
     list.filter(({ url }) => isSourcePermitted(project, url));
-  return { repositories: permitted(known.repositories), credentials: permitted(known.credentials) };
+  return {
+    repositories: permitted(known.repositories),
+    credentials: permitted(known.credentials),
+    sourceRepos: project.spec.sourceRepos ?? [],
+  };
 }
 
 const noLocalManifests = 'Cannot use local manifests when source integrity is enforced';

@@ -13,6 +13,8 @@ export interface DesiredLimits {
   readonly maxManifestBytes: number;
   /** Output of one `git ls-remote` or `git ls-tree`. */
   readonly maxListingBytes: number;
+  /** Files and folders of one commit: a small repository may list as very many. */
+  readonly maxTreeEntries: number;
   /** Objects rendered from one source. */
   readonly maxObjects: number;
   /** Memory for rendered manifests, by the size of their text. */
@@ -69,6 +71,7 @@ export const defaultLimits: DesiredLimits = {
   refsTtlMs: 180_000,
   maxManifestBytes: 10_000_000,
   maxListingBytes: 256 * 1024 * 1024,
+  maxTreeEntries: 500_000,
   maxObjects: 50_000,
   cacheBytes: 64 * 1024 * 1024,
   renderedDiskBytes: 1024 * 1024 * 1024,

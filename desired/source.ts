@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { hashJson, isAbort, Limiter, Shutdown } from '#base';
+import { hashJson, isAbort, Limiter, scrub, Shutdown } from '#base';
 import type { Clock, Json, Random } from '#base';
 import type { ApplicationSource } from '#model';
-import { isReferenceOnly } from '#policy';
+import { isReferenceOnly, isSourcePermitted } from '#policy';
 import type { Logger } from '#telemetry';
 import type { CommandRunner } from './command/types.ts';
-import { MirrorLost, SourceFailed } from './errors.ts';
+import { DesiredError, MirrorLost, SourceFailed } from './errors.ts';
 import { Archives } from './fetch/archives.ts';
 import { ChartRepositories } from './fetch/chart-repositories.ts';
 import { CloudTokens } from './fetch/cloud-tokens.ts';
@@ -28,7 +28,7 @@ import { pathOf, Remotes } from './fetch/remotes.ts';
 import { GitRepositories } from './fetch/repositories.ts';
 import { directoryAt } from './fetch/snapshot.ts';
 import type { Snapshot } from './fetch/snapshot.ts';
-import { Submodules } from './fetch/submodules.ts';
+import { relatedRepository, Submodules } from './fetch/submodules.ts';
 import { checkRevision, checkUrl } from './fetch/untrusted.ts';
 import { Verifier } from './fetch/verifier.ts';
 import { Web } from './fetch/web.ts';
@@ -44,7 +44,7 @@ import { Tools } from './generate/tools.ts';
 import type { ToolLookup } from './generate/tools.ts';
 import { Workplaces } from './fetch/checkout.ts';
 import { checkSize, planDirectory } from './generate/directory.ts';
-import type { Job, Plan } from './generate/plan.ts';
+import type { Job, Plan, RemoteRepository } from './generate/plan.ts';
 import { explicitType, optionsHash, overrideFiles, sourceTypeOf, withOverride } from './generate/source-type.ts';
 import { PausedFailures } from './failures.ts';
 import { RenderedCache } from './rendered.ts';
@@ -145,7 +145,14 @@ class EmbeddedSource implements DesiredSource {
       limits: this.#limits,
     };
     const config = deps.plugins ?? { sockets: '/nonexistent', exclusions: [] };
-    this.#plugins = new Plugins({ clock, limits: this.#limits, reader, config });
+    this.#plugins = new Plugins({
+      clock,
+      random,
+      limits: this.#limits,
+      reader,
+      config,
+      withToken: (repository, signal) => git.withToken(checkUrl(repository.url, cacheDir), repository, signal),
+    });
     const keys = deps.keys ?? (() => Promise.resolve({}));
     const keyring = new Keyring({ commands, cacheDir, logger: deps.logger, keys });
     this.#verifier = new Verifier({ clock, keyring, ttlMs: this.#limits.verifiedTtlMs });
@@ -295,7 +302,8 @@ class EmbeddedSource implements DesiredSource {
     const directory = directoryAt(snapshot.tree, segments, shown);
     const source = await this.#effectiveSource(request, at.source, { snapshot, segments }, signal);
     const reference = (name: string, inner: AbortSignal): Promise<Snapshot> => this.#reference(request, name, inner);
-    const job = { request, source, snapshot, segments, directory, reference, repository: at.repository };
+    const remote: Job['remote'] = (wanted, inner) => this.#remote(request, at, wanted, inner);
+    const job = { request, source, snapshot, segments, directory, reference, remote, repository: at.repository };
     const type = await this.#typeOf(job, signal);
     const plan = await this.#plan(type, job, signal);
     const { revision } = snapshot;
@@ -328,6 +336,28 @@ class EmbeddedSource implements DesiredSource {
     }
   }
 
+  /** With the credentials of the source's own repository where both have one origin, as Argo CD gives them to kustomize. */
+  async #remote(
+    request: ManifestsRequest,
+    { repository: parent }: RequestedSource,
+    { url, revision }: RemoteRepository,
+    signal: AbortSignal,
+  ): Promise<Snapshot> {
+    const { cacheDir } = this.#deps;
+    const { repositories, project } = request;
+    const { sourceRepos } = repositories;
+    if (sourceRepos !== undefined && !permits(sourceRepos, project, url))
+      throw new DesiredError(
+        'DESIRED_SOURCE',
+        `the remote base ${scrub(url)} is not permitted in project '${project}': its sourceRepos must name it`,
+        { retry: 'never' },
+      );
+    const repository = relatedRepository(parent, url, cacheDir);
+    const source = { repoURL: url };
+    const commit = await this.#remotes.resolve({ source, repository, revision }, recencyOf(request), signal);
+    return this.#remotes.snapshot({ source, repository }, commit, request.noCache, signal);
+  }
+
   /** The files of another source (Argo CD: resolveReferencedSources). */
   async #reference(request: ManifestsRequest, name: string, signal: AbortSignal): Promise<Snapshot> {
     const at = referenced(request, name);
@@ -352,6 +382,11 @@ class EmbeddedSource implements DesiredSource {
       source = withOverride(source, name, Buffer.from(contents.get(node.oid) ?? []).toString('utf8'));
     return source;
   }
+}
+
+function permits(sourceRepos: readonly string[], name: string, url: string): boolean {
+  const apiVersion = 'argoproj.io/v1alpha1';
+  return isSourcePermitted({ apiVersion, kind: 'AppProject', metadata: { name }, spec: { sourceRepos } }, url);
 }
 
 /** An answer about revisions must be newer than this. */

@@ -31,6 +31,8 @@ export interface KnownRepositories {
   readonly repositories: readonly Repository[];
   /** Templates: `url` is a prefix. */
   readonly credentials: readonly Repository[];
+  /** Which repositories the project permits (its `sourceRepos`), for bases that an overlay names; absent: all. */
+  readonly sourceRepos?: readonly string[];
 }
 
 /** What the administrators set for all sources (argocd-cm). */

@@ -4,7 +4,14 @@ import { hashJson, KeyedMutex, scrub } from '#base';
 import type { Clock, Secret } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../command/types.ts';
-import { DesiredError, MirrorLost, RepositoryError, RevisionNotFound } from '../errors.ts';
+import {
+  CommandError,
+  DesiredError,
+  MirrorLost,
+  RepositoryError,
+  RevisionNotFound,
+  SizeLimitExceeded,
+} from '../errors.ts';
 import { parseBatch, takeBatch } from './blob-batches.ts';
 import type { PendingRead } from './blob-batches.ts';
 import { remoteFailure } from './git.ts';
@@ -318,9 +325,13 @@ export class GitRepository {
     if (cached !== undefined) return cached;
     return this.#trees.run(commit, `listing the files of ${commit}`, signal, async (work) => {
       const generation = this.#generation;
-      const result = await this.#git(['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit], work, {});
+      const args = ['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit];
+      const result = await this.#git(args, work, {}).catch((error: unknown) => {
+        if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
+        throw new SizeLimitExceeded(`the repository has too many files and folders at ${commit}`);
+      });
       if (result.exitCode !== 0) throw await this.#broken(commit, generation, result.stderr);
-      const tree = await Tree.parse(result.stdout);
+      const tree = await Tree.parse(result.stdout, this.#deps.limits.maxTreeEntries);
       await this.#readLinks(tree, work);
       this.#treeCache.set(commit, tree, 1);
       return tree;
@@ -456,9 +467,7 @@ export function repositoryKey(repository: Repository): string {
   ]);
 }
 
-function textOfSecret(secret: Secret | undefined): string {
-  return secret?.reveal() ?? '';
-}
+const textOfSecret = (secret: Secret | undefined): string => secret?.reveal() ?? '';
 
 function azureKey(azure: NonNullable<Repository['azure']>): string {
   return azure === 'workload'

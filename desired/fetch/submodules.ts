@@ -55,31 +55,34 @@ export class Submodules {
     { signal, depth }: { readonly signal: AbortSignal; readonly depth: number },
   ): Promise<Snapshot> {
     if (url === undefined) throw new UnsafeInput('.gitmodules has no URL for it');
-    const repository = this.#submodule(parent, url);
+    const repository = relatedRepository(parent, url, this.#deps.cacheDir);
     const snapshot = await this.#deps.repositories.snapshot(repository, oid, false, signal);
     return this.complete(repository, snapshot, signal, depth + 1);
   }
+}
 
-  #submodule(parent: Repository, raw: string): Repository {
-    const { cacheDir } = this.#deps;
-    const from = checkUrl(parent.url, cacheDir);
-    const url = /^\.\.?(?:\/|$)/.test(raw) ? relativeTo(from.url, raw) : raw;
-    const to = checkUrl(url, cacheDir);
-    if (to.transport === 'local' && from.transport !== 'local')
-      throw new UnsafeInput('its URL is refused: it points to the local disk');
-    const { insecure, inheritedCreds, sshPrivateKey, proxy, noProxy } = parent;
-    const isSame = from.transport === to.transport && originOf(from.url) === originOf(to.url);
-    if (isSame) return { ...parent, url };
-    return {
-      url,
-      type: 'git',
-      insecure: false,
-      inheritedCreds,
-      ...(to.transport === 'ssh' && sshPrivateKey !== undefined ? { sshPrivateKey, insecure } : {}),
-      ...(proxy === undefined ? {} : { proxy }),
-      ...(noProxy === undefined ? {} : { noProxy }),
-    };
-  }
+/**
+ * A repository that another one names: with its passwords and tokens where both have one origin, else at most with its ssh key.
+ * @throws UnsafeInput
+ */
+export function relatedRepository(parent: Repository, raw: string, cacheDir: string): Repository {
+  const from = checkUrl(parent.url, cacheDir);
+  const url = /^\.\.?(?:\/|$)/.test(raw) ? relativeTo(from.url, raw) : raw;
+  const to = checkUrl(url, cacheDir);
+  if (to.transport === 'local' && from.transport !== 'local')
+    throw new UnsafeInput('its URL is refused: it points to the local disk');
+  const { insecure, inheritedCreds, sshPrivateKey, proxy, noProxy } = parent;
+  const isSame = from.transport === to.transport && originOf(from.url) === originOf(to.url);
+  if (isSame) return { ...parent, url, type: 'git' };
+  return {
+    url,
+    type: 'git',
+    insecure: false,
+    inheritedCreds,
+    ...(to.transport === 'ssh' && sshPrivateKey !== undefined ? { sshPrivateKey, insecure } : {}),
+    ...(proxy === undefined ? {} : { proxy }),
+    ...(noProxy === undefined ? {} : { noProxy }),
+  };
 }
 
 /** As git does: parts of the path are taken off the end. */

@@ -1,4 +1,5 @@
 import { yieldToLoop } from '#base';
+import { SizeLimitExceeded } from '../errors.ts';
 
 /** One entry of a commit. Directories know their tree's object id ("" for the root), so that equal directories are known as equal. */
 export type TreeNode = DirectoryNode | FileNode | LinkNode | SubmoduleNode;
@@ -43,12 +44,16 @@ export class Tree {
   readonly links: { readonly path: string; readonly node: LinkNode }[] = [];
   readonly submodules: { readonly path: string; readonly node: SubmoduleNode }[] = [];
 
-  /** Reads `git ls-tree -r -t -l -z`. */
-  static async parse(listing: Uint8Array): Promise<Tree> {
+  /** Reads `git ls-tree -r -t -l -z`. @throws SizeLimitExceeded */
+  static async parse(listing: Uint8Array, mostEntries = Infinity): Promise<Tree> {
     const tree = new Tree();
     const bytes = Buffer.from(listing.buffer, listing.byteOffset, listing.byteLength);
     let from = 0;
     for (let count = 1; from < bytes.length; count += 1) {
+      if (count > mostEntries)
+        throw new SizeLimitExceeded(
+          `the repository has more than ${mostEntries} files and folders: a smaller one is needed for these manifests`,
+        );
       const end = bytes.indexOf(0, from);
       const stop = end < 0 ? bytes.length : end;
       tree.#add(bytes.toString('utf8', from, stop));

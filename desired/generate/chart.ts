@@ -1,6 +1,7 @@
 import { isObject, messageOf, own } from '#base';
 import type { JsonObject } from '#base';
-import { DesiredError, SourcePathError } from '../errors.ts';
+import { DesiredError, SizeLimitExceeded, SourcePathError } from '../errors.ts';
+import type { FileNode } from '../fetch/tree.ts';
 import type { Selection } from '../fetch/selection.ts';
 import type { Snapshot } from '../fetch/snapshot.ts';
 import { listOf, textOf } from './options.ts';
@@ -65,6 +66,7 @@ async function readYaml(
 ): Promise<JsonObject | undefined> {
   const found = snapshot.tree.lookup(segments);
   if (found.kind !== 'found' || found.node.kind !== 'file') return undefined;
+  checkDescription(found.node, segments);
   const contents = await snapshot.read([found.node], signal);
   const text = Buffer.from(contents.get(found.node.oid) ?? []).toString('utf8');
   const shown = segments.join('/');
@@ -76,6 +78,16 @@ async function readYaml(
   }
   throw new DesiredError('DESIRED_RENDER', `${shown} cannot be read: it is not a map`);
 }
+
+/** What describes a chart or an overlay is read whole, here: a file of zeros is small in the repository only. @throws SizeLimitExceeded */
+export function checkDescription({ size }: FileNode, segments: readonly string[]): void {
+  if (size > mostDescription)
+    throw new SizeLimitExceeded(
+      `${segments.join('/')} cannot be read: it has ${size} bytes, more than ${mostDescription}`,
+    );
+}
+
+const mostDescription = 1024 * 1024;
 
 function inRepository(snapshot: Snapshot, base: readonly string[], path: string): readonly string[] {
   const segments = [...base, ...path.split('/')];

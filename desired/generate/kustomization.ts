@@ -3,7 +3,10 @@ import type { Json, JsonObject } from '#base';
 import { DesiredError, SourcePathError, UnsupportedSource } from '../errors.ts';
 import type { Selection } from '../fetch/selection.ts';
 import type { Snapshot } from '../fetch/snapshot.ts';
-import { textOf } from './options.ts';
+import { checkDescription } from './chart.ts';
+import { textOf, wordsOf } from './options.ts';
+import { baseLists } from './remote-bases.ts';
+import type { RemoteBases } from './remote-bases.ts';
 import { kustomizations } from './source-type.ts';
 import { parseSmallYaml } from './manifest-reader.ts';
 
@@ -43,12 +46,15 @@ export interface KustomizationScope {
   readonly selection: Selection;
   /** Helm charts may be inflated. */
   readonly helm: boolean;
+  /** Where the snapshot will lie in the folder of the render. */
+  readonly folder: string;
+  readonly remotes: RemoteBases;
   readonly signal: AbortSignal;
 }
 
 /**
  * Selects what an overlay needs: its directory, and those of its bases, components and files, wherever in the repository they are. What would
- * have to be fetched, and what leads out of the repository, is refused here: kustomize is given no way to either.
+ * have to be downloaded, and what leads out of the repository, is refused here: kustomize is given no way to either.
  * @throws UnsupportedSource, SourcePathError, DesiredError
  */
 export async function selectKustomization(scope: KustomizationScope, segments: readonly string[]): Promise<void> {
@@ -62,11 +68,31 @@ export async function selectKustomization(scope: KustomizationScope, segments: r
     const file = await readKustomization(scope, next);
     if (file === undefined) continue;
     if (scope.helm) requireCharts(scope, next, file);
+    const remotes = remoteBasesOf(scope, next, file);
     for (const path of pathsOf(file)) {
-      const found = selected(scope, next, path);
+      const found = remotes.has(path) ? undefined : selected(scope, next, path);
       if (found !== undefined) todo.push(found);
     }
+    for (const text of remotes) await selectRemote(scope, next, text);
   }
+}
+
+/** What it names that is not in the repository, but may be in another one. */
+function remoteBasesOf(scope: KustomizationScope, base: readonly string[], file: JsonObject): ReadonlySet<string> {
+  const texts = baseLists.flatMap((list) => wordsOf(file, list));
+  return new Set(
+    texts.filter((text) => {
+      if (!remote.test(text) || text.includes('\n') || text.startsWith('/')) return false;
+      return scope.snapshot.tree.lookup([...base, ...text.split('/')]).kind !== 'found';
+    }),
+  );
+}
+
+async function selectRemote(scope: KustomizationScope, segments: readonly string[], text: string): Promise<void> {
+  const found = await scope.remotes.add({ folder: scope.folder, segments }, text, scope.signal);
+  if (!found.isNew) return;
+  const { snapshot, selection, folder } = found.base;
+  await selectKustomization({ ...scope, snapshot, selection, folder }, found.segments);
 }
 
 /** The name of the kustomization of a directory: of several, the first that kustomize would take. */
@@ -87,6 +113,7 @@ async function readKustomization(
   const found = name === undefined ? undefined : snapshot.tree.lookup([...segments, name]);
   if (found?.kind !== 'found' || found.node.kind !== 'file') return undefined;
   const { oid } = found.node;
+  checkDescription(found.node, [...segments, name ?? '']);
   const text = Buffer.from((await snapshot.read([found.node], signal)).get(oid) ?? []).toString('utf8');
   try {
     const [value] = parseSmallYaml(text);
@@ -128,7 +155,7 @@ function selected(scope: KustomizationScope, base: readonly string[], path: stri
   if (found.kind === 'outside') throw new SourcePathError(`${where}: the path "${path}" leads out of the repository`);
   if (found.kind === 'missing') {
     if (!remote.test(path)) return undefined;
-    throw new UnsupportedSource(`${where} has a remote base ("${path.replace(/\/\/[^/@]*@/, '//')}")`);
+    throw new UnsupportedSource(`${where} has a remote file ("${path.replace(/\/\/[^/@]*@/, '//')}")`);
   }
   scope.selection.add(segments);
   return normal(segments);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
 import { SourcePathError, ToolFailed, ToolMissing, UnsupportedSource } from '../errors.ts';
+import { baseAddress } from './remote-bases.ts';
 import { failureOf, machineTools, renderBench } from '../testing/repository.ts';
 import type { RenderBench } from '../testing/repository.ts';
 import { requestOf } from '../testing/request.ts';
@@ -160,14 +161,19 @@ describeWithTool('kustomize', 'kustomize', () => {
     ['a resource that is missing', { 'a/kustomization.yaml': 'resources: [gone.yaml]\n' }, /gone\.yaml/],
     ['what is no YAML', { 'a/kustomization.yaml': 'resources: [\n' }, /^a\/kustomization\.yaml cannot be read/],
     [
-      'a remote base',
-      { 'a/kustomization.yaml': 'resources: ["https://u:p@example.com/x//y?ref=v1"]\n' },
-      /has a remote base \("https:\/\/example.com/,
+      'a remote file',
+      { 'a/kustomization.yaml': 'resources: ["https://u:p@example.com/x/y.yaml"]\n' },
+      /names a file on another server \("https:\/\/\S*example.com\/x\/y.yaml"/,
     ],
     [
-      'a remote base in an old spelling',
-      { 'a/kustomization.yaml': 'bases: ["github.com/x/y"]\n' },
-      /has a remote base/,
+      'a remote patch',
+      { 'a/kustomization.yaml': 'patches: [{path: "https://u:p@example.com/x/y.yaml"}]\n' },
+      /has a remote file \("https:\/\/example.com/,
+    ],
+    [
+      'a remote base on the disk',
+      { 'a/kustomization.yaml': 'resources: ["file:///etc//x"]\n' },
+      /repository not found|does not appear to be a git repository|not a git repository/,
     ],
     [
       'an absolute path',
@@ -210,6 +216,70 @@ describeWithTool('kustomize', 'kustomize', () => {
     const unnamed = await failureOf(bench.render(repository, { path: 'other' }, { noRevisionCache: true }));
     expect(unnamed.message).toBe('other/secret.txt: leads out of the repository');
     expect(existsSync(join(bench.root, 'cache', 'work'))).toBe(false);
+  });
+
+  it('10.2: remote bases are fetched as sources are, through each other, and kustomize needs no network', async () => {
+    const common = bench.repository({
+      'deep/kustomization.yaml': 'resources: [cm.yaml]\n',
+      'deep/cm.yaml': configMap('common'),
+    });
+    const first = common.git('rev-parse', 'HEAD');
+    const middle = bench.repository({
+      'x/kustomization.yaml': `resources: ["file://${common.path}//deep?ref=main", ../y]\nnamePrefix: mid-\n`,
+      'y/kustomization.yaml': 'resources: [cm.yaml]\n',
+      'y/cm.yaml': configMap('y'),
+    });
+    const top = bench.repository({
+      'a/kustomization.yaml': `resources: ["file://${middle.path}//x", "file://${common.path}//deep?ref=${first}"]\nnameSuffix: -top\n`,
+    });
+    const sorted = async (more = {}): Promise<string[]> =>
+      names((await bench.render(top, { path: 'a' }, more)).objects).sort();
+    const expected = ['ConfigMap/common-top', 'ConfigMap/mid-common-top', 'ConfigMap/mid-y-top'];
+    expect(await sorted()).toEqual(expected);
+    const builds = bench.count('kustomize', 'build');
+    expect(await sorted({ noRevisionCache: true })).toEqual(expected);
+    expect(bench.count('kustomize', 'build')).toBe(builds);
+    common.commit({ 'deep/cm.yaml': configMap('moved') });
+    expect(await sorted({ noRevisionCache: true })).toEqual([
+      'ConfigMap/common-top',
+      'ConfigMap/mid-moved-top',
+      'ConfigMap/mid-y-top',
+    ]);
+  });
+
+  it('10.5: remote bases come from repositories only that the project permits', async () => {
+    const base = bench.repository({ 'kustomization.yaml': 'resources: []\n' });
+    const top = bench.repository({ 'a/kustomization.yaml': `resources: ["file://${base.path}"]\n` });
+    const repositories = { repositories: [], credentials: [], sourceRepos: [top.path] };
+    const { message } = await failureOf(bench.render(top, { path: 'a' }, { repositories }));
+    expect(message).toBe(
+      `the remote base file://${base.path} is not permitted in project 'default': its sourceRepos must name it`,
+    );
+    const missing = await failureOf(
+      bench.render(bench.repository({ 'a/kustomization.yaml': `resources: ["file://${base.path}//gone"]\n` }), {
+        path: 'a',
+      }),
+    );
+    expect(missing.message).toMatch(/has no folder "gone"$/);
+  });
+
+  it.each([
+    ['https://git.example.com/a/b//c/d?ref=v1', ['https://git.example.com/a/b', 'c/d', 'v1']],
+    ['https://git.example.com/a/b.git//c?version=v2&timeout=90s', ['https://git.example.com/a/b.git', 'c', 'v2']],
+    ['https://git.example.com/a/b.git/c', ['https://git.example.com/a/b.git', 'c', '']],
+    ['github.com/a/b/c?ref=x', ['https://github.com/a/b', 'c', 'x']],
+    ['https://github.com/a/b', ['https://github.com/a/b', '', '']],
+    ['git@github.com:a/b/c', ['git@github.com:a/b', 'c', '']],
+    ['git@git.example.com:a/b.git//c?ref=x', ['git@git.example.com:a/b.git', 'c', 'x']],
+    ['ssh://git@git.example.com:22/a/b//c', ['ssh://git@git.example.com:22/a/b', 'c', '']],
+    ['git::https://git.example.com/a//b', ['https://git.example.com/a', 'b', '']],
+    ['gh:a/b', ['https://github.com/a/b', '', '']],
+    ['https://dev.azure.com/o/p/_git/r/c/d', ['https://dev.azure.com/o/p/_git/r', 'c/d', '']],
+    ['https://git.example.com/a/b?ref=v1', ['https://git.example.com/a/b', '', 'v1']],
+    ['https://raw.example.com/a/b.yaml', undefined],
+  ])('10.2: the remote base %s', (text, expected) => {
+    const found = baseAddress(text);
+    expect(found === undefined ? undefined : [found.url, found.path, found.revision]).toEqual(expected);
   });
 
   it('T-SEC-31: values that begin with a dash are values', async () => {

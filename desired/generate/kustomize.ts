@@ -14,6 +14,7 @@ import { parseSmallYaml } from './manifest-reader.ts';
 import type { ManifestReader } from './manifest-reader.ts';
 import { objectsPrinted } from './output.ts';
 import type { Job, Plan } from './plan.ts';
+import { RemoteBases } from './remote-bases.ts';
 import { optionsHash } from './source-type.ts';
 import type { Tool, ToolRun, Tools } from './tools.ts';
 
@@ -36,19 +37,23 @@ export async function planKustomize(job: Job, deps: KustomizeDeps, signal: Abort
   const withHelm = buildOptions.includes('--enable-helm');
   const tool = await kustomizeOf(job, deps.tools, signal);
   const selection = new Selection(snapshot.tree);
-  await selectKustomization({ snapshot, selection, helm: withHelm, signal }, segments);
+  const remotes = new RemoteBases(job.remote);
+  const scope = { snapshot, selection, helm: withHelm, folder: 'repo', remotes, signal };
+  await selectKustomization(scope, segments);
   for (const path of [...wordsOf(options, 'components'), ...listOf(options, 'patches').map((p) => textOf(p, 'path'))])
-    await selectKustomization({ snapshot, selection, helm: withHelm, signal }, [...segments, ...path.split('/')]);
+    await selectKustomization(scope, [...segments, ...path.split('/')]);
   selection.check(deps.limits);
+  remotes.check(deps.limits);
   const helm = withHelm ? await helmOptions(job, deps.tools, signal) : { args: [], key: null };
   return {
     key: [
-      ...[selection.key(), segments, optionsHash(job.source), tool.version, tool.path],
+      ...[selection.key(), remotes.key(), segments, optionsHash(job.source), tool.version, tool.path],
       ...[buildOptions, helm.key, environmentKey(job, options), needsAll(buildOptions) ? buildEnvironment(job) : null],
     ],
     render: (inner) =>
       deps.places.run(async (work) => {
         await checkOut(snapshot, selection, join(work, 'repo'), inner);
+        await remotes.checkOut(work, inner);
         const at = join(work, 'repo', ...segments);
         const run: ToolRun = { work, cwd: at, signal: inner };
         await applyOptions(job, { ...deps, tool, at, run }, options);

@@ -1,10 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, credentials } from '@grpc/grpc-js';
+import type { MethodDefinition } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Secret } from '#base';
+import { Secret, Shutdown } from '#base';
 import { bareRepository } from '#model';
+import { eventually } from '#support';
 import { DesiredError } from '../errors.ts';
 import { startPlugin } from '../testing/plugin-server.ts';
 import type { PluginBehaviour, Sent, TestPlugin } from '../testing/plugin-server.ts';
@@ -12,6 +15,7 @@ import { failureOf, renderBench } from '../testing/repository.ts';
 import type { RenderBench, TestRepository } from '../testing/repository.ts';
 import { renderOne, requestOf } from '../testing/request.ts';
 import type { SourceManifests } from '../types.ts';
+import { askPassMethods } from './ask-pass.ts';
 
 let bench: RenderBench;
 let sockets = '';
@@ -125,7 +129,6 @@ describe('config management plugins', () => {
     ],
     ['floods', { manifests: () => ['x'.repeat(200_000)] }, /its answer is too big/],
     ['prints what is no object', { manifests: () => ['- a\n- b\n'] }, /the plugin cmp printed.* is not an object/],
-    ['wants credentials', { provideGitCreds: true, manifests: () => [] }, /provideGitCreds/],
   ])('10.2: one that %s ends in a condition', async (_name, behaviour, expected) => {
     bench.close();
     open({ maxToolBytes: 100_000 });
@@ -136,6 +139,49 @@ describe('config management plugins', () => {
     const error = await failureOf(renderOne(bench.desired, request, new AbortController().signal));
     expect(error).toBeInstanceOf(DesiredError);
     expect(error.message).toMatch(expected);
+  });
+
+  it('10.2: one that wants the credentials of the repository gets a number for them, which is good for this call', async () => {
+    let lent: Readonly<Record<string, string>> = {};
+    const ask = (nonce: string): Promise<unknown> => {
+      const method: MethodDefinition<object, object> | undefined = askPassMethods['GetCredentials'];
+      if (method === undefined) throw new Error('there is no such method');
+      const { path, requestSerialize, responseDeserialize } = method;
+      const client = new Client(`unix:${lent['ARGOCD_ASK_PASS_SOCK'] ?? ''}`, credentials.createInsecure());
+      return new Promise((resolve) => {
+        client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { nonce }, (error, answer) => {
+          client.close();
+          resolve(error?.code ?? answer);
+        });
+      });
+    };
+    const answers: Promise<unknown>[] = [];
+    await start('cmp', {
+      provideGitCreds: true,
+      manifests: ({ env }) => {
+        lent = env;
+        answers.push(ask(env['ARGOCD_GIT_ASKPASS_NONCE'] ?? ''), ask('guessed'));
+        return undefined;
+      },
+    });
+    const repository = bench.repository(files);
+    const access = { ...bareRepository(repository.path), username: 'me', password: new Secret('hunter2') };
+    const request = requestOf({ repoURL: repository.path, path: 'app', plugin: { name: 'cmp' } }, access);
+    const leave = new AbortController();
+    const rendering = failureOf(renderOne(bench.desired, request, leave.signal));
+    await eventually(() => expect(answers).toHaveLength(2));
+    expect(await Promise.all(answers)).toEqual([{ username: 'me', password: 'hunter2' }, 5]);
+    expect(lent).toMatchObject({ GIT_ASKPASS: 'argocd', ARGOCD_BINARY_NAME: 'argocd-git-ask-pass' });
+    expect(Object.values(lent).join()).not.toContain('hunter2');
+    leave.abort(new Shutdown());
+    await rendering;
+    // Afterwards nobody can ask any more.
+    await eventually(() => expect(existsSync(lent['ARGOCD_ASK_PASS_SOCK'] ?? '')).toBe(false));
+    const key = { ...bareRepository(repository.path), sshPrivateKey: new Secret('k') };
+    const other = requestOf({ repoURL: repository.path, path: 'app', plugin: { name: 'cmp' } }, key);
+    expect((await failureOf(renderOne(bench.desired, other, new AbortController().signal))).message).toContain(
+      'provideGitCreds',
+    );
   });
 
   it('10.2: one that hangs ends at its deadline, one that dies at once; a source without plugins is not disturbed', async () => {

@@ -1,12 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, own, stringifyJson, withDeadline } from '#base';
-import type { Clock, JsonObject } from '#base';
+import type { Clock, JsonObject, Random } from '#base';
+import type { Repository } from '#model';
 import { DesiredError, PluginFailed, UnsafeInput, UnsupportedSource } from '../errors.ts';
 import { Lru } from '../fetch/lru.ts';
 import { Selection } from '../fetch/selection.ts';
 import { packSelection } from '../fetch/tar.ts';
 import type { DesiredLimits } from '../limits.ts';
+import { AskPass } from './ask-pass.ts';
 import { buildEnvironment, substitute } from './environment.ts';
 import { listOf, mapOf, textOf, wordsOf } from './options.ts';
 import type { ManifestReader } from './manifest-reader.ts';
@@ -24,14 +26,18 @@ export interface PluginConfig {
   readonly sockets: string;
   /** Globs on paths from the root (ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS). */
   readonly exclusions: readonly string[];
+  /** Where plugins ask for the credentials of a repository (ARGOCD_ASK_PASS_SOCK); without it, beside their own sockets. */
+  readonly askPass?: string;
 }
 
 /** As Argo CD's repo-server reads them. */
 export function pluginConfigOf(env: Readonly<Record<string, string | undefined>>): PluginConfig {
   const { ARGOCD_PLUGINSOCKFILEPATH: sockets = '', ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS: globs = '' } = env;
+  const { ARGOCD_ASK_PASS_SOCK: askPass = '' } = env;
   return {
     sockets: sockets === '' ? '/home/argocd/cmp-server/plugins' : sockets,
     exclusions: globs.split(';').filter((glob) => glob !== ''),
+    ...(askPass === '' ? {} : { askPass }),
   };
 }
 
@@ -40,6 +46,9 @@ export interface PluginsDeps {
   readonly limits: DesiredLimits;
   readonly reader: ManifestReader;
   readonly config: PluginConfig;
+  readonly random: Random;
+  /** The repository with what git would be told of it: tokens in the place of keys. */
+  readonly withToken: (repository: Repository, signal: AbortSignal) => Promise<Repository>;
 }
 
 /**
@@ -53,9 +62,12 @@ export class Plugins {
   readonly #deps: PluginsDeps;
   /** By source and sockets: the socket that knows it, "" for none. */
   readonly #found = new Lru<string>(4096);
+  readonly #askPass: AskPass;
 
   constructor(deps: PluginsDeps) {
     this.#deps = deps;
+    const { askPass = join(deps.config.sockets, '.ask-pass.sock') } = deps.config;
+    this.#askPass = new AskPass(askPass, deps.random);
   }
 
   /** The plugin that knows a source which names none; undefined when none does. @throws PluginFailed */
@@ -82,10 +94,21 @@ export class Plugins {
       key: [job.snapshot.revision, job.segments, optionsHash(job.source), env, socket, this.#deps.config.exclusions],
       render: async (inner) => {
         const input = await this.#input(job, inner);
-        const texts = await this.#ask(job, socket, inner, (client, work) => client.manifests(input, work));
+        const texts = await this.#ask(job, socket, inner, (client, work) => this.#rendered(client, job, input, work));
         return objectsPrinted(Buffer.from(texts.join('\n---\n')), `the plugin ${nameOf(socket)}`, this.#deps, inner);
       },
     };
+  }
+
+  /** With the login of the repository where the plugin wants it and there is one. @throws UnsupportedSource */
+  async #rendered(client: PluginClient, job: Job, input: PluginInput, signal: AbortSignal): Promise<readonly string[]> {
+    const { provideGitCreds } = await client.configuration(signal);
+    const repository = provideGitCreds ? await this.#deps.withToken(job.repository, signal) : undefined;
+    const { username = 'x-access-token', password } = repository ?? {};
+    if (password === undefined) return client.manifests(input, signal);
+    return this.#askPass.lend({ username, password: password.reveal() }, (lent) =>
+      client.manifests({ ...input, env: { ...input.env, ...lent } }, signal),
+    );
   }
 
   async #named(job: Job, name: string, signal: AbortSignal): Promise<string> {
@@ -112,7 +135,7 @@ export class Plugins {
     });
   }
 
-  /** @throws UnsupportedSource for a plugin that wants the credentials of the repository, where it has some */
+  /** @throws UnsupportedSource for a plugin that wants credentials of the repository which cannot be asked for by a program */
   async #configured(
     client: PluginClient,
     job: Job,
@@ -120,10 +143,12 @@ export class Plugins {
     signal: AbortSignal,
   ): Promise<{ readonly isDiscoveryConfigured: boolean }> {
     const configuration = await client.configuration(signal);
-    const { username, password, bearerToken, sshPrivateKey } = job.repository;
-    const hasCredentials = [username, password, bearerToken, sshPrivateKey].some((one) => one !== undefined);
-    if (configuration.provideGitCreds && hasCredentials)
-      throw new UnsupportedSource(`Git credentials for the plugin ${nameOf(socket)} (provideGitCreds)`);
+    const { bearerToken, sshPrivateKey, azure } = job.repository;
+    const others = [bearerToken, sshPrivateKey, azure].some((one) => one !== undefined);
+    if (configuration.provideGitCreds && others && job.repository.password === undefined)
+      throw new UnsupportedSource(
+        `Git credentials other than user and password for the plugin ${nameOf(socket)} (provideGitCreds)`,
+      );
     return configuration;
   }
 
@@ -158,7 +183,7 @@ export class Plugins {
   async #sockets(): Promise<readonly string[]> {
     const entries = await readdir(this.#deps.config.sockets, { withFileTypes: true }).catch(() => []);
     return entries
-      .filter((entry) => entry.isSocket())
+      .filter((entry) => entry.isSocket() && !entry.name.startsWith('.'))
       .map(({ name }) => name)
       .sort();
   }

@@ -225,6 +225,10 @@ volumeMounts:
     mountPath: /home/argocd
   - name: tmp
     mountPath: /tmp
+  {{- if $controller.plugins.enabled }}
+  - name: plugins
+    mountPath: /home/argocd/cmp-server/plugins
+  {{- end }}
   - name: ssh-known-hosts
     mountPath: /app/config/ssh
     readOnly: true
@@ -251,6 +255,10 @@ volumeMounts:
     {{- end }}
 - name: tmp
   emptyDir: {}
+{{- if .Values.controller.plugins.enabled }}
+- name: plugins
+  emptyDir: {}
+{{- end }}
 - name: ssh-known-hosts
   configMap:
     name: argocd-ssh-known-hosts-cm
