@@ -75,9 +75,12 @@ export class Member {
     return this.#tenure.taken();
   }
 
-  /** Parts that will be this replica's when it is ready for them, by server; to be believed only while `leaseLeft` is above 0. */
-  gaining(): Parts {
-    return this.#tenure.gaining();
+  /**
+   * Parts, by server, that will be this replica's when it is ready for them (announced), or when others have let go of them (given); to be believed
+   * only while `leaseLeft` is above 0.
+   */
+  coming(which: 'announced' | 'given'): Parts {
+    return this.#tenure[which]();
   }
 
   /**
