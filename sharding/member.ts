@@ -1,6 +1,6 @@
 import type { Home } from './home.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
-import { claim, giveBack, keep, repair, stands, sweep } from './intents.ts';
+import { bringForward, claim, giveBack, isSetBack, keep, repair, stands, sweep } from './intents.ts';
 import type { Situation } from './intents.ts';
 import type { Instant, Intent, Observation, World } from './member-types.ts';
 import { Planner } from './planner.ts';
@@ -162,6 +162,7 @@ export class Member {
     const slots = this.#hub.slots();
     if (slots === undefined) return repair(situation);
     if (this.#tenure.lease() === undefined) return claim(situation, slots);
+    if (isSetBack(situation)) return bringForward(situation, slots);
     // Whoever is about to go has to stay alive until it can.
     if (this.#misplaced) return keep(situation);
     return keep(situation) ?? sweep(situation) ?? this.#planner.next(situation);

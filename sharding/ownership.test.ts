@@ -1120,6 +1120,32 @@ describe('13.1: a replica that fills its caches first', () => {
   });
 });
 
+describe('13.4: a mapping that comes back from a backup', () => {
+  it('13.4: has no second owner, though a holder that it does not know is cut off and a standby waits for its slot', async () => {
+    const world = new World();
+    world.hub.scale('Deployment', 1);
+    const first = world.start('pod-a', { dynamic: true });
+    load([first]);
+    await world.clock.advance(10_000);
+    const backup = world.hub.get('ConfigMap', slotsConfigMap)?.['data'];
+    world.hub.scale('Deployment', 2);
+    const second = world.start('pod-b', { dynamic: true });
+    load([second]);
+    await world.clock.advance(20_000);
+    expect(owners([first, second])).toEqual(once);
+    second.client.cut = true;
+    world.hub.put('ConfigMap', slotsConfigMap, { data: backup });
+    const standby = world.start('pod-c', { dynamic: true });
+    load([standby]);
+    const fleet = [first, second, standby];
+    for (let ms = 0; ms < 2 * leaseMs; ms += 100) {
+      await world.clock.advance(100);
+      expect(Math.max(...owners(fleet))).toBe(1);
+    }
+    expect(owners([first, standby])).toEqual(once);
+  });
+});
+
 describe('13.4: a machine that was suspended', () => {
   it('13.4: writes nothing after the thaw before the table was read again, though its clocks say that the lease lasts', async () => {
     const time = new VirtualTime();

@@ -8,6 +8,8 @@ import type { Timing } from './timing.ts';
 export interface Lease {
   readonly slot: number;
   readonly incarnation: string;
+  /** Of the record that was written last. */
+  readonly renewals: number;
   /** Own clocks: writes are allowed before both. */
   readonly until: Instant;
   readonly renewedAt: number;
@@ -83,6 +85,7 @@ export class Tenure {
     this.#lease = {
       slot: record.slot,
       incarnation: record.incarnation,
+      renewals: record.renewals,
       until: { monotonic: sent.monotonic + valid, wall: sent.wall + valid },
       renewedAt: sent.monotonic,
       claimedAt: fresh ? now.monotonic : (this.#lease?.claimedAt ?? now.monotonic),
