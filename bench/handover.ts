@@ -6,6 +6,7 @@ import type { Ownership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { PromMetrics, silentLogger } from '#telemetry';
+import { firstPictures } from './first-picture.ts';
 import type { BenchContext, BenchMetrics } from './harness.ts';
 
 const heartbeatMs = 1000;
@@ -99,7 +100,8 @@ function specOf(replicas: number): Readonly<Record<string, string | number | obj
  * How long clusters are without an owner, with replicas and a hub that really talk: when the workload is scaled from 3 to 5 and to 2, and
  * when a replica dies and nobody replaces it, beyond the lease that it had.
  */
-export async function handOverTimes({ smoke, random }: BenchContext): Promise<BenchMetrics> {
+export async function handOverTimes(context: BenchContext): Promise<BenchMetrics> {
+  const { smoke, random } = context;
   const hub = await startSimCluster({
     name: 'hub',
     clock: systemClock,
@@ -130,6 +132,7 @@ export async function handOverTimes({ smoke, random }: BenchContext): Promise<Be
       handover_planned_5_to_2_longest_unowned_ms: down,
       handover_after_kill_beyond_lease_ms: beyondLease,
       ...(await latePods({ smoke, random })),
+      ...(await firstPictures(context)),
     };
   } finally {
     hub.disconnect();

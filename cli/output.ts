@@ -3,6 +3,8 @@ export interface Output {
   readonly color: boolean;
   /** stderr is a terminal: a progress line may be rewritten. */
   readonly live: boolean;
+  /** stdout is a terminal: what was shown may be drawn over. */
+  readonly screen?: boolean;
   out(line: string): void;
   err(line: string): void;
   /** Shows the newest state of long work: one rewritten line on a terminal, a new line elsewhere, and only when it changed. */
@@ -23,6 +25,7 @@ export function processOutput(env: Readonly<Record<string, string | undefined>>)
   return {
     color: process.stdout.isTTY && env['NO_COLOR'] === undefined,
     live,
+    screen: process.stdout.isTTY,
     out: (line) => {
       endProgress();
       process.stdout.write(`${line}\n`);

@@ -13,6 +13,7 @@
  */
 export { decideAutosync, selfHealDelayMs } from './autosync.ts';
 export type { AutosyncDecision, AutosyncFacts, SelfHealBackoff } from './autosync.ts';
+export { ClusterCaches } from './cluster-caches.ts';
 export { compareLevel } from './freshness.ts';
 export type { CompareLevel } from './freshness.ts';
 export type {

@@ -16,6 +16,7 @@ export class HubKnowledge {
   readonly #timing: Timing;
   #last: Observation | undefined;
   #emptySince: number | undefined;
+  #unackedSince: number | undefined;
   #unowned: { readonly observation: Observation; readonly servers: ReadonlyMap<string, number> } | undefined;
 
   constructor(timing: Timing) {
@@ -29,6 +30,8 @@ export class HubKnowledge {
     const { slots, slotsSince, until } = observation;
     if (slots.state !== 'ok') return;
     const { replicas = 0, epoch = 0 } = this.published() ?? {};
+    const isUnacked = slots.value.size > 0 && this.floor(undefined) < epoch;
+    this.#unackedSince = isUnacked ? (this.#unackedSince ?? now.monotonic) : undefined;
     this.presence.observe({ slots: slots.value, sentAt: slotsSince, answeredAt: until, replicas, epoch });
   }
 
@@ -85,6 +88,14 @@ export class HubKnowledge {
     const table = this.published();
     const published = table === undefined ? 0 : (table.leaseMs ?? longestLeaseMs);
     return Math.max(this.presence.longestLease(), published);
+  }
+
+  /**
+   * From when on a slot that nobody holds may be believed to be free; undefined: at once. Holders of whom none has acknowledged the published table
+   * may be those of a backup: then somebody else may hold the slot, and write.
+   */
+  freeSlotsAt(): number | undefined {
+    return this.#unackedSince === undefined ? undefined : this.#unackedSince + this.longestLease();
   }
 
   /** When an empty hub may be believed; undefined when it is not empty. */

@@ -27,6 +27,7 @@ export { shardsOf } from './plan.ts';
 export { rebalance } from './rebalance.ts';
 export type { Balanced, BalanceInputs } from './rebalance.ts';
 export { parseSlots, slotsConfigMap } from './slots-document.ts';
+export type { Slots } from './slots-document.ts';
 export { createStaticOwnership } from './static-ownership.ts';
 export type { StaticOwnershipDeps } from './static-ownership.ts';
 export { timingOf } from './timing.ts';

@@ -84,8 +84,11 @@ export function claim(situation: Situation, slots: Slots): Intent | undefined {
   const ranked = candidates.filter((slot) => slot === self.lastSlot).concat(candidates);
   const allowed = ranked.filter((slot) => slot < limit);
   const before = allowed.find((each) => wasOurs(slots.get(each), self));
+  const mayBeFree = now.monotonic >= (hub.freeSlotsAt() ?? Number.NEGATIVE_INFINITY);
   const slot =
-    before ?? allowed.find((each) => !slots.has(each)) ?? allowed.find((each) => hub.presence.isExpired(each));
+    before ??
+    allowed.find((each) => !slots.has(each) && mayBeFree) ??
+    allowed.find((each) => hub.presence.isExpired(each));
   if (slot === undefined) return undefined;
   // A new installation, or both ConfigMaps were removed and their users have not noticed yet.
   if (now.monotonic < (hub.believesEmptyAt() ?? Number.NEGATIVE_INFINITY)) return undefined;
@@ -99,15 +102,44 @@ function wasOurs(record: SlotRecord | undefined, { home, incarnation }: Self): b
   return record !== undefined && record.incarnation !== incarnation && isGone(record, home);
 }
 
+/**
+ * The mapping was set back to an earlier state (a backup): our record is older than what we wrote, or gone though nobody else has the slot. Then
+ * others may be missing from it, too, that hold a slot and write.
+ */
+export function isSetBack({ hub, tenure, now }: Situation): boolean {
+  const [lease, slots] = [tenure.lease(), hub.slots()];
+  if (lease === undefined || slots === undefined || tenure.leaseLeft(now) === 0) return false;
+  const record = slots.get(lease.slot);
+  return record === undefined || (record.incarnation === lease.incarnation && record.renewals < lease.renewals);
+}
+
+/** Writes our record as it was, and holders that are not known into the slots that seem to be free, until a lease has passed. */
+export function bringForward(situation: Situation, slots: Slots): Intent | undefined {
+  const { tenure } = situation;
+  const lease = tenure.lease();
+  if (lease === undefined) return undefined;
+  const all = new Map([...placeholders(situation), ...slots]);
+  return signed(situation, all, lease.slot, { acked: tenure.acked(), why: 'a mapping that was set back' });
+}
+
 /** Writes a lost or spoilt ConfigMap anew. Slots whose holders are not known are held by "unknown" until a lease has passed. */
 export function repair(situation: Situation): Intent | undefined {
-  const { hub, tenure, world, now, self } = situation;
+  const { hub, tenure, world, now } = situation;
   if (world.inputs === undefined) return undefined;
   const lease = tenure.lease();
   if (hub.last()?.isNew === true && lease === undefined) return claim(situation, new Map());
+  const slots = new Map(placeholders(situation));
+  if (lease === undefined || tenure.leaseLeft(now) === 0)
+    return { write: 'slots', slots, count: slotLimit(situation), why: 'repair' };
+  return signed(situation, slots, lease.slot, { acked: tenure.acked(), why: 'repair' });
+}
+
+/** A holder that is not known for each slot that may be in use. */
+function placeholders(situation: Situation): readonly (readonly [number, SlotRecord])[] {
+  const { hub, tenure, now, self } = situation;
   const known = hub.published()?.slots ?? 0;
   const count = Math.max(known, tenure.table()?.slots ?? 0, slotLimit(situation), hub.presence.slotCount());
-  const placeholders = Array.from({ length: count }, (_, slot): [number, SlotRecord] => [
+  return Array.from({ length: count }, (_, slot): [number, SlotRecord] => [
     slot,
     {
       slot,
@@ -119,10 +151,6 @@ export function repair(situation: Situation): Intent | undefined {
       leaseMs: hub.longestLease(),
     },
   ]);
-  const slots = new Map(placeholders);
-  if (lease === undefined || tenure.leaseLeft(now) === 0)
-    return { write: 'slots', slots, count: slotLimit(situation), why: 'repair' };
-  return signed(situation, slots, lease.slot, { acked: tenure.acked(), why: 'repair' });
 }
 
 /** Gives the slot back; everything was let go of before, and nothing is under way any more. */

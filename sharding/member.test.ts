@@ -122,9 +122,36 @@ describe('13.6: what a replica writes', () => {
     ]);
   });
 
+  it('13.4: unknown holders into free slots when its own record is older than what it wrote: the mapping is a backup', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table));
+    const mine = slots.state === 'ok' ? slots.value.get(1) : undefined;
+    expect(mine?.acked).toBe(table.epoch);
+    actor.look(ok(table), slotsOf({ ...record(1), ...mine, renewals: 1, acked: 0 }));
+    const written = slotsWritten(actor.wants());
+    expect(written.get(0)?.holder).toBe(unknownHolder);
+    expect(written.get(1)).toMatchObject({ incarnation: mine?.incarnation, acked: table.epoch });
+  });
+
+  it('13.4: and when its own record is gone, though nobody else holds the slot', async () => {
+    const actor = new Actor(1);
+    await actor.settle(ok(table));
+    actor.look(ok(table), slotsOf(record(2, { acked: table.epoch })));
+    expect(slotsWritten(actor.wants()).get(0)?.holder).toBe(unknownHolder);
+  });
+
+  it('13.4: no claim of a free slot while nobody has acknowledged the table, until a lease has passed: it may be a backup', () => {
+    const actor = new Actor(1);
+    const older = slotsOf(record(0, { acked: table.epoch - 1 }));
+    actor.look(ok(table), older);
+    expect(actor.wants()).toBeUndefined();
+    for (let ms = 0; ms < timing.leaseMs; ms += 100) actor.look(ok(table), older);
+    expect(slotsWritten(actor.wants()).has(1)).toBe(true);
+  });
+
   it('13.6: no acknowledgment before everything that it sent has landed', async () => {
     const actor = new Actor(1);
-    const slots = await actor.settle(ok(table), [record(0)]);
+    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
     const newer = tableOf(table, inputs('a', 'b', 'c'));
     actor.look(ok(newer), slots);
     expect(actor.wants({ drained: false })).toBeUndefined();
@@ -133,7 +160,7 @@ describe('13.6: what a replica writes', () => {
 
   it('13.6: the slot back when it leaves, but not before everything that it sent has landed', async () => {
     const actor = new Actor(1);
-    const slots = await actor.settle(ok(table), [record(0)]);
+    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
     actor.look(ok(table), slots);
     expect(actor.wants({ leaving: true, drained: false })).toBeUndefined();
     expect([...slotsWritten(actor.wants({ leaving: true })).keys()]).toEqual([0]);
@@ -142,7 +169,8 @@ describe('13.6: what a replica writes', () => {
   it('13.6: nothing taken up any more by a replica that leaves', async () => {
     const actor = new Actor(1);
     const waiting = tableOf(undefined, inputs('a', 'b'));
-    const slots = await actor.settle(ok(waiting), [record(0)]);
+    const slots = await actor.settle(ok(waiting), [record(0), record(2, { acked: waiting.epoch })]);
+    expect(actor.member.slot(at(0))).toBe(1);
     expect(actor.member.taken().size).toBe(0);
     actor.wants({ leaving: true, drained: false });
     const acknowledged = slots.state === 'ok' ? [...slots.value.values()] : [];
@@ -152,7 +180,8 @@ describe('13.6: what a replica writes', () => {
 
   it('13.6: nothing more for a slot that somebody else holds now', async () => {
     const actor = new Actor(1);
-    await actor.settle(ok(table), [record(0)]);
+    await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    expect(actor.member.slot(at(0))).toBe(1);
     actor.look(ok(table), slotsOf(record(0), record(1, { holder: 'twin', incarnation: 'twin/0' })));
     expect([actor.wants(), actor.member.slot(at(0))]).toEqual([undefined, undefined]);
   });

@@ -1,6 +1,6 @@
 import type { Home } from './home.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
-import { claim, giveBack, keep, repair, stands, sweep } from './intents.ts';
+import { bringForward, claim, giveBack, isSetBack, keep, repair, stands, sweep } from './intents.ts';
 import type { Situation } from './intents.ts';
 import type { Instant, Intent, Observation, World } from './member-types.ts';
 import { Planner } from './planner.ts';
@@ -75,9 +75,12 @@ export class Member {
     return this.#tenure.taken();
   }
 
-  /** Parts that will be this replica's when it is ready for them, by server; to be believed only while `leaseLeft` is above 0. */
-  gaining(): Parts {
-    return this.#tenure.gaining();
+  /**
+   * Parts, by server, that will be this replica's when it is ready for them (announced), or when others have let go of them (given); to be believed
+   * only while `leaseLeft` is above 0.
+   */
+  coming(which: 'announced' | 'given'): Parts {
+    return this.#tenure[which]();
   }
 
   /**
@@ -159,6 +162,7 @@ export class Member {
     const slots = this.#hub.slots();
     if (slots === undefined) return repair(situation);
     if (this.#tenure.lease() === undefined) return claim(situation, slots);
+    if (isSetBack(situation)) return bringForward(situation, slots);
     // Whoever is about to go has to stay alive until it can.
     if (this.#misplaced) return keep(situation);
     return keep(situation) ?? sweep(situation) ?? this.#planner.next(situation);

@@ -219,7 +219,7 @@ class LeasedOwnership implements Ownership {
   }
 
   gaining(): ReadonlyMap<string, OwnedParts> {
-    return this.#rights.gaining();
+    return this.#rights.coming('announced', 'given');
   }
 
   prepared(servers: Iterable<string>): void {
@@ -291,7 +291,7 @@ class LeasedOwnership implements Ownership {
   }
 
   #isWarm(): boolean {
-    return [...this.#rights.gaining().keys()].every((server) => this.#prepared.has(server));
+    return [...this.#rights.coming('announced').keys()].every((server) => this.#prepared.has(server));
   }
 
   /** Nothing is on its way any more to what was given away. */

@@ -75,16 +75,16 @@ export class Rights {
     return { of, owned: [...(this.#member.taken().get(key) ?? [])].sort((a, b) => a - b) };
   }
 
-  /** Parts that will be ours, of clusters that this replica knows. */
-  gaining(): ReadonlyMap<string, OwnedParts> {
-    const gaining = new Map<string, OwnedParts>();
-    if (this.#view === undefined || this.leaseLeft() === 0) return gaining;
-    for (const [server, parts] of this.#member.gaining()) {
+  /** Parts that will be ours, of clusters that this replica knows: those that a table announces, or gives before we could take them up. */
+  coming(...which: readonly ('announced' | 'given')[]): ReadonlyMap<string, OwnedParts> {
+    const coming = new Map<string, OwnedParts>();
+    if (this.#view === undefined || this.leaseLeft() === 0) return coming;
+    for (const [server, parts] of which.flatMap((each) => [...this.#member.coming(each)])) {
       if (!this.#view.knows(server) || this.#view.isSkipped(server)) continue;
       const of = this.#member.table()?.entries.get(server)?.shards.length ?? 1;
-      gaining.set(server, { of, owned: [...parts] });
+      coming.set(server, { of, owned: [...(coming.get(server)?.owned ?? []), ...parts] });
     }
-    return gaining;
+    return coming;
   }
 
   /** `<server> <part>` of everything that is ours. */

@@ -181,7 +181,7 @@ describe('13.6: what a holder obeys and takes up', () => {
     const replica = holder(seen);
     replica.renew(4000, 2200);
     replica.look({ table: seen, slots: [record(own, 4000), record(other, 4000)], ms: 2300 });
-    expect([...replica.tenure.gaining().keys()]).toEqual(['https://a']);
+    expect([...replica.tenure.announced().keys()]).toEqual(['https://a']);
     expect([replica.owned(), replica.tenure.isOpen()]).toEqual([[], false]);
   });
 

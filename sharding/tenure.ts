@@ -8,6 +8,8 @@ import type { Timing } from './timing.ts';
 export interface Lease {
   readonly slot: number;
   readonly incarnation: string;
+  /** Of the record that was written last. */
+  readonly renewals: number;
   /** Own clocks: writes are allowed before both. */
   readonly until: Instant;
   readonly renewedAt: number;
@@ -83,6 +85,7 @@ export class Tenure {
     this.#lease = {
       slot: record.slot,
       incarnation: record.incarnation,
+      renewals: record.renewals,
       until: { monotonic: sent.monotonic + valid, wall: sent.wall + valid },
       renewedAt: sent.monotonic,
       claimedAt: fresh ? now.monotonic : (this.#lease?.claimedAt ?? now.monotonic),
@@ -157,14 +160,26 @@ export class Tenure {
   }
 
   /** Parts that the obeyed table will give to this replica, and that somebody else has until then. */
-  gaining(): Parts {
-    const gaining = new Map<string, ReadonlySet<number>>();
+  announced(): Parts {
     const slot = this.#lease?.slot;
-    for (const [server, { homes, shards }] of this.#table?.entries ?? []) {
-      const parts = homes.flatMap((home, part) => (home === slot && shards[part] !== slot ? [part] : []));
-      if (parts.length > 0 && server !== unresolvedDestination) gaining.set(server, new Set(parts));
+    return this.#partsOf(({ homes, shards }, part) => homes[part] === slot && shards[part] !== slot);
+  }
+
+  /** Parts that the obeyed table gives to this replica, and that it has not taken up. */
+  given(): Parts {
+    const slot = this.#lease?.slot;
+    return this.#partsOf(
+      ({ shards }, part, server) => shards[part] === slot && this.#taken.get(server)?.has(part) !== true,
+    );
+  }
+
+  #partsOf(isMeant: (entry: TableEntry, part: number, server: string) => boolean): Parts {
+    const found = new Map<string, ReadonlySet<number>>();
+    for (const [server, entry] of this.#table?.entries ?? []) {
+      const parts = [...entry.shards.keys()].filter((part) => isMeant(entry, part, server));
+      if (parts.length > 0 && server !== unresolvedDestination) found.set(server, new Set(parts));
     }
-    return gaining;
+    return found;
   }
 
   #mayTake(entry: TableEntry, part: number, hub: HubKnowledge): boolean {

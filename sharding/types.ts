@@ -52,8 +52,8 @@ export interface Ownership extends Runnable {
   /** Which of a cluster's parts are this replica's; undefined when none is. */
   ownedParts(server: string): OwnedParts | undefined;
   /**
-   * Parts that will be this replica's as soon as it has filled its caches for them ({@link prepared}), or has taken too long; by server. Until then
-   * somebody else writes to them, and this replica must not. Only while {@link prepared} is called.
+   * Parts that will be this replica's as soon as it has filled its caches for them ({@link prepared}), or has taken too long; and those that are its
+   * own as soon as others have let go of them. By server. Until then somebody else may write to them, and this replica must not.
    */
   gaining(): ReadonlyMap<string, OwnedParts>;
   /** Takes the servers, of those that it gains, whose caches are filled. */

@@ -38,6 +38,16 @@ const source = {
   help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
+const { kubeconfig, context, namespace } = source;
+
+export const watchOptions = {
+  kubeconfig: { ...kubeconfig, help: 'The live hub; when not given, ~/.kube/config.' },
+  context,
+  namespace,
+  output,
+  help,
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
 const algorithm = {
   flag: 'algorithm',
   aliases: ['sharding-method'],

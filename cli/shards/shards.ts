@@ -9,17 +9,38 @@ import type { CommandContext } from '../command.ts';
 import { readClusterFile } from './file.ts';
 import { readHub } from './hub.ts';
 import { layoutFor, outcomeOf, outcomes } from './layout.ts';
-import { mostReplicas, planOptions, showOptions } from './options.ts';
+import { mostReplicas, planOptions, showOptions, watchOptions } from './options.ts';
 import { oddities } from './source.ts';
 import type { Source } from './source.ts';
 import { originLine, planJson, planLines, showJson, showLines } from './tables.ts';
+import { watchShards } from './watch.ts';
 
 /**
  * `driftless shards`: which shard each cluster is on, from a file or a live hub, without touching anything. `driftless shards plan`: what
- * would move. The same functions as the controller's, and with a live hub the table that it has published, so they cannot disagree.
+ * would move. `driftless shards watch`: who holds which shard of a live hub, and what moves, as it happens. The same functions as the controller's, and with a live hub the table that it has published, so they cannot disagree.
  */
 export async function shards(context: CommandContext): Promise<number> {
-  return context.argv[0] === 'plan' ? plan({ ...context, argv: context.argv.slice(1) }) : show(context);
+  const [word] = context.argv;
+  const rest = { ...context, argv: context.argv.slice(1) };
+  if (word === 'watch') return watch(rest);
+  return word === 'plan' ? plan(rest) : show(context);
+}
+
+async function watch(context: CommandContext): Promise<number> {
+  const parsed = readArgs(watchOptions, context.argv, context.env);
+  const { config, positionals, warnings } = parsed;
+  const { output, signal } = context;
+  if (config.help) {
+    output.out(`usage: driftless shards watch --kubeconfig FILE [FLAGS]\n\n${describe(watchOptions)}`);
+    return 0;
+  }
+  note(warnings, context);
+  if (positionals.length > 0) throw new UsageError(`shards watch takes flags only, not "${positionals[0] ?? ''}"`);
+  const kubeconfig = hubFile(parsed, context);
+  if (kubeconfig === undefined) throw new UsageError('no hub to watch: name it with --kubeconfig FILE');
+  const { context: name, namespace } = config;
+  await watchShards({ kubeconfig, context: name, namespace, isJson: config.output === 'json', output, signal });
+  return 0;
 }
 
 async function show(context: CommandContext): Promise<number> {
@@ -27,7 +48,7 @@ async function show(context: CommandContext): Promise<number> {
   const { config } = parsed;
   const { output } = context;
   if (config.help) {
-    const usage = 'usage: driftless shards [plan] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
+    const usage = 'usage: driftless shards [plan|watch] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
     output.out(`${usage}\n\n${describe(showOptions)}`);
     return 0;
   }
@@ -106,10 +127,8 @@ function checkReplicas(flag: string, replicas: number): void {
 async function read({ config, given }: Given, needsReplicas: boolean, context: CommandContext): Promise<Source> {
   const weighting = weightings.find((name) => name === config.clusterWeights) ?? 'applications';
   if (config.clusters !== '') return readClusterFile(config.clusters, { defaultParts: config.clusterSplit, weighting });
-  const inPod = (context.env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
-  const isSaid = given.has('kubeconfig') || inPod;
-  const kubeconfig = isSaid ? config.kubeconfig : ownKubeconfig(context);
-  if (kubeconfig === '' && !inPod) {
+  const kubeconfig = hubFile({ config, given }, context);
+  if (kubeconfig === undefined) {
     const hint = given.has('kubeconfig') ? '--kubeconfig is empty' : 'name them';
     throw new UsageError(`no clusters: ${hint} with --clusters FILE, or a live hub with --kubeconfig FILE`);
   }
@@ -124,6 +143,16 @@ async function read({ config, given }: Given, needsReplicas: boolean, context: C
     needsReplicas,
     signal: context.signal,
   });
+}
+
+/** The kubeconfig of the live hub; empty: the pod's own cluster. Undefined: there is none. */
+function hubFile(
+  { config, given }: { readonly config: { readonly kubeconfig: string }; readonly given: ReadonlySet<string> },
+  context: CommandContext,
+): string | undefined {
+  const inPod = (context.env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
+  const kubeconfig = given.has('kubeconfig') || inPod ? config.kubeconfig : ownKubeconfig(context);
+  return kubeconfig === '' && !inPod ? undefined : kubeconfig;
 }
 
 /** Where kubectl would look; empty when there is nothing. */

@@ -263,8 +263,8 @@ export const mutations = [
   m(
     'a lost mapping is written anew with nobody in it',
     'intents.ts',
-    'const slots = new Map(placeholders);',
-    'const slots = new Map<number, SlotRecord>(placeholders.slice(0, 0));',
+    'const slots = new Map(placeholders(situation));',
+    'const slots = new Map<number, SlotRecord>();',
     by('member', '13.6: unknown holders into every slot when the mapping is lost'),
   ),
   m(
@@ -273,6 +273,20 @@ export const mutations = [
     'for (const [slot, member] of members)',
     'for (const [slot, member] of new Map<number, SlotRecord>())',
     by('presence', "13.6: a holder whose name was taken out of Argo CD's key alone still holds its slot"),
+  ),
+  m(
+    'a mapping that was set back is taken as it is',
+    'intents.ts',
+    'record.incarnation === lease.incarnation && record.renewals < lease.renewals',
+    'false',
+    by('member', '13.4: unknown holders into free slots when its own record is older than what it wrote'),
+  ),
+  m(
+    'slots of a backup count as free',
+    'intents.ts',
+    '!slots.has(each) && mayBeFree',
+    '!slots.has(each)',
+    by('member', '13.4: no claim of a free slot while nobody has acknowledged the table'),
   ),
   // The table.
   m(
