@@ -11,11 +11,13 @@ import type { AppKey, Application, ApplicationSource, KubeObject, ResourceKey } 
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
+import type { LoopWatch } from './loop-watch.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
 
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
   readonly clock: Clock;
+  readonly loop: LoopWatch;
   /** Where rows are kept from one comparison to the next; absent: every comparison is a full one. */
   readonly rows?: RowStore;
 }
@@ -95,7 +97,8 @@ export class Comparer {
     const sources = request.sources ?? sourcesOf(app.spec);
     const cluster = await filledCluster(this.#deps, request.bound.cluster.server, signal);
     const rendered = await this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
-    const normal = this.#normalize(request, cluster, rendered.objects);
+    const { loop } = this.#deps;
+    const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
     const live = await this.#live(request, cluster, normal.targets, signal);
     const facts: CompareFacts = {
       app,
@@ -115,7 +118,9 @@ export class Comparer {
       persistResourceHealth: this.#config.persistResourceHealth,
     };
     const { rows } = this.#deps;
-    const comparison = rows === undefined ? compareState(facts) : rows.compare(facts, request.changed).comparison;
+    const comparison = loop.run(key, 'comparison', () =>
+      rows === undefined ? compareState(facts) : rows.compare(facts, request.changed).comparison,
+    );
     return { comparison, cluster, revisions: rendered.facts.revisions };
   }
 

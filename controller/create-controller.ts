@@ -13,6 +13,7 @@ import { Deleter } from './deletion.ts';
 import { EventRecorder } from './events.ts';
 import { compareLevel } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics, exposeApplications } from './metrics.ts';
 import { OperationProcessor } from './operation.ts';
@@ -30,6 +31,7 @@ import {
 import type { Parts } from './parts.ts';
 import { ProjectFinalizers } from './project-finalizers.ts';
 import { Projects } from './projects.ts';
+import { Quarantine } from './quarantine.ts';
 import { RefreshWrites } from './refresh-writes.ts';
 import { RefreshProcessor } from './refresh.ts';
 import { ApplicationStore } from './application-store.ts';
@@ -61,6 +63,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
   const queues = makeQueues(deps, config);
   const { apps, projects: projectInformer } = makeInformers(deps, config);
   const memories = new Memories();
+  const loop = new LoopWatch(deps);
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const projects = new Projects({ ...deps, informer: projectInformer, guard }, config);
   const triggers = makeTriggers(deps, config, {
@@ -85,7 +88,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     logger: deps.logger,
     signal: persist,
   });
-  const handlers = makeHandlers(deps, config, { queues, store, memories, guard, projects });
+  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
@@ -106,6 +109,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     pools: makePools(deps, config, queues, { ...handlers, project: (taken, signal) => leaving.handle(taken, signal) }),
     queues: [queues.refresh, queues.operation, queues.project],
     memories,
+    loop,
     guard,
     mine,
   };
@@ -209,15 +213,16 @@ interface Shared {
   readonly queues: Queues;
   readonly store: ApplicationStore;
   readonly memories: Memories;
+  readonly loop: LoopWatch;
   readonly guard: OwnershipGuard;
   readonly projects: Projects;
 }
 
 function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
-  const { queues, store, memories, guard, projects } = shared;
+  const { queues, store, memories, loop, guard, projects } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
-  const comparer = makeComparer(deps, config);
+  const comparer = makeComparer(deps, config, { loop });
   const common = {
     store,
     comparer,
@@ -239,11 +244,11 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
   const refresher = new RefreshProcessor(
     {
       ...common,
-      comparer: makeComparer(deps, config, memories.rows),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows }),
       lookup: (key) => store.get(key),
       effects: makeEffects(deps, config, shared),
       random,
-      validate: (app) => projects.validate(app),
+      validate: (app) => loop.run(appKeyOf(app), 'validation', () => projects.validate(app)),
       peek: (server) => live.peek(server),
     },
     config,
@@ -258,8 +263,15 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     },
     config,
   );
+  const quarantine = new Quarantine({
+    ...common,
+    loop,
+    inner: (taken, signal) => refresher.handle(taken, signal),
+    lookup: (key) => store.get(key),
+    persist: (app, status) => store.persistStatus(app, status),
+  });
   return {
-    refresh: (taken, signal) => refresher.handle(taken, signal),
+    refresh: (taken, signal) => quarantine.handle(taken, signal),
     operation: (taken, signal) => operator.handle(taken, signal),
   };
 }

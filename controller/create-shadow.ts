@@ -4,6 +4,7 @@ import type { Handler, WorkQueue } from '#queues';
 import { ArgoController } from './controller.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { Ledger } from './ledger.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics } from './metrics.ts';
 import {
@@ -59,6 +60,7 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
   const queue = makeRefreshQueue(deps, config);
   const { apps, projects: informer } = makeInformers(deps, config);
   const memories = new Memories();
+  const loop = new LoopWatch(deps);
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const projects = new Projects({ ...deps, informer, guard }, config);
   const effects = makeEffects(deps, config, { queue, lookup: (key) => applicationIn(apps, key) });
@@ -73,7 +75,7 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
       effects.forget(key);
     },
   });
-  const refresher = makeRefresher(deps, config, { effects, memories, guard, projects });
+  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects });
   const handler: Handler<AppKey, RefreshRequest> = (taken, signal) => refresher.handle(taken, signal);
   return {
     apps,
@@ -83,6 +85,7 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     pools: [makePool(deps, config, { queue, handler, workers: config.statusProcessors })],
     queues: [queue],
     memories,
+    loop,
     guard,
     mine: ownApplications(triggers, apps),
   };
@@ -113,11 +116,12 @@ function makeRefresher(
   parts: {
     readonly effects: ShadowEffects;
     readonly memories: Memories;
+    readonly loop: LoopWatch;
     readonly guard: OwnershipGuard;
     readonly projects: Projects;
   },
 ): RefreshProcessor {
-  const { effects, memories, guard, projects } = parts;
+  const { effects, memories, loop, guard, projects } = parts;
   const { clock, random, logger, live } = deps;
   return new RefreshProcessor(
     {
@@ -127,7 +131,7 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config, memories.rows),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows }),
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
       isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),

@@ -9,6 +9,7 @@ import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
 import { Comparer } from './comparer.ts';
+import type { LoopWatch } from './loop-watch.ts';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { Memories } from './memory.ts';
@@ -23,12 +24,12 @@ import type { ControllerConfig, WatchDeps } from './types.ts';
 export function makeComparer(
   { desired, live, settings, clock }: WatchDeps,
   config: ControllerConfig,
-  rows?: RowStore,
+  { loop, rows }: { readonly loop: LoopWatch; readonly rows?: RowStore },
 ): Comparer {
   const repository = (url: string, project: string): Repository => settings.repository(url, project);
   const chartRepositories = (): KnownRepositories => settings.chartRepositories();
   const kept = rows === undefined ? {} : { rows };
-  return new Comparer({ desired, live, repository, chartRepositories, clock, ...kept }, config);
+  return new Comparer({ desired, live, repository, chartRepositories, clock, loop, ...kept }, config);
 }
 
 /** The queues that triggers fill. */
@@ -48,6 +49,7 @@ export interface Parts {
   /** In the order of `pools`. */
   readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
   readonly memories: Memories;
+  readonly loop: LoopWatch;
   readonly guard: OwnershipGuard;
   /** The applications of this replica. */
   readonly mine: () => Iterable<Application>;
