@@ -13,6 +13,7 @@ import type { Place } from '#queues';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
+import type { LoopWatch } from './loop-watch.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
 import { serverSideDiffOf } from './compare-options.ts';
 import type { DryRuns } from './server-side-diff.ts';
@@ -20,6 +21,7 @@ import type { JqRunner } from './jq-runner.ts';
 
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
+  readonly loop: LoopWatch;
   /** Where rows are kept from one comparison to the next; absent: every comparison is a full one. */
   readonly rows?: RowStore;
   /** Who asks API servers what an apply would change; absent: nobody may, and server-side diff is compared here. */
@@ -112,7 +114,8 @@ export class Comparer {
     const sources = request.sources ?? sourcesOf(app.spec);
     const cluster = await filledCluster(this.#deps, request.bound.cluster.server, signal);
     const rendered = await this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
-    const normal = this.#normalize(request, cluster, rendered.objects);
+    const { loop } = this.#deps;
+    const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
     const live = await this.#live(request, cluster, normal.targets, signal);
     const sent = serverSideApiVersions(app, normal.targets);
     const facts: CompareFacts = {
@@ -153,9 +156,11 @@ export class Comparer {
     changed: ReadonlySet<ResourceKey> | undefined,
     signal: AbortSignal,
   ): Promise<Comparison> {
-    const { rows, jq: runner } = this.#deps;
+    const { rows, jq: runner, loop } = this.#deps;
     const once = (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Comparison =>
-      rows === undefined ? compareState(given) : rows.compare(given, fresh).comparison;
+      loop.run(facts.key, 'comparison', () =>
+        rows === undefined ? compareState(given) : rows.compare(given, fresh).comparison,
+      );
     if (runner === undefined) return once(facts, changed);
     const jq = new JqAnswers();
     let comparison = once({ ...facts, jq }, changed);

@@ -15,6 +15,7 @@ export const ownedConditions = {
   tree: ['OrphanedResourceWarning'],
   autosync: ['SyncError'],
   deletion: ['DeletionError'],
+  quarantine: ['QuarantineWarning'],
 } as const satisfies Record<string, readonly ConditionType[]>;
 
 /**

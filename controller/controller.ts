@@ -57,12 +57,13 @@ export class ArgoController implements Controller {
     await abortable(aborted(this.#started.signal), signal);
   }
 
-  healthy(): { readonly ok: boolean; readonly reason?: string } {
+  healthy(): { readonly ok: boolean; readonly reason?: string; readonly note?: string } {
     for (const pool of this.#parts.pools) {
       const reason = stallOf(pool.progress(), stalledMs);
       if (reason !== undefined) return { ok: false, reason: `${pool.name}: ${reason}` };
     }
-    return { ok: true };
+    const note = this.#parts.loop.last();
+    return { ok: true, ...(note === undefined ? {} : { note }) };
   }
 
   snapshot(): ControllerSnapshot {

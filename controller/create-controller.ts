@@ -14,6 +14,7 @@ import { EventRecorder } from './events.ts';
 import { compareLevel } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { JqRunner } from './jq-runner.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics, exposeApplications } from './metrics.ts';
 import { OperationProcessor } from './operation.ts';
@@ -32,6 +33,7 @@ import {
 import type { Parts } from './parts.ts';
 import { ProjectFinalizers } from './project-finalizers.ts';
 import { Projects } from './projects.ts';
+import { Quarantine } from './quarantine.ts';
 import { RefreshWrites } from './refresh-writes.ts';
 import { RefreshProcessor } from './refresh.ts';
 import { DryRuns } from './server-side-diff.ts';
@@ -64,6 +66,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
   const queues = makeQueues(deps, config);
   const { apps, projects: projectInformer } = makeInformers(deps, config);
   const memories = new Memories();
+  const loop = new LoopWatch(deps);
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const projects = new Projects({ ...deps, informer: projectInformer, guard }, config);
   const triggers = makeTriggers(deps, config, {
@@ -92,7 +95,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     signal: persist,
   });
   const [jq, jqEnd] = makeJq(deps, config);
-  const handlers = makeHandlers(deps, config, { queues, store, memories, guard, projects, jq });
+  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
@@ -114,6 +117,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     pools: makePools(deps, config, queues, { ...handlers, project: (taken, signal) => leaving.handle(taken, signal) }),
     queues: [queues.refresh, queues.operation, queues.project],
     memories,
+    loop,
     guard,
     mine,
   };
@@ -217,18 +221,19 @@ interface Shared {
   readonly queues: Queues;
   readonly store: ApplicationStore;
   readonly memories: Memories;
+  readonly loop: LoopWatch;
   readonly guard: OwnershipGuard;
   readonly projects: Projects;
   readonly jq: JqRunner;
 }
 
 function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
-  const { queues, store, memories, guard, projects, jq } = shared;
+  const { queues, store, memories, loop, guard, projects, jq } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const limiter = new Limiter(config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, limiter, known: memories.dryRuns });
-  const comparer = makeComparer(deps, config, { dryRuns, jq });
+  const comparer = makeComparer(deps, config, { loop, dryRuns, jq });
   const common = {
     store,
     comparer,
@@ -252,11 +257,11 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
   const refresher = new RefreshProcessor(
     {
       ...common,
-      comparer: makeComparer(deps, config, { rows: memories.rows, dryRuns, jq }),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq }),
       lookup: (key) => store.get(key),
       effects: makeEffects(deps, config, shared),
       random,
-      validate: (app) => projects.validate(app),
+      validate: (app) => loop.run(appKeyOf(app), 'validation', () => projects.validate(app)),
       peek: (server) => live.peek(server),
     },
     config,
@@ -271,8 +276,15 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     },
     config,
   );
+  const quarantine = new Quarantine({
+    ...common,
+    loop,
+    inner: (taken, signal, place) => refresher.handle(taken, signal, place),
+    lookup: (key) => store.get(key),
+    persist: (app, status) => store.persistStatus(app, status),
+  });
   return {
-    refresh: (taken, signal, place) => refresher.handle(taken, signal, place),
+    refresh: (taken, signal, place) => quarantine.handle(taken, signal, place),
     operation: (taken, signal) => operator.handle(taken, signal),
   };
 }

@@ -5,6 +5,7 @@ import { ArgoController } from './controller.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { JqRunner } from './jq-runner.ts';
 import { Ledger } from './ledger.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { Memories } from './memory.ts';
 import { AppMetrics } from './metrics.ts';
 import {
@@ -61,6 +62,7 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
   const queue = makeRefreshQueue(deps, config);
   const { apps, projects: informer } = makeInformers(deps, config);
   const memories = new Memories();
+  const loop = new LoopWatch(deps);
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const projects = new Projects({ ...deps, informer, guard }, config);
   const effects = makeEffects(deps, config, { queue, lookup: (key) => applicationIn(apps, key) });
@@ -79,7 +81,7 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     },
   });
   const [jq, jqEnd] = makeJq(deps, config);
-  const refresher = makeRefresher(deps, config, { effects, memories, guard, projects, jq });
+  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq });
   const handler: Handler<AppKey, RefreshRequest> = (taken, signal, place) => refresher.handle(taken, signal, place);
   return {
     apps,
@@ -89,6 +91,7 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     pools: [makePool(deps, config, { queue, handler, workers: config.statusProcessors })],
     queues: [queue],
     memories,
+    loop,
     guard,
     mine: ownApplications(triggers, apps),
   };
@@ -119,12 +122,13 @@ function makeRefresher(
   parts: {
     readonly effects: ShadowEffects;
     readonly memories: Memories;
+    readonly loop: LoopWatch;
     readonly guard: OwnershipGuard;
     readonly projects: Projects;
     readonly jq: JqRunner;
   },
 ): RefreshProcessor {
-  const { effects, memories, guard, projects, jq } = parts;
+  const { effects, memories, loop, guard, projects, jq } = parts;
   const { clock, random, logger, live } = deps;
   return new RefreshProcessor(
     {
@@ -134,7 +138,7 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config, { rows: memories.rows, jq }),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq }),
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
       isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),

@@ -12,6 +12,7 @@ import { firstPictures } from './cluster-caches.ts';
 import { Comparer } from './comparer.ts';
 import type { ComparerDeps } from './comparer.ts';
 import { JqRunner } from './jq-runner.ts';
+import type { LoopWatch } from './loop-watch.ts';
 import { mergeRequests } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { Memories } from './memory.ts';
@@ -29,7 +30,7 @@ import type { ControllerConfig, WatchDeps } from './types.ts';
 export function makeComparer(
   { desired, live, settings, clock }: WatchDeps,
   config: ControllerConfig,
-  helpers: Pick<ComparerDeps, 'rows' | 'dryRuns' | 'jq'> = {},
+  helpers: Pick<ComparerDeps, 'loop' | 'rows' | 'dryRuns' | 'jq'>,
 ): Comparer {
   const repository = (url: string, project: string): Repository => settings.repository(url, project);
   const chartRepositories = (): KnownRepositories => settings.chartRepositories();
@@ -63,6 +64,7 @@ export interface Parts {
   /** In the order of `pools`. */
   readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
   readonly memories: Memories;
+  readonly loop: LoopWatch;
   readonly guard: OwnershipGuard;
   /** The applications of this replica. */
   readonly mine: () => Iterable<Application>;

@@ -116,5 +116,5 @@ export interface Controller extends Runnable {
   ready(signal: AbortSignal): Promise<void>;
   snapshot(): ControllerSnapshot;
   /** Progress, not "the process answers": false when work waits and nothing moves. */
-  healthy(): { readonly ok: boolean; readonly reason?: string };
+  healthy(): { readonly ok: boolean; readonly reason?: string; readonly note?: string };
 }

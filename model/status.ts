@@ -50,7 +50,9 @@ export type ConditionType =
   /** Ours: no replica looks after the cluster, so the status stands still. */
   | 'UnownedClusterWarning'
   /** Ours: hydration was asked for, and nobody here does it. */
-  | 'HydrationWarning';
+  | 'HydrationWarning'
+  /** Ours: it kept the controller from everything else, and is left alone for a while. */
+  | 'QuarantineWarning';
 
 export interface ApplicationCondition {
   readonly type: ConditionType;

@@ -50,6 +50,8 @@ export interface Health {
   readonly ok: boolean;
   /** Why not; shown by /healthz. */
   readonly reason?: string;
+  /** What is worth knowing although all is well; shown behind it. */
+  readonly note?: string;
 }
 
 export interface TelemetryServerOptions {
@@ -135,7 +137,16 @@ function bigintAsText(_key: string, value: unknown): unknown {
 }
 
 function sendHealth(response: ServerResponse, health: Health): void {
-  send(response, health.ok ? 200 : 503, 'text/plain', health.ok ? 'ok' : `${health.reason ?? 'not ok'}\n`);
+  send(
+    response,
+    health.ok ? 200 : 503,
+    'text/plain',
+    health.ok ? okWith(health.note) : `${health.reason ?? 'not ok'}\n`,
+  );
+}
+
+function okWith(note: string | undefined): string {
+  return note === undefined ? 'ok' : `ok\n${note}\n`;
 }
 
 function send(response: ServerResponse, code: number, type: string, body: string): void {

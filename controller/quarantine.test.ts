@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Clock } from '#base';
+import type { KubeObject } from '#model';
+import { FakeClock } from '#support';
+import { PromMetrics } from '#telemetry';
+import { configMap, FakeWorld } from './testing/fake-world.ts';
+
+const sha = 'a'.repeat(40);
+const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
+
+let clock: FakeClock;
+let world: FakeWorld;
+let stops: (() => Promise<void>)[];
+/** Time that work of a pass has taken without a pause. */
+let heldMs: number;
+let isHeavy: boolean;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  heldMs = 0;
+  const held: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() + heldMs,
+    timer: (delayMs, fire) => clock.timer(delayMs, fire),
+    sleep: (delayMs, signal) => clock.sleep(delayMs, signal),
+  };
+  world = new FakeWorld(held);
+  isHeavy = false;
+  stops = [];
+});
+afterEach(async () => {
+  for (const stop of stops) await stop();
+});
+
+function start(metrics = new PromMetrics()): ReturnType<FakeWorld['replica']> {
+  const replica = world.replica({ metrics });
+  let isOver = false;
+  const stop = async (): Promise<void> => {
+    if (isOver) return;
+    isOver = true;
+    const ended = replica.stop();
+    await clock.advance(2000);
+    await ended;
+  };
+  stops.push(stop);
+  return { controller: replica.controller, stop };
+}
+
+/** Takes two seconds whenever it is compared, while it is heavy. */
+function heavy(name: string): KubeObject {
+  return {
+    ...configMap(name),
+    get data() {
+      if (isHeavy) heldMs += 2000;
+      return { key: '1' };
+    },
+  };
+}
+
+const flags = (): readonly string[] =>
+  (world.app.status?.conditions ?? []).filter(({ type }) => type === 'QuarantineWarning').map(({ message }) => message);
+const asked = (): number => world.git.asked.length;
+const change = (value: string): void => {
+  world.git.push(sha, [heavy('one')]);
+  world.edit(() => ({ spec: { ...(world.app.spec as object), info: [{ name: 'n', value }] } }));
+};
+async function refreshed(): Promise<void> {
+  // Another object each time: what was computed of one is kept with it.
+  world.git.push(sha, [heavy('one')]);
+  world.annotate({ 'argocd.argoproj.io/refresh': 'hard' });
+  await clock.advance(3000);
+}
+
+describe('14.1: an Application that keeps everything else waiting', () => {
+  it('14.1: is told by log, metric and probe, and after the second time left alone, also after a restart', async () => {
+    const metrics = new PromMetrics();
+    world.git.push(sha, [heavy('one')]);
+    world.application(automated);
+    const first = start(metrics);
+    await clock.advance(5000);
+    expect(first.controller.healthy()).toEqual({ ok: true });
+    isHeavy = true;
+    await refreshed();
+    expect(first.controller.healthy().note).toMatch(/^held up by the \w+ of argocd\/demo for [0-9]+\.[0-9] s$/);
+    expect(await metrics.expose()).toMatch(
+      /driftless_loop_held_seconds_total\{namespace="argocd",name="demo",stage="\w+"\} [2-9]/,
+    );
+    expect(flags()).toEqual([]);
+    await refreshed();
+    expect(flags()).toEqual([
+      expect.stringMatching(/^left alone until .* kept everything else of the controller waiting/),
+    ]);
+    // Nothing but a person has it looked at.
+    const before = asked();
+    change('again');
+    await clock.advance(200_000);
+    expect(asked()).toBe(before);
+    await first.stop();
+    start();
+    await clock.advance(100_000);
+    expect(asked()).toBe(before);
+    // The time is over: one try, and the next quarantine at once.
+    const [message] = flags();
+    await clock.advance(600_000);
+    expect(asked()).toBe(before + 1);
+    expect(flags()).toHaveLength(1);
+    expect(flags()[0]).not.toBe(message);
+  });
+
+  it('14.1: comes out when it is asked for and has become lighter', async () => {
+    world.git.push(sha, [heavy('one')]);
+    world.application(automated);
+    start();
+    await clock.advance(5000);
+    isHeavy = true;
+    await refreshed();
+    await refreshed();
+    expect(flags()).toHaveLength(1);
+    isHeavy = false;
+    await refreshed();
+    expect(flags()).toEqual([]);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+});
+
+describe('14.1: an Application that is not what its schema says', () => {
+  it.each<[string, object]>([
+    ['a number as its project', { project: 7 }],
+    ['a number as its source', { source: 7 }],
+    ['a number as a repository', { source: { repoURL: 7, path: 'p', targetRevision: 'main' } }],
+    ['a number as a revision', { source: { repoURL: 'https://git/x', path: 'p', targetRevision: 7 } }],
+    ['a text as its sources', { sources: 'x' }],
+    ['a list of numbers as its sources', { sources: [7] }],
+    ['a number as its destination', { destination: 7 }],
+    ['a number as its cluster', { destination: { server: 7, namespace: 7 } }],
+    ['a text as its sync policy', { syncPolicy: 'x' }],
+    ['a number as a sync option', { syncPolicy: { automated: {}, syncOptions: [7] } }],
+    ['a number as its ignore rules', { ignoreDifferences: 7 }],
+    ['numbers in its ignore rules', { ignoreDifferences: [{ kind: 7, jsonPointers: [7], jqPathExpressions: [7] }] }],
+    ['nothing', {}],
+  ])('14.1: %s disturbs no neighbour, and is not tried for ever', async (_name, spec) => {
+    world.git.push(sha, [configMap('one')]);
+    const poison = {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name: 'a-poison', namespace: 'argocd' },
+    };
+    const good = {
+      project: 'default',
+      source: { repoURL: 'https://git/x', path: 'p' },
+      destination: { name: 'dest', namespace: 'apps' },
+    };
+    world.hub.put({ ...poison, spec: Object.keys(spec).length === 0 ? {} : { ...good, ...spec } });
+    world.application(automated);
+    const { controller } = start();
+    await clock.advance(30_000);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    expect(controller.snapshot().queues.map(({ waiting, running }) => [waiting, running])).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ]);
+    const failures = world.hub.calls.length;
+    await clock.advance(60_000);
+    expect(world.hub.calls.length - failures).toBeLessThan(5);
+    const stored = world.hub.get('Application', 'a-poison') as
+      { status?: { conditions?: unknown[]; sync?: unknown } } | undefined;
+    expect(stored?.status).toBeDefined();
+  });
+});
