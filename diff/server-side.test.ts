@@ -127,6 +127,19 @@ describe('12.2: what mutation webhooks change', () => {
     expect(result.predictedLive).not.toHaveProperty('spec.template.spec.securityContext.fsGroup');
   });
 
+  it('12.2: what Git has dropped, and the server fills in again, is a difference until it was applied', () => {
+    const policy = { 'f:dnsPolicy': {} };
+    const before = deployment(
+      { containers: [app], dnsPolicy: 'None' },
+      { managedFields: [ours(inPod({ ...ofApp, ...policy }))] },
+    );
+    const filled = predicted({ containers: [app], dnsPolicy: 'ClusterFirst' });
+    expect(diff({ target, live: before, predicted: filled })).toEqual(['/spec/template/spec/dnsPolicy']);
+    expect(diff({ target, live: filled, predicted: filled })).toEqual([]);
+    const webhook = predicted({ containers: [app], dnsPolicy: 'Default' });
+    expect(diff({ target, live: filled, predicted: webhook })).toEqual([]);
+  });
+
   it('12.2: an item of a list with several keys keeps them all', () => {
     const ports = { 'f:ports': { 'k:{"containerPort":80,"protocol":"TCP"}': { '.': {}, 'f:containerPort': {} } } };
     const fields = inPod({
@@ -179,6 +192,11 @@ describe('12.2: what mutation webhooks change', () => {
     const message = 'predictedLive for resource Deployment/x must have the managedFields';
     expect(() => diff({ target, live, predicted: bare })).toThrow(message);
     expect(diff({ target, live, predicted: bare }, 'included')).toEqual([]);
+  });
+
+  it('12.2: of a manifest that is no more than a name nobody needs to own anything', () => {
+    const account: KubeObject = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 's', namespace: 'n' } };
+    expect(diff({ target: account, live: account, predicted: account })).toEqual([]);
   });
 
   it('12.2: a Secret is sent with data only, since the server answers with that', () => {

@@ -15,7 +15,7 @@ import { schemaOf } from './schema.ts';
 import { fieldSetOf, shapeOf, shapeOfFields } from './shape.ts';
 import type { Shape } from './shape.ts';
 import { withoutNulls } from './strategic.ts';
-import { merge, remove, unionOf } from './structured.ts';
+import { merge, ownershipOf, remove, unionOf } from './structured.ts';
 import type { DiffResult, DiffRules } from './types.ts';
 import { textOf } from './values.ts';
 
@@ -40,7 +40,10 @@ export function dryRunTarget(target: KubeObject): KubeObject {
 
 /**
  * Compares by what the API server answered to a dry-run apply (Argo CD: gitops-engine/pkg/diff serverSideDiff). Ignore rules hold as in any other
- * comparison. Difference: managers that are trusted are left out of the answer, not of what is sent.
+ * comparison.
+ *
+ * Differences: managers that are trusted are left out of the answer, not of what is sent. What Git has dropped, and the server fills in again with another
+ * value, is a difference until it was applied; upstream takes it for the work of a webhook.
  *
  * @throws DriftlessError when the answer does not say who owns what, and that is needed.
  */
@@ -53,7 +56,7 @@ export function diffDryRun(
   const ignored = ignoredInDiff(refOf(target), rules);
   const present = asJson(normalizeTracking(target, live, tracking));
   const answer = asJson(normalizeTracking(target, predicted, tracking));
-  const after = mutations === 'included' ? answer : withoutMutations(answer, present, rules);
+  const after = mutations === 'included' || ownsNothing(target) ? answer : withoutMutations(answer, present, rules);
   const trusted = withoutManaged(after, present, ignored.managers);
   const prepare = preparer(rules.settings, ignored);
   const sides = untilSettled(ignored, () => ({
@@ -61,6 +64,13 @@ export function diffDryRun(
     observed: prepare(withoutServerFields(trusted.live)),
   }));
   return resultOf(sides.predicted, sides.observed, ignored);
+}
+
+/** A manifest that is no more than a name: nobody may own anything of it then. */
+function ownsNothing(target: KubeObject): boolean {
+  const sent = asJson(dryRunTarget(target));
+  const named = Object.keys(sent).every((key) => ['apiVersion', 'kind', 'metadata'].includes(key));
+  return named && Object.keys(target.metadata).every((key) => ['name', 'namespace'].includes(key));
 }
 
 /**
@@ -76,7 +86,9 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
       { retry: 'never' },
     );
   const shape = knownShape(asKube(predicted), all, rules);
-  const ours = unionOf(fieldsOwned(predicted, (entry) => own(entry, 'manager') === fieldManager));
+  const now = fieldsOwned(predicted, (entry) => own(entry, 'manager') === fieldManager);
+  // What is given up, and the server fills in again, is a change that we make.
+  const ours = unionOf([...now, ...ownershipOf(live, fieldManager).last]);
   const whole = fieldSetOf(predicted, shape);
   const applied = withoutNulls(remove(predicted, minus(whole, ours, shape), shape));
   const gone = select(fieldSetOf(live, shape), [whole, undefined], (stays) => !stays);

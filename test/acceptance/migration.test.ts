@@ -45,7 +45,7 @@ async function applied(name: string, ...options: string[]): Promise<KubeObject |
 }
 
 const managersOf = (object: KubeObject | undefined): unknown =>
-  (object?.metadata['managedFields'] as readonly { manager: string; operation: string }[]).map(
+  (object?.metadata.managedFields as readonly { manager: string; operation: string }[]).map(
     ({ manager, operation }) => `${manager} ${operation}`,
   );
 
