@@ -78,6 +78,13 @@ export class SizeLimitExceeded extends DesiredError {
   }
 }
 
+/** A source failed several times in a row, and is left alone for a while. The user reads what it failed with; a new commit is tried at once. */
+export class GenerationPaused extends DesiredError {
+  constructor(lastFailure: string) {
+    super('DESIRED_PAUSED', `Manifest generation error (cached): ${lastFailure}`);
+  }
+}
+
 /** A source that only Argo CD's repo-server can render today. */
 export class UnsupportedSource extends DesiredError {
   constructor(what: string) {

@@ -1,6 +1,14 @@
 import { isAbort, messageOf } from '#base';
 import type { Clock } from '#base';
-import { CommandError, DesiredError, MirrorLost, RepositoryError, RevisionNotFound, ToolMissing } from './errors.ts';
+import {
+  CommandError,
+  DesiredError,
+  GenerationPaused,
+  MirrorLost,
+  RepositoryError,
+  RevisionNotFound,
+  ToolMissing,
+} from './errors.ts';
 import { Lru } from './fetch/lru.ts';
 import type { DesiredLimits } from './limits.ts';
 
@@ -29,7 +37,7 @@ export class PausedFailures {
     this.#limits = limits;
   }
 
-  /** @throws DesiredError with the last failure, while this source is left alone */
+  /** @throws GenerationPaused, while this source is left alone */
   check(key: string): void {
     const { pauseAfterFailures, pauseMs, pauseRequests } = this.#limits;
     const failure = this.#failures.get(key);
@@ -40,7 +48,7 @@ export class PausedFailures {
       return;
     }
     this.#failures.set(key, { ...failure, answered: failure.answered + 1 }, 1);
-    throw new DesiredError('DESIRED_PAUSED', `Manifest generation error (cached): ${failure.message}`);
+    throw new GenerationPaused(failure.message);
   }
 
   succeeded(key: string): void {
