@@ -28,6 +28,15 @@ export class DriftlessError extends Error {
   }
 }
 
+/** What an error may say of the request that it ended: that was answered, or never sent, so that nothing of it is carried out later. */
+export interface RequestOutcome {
+  readonly isOver: boolean;
+}
+
+export function isOver(error: unknown): boolean {
+  return error instanceof DriftlessError && 'isOver' in error && error.isOver === true;
+}
+
 /** The user asked for something that cannot be: a bad flag, a bad file. Ends a command with exit code 2. */
 export class UsageError extends DriftlessError {
   constructor(message: string, details: ErrorDetails = {}) {

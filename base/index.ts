@@ -15,13 +15,14 @@ export {
   DeadlineExceeded,
   DriftlessError,
   isAbort,
+  isOver,
   messageOf,
   OwnershipLost,
   Shutdown,
   Superseded,
   UsageError,
 } from './errors.ts';
-export type { ErrorDetails, ErrorFields, Retry } from './errors.ts';
+export type { ErrorDetails, ErrorFields, RequestOutcome, Retry } from './errors.ts';
 export { compileGlob, globMatch } from './glob.ts';
 export { parseGoBool } from './go-bool.ts';
 export { hashJson, hashText } from './hash.ts';

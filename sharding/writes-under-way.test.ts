@@ -1,4 +1,6 @@
 import { expect, it } from '@jest/globals';
+import { DriftlessError } from '#base';
+import type { RequestOutcome } from '#base';
 import { KubeApiError, KubeConnectionError } from '#kube';
 import { appKey } from '#model';
 import { leastMarginMs } from './timing.ts';
@@ -38,6 +40,21 @@ it('13.6: a write whose outcome nobody knows is under way for the margin', async
 
 it('13.6: a write that a server in trouble answered is, too: it may have passed it on', async () => {
   expect(await after(answer(504))).toEqual([1, 0]);
+});
+
+/** As those of a store, which sharding does not know. */
+class Refused extends DriftlessError implements RequestOutcome {
+  readonly isOver: boolean;
+
+  constructor(isAnswered: boolean) {
+    super('STORE', 'no writes');
+    this.isOver = isAnswered;
+  }
+}
+
+it('13.2: a write that another kind of store has answered is over, and holds no hand-over up', async () => {
+  expect(await after(new Refused(true))).toEqual([0, 0]);
+  expect(await after(new Refused(false))).toEqual([1, 0]);
 });
 
 it('13.6: a write that was refused, or never sent, is over', async () => {

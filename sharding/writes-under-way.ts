@@ -1,3 +1,4 @@
+import { isOver } from '#base';
 import { KubeApiError, KubeConnectionError, KubeCredentialError, KubeRequestError } from '#kube';
 import type { AppKey } from '#model';
 
@@ -51,6 +52,6 @@ export class WritesUnderWay {
 function cannotLand(error: unknown): boolean {
   // An API server that answers 5xx may have passed the write on to its store, which ends it in its own time.
   if (error instanceof KubeApiError) return error.status < 500;
-  if (error instanceof KubeRequestError || error instanceof KubeCredentialError) return true;
+  if (isOver(error) || error instanceof KubeRequestError || error instanceof KubeCredentialError) return true;
   return error instanceof KubeConnectionError && error.neverSent;
 }

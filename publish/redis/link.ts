@@ -1,4 +1,5 @@
 import { DriftlessError } from '#base';
+import type { RequestOutcome } from '#base';
 
 /** What went wrong with the store, as far as that decides what to do next. */
 export type StoreFault =
@@ -12,12 +13,15 @@ export type StoreFault =
   | 'forbidden';
 
 /** The store did not do what it was asked. The message is the server's or the system's, without credentials. */
-export class StoreError extends DriftlessError {
+export class StoreError extends DriftlessError implements RequestOutcome {
   readonly fault: StoreFault;
+  /** The store has answered: only a connection that broke leaves open what became of a write. */
+  readonly isOver: boolean;
 
   constructor(fault: StoreFault, message: string) {
     super('PUBLISH_STORE', message);
     this.fault = fault;
+    this.isOver = fault !== 'connection';
   }
 }
 
