@@ -69,7 +69,7 @@ export interface TelemetryServerOptions {
 
 /**
  * /metrics, /healthz (Argo CD's name), /livez, /readyz and /debug/state over HTTP. Runs until its signal aborts; open connections are then
- * closed at once.
+ * closed at once. What is below /debug answers requests from this machine only.
  */
 export class TelemetryServer implements Runnable {
   readonly name = 'telemetry server';
@@ -124,12 +124,21 @@ export class TelemetryServer implements Runnable {
         sendHealth(response, this.#options.ready());
         return;
       case '/debug/state':
+        if (!isLoopback(request.socket.remoteAddress)) {
+          send(response, 403, 'text/plain', `${path} answers this machine only: use kubectl port-forward or exec\n`);
+          return;
+        }
         send(response, 200, 'application/json', JSON.stringify(this.#options.state(), bigintAsText));
         return;
       default:
         send(response, 404, 'text/plain', 'not found: try /metrics, /healthz, /readyz or /debug/state\n');
     }
   }
+}
+
+/** Whether a request comes from this pod itself (a forwarded port does): names of repositories and clusters are not for the whole network. */
+export function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address);
 }
 
 function bigintAsText(_key: string, value: unknown): unknown {

@@ -1,6 +1,8 @@
 import { createServer, Server } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { DriftlessError, Secret, Shutdown } from '#base';
+import { isLoopback } from './http.ts';
 import { createLogger, listen, ListenError, PromMetrics, silentLogger, TelemetryServer } from './index.ts';
 
 function lines(format: 'json' | 'text'): { readonly out: string[]; readonly log: ReturnType<typeof createLogger> } {
@@ -105,6 +107,48 @@ describe('telemetry server', () => {
     stop.abort(new Shutdown());
     await running;
     await expect(ask('/healthz')).rejects.toThrow();
+  });
+
+  it.each([
+    ['127.0.0.1', true],
+    ['127.9.0.1', true],
+    ['::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['10.127.0.1', false],
+    ['::ffff:10.0.0.1', false],
+    ['::11', false],
+    [undefined, false],
+  ])('14.3: /debug takes %s for this machine: %s', (address, expected) => {
+    expect(isLoopback(address)).toBe(expected);
+  });
+
+  const outside = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+  (outside === undefined ? it.skip : it)('14.3: /debug/state is not for the network, /metrics is', async () => {
+    const server = new TelemetryServer({
+      host: '0.0.0.0',
+      port: 0,
+      metrics: new PromMetrics(),
+      logger: silentLogger,
+      healthy: () => ({ ok: true, note: 'held up by x' }),
+      ready: () => ({ ok: true }),
+      state: () => ({ repository: 'https://git.example/secret' }),
+    });
+    const stop = new AbortController();
+    const running = server.run(stop.signal);
+    await server.ready();
+    const ask = async (host: string, path: string): Promise<[number, string]> => {
+      const answer = await globalThis.fetch(`http://${host}:${server.port ?? 0}${path}`);
+      return [answer.status, await answer.text()];
+    };
+    const refused = await ask(outside ?? '', '/debug/state');
+    expect(refused).toEqual([403, expect.not.stringContaining('git.example')]);
+    expect((await ask(outside ?? '', '/metrics'))[0]).toBe(200);
+    expect((await ask('127.0.0.1', '/debug/state'))[0]).toBe(200);
+    expect(await ask('127.0.0.1', '/livez')).toEqual([200, 'ok\nheld up by x\n']);
+    stop.abort(new Shutdown());
+    await running;
   });
 
   it('listens on every address where the host is ::', async () => {
