@@ -163,6 +163,7 @@ export class Renderer {
       noCache,
       ...demand,
       ...(source.targetRevision === undefined ? {} : { targetRevision: source.targetRevision }),
+      ...(source.tagPrefix === undefined ? {} : { tagPrefix: source.tagPrefix }),
     };
     const verified = await this.#waited(request, desired.verify(order, signal)).catch((error: unknown): Verified => {
       if (!(error instanceof KeyringUnavailable)) throw error;

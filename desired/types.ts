@@ -113,6 +113,8 @@ export interface VerifyRequest extends SignatureDemand {
   readonly revision: string;
   /** What the source names, where `revision` is a commit that it was resolved to before: the tag of that commit may carry the signature. */
   readonly targetRevision?: string;
+  /** Of the tags that a version or a constraint speaks of. */
+  readonly tagPrefix?: string;
   readonly noRevisionCache: boolean;
   /** Verify again, even if it was done a moment ago. */
   readonly noCache: boolean;

@@ -105,17 +105,18 @@ export class GitRepository {
   }
 
   /**
-   * The commit that `revision` names (checked by checkRevision before). A full SHA is its own answer, without asking anyone.
+   * The commit that `revision` names (checked by checkRevision before), as a version or constraint among the tags that begin with `tagPrefix`. A full
+   * SHA is its own answer, without asking anyone.
    * @throws RevisionNotFound, RepositoryError
    */
-  async resolve(revision: string, after: Recency, signal: AbortSignal): Promise<string> {
-    return (await this.lookup(revision, after, signal)).commit;
+  async resolve(revision: string, after: Recency, signal: AbortSignal, tagPrefix?: string): Promise<string> {
+    return (await this.lookup(revision, after, signal, tagPrefix)).commit;
   }
 
   /** Like {@link resolve}, and the tag object where `revision` is the name of an annotated tag. */
-  async lookup(revision: string, after: Recency, signal: AbortSignal): Promise<Found> {
+  async lookup(revision: string, after: Recency, signal: AbortSignal, tagPrefix?: string): Promise<Found> {
     if (isFullSha(revision)) return { commit: revision.toLowerCase() };
-    const found = resolveInRefs(revision, await this.#listRefs(after, signal));
+    const found = resolveInRefs(revision, await this.#listRefs(after, signal), tagPrefix);
     if (found !== undefined) return found;
     if (mayBeShortSha(revision)) return { commit: await this.#expand(revision.toLowerCase(), signal) };
     throw new RevisionNotFound(revision === '' ? 'HEAD' : revision, { fields: { repository: this.#url.url } });

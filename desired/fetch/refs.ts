@@ -44,15 +44,15 @@ export function mayBeShortSha(revision: string): boolean {
 
 /**
  * The commit that a revision names among the refs, undefined when none fits (Argo CD: util/git client.go resolveRef and versions/tags.go).
- * A version constraint is tried first, over the tags; a version is a pin. Deliberate difference: where a tag and a branch have the same
+ * A version constraint is tried first, over the tags; a version is a pin. Both speak of tags that begin with `tagPrefix`, without it. Deliberate difference: where a tag and a branch have the same
  * short name Argo CD takes either by chance, here the tag wins, as with git itself.
  */
-export function resolveInRefs(revision: string, refs: Refs): Found | undefined {
-  const name = revision === '' ? 'HEAD' : revision;
+export function resolveInRefs(revision: string, refs: Refs, tagPrefix = ''): Found | undefined {
+  let name = revision === '' ? 'HEAD' : revision;
   if (parseVersion(name) === undefined) {
-    const tag = highestMatch(name, tagNames(refs));
-    if (tag !== undefined) return found(`refs/tags/${tag}`, refs);
-  }
+    const tag = highestMatch(name, tagNames(refs, tagPrefix));
+    if (tag !== undefined) return found(`refs/tags/${tagPrefix}${tag}`, refs);
+  } else name = `${tagPrefix}${name}`;
   for (const prefix of ['', 'refs/', 'refs/tags/', 'refs/heads/', 'refs/remotes/']) {
     const at = found(`${prefix}${name}`, refs);
     if (at !== undefined) return at;
@@ -66,6 +66,7 @@ function found(ref: string, { commits, tags }: Refs): Found | undefined {
   return commit === undefined ? undefined : { commit, ...(tag === undefined ? {} : { tag }) };
 }
 
-function* tagNames({ commits }: Refs): Generator<string> {
-  for (const name of commits.keys()) if (name.startsWith('refs/tags/')) yield name.slice('refs/tags/'.length);
+function* tagNames({ commits }: Refs, tagPrefix: string): Generator<string> {
+  const beginning = `refs/tags/${tagPrefix}`;
+  for (const name of commits.keys()) if (name.startsWith(beginning)) yield name.slice(beginning.length);
 }

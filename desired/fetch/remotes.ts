@@ -70,7 +70,7 @@ export class Remotes {
     const noCache = after !== undefined;
     switch (kindOf(at)) {
       case 'git':
-        return this.#git.of(at.repository).resolve(at.revision, after, signal);
+        return this.#git.of(at.repository).resolve(at.revision, after, signal, at.source.tagPrefix);
       case 'chart':
         return this.#charts.resolve(chartAt(at), at.revision, noCache, signal);
       case 'oci':

@@ -193,6 +193,27 @@ describe('refs', () => {
   ])('%j', (revision, digit) => {
     expect(resolveInRefs(revision, refs)?.commit).toBe(sha(digit));
   });
+  it.each([
+    ['2.x', '9'],
+    ['2.0.1', '9'],
+    ['>=2.1', 'a'],
+    // What is no version of these tags is looked for as it is.
+    ['main', '1'],
+    ['1.x', '2'],
+  ])('10.1: %j among the tags of a prefix', (revision, digit) => {
+    const tagged = parseRefs(
+      [
+        `${sha('1')}\trefs/heads/main`,
+        `${sha('2')}\trefs/heads/1.x`,
+        `${sha('8')}\trefs/tags/2.5.0`,
+        `${sha('9')}\trefs/tags/app/2.0.1`,
+        `${sha('a')}\trefs/tags/app/3.0.0`,
+        `${sha('b')}\trefs/tags/apple/2.0.9`,
+      ].join('\n'),
+    );
+    expect(resolveInRefs(revision, tagged, 'app/')?.commit).toBe(sha(digit));
+    expect(resolveInRefs('2.5.0', tagged, 'app/')).toBeUndefined();
+  });
   it.each(['nope', 'refs/heads/nope', '3', 'ain', 'HEA'])('%j is not there', (revision) => {
     expect(resolveInRefs(revision, refs)).toBeUndefined();
   });

@@ -56,7 +56,12 @@ export class Verifier {
 
   async verify(repository: GitRepository, request: VerifyRequest, signal: AbortSignal): Promise<Verified> {
     const ring = await this.#deps.keyring.ring(signal);
-    const found = await repository.lookup(request.revision, request.noRevisionCache ? Infinity : undefined, signal);
+    const found = await repository.lookup(
+      request.revision,
+      request.noRevisionCache ? Infinity : undefined,
+      signal,
+      request.tagPrefix,
+    );
     const commit = await repository.ensureCommit(found.commit, signal);
     const tag = await this.#tagOf(repository, request, { found, commit }, signal);
     const { mode, keys } = request;
@@ -83,11 +88,13 @@ export class Verifier {
       return this.#brought(repository, { object: found.tag, name: revision }, commit, signal);
     if (found.commit !== commit) return { object: found.commit, name: revision };
     if (!isFullSha(revision) || targetRevision === '' || isFullSha(targetRevision)) return undefined;
-    const named = await repository.lookup(targetRevision, undefined, signal).catch((error: unknown) => {
-      // The name is gone; the commit must stand for itself.
-      if (error instanceof DesiredError && error.code === 'DESIRED_REVISION') return undefined;
-      throw error;
-    });
+    const named = await repository
+      .lookup(targetRevision, undefined, signal, request.tagPrefix)
+      .catch((error: unknown) => {
+        // The name is gone; the commit must stand for itself.
+        if (error instanceof DesiredError && error.code === 'DESIRED_REVISION') return undefined;
+        throw error;
+      });
     if (named?.tag === undefined || named.commit !== commit) return undefined;
     return this.#brought(repository, { object: named.tag, name: targetRevision }, commit, signal);
   }
