@@ -1,0 +1,113 @@
+import { env } from 'node:process';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { compileGlob, compileLinearPattern, formatYaml, parseJson, parseYamlDocuments, scrub } from '#base';
+
+/**
+ * 14.5: what reads texts of others, with texts that nobody would write. Each either answers or refuses with an error that has a name: no overflow of
+ * the stack, no TypeError, nothing added to the prototype of all objects. Ten thousand inputs each here, more with DRIFTLESS_LONG_FACTOR.
+ */
+const factor = Number(env['DRIFTLESS_LONG_FACTOR'] ?? '1');
+/** A regular expression costs a millisecond to compile. */
+const runsOf = (name: string): number => factor * (name === 'regular expressions' ? 1_000 : 10_000);
+
+/** Pieces that have done harm before, and single characters. */
+const piece = fc.oneof(
+  {
+    arbitrary: fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      '"',
+      '\\',
+      ':',
+      ',',
+      ' ',
+      '\n',
+      '\t',
+      '- ',
+      '? ',
+      '---\n',
+      '|',
+      '>',
+      '#',
+      '%',
+    ),
+    weight: 6,
+  },
+  {
+    arbitrary: fc.constantFrom(
+      '<<: ',
+      '*a',
+      '&a ',
+      '!!binary ',
+      '!x ',
+      '0x',
+      '1e999',
+      '12345678901234567890',
+      '.inf',
+      '~',
+      'null',
+      'yes',
+    ),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.constantFrom(
+      '__proto__',
+      'constructor',
+      'toString',
+      '"__proto__":{"polluted":1}',
+      '__proto__: {polluted: 1}\n',
+    ),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.constantFrom('{1,}', '(a+)+', '**/', '{a,a}', '[z-a]', '[!', 'eyJ', '.', '://', '@', 'bearer '),
+    weight: 2,
+  },
+  { arbitrary: fc.string({ unit: 'binary', maxLength: 3 }), weight: 2 },
+);
+const text = fc.oneof(
+  { arbitrary: fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join('')), weight: 19 },
+  // The same piece over and over: depth, long runs, many stars.
+  {
+    arbitrary: fc
+      .tuple(piece, fc.integer({ min: 1, max: 600 }), piece)
+      .map(([one, times, other]) => `${one.repeat(times)}${other}`),
+    weight: 1,
+  },
+);
+
+const readers: Readonly<Record<string, (input: string) => unknown>> = {
+  JSON: (input) => parseJson(input),
+  YAML: (input) => parseYamlDocuments(input),
+  'YAML there and back': (input) => {
+    for (const value of parseYamlDocuments(input)) parseYamlDocuments(formatYaml(value));
+  },
+  globs: (input) => compileGlob(input.slice(0, 300))?.(input),
+  'regular expressions': (input) => {
+    const pattern = compileLinearPattern(input.slice(0, 300));
+    return pattern.ok && pattern.test(input.slice(0, 1000));
+  },
+  scrub,
+};
+
+describe('14.5: foreign input', () => {
+  it.each(Object.entries(readers))('14.5: %s: an answer, or an error of ours', (name, read) => {
+    const before = Object.getOwnPropertyNames(Object.prototype).length;
+    fc.assert(
+      fc.property(text, (input) => {
+        try {
+          read(input);
+        } catch (error) {
+          expect(error).toHaveProperty('code', expect.stringMatching(/^[A-Z_]+$/));
+        }
+      }),
+      { numRuns: runsOf(name) },
+    );
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    expect(Object.getOwnPropertyNames(Object.prototype)).toHaveLength(before);
+  });
+});
