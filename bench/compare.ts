@@ -33,7 +33,7 @@ function deployment(replicas: number, variables: number): KubeObject {
     kind: 'Deployment',
     metadata: { name: 'web', namespace: 'shop' },
     spec,
-  } as unknown as KubeObject;
+  };
 }
 
 /** What server-side apply notes of a value; lists by their keys. */
