@@ -150,8 +150,7 @@ describe('what has no effect', () => {
   it('is said of every parameter of the connections to clusters', () => {
     const silent = Object.values(runOptions as Readonly<Record<string, OptionSpec>>).filter(
       ({ key = '', noEffect }) =>
-        /^P:controller\.(k8s\.(tcp|tls|client\.max)|k8sclient|cluster\.cache)\./.test(key) &&
-        noEffect === undefined,
+        /^P:controller\.(k8s\.(tcp|tls|client\.max)|k8sclient|cluster\.cache)\./.test(key) && noEffect === undefined,
     );
     expect(silent.map(({ flag }) => flag)).toEqual([]);
   });

@@ -1,19 +1,19 @@
 // Builds a Go command at a pinned version, in a module of its own in a temporary folder: nothing of it reaches this repository.
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { goCommand } from './e2e-go.mjs';
 
 /**
  * Builds `tool.go.package` into `target`; tells each step to `say`. `tool.go.sources` names a folder of scripts/ with a program of ours around
- * the module, that is built instead, or what it needs beside it. `tool.go.beside` names files of the module that shall lie beside the binary. `cache` may get a newer Go than the machine's, when the module wants one. The binary appears at once and
+ * the module, that is built instead. `cache` may get a newer Go than the machine's, when the module wants one. The binary appears at once and
  * whole, or not at all.
  * @throws Error with the last lines of what go printed
  */
 export async function goBuild(tool, { target, cache }, say) {
-  const { module, package: name = '.', sources, stamp, beside = {} } = tool.go;
+  const { module, package: name = '.', sources, stamp } = tool.go;
   const folder = mkdtempSync(join(tmpdir(), `driftless-build-${tool.name}-`));
   const command = goCommand(module.language, cache, say);
   const go = (args, tick) => run(command, args, folder, tick);
@@ -25,7 +25,6 @@ export async function goBuild(tool, { target, cache }, say) {
       writeFileSync(join(folder, 'tools.go'), `//go:build tools\n\npackage tools\n\nimport _ "${name}"\n`);
       await go(['mod', 'tidy']);
     } else {
-      if (module.renamed !== undefined) await rename(module.renamed, folder, go);
       // No tidy: it looks for what the tests of others need, and a stand-in has nothing for them.
       cpSync(fileURLToPath(new URL(sources, import.meta.url)), folder, { recursive: true });
     }
@@ -36,8 +35,6 @@ export async function goBuild(tool, { target, cache }, say) {
     await go(['build', '-trimpath', '-ldflags', flags, '-o', fresh, name], (seconds) =>
       say(`${tool.name}: still compiling (${seconds} s)`),
     );
-    for (const [path, name] of Object.entries(beside))
-      writeFileSync(join(dirname(target), name), readFileSync(join(source.Dir, path)));
     renameSync(fresh, target);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -69,33 +66,6 @@ export async function goRun({ module, sources }, runs, say) {
 
 async function fetchModule({ path, version }, go) {
   return JSON.parse(await go(['mod', 'download', '-json', `${path}@${version}`]));
-}
-
-/**
- * Another module under the path `as` that others ask for it by, in `place`/`folder`: without its tests, and with `edits`, which say what to replace by
- * what, by file.
- * @throws Error when an edit does not fit
- */
-async function rename({ path, version, as, folder, edits }, place, go) {
-  const { Dir } = await fetchModule({ path, version }, go);
-  const files = readdirSync(Dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  for (const { name, parentPath } of files) {
-    const from = join(parentPath, name);
-    const file = relative(Dir, from);
-    if (name.endsWith('_test.go')) continue;
-    let text = readFileSync(from);
-    if (/(?:\.go|^go\.mod)$/.test(name)) text = edited(text.toString().replaceAll(path, as), file, edits[file] ?? []);
-    mkdirSync(dirname(join(place, folder, file)), { recursive: true });
-    writeFileSync(join(place, folder, file), text);
-  }
-}
-
-function edited(text, file, edits) {
-  for (const [from, to] of edits) {
-    if (!text.includes(from)) throw new Error(`${file} has no "${from}" any more`);
-    text = text.replace(from, to);
-  }
-  return text;
 }
 
 /**

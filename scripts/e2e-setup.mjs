@@ -22,10 +22,11 @@ for (const tool of tools) {
   if (result === undefined) missing.push(tool);
   else found.push(result);
 }
-if (json) process.stdout.write(`${JSON.stringify({ cache, tools: found })}\n`);
+const leftOut = missing.flatMap(({ onlyFor = [] }) => onlyFor);
+if (json) process.stdout.write(`${JSON.stringify({ cache, tools: found, leftOut })}\n`);
 else process.stdout.write(table(found));
 for (const tool of missing) process.stderr.write(`driftless: ${advice(tool)}\n`);
-process.exit(missing.length === 0 ? 0 : 1);
+process.exit(missing.every(({ onlyFor }) => onlyFor !== undefined) ? 0 : 1);
 
 /** Where the cached binary of a tool lies: a folder of its own for each version, that can also stand on PATH. */
 function cached(tool) {
@@ -106,7 +107,7 @@ function aptGet(tool) {
 
 function advice(tool) {
   const ways = [
-    ...(tool.version === undefined
+    ...(tool.version === undefined && tool.onlyFor === undefined
       ? []
       : [`put ${tool.name} ${tool.wanted} on PATH or into the folder that KUBEBUILDER_ASSETS names`]),
     ...(tool.apt === undefined ? [] : [`install the package ${tool.apt}`]),
@@ -116,7 +117,8 @@ function advice(tool) {
           `install Go${tool.go.module.language === undefined ? '' : ` ${tool.go.module.language} or newer`}, then it is built here`,
         ]),
   ];
-  return `${tool.name} (${tool.wanted}) is missing: ${ways.join(', or ')}; then run npm run e2e:setup again.`;
+  const without = tool.onlyFor === undefined ? '' : ` Until then ${tool.onlyFor.join(', ')} of test/e2e are left out.`;
+  return `${tool.name} (${tool.wanted}) is missing: ${ways.join(', or ')}; then run npm run e2e:setup again.${without}`;
 }
 
 function table(rows) {

@@ -539,6 +539,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a kind that cannot be listed (broken CRD, webhook, permission)': byComparison,
   'refresh annotation that arrives during a pass': harmless,
   'live changes': harmless,
+  'the message of an applied resource': harmless,
   'when Redis is written': harmless,
   'Redis that is down, slow or full': harmless,
   'surplus parts of a sharded tree that shrank': harmless,

@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { differences } from './argo-cli/differences.ts';
 import { acts, play } from './argo-cli/scenario.ts';
 import { Stage } from './argo-cli/stage.ts';
 import { conclusion, normalised } from './argo-cli/transcript.ts';
 import { ArgoWorld } from './argo-cli/world.ts';
 import type { Controller } from './argo-cli/world.ts';
+import { repository } from './rendered-controller.ts';
 
 /** Plays all commands in a world of its own. */
 async function transcriptOf(controller: Controller): Promise<Stage> {
@@ -39,10 +43,20 @@ describe("Argo CD's CLI, API server, ApplicationSets and notifications", () => {
     expect([...ours.said.keys()]).toEqual([...theirs.said.keys()]);
   });
 
-  // The steps are known when they have been played. There is no list of differences, because there are none.
-  it('11.3, 11.5: every command says the same beside both', () => {
-    const different = [...theirs.said].filter(([step, text]) => ours.said.get(step) !== text);
+  // The steps are known when they have been played.
+  it('11.3, 11.5: every command says the same beside both, but for what is listed', () => {
+    const expected = [...theirs.said].map(([step, text]) => [step, differences[step]?.becomes(text) ?? text] as const);
+    const different = expected.filter(([step, text]) => ours.said.get(step) !== text);
     expect(different.map(([step]) => [step, ours.said.get(step)])).toEqual(different);
+  });
+
+  it('11.5: what is listed as different is so, and stands in docs/compatibility.md', () => {
+    const page = readFileSync(join(repository, 'docs', 'compatibility.md'), 'utf8');
+    for (const [step, { row, becomes }] of Object.entries(differences)) {
+      const text = theirs.said.get(step) ?? '';
+      expect([step, becomes(text)]).not.toEqual([step, text]);
+      expect(page).toContain(`| ${row} | differs |`);
+    }
   });
 
   it('11.3: `argocd admin cluster` counts the pods of both', () => {

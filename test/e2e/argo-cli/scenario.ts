@@ -103,6 +103,27 @@ async function resources(stage: Stage): Promise<void> {
   await stage.good('guestbook');
 }
 
+/** What `app sync` can be told beside. */
+const syncFlags: readonly (readonly string[])[] = [
+  ['--apply-out-of-sync-only'],
+  ['--strategy', 'apply'],
+  ['--server-side'],
+  ['--replace'],
+  ['--info', 'reason=test'],
+  ['--resource', '!apps:Deployment:web'],
+  ['--label', 'app=none'],
+  ['--dry-run', '--prune', '--force'],
+  ['--retry-limit', '2', '--retry-backoff-duration', '1s'],
+];
+
+async function flags(stage: Stage): Promise<void> {
+  for (const given of syncFlags) {
+    await stage.conclude(`app sync ${given.join(' ')}`, ['app', 'sync', 'guestbook', ...given]);
+    await stage.good('guestbook');
+  }
+  await stage.say('app get --hard-refresh', ['app', 'get', 'guestbook', '--hard-refresh']);
+}
+
 async function trouble(stage: Stage): Promise<void> {
   stage.repository('stuck').commit({ 'app/hook.yaml': endlessHook, 'app/settings.yaml': settings('settings', 'blue') });
   await createApp(stage, 'stuck');
@@ -250,6 +271,7 @@ export const acts: readonly Act[] = [
   { name: 'the first sync', play: firstSync },
   { name: 'the second sync', play: secondSync },
   { name: 'resources', play: resources },
+  { name: 'flags of a sync', play: flags },
   { name: 'trouble', play: trouble },
   { name: 'webhooks and notifications', play: webhook },
   { name: 'clusters', play: clusters },

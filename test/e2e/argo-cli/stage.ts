@@ -1,6 +1,6 @@
 import { eventually } from '#support';
 import type { Repository } from './repository.ts';
-import { conclusion, normalised } from './transcript.ts';
+import { atRest, conclusion, normalised } from './transcript.ts';
 import type { ArgoWorld, Said } from './world.ts';
 
 export interface App {
@@ -46,10 +46,10 @@ export class Stage {
     return said;
   }
 
-  /** Runs one that waits, and keeps its end. */
+  /** Runs one that waits, and keeps its end. Whether pods are ready at that moment is chance; steps that ask afterwards tell. */
   async conclude(step: string, args: readonly string[]): Promise<Said> {
     const said = await this.world.argocd(args);
-    this.note(step, `exit ${said.code ?? 'by a signal'}\n${normalised(conclusion(said.text))}`);
+    this.note(step, `exit ${said.code ?? 'by a signal'}\n${atRest(normalised(conclusion(said.text)))}`);
     return said;
   }
 

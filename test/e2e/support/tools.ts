@@ -6,7 +6,6 @@ export type ToolName =
   | 'argocd'
   | 'argocd-repo-server'
   | 'kube-apiserver'
-  | 'kube-controller-manager'
   | 'etcd'
   | 'etcdutl'
   | 'kubectl'
