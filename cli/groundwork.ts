@@ -266,6 +266,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     syncTimeoutMs: config.syncTimeout,
     repoErrorGraceMs: config.repoErrorGracePeriod,
     kubectlParallelism: config.kubectlParallelism,
+    quarantineAfterMs: config.quarantineAfter,
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
     serverSideDiff: config.serverSideDiff,

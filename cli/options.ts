@@ -868,6 +868,14 @@ export const runOptions = {
     env: 'DRIFTLESS_ALLOW_LOCAL_REPOSITORIES',
     help: "Sources may lie on this machine's disk, or on that of the repo-server (file:// and absolute paths).",
   },
+  quarantineAfter: {
+    flag: 'quarantine-after',
+    kind: 'duration',
+    default: 5_000,
+    env: 'DRIFTLESS_QUARANTINE_AFTER',
+    min: 0,
+    help: 'An Application that keeps everything else waiting for this long, twice in a row, is left alone for ten minutes; 0: never.',
+  },
   pauseAfterFailures: {
     flag: 'pause-generation-after-failed-attempts',
     kind: 'int',

@@ -33,7 +33,7 @@ import {
 import type { Parts } from './parts.ts';
 import { ProjectFinalizers } from './project-finalizers.ts';
 import { Projects } from './projects.ts';
-import { Quarantine } from './quarantine.ts';
+import { Quarantine, quarantineAfterMs } from './quarantine.ts';
 import { RefreshWrites } from './refresh-writes.ts';
 import { RefreshProcessor } from './refresh.ts';
 import { DryRuns } from './server-side-diff.ts';
@@ -280,6 +280,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     ...common,
     loop,
     inner: (taken, signal, place) => refresher.handle(taken, signal, place),
+    limitMs: config.quarantineAfterMs ?? quarantineAfterMs,
     lookup: (key) => store.get(key),
     persist: (app, status) => store.persistStatus(app, status),
   });

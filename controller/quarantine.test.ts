@@ -13,11 +13,13 @@ let world: FakeWorld;
 let stops: (() => Promise<void>)[];
 /** Time that work of a pass has taken without a pause. */
 let heldMs: number;
+let weightMs: number;
 let isHeavy: boolean;
 
 beforeEach(() => {
   clock = new FakeClock();
   heldMs = 0;
+  weightMs = 6000;
   const held: Clock = {
     now: () => clock.now(),
     monotonic: () => clock.monotonic() + heldMs,
@@ -46,12 +48,12 @@ function start(metrics = new PromMetrics()): ReturnType<FakeWorld['replica']> {
   return { controller: replica.controller, stop };
 }
 
-/** Takes two seconds whenever it is compared, while it is heavy. */
+/** Takes six seconds whenever it is compared, while it is heavy. */
 function heavy(name: string): KubeObject {
   return {
     ...configMap(name),
     get data() {
-      if (isHeavy) heldMs += 2000;
+      if (isHeavy) heldMs += weightMs;
       return { key: '1' };
     },
   };
@@ -83,7 +85,7 @@ describe('14.1: an Application that keeps everything else waiting', () => {
     await refreshed();
     expect(first.controller.healthy().note).toMatch(/^held up by the \w+ of argocd\/demo for [0-9]+\.[0-9] s$/);
     expect(await metrics.expose()).toMatch(
-      /driftless_loop_held_seconds_total\{namespace="argocd",name="demo",stage="\w+"\} [2-9]/,
+      /driftless_loop_held_seconds_total\{namespace="argocd",name="demo",stage="\w+"\} [1-9]/,
     );
     expect(flags()).toEqual([]);
     await refreshed();
@@ -105,6 +107,18 @@ describe('14.1: an Application that keeps everything else waiting', () => {
     expect(asked()).toBe(before + 1);
     expect(flags()).toHaveLength(1);
     expect(flags()[0]).not.toBe(message);
+  });
+
+  it('14.1: is told, and not left alone, for less than --quarantine-after', async () => {
+    weightMs = 1500;
+    world.git.push(sha, [heavy('one')]);
+    world.application(automated);
+    const replica = start();
+    await clock.advance(5000);
+    isHeavy = true;
+    for (let pass = 0; pass < 3; pass += 1) await refreshed();
+    expect(replica.controller.healthy().note).toMatch(/^held up by/);
+    expect(flags()).toEqual([]);
   });
 
   it('14.1: comes out when it is asked for and has become lighter', async () => {

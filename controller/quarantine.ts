@@ -19,10 +19,14 @@ export interface QuarantineDeps {
   readonly persist: (app: Application, status: ApplicationStatus) => Promise<Application>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How long one piece of work must hold everything up to count (--quarantine-after); 0: nobody is left alone. */
+  readonly limitMs: number;
 }
 
 /** Passes in a row that may hold everything up before the Application is left alone. */
 const mostHolds = 2;
+/** A second is told; who is left alone for it would be every large Application on a busy machine. */
+export const quarantineAfterMs = 5000;
 /** For so long. Then one pass tries it again. */
 const quarantineMs = 600_000;
 /** What throws where nothing of ours may will mostly do so again: until something changes, now and then is enough. */
@@ -32,7 +36,7 @@ const flag: ConditionType = 'QuarantineWarning';
 /**
  * Stands before the refresh of Applications, and keeps one of them from taking the others with it. Argo CD has nothing like it.
  *
- * - One that held the event loop up in two passes in a row is left alone for ten minutes. The condition that says so is the memory of it: another
+ * - One that held the event loop up for long in two passes in a row is left alone for ten minutes. The condition that says so is the memory of it: another
  *   replica, or this one after a restart, meets it no sooner. Whoever asks for a refresh has it looked at, at once.
  * - One that makes a pass throw what is no error of ours (numbers where texts belong) gets a condition instead of being tried for ever.
  */
@@ -84,7 +88,7 @@ export class Quarantine {
     const hold = this.#deps.loop.take(key);
     if (hold === undefined) return;
     const isMarked = flagOf(app) !== undefined;
-    if (hold === 'none') {
+    if (hold === 'none' || this.#deps.limitMs <= 0 || hold.ms < this.#deps.limitMs) {
       this.#holds.delete(key);
       if (isMarked) await this.#mark(app, []);
       return;

@@ -61,6 +61,8 @@ export interface ControllerConfig {
   readonly repoErrorGraceMs: number;
   /** --kubectl-parallelism-limit; below 1: unlimited. */
   readonly kubectlParallelism: number;
+  /** How long an Application must hold everything else up, twice in a row, to be left alone for a while; 0: never. Default 5 s. */
+  readonly quarantineAfterMs?: number;
   /** ARGOCD_SYNC_WAVE_DELAY. */
   readonly syncWaveDelayMs: number;
   /** --persist-resource-health. */

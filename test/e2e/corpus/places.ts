@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { Secret } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
-import { chartArchive, tgz } from '../../../desired/testing/archive.ts';
-import { selfSigned } from '../../../desired/testing/identity.ts';
-import { chartArtifact, startRegistry, tarLayer } from '../../../desired/testing/registry.ts';
-import type { TestRegistry } from '../../../desired/testing/registry.ts';
-import { startWebServer } from '../../../desired/testing/web-server.ts';
-import type { Answer, WebServer } from '../../../desired/testing/web-server.ts';
+import {
+  chartArchive,
+  chartArtifact,
+  selfSigned,
+  startRegistry,
+  startWebServer,
+  tarLayer,
+  tgz,
+} from '../../../desired/testing/index.ts';
+import type { Answer, TestRegistry, WebServer } from '../../../desired/testing/index.ts';
 import { startGitServer } from '../support/git-server.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { startSshServer } from '../support/ssh-server.ts';

@@ -1,0 +1,7 @@
+/** desired/testing: servers on loopback and archives, for tests of what reads sources. Tests alone may use it, here and in test/. */
+export { chartArchive, tgz } from './archive.ts';
+export { selfSigned } from './identity.ts';
+export { chartArtifact, startRegistry, tarLayer } from './registry.ts';
+export type { TestRegistry } from './registry.ts';
+export { startWebServer } from './web-server.ts';
+export type { Answer, WebServer } from './web-server.ts';
