@@ -107,12 +107,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
       jqEnd,
       publishedAgain(deps, config, queues.refresh),
       makeClusterReports(deps, config, { apps, guard, projects }),
-      new UnownedWarnings({
-        ...deps,
-        apps,
-        clusterOf: (app) => guard.clusterOf(app),
-        isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isSkipped(app),
-      }),
+      makeUnownedWarnings(deps, config, { apps, guard }),
     ],
     pools: makePools(deps, config, queues, { ...handlers, project: (taken, signal) => leaving.handle(taken, signal) }),
     queues: [queues.refresh, queues.operation, queues.project],
@@ -121,6 +116,19 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     guard,
     mine,
   };
+}
+
+function makeUnownedWarnings(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  { apps, guard }: { readonly apps: Informer; readonly guard: OwnershipGuard },
+): UnownedWarnings {
+  return new UnownedWarnings({
+    ...deps,
+    apps,
+    clusterOf: (app) => guard.clusterOf(app),
+    isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isSkipped(app),
+  });
 }
 
 interface Handlers {
@@ -276,18 +284,29 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     },
     config,
   );
-  const quarantine = new Quarantine({
-    ...common,
-    loop,
-    inner: (taken, signal, place) => refresher.handle(taken, signal, place),
-    limitMs: config.quarantineAfterMs ?? quarantineAfterMs,
-    lookup: (key) => store.get(key),
-    persist: (app, status) => store.persistStatus(app, status),
-  });
   return {
-    refresh: (taken, signal, place) => quarantine.handle(taken, signal, place),
+    refresh: quarantined(deps, config, shared, (taken, signal, place) => refresher.handle(taken, signal, place)),
     operation: (taken, signal) => operator.handle(taken, signal),
   };
+}
+
+function quarantined(
+  { clock, logger }: ControllerDeps,
+  { quarantineAfterMs: limitMs = quarantineAfterMs }: ControllerConfig,
+  { loop, guard, store }: Shared,
+  inner: Handlers['refresh'],
+): Handlers['refresh'] {
+  const quarantine = new Quarantine({
+    inner,
+    loop,
+    lookup: (key) => store.get(key),
+    isMine: (app) => guard.isMine(app),
+    persist: (app, status) => store.persistStatus(app, status),
+    clock,
+    logger,
+    limitMs,
+  });
+  return (taken, signal, place) => quarantine.handle(taken, signal, place);
 }
 
 function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, queues, guard }: Shared): RefreshWrites {

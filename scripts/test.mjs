@@ -7,14 +7,19 @@ import { beside, layers } from '../.dependency-cruiser.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /**
- * What starts processes, waits for a lease or tries every await: minutes, which `.ci/run` has and nobody else waits for. What they prove is proven
+ * What starts processes (helm and kustomize too), waits for a lease or tries every await: minutes, which `.ci/run` has and nobody else waits for. What they prove is proven
  * in small by the tests beside the code.
  */
 const slow = [
   'bench/smoke.test.ts',
   'cli/preflight/preflight.test.ts',
+  'cli/shards/shards.test.ts',
   'controller/crash.test.ts',
   'desired/fetch/verifier.test.ts',
+  'desired/generate/chart-sources.test.ts',
+  'desired/generate/helm.test.ts',
+  'desired/generate/jsonnet.test.ts',
+  'desired/generate/kustomize.test.ts',
   'live/sim.test.ts',
   'test/acceptance/cli.test.ts',
   'test/acceptance/demo.test.ts',

@@ -22,7 +22,7 @@ async function driftless(args: readonly string[], signal = new AbortController()
   const err = (line: string): void => void stderr.push(`${line}\n`);
   const out = (line: string): void => void stdout.push(`${line}\n`);
   const output = { color: false, live: false, out, err, progress: err };
-  const surroundings = { PATH: env['PATH'], HOME: '/nonexistent' };
+  const surroundings = { PATH: env['PATH'], HOME: '/nonexistent', DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true' };
   const code = await perform(['preflight', ...args], { env: surroundings, output, signal });
   return { code, stdout: stdout.join(''), stderr: stderr.join('') };
 }
