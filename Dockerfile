@@ -41,7 +41,7 @@ FROM ${NODE_IMAGE}
 # The user comes first: packages take system numbers of their own, and 999 must be free.
 RUN groupadd --gid 999 argocd \
     && useradd --uid 999 --gid 999 --home-dir /home/argocd --create-home --shell /usr/sbin/nologin argocd \
-    && mkdir -p /home/argocd/cache /app/config/ssh /app/config/tls \
+    && mkdir -p /home/argocd/cache /home/argocd/cmp-server/plugins /app/config/ssh /app/config/tls /app/config/controller/tls /app/config/reposerver/mtls \
     && chown -R 999:0 /home/argocd \
     && chmod -R g=u /home/argocd
 RUN apt-get update \
