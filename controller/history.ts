@@ -3,7 +3,8 @@ import { kubeTime } from './kube-time.ts';
 
 /**
  * `status.history` after a sync that counts (not a dry run, not partial, succeeded), oldest first and cut to the limit. Undefined when
- * there is nothing to record, also because this very operation is the newest entry already (it was recorded before a crash).
+ * there is nothing to record. It is written together with the state that ends the operation, so that no operation is recorded twice; two
+ * of one revision may well begin in one second.
  */
 export function nextHistory(
   app: Application,
@@ -15,10 +16,8 @@ export function nextHistory(
   if (state.phase !== 'Succeeded' || sync === undefined || result === undefined) return undefined;
   if (sync.dryRun === true || (sync.resources?.length ?? 0) > 0) return undefined;
   const history = app.status?.history ?? [];
-  const last = history.at(-1);
-  if (last?.deployStartedAt === state.startedAt && last.revision === revisionOf(result)) return undefined;
   const limit = Math.max(0, app.spec.revisionHistoryLimit ?? 10);
-  return limit === 0 ? [] : [...history, entry(last, state, result, now)].slice(-limit);
+  return limit === 0 ? [] : [...history, entry(history.at(-1), state, result, now)].slice(-limit);
 }
 
 function entry(
