@@ -177,8 +177,8 @@ export const mutations = [
   m(
     'slots of the living are taken',
     'intents.ts',
-    '?? allowed.find((each) => hub.presence.isExpired(each))',
-    '?? allowed[0]',
+    'allowed.find((each) => hub.presence.isExpired(each));',
+    'allowed[0];',
     by('member', '13.6: no claim of a slot whose holder lives'),
   ),
   m(

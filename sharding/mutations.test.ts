@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from '@jest/globals';
+import { mutations } from './testing/mutations.mjs';
+
+it('13.6: every breakage of the mutation gate still fits the code: what it replaces is there, once', () => {
+  const lost = mutations.filter(
+    ({ file, from }) => readFileSync(new URL(file, import.meta.url), 'utf8').split(from).length !== 2,
+  );
+  expect(lost.map(({ name, file }) => `${name} (${file})`)).toEqual([]);
+  expect(mutations.length).toBeGreaterThanOrEqual(40);
+});
