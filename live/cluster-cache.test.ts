@@ -442,6 +442,32 @@ describe('8.1.11: a write of ours in the cache', () => {
   });
 });
 
+describe('8.1.11: an answer to a write of ours that the cache cannot explain', () => {
+  const at = (resourceVersion: string, more: object = {}): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'a', namespace: 'ns', uid: 'u', resourceVersion, ...more },
+  });
+
+  it('8.1.11: of an object that was said to be gone: it lives, so what is kept is wrong', () =>
+    withSink((sink, cache) => {
+      sink.event('ADDED', at('90'));
+      sink.event('DELETED', at('91'));
+      expect(cache.observe(at('92', { deletionTimestamp: '2026-01-01T00:00:00Z' }))).toBe(true);
+      expect(cache.observe(at('50'))).toBe(false);
+    }));
+
+  it('8.1.11: older than what is kept: late the first time, a server that was set back the second', () =>
+    withSink((sink, cache) => {
+      sink.event('ADDED', at('90'));
+      expect(cache.observe(at('50'))).toBe(true);
+      expect(cache.observe(at('51'))).toBe(false);
+      sink.event('MODIFIED', at('92'));
+      expect(cache.observe(at('52'))).toBe(true);
+      expect(cache.observe(at('93'))).toBe(true);
+    }));
+});
+
 describe('14.1: a list after a restored etcd, whose numbers have passed ours', () => {
   const pod = (owner: string, ready: boolean): KubeObject => ({
     apiVersion: 'v1',

@@ -21,6 +21,8 @@ export class ClusterCache {
   readonly #deleted = new Set<string>();
   /** What writes of ours returned and no server has said since: the number of lists that had begun then. */
   readonly #own = new Map<ResourceKey, number>();
+  /** The versions than which an answer to a write of ours was older. */
+  readonly #late = new Map<ResourceKey, string>();
   #silent = true;
   #lists = 0;
 
@@ -91,17 +93,24 @@ export class ClusterCache {
 
   /**
    * An object that a write of ours returned. The watch may have told us of its deletion already: then it stays deleted; or of a later version:
-   * then the answer comes late.
+   * then the answer comes late. False when that is not likely: it was said to be gone and lives, or a second answer is older than the same version
+   * of it. A server that was set back, and has made up for its numbers before its watches could notice, says such things: list the kind again.
    */
-  observe(object: KubeObject): void {
-    if (this.#deleted.has(object.metadata.uid ?? '')) return;
+  observe(object: KubeObject): boolean {
+    if (this.#deleted.has(object.metadata.uid ?? '')) return object.metadata.deletionTimestamp !== undefined;
     const node = this.read(object);
     const before = this.store.get(node.key);
-    if (before !== undefined && isOlder(node, before)) return;
+    if (before !== undefined && isOlder(node, before)) {
+      const isSecond = this.#late.get(node.key) === before.resourceVersion;
+      this.#late.set(node.key, before.resourceVersion);
+      return !isSecond;
+    }
+    this.#late.delete(node.key);
     // What a list has shown stays shown when a write of ours answers before the list is complete.
     node.seen = before?.seen ?? 0;
     if (before === undefined || !isSameVersion(before, node)) this.#own.set(node.key, this.#lists);
     this.#replace(before, node, true);
+    return true;
   }
 
   /** An object is gone. */
@@ -121,6 +130,7 @@ export class ClusterCache {
     const concerned = this.#concerned(before);
     this.#remember(before.uid);
     this.#own.delete(key);
+    this.#late.delete(key);
     this.store.remove(key);
     this.#told(before, concerned);
   }

@@ -47,6 +47,7 @@ export class KindWatch {
   #version = '';
   /** Objects that could not be read, and why. */
   readonly #faults = new Map<ResourceKey, Fault>();
+  #doubtedAt: number | undefined;
 
   constructor(resource: ApiResource, namespace: string | undefined, deps: KindWatchDeps) {
     this.resource = resource;
@@ -84,6 +85,14 @@ export class KindWatch {
     if (readAgain) this.#readAgain = true;
     this.#refreshing = this.#state.state === 'synced';
     this.#restart?.(new Superseded('a new list'));
+  }
+
+  /** Something that the server says does not fit what is kept: everything is read again, unless that was done a moment ago. */
+  doubt(): void {
+    const now = this.#deps.clock.monotonic();
+    if (this.#doubtedAt !== undefined && now - this.#doubtedAt < doubtMs) return;
+    this.#doubtedAt = now;
+    this.relist(true);
   }
 
   /** Runs until `signal` aborts; never rejects for what a server does. */
@@ -259,3 +268,4 @@ function holds(body: KubeObject, item: KubeObject): boolean {
 }
 
 const restartDelayMs = 1000;
+const doubtMs = 5000;

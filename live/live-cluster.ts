@@ -247,12 +247,12 @@ export class WatchedCluster implements LiveCluster {
   }
 
   observe(object: KubeObject): void {
-    const watched = this.#watch.watches().some(({ resource, namespace }) => {
+    const watch = this.#watch.watches().find(({ resource, namespace }) => {
       const { group, kind, version } = resource;
       const sameKind = kind === object.kind && `${group === '' ? '' : `${group}/`}${version}` === object.apiVersion;
       return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
     });
-    if (watched) this.#cache.observe(object);
+    if (watch !== undefined && !this.#cache.observe(object)) watch.doubt();
   }
 
   #row(node: StoredNode): LiveRow {
