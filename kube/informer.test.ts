@@ -239,6 +239,23 @@ describe('own writes', () => {
     expect(heard.at(-1)).toBe('deleted b@12');
   });
 
+  it('8.1.11: that a server set back answers have everything listed again: those that come late twice, or of what is gone and lives', async () => {
+    const { informer, source, clock } = await start([object('a', '90', { uid: 'a' }), object('stale', '91')]);
+    source.answers = [{ items: [object('a', '52', { uid: 'a' })], resourceVersion: '52' }];
+    informer.writeBack(object('a', '51', { uid: 'a' }));
+    await clock.advance(1_000);
+    expect(source.lists).toHaveLength(1);
+    informer.writeBack(object('a', '52', { uid: 'a' }));
+    await clock.advance(1_000);
+    expect(informer.list().map(tag)).toEqual(['52']);
+    source.last.send(event('DELETED', object('a', '53', { uid: 'a' })));
+    await clock.advance(30_000);
+    source.answers = [{ items: [object('a', '54', { uid: 'a' })], resourceVersion: '54' }];
+    informer.writeBack(object('a', '54', { uid: 'a' }));
+    await clock.advance(1_000);
+    expect([source.lists.length, informer.list().map(tag)]).toEqual([3, ['54']]);
+  });
+
   it('of a recreated object replace the old one', async () => {
     const { informer, heard } = await start([object('a', '9')]);
     informer.writeBack(object('a', '12', { uid: 'second' }));

@@ -9,6 +9,8 @@ import { isOlderVersion } from './version.ts';
 
 const resyncSlice = 100;
 const maxTombstones = 1_000;
+/** Lists because of answers that do not fit are not made more often. */
+const doubtMs = 30_000;
 
 /**
  * An {@link Informer} over a {@link Reflector}. Its memory is one whole object each: for kinds that we read entirely (Applications, Secrets),
@@ -17,7 +19,8 @@ const maxTombstones = 1_000;
  * Own writes: `writeBack` changes the store and tells nobody, except that a new object is announced as `added`. What others wrote just
  * before our write is still announced, against the object that listeners saw last, even though the store is ahead of it: no change of
  * somebody else hides behind ours. What a write returned stays until a list that began after it, or an event that is not older. Nothing else is
- * ordered by versions: a server may be set back to an earlier state, and then a complete list is the truth whatever its numbers.
+ * ordered by versions: a server may be set back to an earlier state, and then a complete list is the truth whatever its numbers. An answer that
+ * does not fit (an object lives that was said to be gone, or a second one is older than the same version) has everything listed again.
  */
 export function createInformer(options: InformerOptions): Informer {
   return new StoreInformer(options);
@@ -35,6 +38,9 @@ class StoreInformer implements Informer {
   readonly #tombstones = new Set<string>();
   /** Keys of own writes that no server has confirmed since, with the number of lists that had begun when they were answered. */
   readonly #own = new Map<string, number>();
+  /** The versions than which an answer to an own write was older. */
+  readonly #late = new Map<string, string>();
+  #doubtedAt: number | undefined;
   #lists = 0;
   #synced = false;
   #troubled = false;
@@ -79,21 +85,35 @@ class StoreInformer implements Informer {
     const object = this.#transformed(written);
     const key = keyOf(object);
     const old = this.#objects.get(key);
-    if (this.#tombstones.has(object.metadata.uid ?? '')) return;
+    if (this.#tombstones.has(object.metadata.uid ?? '')) {
+      if (object.metadata.deletionTimestamp === undefined) this.#doubt();
+      return;
+    }
+    if (old !== undefined && isOlder(object, old)) {
+      if (this.#late.get(key) === versionOf(old)) this.#doubt();
+      this.#late.set(key, versionOf(old));
+      return;
+    }
+    this.#late.delete(key);
     if (old !== undefined && sameUid(old, object)) {
-      if (isOlder(object, old) || object.metadata.resourceVersion === old.metadata.resourceVersion) return;
+      if (versionOf(object) === versionOf(old)) return;
       if (!this.#announced.has(key)) this.#announced.set(key, old);
       this.#objects.set(key, object);
       this.#own.set(key, this.#lists);
       return;
     }
-    if (old !== undefined) {
-      if (isOlder(object, old)) return;
-      this.#remove(key, old);
-    }
+    if (old !== undefined) this.#remove(key, old);
     this.#objects.set(key, object);
     this.#own.set(key, this.#lists);
     this.#emit({ type: 'added', object });
+  }
+
+  /** What is kept may be of a state that the server was set back from: everything is read again, unless that was done a moment ago. */
+  #doubt(): void {
+    const now = this.#options.clock.monotonic();
+    if (this.#doubtedAt !== undefined && now - this.#doubtedAt < doubtMs) return;
+    this.#doubtedAt = now;
+    this.#reflector.relist();
   }
 
   synced(): boolean {
@@ -194,6 +214,7 @@ class StoreInformer implements Informer {
       if (this.#wroteSince(list, key) && isOlderVersion(resourceVersion, versionOf(old))) next.set(key, old);
       else {
         this.#announced.delete(key);
+        this.#late.delete(key);
         this.#bury(old);
         events.push({ type: 'deleted', object: old });
       }
@@ -233,6 +254,7 @@ class StoreInformer implements Informer {
     this.#objects.delete(key);
     this.#announced.delete(key);
     this.#own.delete(key);
+    this.#late.delete(key);
     this.#bury(object);
     this.#emit({ type: 'deleted', object });
   }

@@ -427,7 +427,6 @@ describe('watching', () => {
     ['is behind it: lists anew', page('50'), '50', 2],
     ['is not: resumes', page('1000'), '900', 1],
     ['numbers in no order that we know: resumes', page('x50'), '900', 1],
-    ['does not say: resumes', answer(403, 'Forbidden'), '900', 1],
   ])('8.1.11: after a watch without a word, a server that %s', async (_name, told, version, lists) => {
     const { source, clock } = await start({ prepare: (s) => (s.answers = [page('900')]) });
     source.answers = [told];
@@ -443,6 +442,30 @@ describe('watching', () => {
     source.last.send(bookmark('1100'), 'end');
     await clock.advance(10_000);
     expect(source.lists).toHaveLength(lists);
+  });
+
+  it('8.1.11: a server that has just started and refuses to say where it is gets no watch from the future', async () => {
+    const { source, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('900')]) });
+    source.answers = [answer(403, 'Forbidden'), answer(403, 'Forbidden'), page('50')];
+    source.last.send(cut());
+    await clock.advance(1_500);
+    expect(reflector.state().state).toBe('forbidden');
+    expect(source.watches).toHaveLength(1);
+    await clock.advance(20_000);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['900', '50']);
+    expect(reflector.state().state).toBe('synced');
+  });
+
+  it('8.1.11: lists again when it is told that what is kept cannot be right, once', async () => {
+    const { source, sink, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('10')]) });
+    source.answers = [page('20', object('a', '15'))];
+    reflector.relist();
+    reflector.relist();
+    await clock.advance(5_000);
+    expect([...sink.objects.keys()]).toEqual(['a']);
+    expect(source.lists).toHaveLength(2);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['10', '20']);
+    expect(reflector.stats().failures).toBe(0);
   });
 
   it('whatever happens, ends up equal to the server', async () => {

@@ -1,4 +1,4 @@
-import { abortable, DriftlessError, messageOf, scrub } from '#base';
+import { abortable, DriftlessError, messageOf, scrub, Superseded, withChild } from '#base';
 import type { Runnable } from '#base';
 import { groupKindName } from '#model';
 import {
@@ -51,7 +51,7 @@ type Ending = 'resume' | 'relist';
  *
  * A server may be set back to an earlier state, or replaced by another one at the same address. API servers take a watch from a version that
  * they have not reached yet, and say nothing until they have: so after nobody was there, and after a watch without a word, a version is
- * never just resumed.
+ * never just resumed. Who finds out by other means that what is kept cannot be right says so by `relist`.
  */
 export class Reflector implements Runnable {
   readonly name: string;
@@ -76,6 +76,9 @@ export class Reflector implements Runnable {
   #emptyWatches = 0;
   /** The last watch was open for long and said nothing. */
   #silent = false;
+  /** A list was asked for since the last one began. */
+  #doubted = false;
+  #interrupt: ((reason: Error) => void) | undefined;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
@@ -93,11 +96,12 @@ export class Reflector implements Runnable {
     while (!signal.aborted) {
       const startedAt = this.#options.clock.monotonic();
       try {
-        if (this.#resourceVersion === undefined) this.#resourceVersion = await this.#list(signal);
+        if (this.#resourceVersion === undefined || this.#doubted) this.#resourceVersion = await this.#list(signal);
         else if (await this.#wentBack(this.#resourceVersion, signal)) this.#resourceVersion = undefined;
-        else await this.#watch(this.#resourceVersion, signal);
+        else await this.#watchUntilDoubt(this.#resourceVersion, signal);
       } catch (error) {
         if (isAborted(signal)) return;
+        if (error instanceof Superseded) continue;
         await this.#fail(error, startedAt, signal).catch(() => undefined);
       }
     }
@@ -106,6 +110,12 @@ export class Reflector implements Runnable {
   /** Resolves with the first complete list. */
   ready(signal: AbortSignal): Promise<void> {
     return abortable(this.#listed, signal);
+  }
+
+  /** What is kept does not fit what the server says elsewhere: lists everything again, now. Until then what was known stays. */
+  relist(): void {
+    this.#doubted = true;
+    this.#interrupt?.(new Superseded('a new list'));
   }
 
   state(): ReflectorState {
@@ -128,6 +138,7 @@ export class Reflector implements Runnable {
   }
 
   async #listInto(signal: AbortSignal): Promise<string> {
+    this.#doubted = false;
     this.#stats.lists += 1;
     if (this.#failures === 0) this.#enter({ state: 'listing' });
     try {
@@ -177,6 +188,13 @@ export class Reflector implements Runnable {
     return client.list(resource, { deadlineMs: this.#tuning.pageDeadlineMs, ...this.#scope(), ...extra, signal });
   }
 
+  #watchUntilDoubt(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    return withChild(signal, async (child, abort) => {
+      this.#interrupt = abort;
+      await this.#watch(resourceVersion, child).finally(() => (this.#interrupt = undefined));
+    });
+  }
+
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { client, resource, clock, random } = this.#options;
     const openedAt = clock.monotonic();
@@ -206,22 +224,12 @@ export class Reflector implements Runnable {
   /** After a silence: whether the server is behind the version that the next watch would start from. */
   async #wentBack(position: string, signal: AbortSignal): Promise<boolean> {
     if (!this.#silent) return false;
-    try {
-      const { resourceVersion } = await this.#page(signal, { limit: 1 });
-      this.#silent = false;
-      if (!isOlderVersion(resourceVersion, position)) return false;
-      this.#sayWentBack({
-        kind: groupKindName(this.#options.resource),
-        version: resourceVersion,
-        before: position,
-      });
-      return true;
-    } catch (error) {
-      // Who may watch and not list has nothing to compare with.
-      if (!isForbidden(error)) throw error;
-      this.#silent = false;
-      return false;
-    }
+    // Also where it is forbidden: a server that has just started refuses what it allows, and then it takes a watch from the future.
+    const { resourceVersion } = await this.#page(signal, { limit: 1 });
+    this.#silent = false;
+    if (!isOlderVersion(resourceVersion, position)) return false;
+    this.#sayWentBack({ kind: groupKindName(this.#options.resource), version: resourceVersion, before: position });
+    return true;
   }
 
   #sayWentBack(found: WentBack): void {
