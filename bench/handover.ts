@@ -6,7 +6,7 @@ import type { Ownership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { PromMetrics, silentLogger } from '#telemetry';
-import { firstPictures } from './first-picture.ts';
+import { cacheFillings } from './cache-filled.ts';
 import type { BenchContext, BenchMetrics } from './harness.ts';
 
 const heartbeatMs = 1000;
@@ -132,7 +132,7 @@ export async function handOverTimes(context: BenchContext): Promise<BenchMetrics
       handover_planned_5_to_2_longest_unowned_ms: down,
       handover_after_kill_beyond_lease_ms: beyondLease,
       ...(await latePods({ smoke, random })),
-      ...(await firstPictures(context)),
+      ...(await cacheFillings(context)),
     };
   } finally {
     hub.disconnect();

@@ -24,7 +24,7 @@ class World {
   owned = new Map<string, OwnedParts>();
   gaining = new Map<string, OwnedParts>();
   prepared: readonly string[] = [];
-  pictures: number[] = [];
+  fillings: number[] = [];
   watched: readonly string[] = [];
   spare: readonly string[] = [];
   bodies: ReadonlyMap<string, BodyFilter> = new Map();
@@ -34,7 +34,7 @@ class World {
     clock: this.clock,
     namespace: 'argocd',
     keepLostMs,
-    onFirstPicture: (ms) => this.pictures.push(ms),
+    onCacheFilled: (ms) => this.fillings.push(ms),
     settings: { clusters: () => this.clusters, settings: () => defaultSettings },
     ownership: {
       ownsCluster: (server) => this.owned.has(server),
@@ -161,12 +161,12 @@ describe('which clusters are watched', () => {
     expect(world.prepared).toEqual(['https://a']);
   });
 
-  it('13.1: the time from owning a cluster to its first picture is measured', async () => {
+  it('13.1: the time from owning a cluster to its filled cache is measured', async () => {
     world.owned.set('https://a', whole);
     await world.update();
     await world.clock.advance(700);
     await world.fill('https://a');
-    expect(world.pictures).toEqual([700]);
+    expect(world.fillings).toEqual([700]);
     world.end.abort(new Shutdown());
   });
 });

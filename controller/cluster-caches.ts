@@ -18,7 +18,7 @@ export interface ClusterCachesDeps {
   /** How long a cluster stays watched that this replica has lost. */
   readonly keepLostMs?: number;
   /** A cluster became this replica's, and its cache was filled so much later. */
-  readonly onFirstPicture?: (ms: number) => void;
+  readonly onCacheFilled?: (ms: number) => void;
 }
 
 /**
@@ -62,7 +62,7 @@ export class ClusterCaches {
     );
     this.#bodies = this.#bodiesOf([...owned, ...spare], gaining);
     live.setClusters(owned, settings.settings(), this.#bodies, spare);
-    for (const server of gained) this.#timePicture(server);
+    for (const server of gained) this.#timeFilling(server);
     this.#fill(gaining);
     this.#forgetLater();
   }
@@ -124,12 +124,12 @@ export class ClusterCaches {
     this.#deps.ownership.prepared([...this.#filled].flatMap(([key, isFilled]) => (isFilled ? [key] : [])));
   }
 
-  #timePicture(server: string): void {
-    const { clock, onFirstPicture } = this.#deps;
-    if (onFirstPicture === undefined) return;
+  #timeFilling(server: string): void {
+    const { clock, onCacheFilled } = this.#deps;
+    if (onCacheFilled === undefined) return;
     const since = clock.monotonic();
     this.#whenFilled(server, (isFilled) => {
-      if (isFilled) onFirstPicture(clock.monotonic() - since);
+      if (isFilled) onCacheFilled(clock.monotonic() - since);
     });
   }
 
@@ -144,9 +144,9 @@ export class ClusterCaches {
 }
 
 /** From owning a cluster to having its cache filled. */
-export function firstPictures(metrics: Metrics): (ms: number) => void {
+export function cacheFillings(metrics: Metrics): (ms: number) => void {
   const seconds = metrics.histogram(
-    'driftless_shard_first_picture_seconds',
+    'driftless_shard_cache_filled_seconds',
     'From getting a cluster to having its cache filled; near 0 when it was filled before.',
     [0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300],
   );

@@ -8,7 +8,7 @@ import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
-import { firstPictures } from './cluster-caches.ts';
+import { cacheFillings } from './cluster-caches.ts';
 import { Comparer } from './comparer.ts';
 import type { ComparerDeps } from './comparer.ts';
 import { JqRunner } from './jq-runner.ts';
@@ -147,7 +147,7 @@ export function makeTriggers(
     namespace: config.namespace,
     clock: deps.clock,
     keepLostMs: config.keepLostClustersMs ?? 0,
-    onFirstPicture: firstPictures(deps.metrics),
+    onCacheFilled: cacheFillings(deps.metrics),
   });
 }
 

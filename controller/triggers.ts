@@ -48,7 +48,7 @@ export interface TriggerDeps {
   readonly clock: Clock;
   /** --lost-cluster-cache-seconds; default: clusters that were lost are forgotten at once. */
   readonly keepLostMs?: number;
-  readonly onFirstPicture?: (ms: number) => void;
+  readonly onCacheFilled?: (ms: number) => void;
 }
 
 /** Changes of children come in bursts and cost a tree each; changes of managed objects are acted on at once. */

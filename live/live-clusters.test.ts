@@ -387,7 +387,7 @@ describe('13.1: a cluster that is watched without being owned', () => {
     await w.stop();
   });
 
-  it('13.1: has its picture at once when it is owned: nothing is listed again, and its changes are told', async () => {
+  it('13.1: has its cache at once when it is owned: nothing is listed again, and its changes are told', async () => {
     const w = await world((server) => server.put(tracked('a')));
     w.live.setClusters([], defaultSettings, undefined, [clusterAt(url)]);
     await w.clock.advance(60_000);

@@ -120,6 +120,12 @@ describe('the architecture', () => {
     expect([...new Set(thrown)].sort()).toEqual([...explained].sort());
   });
 
+  it("uses the field's words, not names that only its builders know", () => {
+    const former = /Breath|homeless|Territory|\bSight\b|\bneglect|[pP]icture|rooms? and floors?/;
+    const own = 'test/architecture.test.ts';
+    expect(sourceFiles('.').filter((path) => path !== own && former.test(read(path)))).toEqual([]);
+  });
+
   it('keeps Kubernetes and Argo CD out of base', () => {
     const words = /\b(kubectl|argo|pod|deployment|namespace|configmap)\b/i;
     const code = readdirSync('base').filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));

@@ -17,13 +17,13 @@ const surroundings = { clock: systemClock, random: systemRandom, logger: silentL
 interface Replica {
   /** Clusters that it got, and when: the right to them, and their caches. */
   readonly rights: ReadonlyMap<string, number>;
-  readonly pictures: ReadonlyMap<string, number>;
+  readonly fillings: ReadonlyMap<string, number>;
   readonly lost: ReadonlyMap<string, number>;
   readonly stop: () => Promise<void>;
 }
 
 function start(name: string, hub: SimCluster, clusters: readonly Cluster[], prepares: boolean): Replica {
-  const [rights, pictures, lost] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()];
+  const [rights, fillings, lost] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()];
   const limits = { qps: 10_000, burst: 10_000 };
   const client = createKubeClient(
     { server: hub.url, insecure: false, credentials: {} },
@@ -50,7 +50,7 @@ function start(name: string, hub: SimCluster, clusters: readonly Cluster[], prep
     for (const server of change.lost) lost.set(server, now);
     for (const server of change.gained) {
       rights.set(server, now);
-      const filled = (): void => void pictures.set(server, systemClock.monotonic());
+      const filled = (): void => void fillings.set(server, systemClock.monotonic());
       live.cluster(server, end.signal).then(filled, () => undefined);
     }
   });
@@ -63,7 +63,7 @@ function start(name: string, hub: SimCluster, clusters: readonly Cluster[], prep
     await ended;
     await client.close();
   };
-  return { rights, pictures, lost, stop };
+  return { rights, fillings, lost, stop };
 }
 
 function workloadOf(replicas: number): Parameters<SimCluster['store']['create']>[0] {
@@ -95,16 +95,16 @@ async function moved({ smoke, random }: BenchContext, prepares: boolean): Promis
   });
   hub.store.create(workloadOf(1));
   const first = start(`${workload}-0`, hub, clusters, prepares);
-  while (first.pictures.size < clusters.length) await systemClock.sleep(10);
+  while (first.fillings.size < clusters.length) await systemClock.sleep(10);
   const old = hub.store.get('apps', 'StatefulSet', 'argocd', workload);
   hub.store.update({ ...old, ...workloadOf(2), metadata: { ...old?.metadata, name: workload } });
   const second = start(`${workload}-1`, hub, clusters, prepares);
   const isOver = (): boolean =>
-    second.rights.size >= clusters.length / 2 && second.pictures.size === second.rights.size;
+    second.rights.size >= clusters.length / 2 && second.fillings.size === second.rights.size;
   while (!isOver()) await systemClock.sleep(5);
   const longest = (ends: ReadonlyMap<string, number>): number =>
     Math.max(...[...ends].map(([server, at]) => at - (first.lost.get(server) ?? at)));
-  const times = [longest(second.rights), longest(second.pictures)] as const;
+  const times = [longest(second.rights), longest(second.fillings)] as const;
   hub.disconnect();
   await Promise.all([first.stop(), second.stop()]);
   await Promise.all([hub, ...sims].map((sim) => sim.close()));
@@ -112,12 +112,12 @@ async function moved({ smoke, random }: BenchContext, prepares: boolean): Promis
 }
 
 /** How long a cluster that moves is without an owner, and how long nobody sees its drift: with caches filled before, and without. */
-export async function firstPictures(context: BenchContext): Promise<BenchMetrics> {
+export async function cacheFillings(context: BenchContext): Promise<BenchMetrics> {
   const [, cold] = await moved(context, false);
   const [rights, warm] = await moved(context, true);
   return {
     handover_planned_rights_ms: rights,
-    handover_planned_first_picture_ms: warm,
-    handover_planned_first_picture_not_prepared_ms: cold,
+    handover_planned_cache_filled_ms: warm,
+    handover_planned_cache_filled_not_prepared_ms: cold,
   };
 }
