@@ -180,7 +180,6 @@ const baseSpec = { destination: { server, namespace: 'apps' } };
 
 let clock: FakeClock;
 let world: FakeWorld;
-let stops: (() => Promise<void>)[];
 let release: () => void;
 let released: Promise<void>;
 const advance = (ms: number): Promise<void> => clock.advance(ms);
@@ -188,16 +187,11 @@ const advance = (ms: number): Promise<void> => clock.advance(ms);
 beforeEach(() => {
   clock = new FakeClock();
   world = new FakeWorld(clock);
-  stops = [];
   released = new Promise((resolve) => (release = resolve));
 });
 afterEach(async () => {
   release();
-  for (const stop of stops) {
-    const ended = stop();
-    await clock.advance(2000);
-    await ended;
-  }
+  await world.close(clock);
 });
 
 /** Nothing is refreshed: the steps of an operation ask for themselves, whatever the status says by then. */
@@ -210,8 +204,7 @@ async function attempt(way: Attempt, rule: Partial<Rule>, replicas: number): Pro
   world.git.push(sha, objectsOf(rule));
   world.project('strict', rule.project ?? {});
   for (let index = 0; index < replicas; index += 1) {
-    const replica = world.replica({ index, ...(way === ways['an automated sync'] ? {} : busy) });
-    stops.push(() => replica.stop());
+    world.replica({ index, ...(way === ways['an automated sync'] ? {} : busy) });
   }
   // Its status is never stored: the one processor of refreshes is busy with it.
   world.application({}, { metadata: { name: 'blocker' } });

@@ -12,26 +12,19 @@ const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } }
 
 let clock: FakeClock;
 let world: FakeWorld;
-let stops: (() => Promise<void>)[];
 
 beforeEach(() => {
   clock = new FakeClock();
   world = new FakeWorld(clock);
   world.git.push('a'.repeat(40), [configMap('one'), configMap('two')]);
-  stops = [];
 });
 afterEach(async () => {
-  for (const stop of stops) {
-    const ended = stop();
-    await clock.advance(2000);
-    await ended;
-  }
+  await world.close(clock);
   expect(clock.pending).toBe(0);
 });
 
 async function start(options: Parameters<FakeWorld['replica']>[0] = {}): Promise<void> {
-  const replica = world.replica(options);
-  stops.push(() => replica.stop());
+  world.replica(options);
   await clock.advance(2000);
 }
 
@@ -495,8 +488,7 @@ describe('a hand-over', () => {
     const watch = (call: string): void => {
       if (world.owner === 1 && /^(?:patch|replace|create|delete) /.test(call)) late.push(call);
     };
-    const old = world.replica({ index: 0, hub: { before: watch }, dest: { before: watch, after: handOver } });
-    stops.push(() => old.stop());
+    world.replica({ index: 0, hub: { before: watch }, dest: { before: watch, after: handOver } });
     await start({ index: 1 });
     await clock.advance(60_000);
     expect(late.filter((call) => !call.includes(' Event '))).toEqual([]);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Clock } from '#base';
-import type { KubeObject } from '#model';
+import type { Application, KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { PromMetrics } from '#telemetry';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
@@ -10,7 +10,6 @@ const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } }
 
 let clock: FakeClock;
 let world: FakeWorld;
-let stops: (() => Promise<void>)[];
 /** Time that work of a pass has taken without a pause. */
 let heldMs: number;
 let weightMs: number;
@@ -28,24 +27,12 @@ beforeEach(() => {
   };
   world = new FakeWorld(held);
   isHeavy = false;
-  stops = [];
 });
-afterEach(async () => {
-  for (const stop of stops) await stop();
-});
+afterEach(() => world.close(clock));
 
 function start(metrics = new PromMetrics()): ReturnType<FakeWorld['replica']> {
   const replica = world.replica({ metrics });
-  let isOver = false;
-  const stop = async (): Promise<void> => {
-    if (isOver) return;
-    isOver = true;
-    const ended = replica.stop();
-    await clock.advance(2000);
-    await ended;
-  };
-  stops.push(stop);
-  return { controller: replica.controller, stop };
+  return { controller: replica.controller, stop: () => world.close(clock) };
 }
 
 /** Takes six seconds whenever it is compared, while it is heavy. */
@@ -138,21 +125,41 @@ describe('14.1: an Application that keeps everything else waiting', () => {
 });
 
 describe('14.1: an Application that is not what its schema says', () => {
-  it.each<[string, object]>([
-    ['a number as its project', { project: 7 }],
-    ['a number as its source', { source: 7 }],
-    ['a number as a repository', { source: { repoURL: 7, path: 'p', targetRevision: 'main' } }],
-    ['a number as a revision', { source: { repoURL: 'https://git/x', path: 'p', targetRevision: 7 } }],
-    ['a text as its sources', { sources: 'x' }],
-    ['a list of numbers as its sources', { sources: [7] }],
-    ['a number as its destination', { destination: 7 }],
-    ['a number as its cluster', { destination: { server: 7, namespace: 7 } }],
-    ['a text as its sync policy', { syncPolicy: 'x' }],
-    ['a number as a sync option', { syncPolicy: { automated: {}, syncOptions: [7] } }],
-    ['a number as its ignore rules', { ignoreDifferences: 7 }],
-    ['numbers in its ignore rules', { ignoreDifferences: [{ kind: 7, jsonPointers: [7], jqPathExpressions: [7] }] }],
-    ['nothing', {}],
-  ])('14.1: %s disturbs no neighbour, and is not tried for ever', async (_name, spec) => {
+  it.each<[string, object, string]>([
+    [
+      'a number as its project',
+      { project: 7 },
+      'InvalidSpecError: Application referencing project 7 which does not exist',
+    ],
+    ['a number as its source', { source: 7 }, 'InvalidSpecError: spec.source.repoURL and either'],
+    [
+      'a number as a repository',
+      { source: { repoURL: 7, path: 'p', targetRevision: 'main' } },
+      'UnknownError: this Application cannot be worked with',
+    ],
+    ['a number as a revision', { source: { repoURL: 'https://git/x', path: 'p', targetRevision: 7 } }, 'OutOfSync'],
+    ['a text as its sources', { sources: 'x' }, 'UnknownError: this Application cannot be worked with'],
+    ['a list of numbers as its sources', { sources: [7] }, 'InvalidSpecError: spec.source.repoURL and either'],
+    ['a number as its destination', { destination: 7 }, 'InvalidSpecError: error getting cluster by server ""'],
+    [
+      'a number as its cluster',
+      { destination: { server: 7, namespace: 7 } },
+      'InvalidSpecError: error getting cluster by server "7"',
+    ],
+    ['a text as its sync policy', { syncPolicy: 'x' }, 'OutOfSync'],
+    [
+      'a number as a sync option',
+      { syncPolicy: { automated: {}, syncOptions: [7] } },
+      'UnknownError: this Application cannot be worked with',
+    ],
+    ['a number as its ignore rules', { ignoreDifferences: 7 }, 'UnknownError: this Application cannot be worked with'],
+    [
+      'numbers in its ignore rules',
+      { ignoreDifferences: [{ kind: 7, jsonPointers: [7], jqPathExpressions: [7] }] },
+      'UnknownError: this Application cannot be worked with',
+    ],
+    ['nothing', {}, 'InvalidSpecError: spec.source.repoURL and either'],
+  ])('14.1: %s disturbs no neighbour, and is not tried for ever', async (_name, spec, told) => {
     world.git.push(sha, [configMap('one')]);
     const poison = {
       apiVersion: 'argoproj.io/v1alpha1',
@@ -177,8 +184,11 @@ describe('14.1: an Application that is not what its schema says', () => {
     const failures = world.hub.calls.length;
     await clock.advance(60_000);
     expect(world.hub.calls.length - failures).toBeLessThan(5);
-    const stored = world.hub.get('Application', 'a-poison') as
-      { status?: { conditions?: unknown[]; sync?: unknown } } | undefined;
-    expect(stored?.status).toBeDefined();
+    const { status } = world.hub.get('Application', 'a-poison') as unknown as Application;
+    const said = [
+      status?.sync?.status,
+      ...(status?.conditions ?? []).map(({ type, message }) => `${type}: ${message}`),
+    ];
+    expect(said).toContainEqual(expect.stringContaining(told));
   });
 });

@@ -12,27 +12,20 @@ const policy = { repos: [{ url: '*' }], gpg: { mode: 'head', keys: ['0123456789A
 
 let clock: FakeClock;
 let world: FakeWorld;
-let stops: (() => Promise<void>)[];
 
 beforeEach(() => {
   clock = new FakeClock();
   world = new FakeWorld(clock);
   world.git.verifiesBefore = false;
   world.git.push(first, [configMap('one')]);
-  stops = [];
 });
 afterEach(async () => {
-  for (const stop of stops) {
-    const ended = stop();
-    await clock.advance(2000);
-    await ended;
-  }
+  await world.close(clock);
   expect(clock.pending).toBe(0);
 });
 
 async function start(): Promise<void> {
-  const replica = world.replica();
-  stops.push(() => replica.stop());
+  world.replica();
   await clock.advance(2000);
 }
 

@@ -14,26 +14,19 @@ const hydrator = {
 
 let clock: FakeClock;
 let world: FakeWorld;
-let stops: (() => Promise<void>)[];
 
 beforeEach(() => {
   clock = new FakeClock();
   world = new FakeWorld(clock);
   world.git.push(first, [configMap('one'), configMap('two')]);
-  stops = [];
 });
 afterEach(async () => {
-  for (const stop of stops) {
-    const ended = stop();
-    await clock.advance(2000);
-    await ended;
-  }
+  await world.close(clock);
   expect(clock.pending).toBe(0);
 });
 
 async function start(): Promise<void> {
-  const replica = world.replica();
-  stops.push(() => replica.stop());
+  world.replica();
   await clock.advance(2000);
 }
 
@@ -310,8 +303,7 @@ describe('signatures', () => {
   it('8.1.5: ARGOCD_GPG_ENABLED=false turns all of it off', async () => {
     world.project('default', policy);
     world.application();
-    const replica = world.replica({ config: { gpgEnabled: false } });
-    stops.push(() => replica.stop());
+    world.replica({ config: { gpgEnabled: false } });
     await clock.advance(2000);
     await sync({ sync: {} });
     expect(applied()).toEqual(['one', 'two']);

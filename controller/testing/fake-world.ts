@@ -39,6 +39,7 @@ import type { Publisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership, OwnershipChange } from '#sharding';
+import type { FakeClock } from '#support';
 import { createLogger, PromMetrics, silentLogger } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { Controller, ControllerConfig, WatchDeps } from '../types.ts';
@@ -174,6 +175,7 @@ export class FakeWorld {
   owner = 0;
   readonly clock: Clock;
   #degraded: DegradedKinds = { version: 1, kinds: [] };
+  readonly #stops: (() => Promise<void>)[] = [];
   readonly #owners = new Set<(change: OwnershipChange) => void>();
 
   constructor(clock: Clock) {
@@ -291,13 +293,21 @@ export class FakeWorld {
     const life = new AbortController();
     const ended = runGroups([[controller]], life.signal, { clock: this.clock, graceMs: 30_000 });
     ended.catch(() => undefined);
-    return {
-      controller,
-      stop: async () => {
-        life.abort(new Shutdown());
-        await ended;
-      },
+    const stop = async (): Promise<void> => {
+      life.abort(new Shutdown());
+      await ended;
     };
+    this.#stops.push(stop);
+    return { controller, stop };
+  }
+
+  /** Ends everything that was started here and runs still, one after the other. `clock` is the one that the world goes by. */
+  async close(clock: FakeClock): Promise<void> {
+    for (const stop of this.#stops.splice(0)) {
+      const ended = stop();
+      await clock.advance(2000);
+      await ended;
+    }
   }
 
   #cluster(): Cluster {

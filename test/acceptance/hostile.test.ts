@@ -110,7 +110,7 @@ describe('14.1: an object nested 5,000 levels deep', () => {
         }),
       ),
     );
-    expect(world.live('', 'ConfigMap', 'm')).toBeDefined();
+    expect(world.live('', 'ConfigMap', 'm')).toMatchObject({ kind: 'ConfigMap', metadata: { name: 'm' } });
     world.tamper('', 'ConfigMap', 'm', { data: { key: '1' } });
     await eventually(() => {
       expect(world.app('bad')).toBeUndefined();
