@@ -60,8 +60,15 @@ export default {
       severity: 'error',
       comment:
         'Production code never imports the simulator, the dashboard, tests or benches; cli alone may load the first two.',
-      from: { path: any(production.filter((n) => n !== 'cli')), pathNot: '[.]test[.]ts$' },
+      from: { path: any(production.filter((n) => n !== 'cli')), pathNot: '[.]test[.]ts$|/testing/' },
       to: { path: any(beside) },
+    },
+    {
+      name: 'testing-is-for-tests',
+      severity: 'error',
+      comment: 'What a module lends to tests is not part of the program.',
+      from: { path: any(production), pathNot: '[.]test[.]ts$|/testing/' },
+      to: { path: '^[^/]+/testing/' },
     },
     {
       name: 'witnesses-share-words-only',
