@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { OwnershipLost, seededRandom, Shutdown } from '#base';
-import type { Application, Cluster } from '#model';
+import type { Application } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { createOwnership } from './ownership.ts';
 import { slotsConfigMap } from './slots-document.ts';
+import { clusterOf } from './testing/cluster.ts';
 import { SimulatedHub } from './testing/simulated-hub.ts';
 import type { Line } from './testing/simulated-hub.ts';
 import { MachineClock, VirtualTime } from './testing/virtual-time.ts';
@@ -12,17 +13,8 @@ import type { Ownership } from './types.ts';
 
 const heartbeatMs = 10_000;
 const { renewMs, validMs } = timingOf(heartbeatMs);
-const server = 'https://a';
-const cluster: Cluster = {
-  id: 'a',
-  server,
-  name: 'a',
-  namespaces: [],
-  clusterResources: false,
-  labels: {},
-  annotations: {},
-  connection: { server, insecure: false, credentials: {} },
-};
+const cluster = clusterOf('a');
+const { server } = cluster;
 
 /** One replica on a machine and a line of its own. */
 class Single {

@@ -11,6 +11,7 @@ import { createOwnership } from './ownership.ts';
 import type { OwnershipDeps } from './ownership.ts';
 import { membersKey, parseSlots, slotsConfigMap, slotsKey } from './slots-document.ts';
 import { tableConfigMap, tableKey } from './table-document.ts';
+import { clusterOf } from './testing/cluster.ts';
 import { MemoryHub } from './testing/memory-hub.ts';
 import { SimulatedHub } from './testing/simulated-hub.ts';
 import { MachineClock, VirtualTime } from './testing/virtual-time.ts';
@@ -137,22 +138,7 @@ class World {
   }
 }
 
-function cluster(id: string, extra: Partial<Cluster> = {}): Cluster {
-  const server = `https://${id}`;
-  return {
-    id,
-    server,
-    name: id,
-    namespaces: [],
-    clusterResources: false,
-    labels: {},
-    annotations: {},
-    connection: { server, insecure: false, credentials: {} },
-    ...extra,
-  };
-}
-
-const clusters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => cluster(id));
+const clusters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => clusterOf(id));
 const apps = clusters.map(
   ({ server, name }) =>
     ({ metadata: { namespace: 'argocd', name }, spec: { destination: { server } } }) as unknown as Application,
@@ -360,7 +346,7 @@ describe('hand-over', () => {
     '13.1: a scale-up whose pods come after %i s leaves nothing alone, and moves it once',
     async (after) => {
       const { world, fleet } = await pair();
-      const many = [...clusters, ...Array.from({ length: 30 }, (_, i) => cluster(`more${i}`))];
+      const many = [...clusters, ...Array.from({ length: 30 }, (_, i) => clusterOf(`more${i}`))];
       load(fleet, many);
       await world.clock.advance(5000);
       world.hub.scale('StatefulSet', 4);
@@ -455,7 +441,7 @@ describe('hand-over', () => {
     const world = new World();
     world.hub.scale('StatefulSet', 4);
     const fleet = world.fleet(4);
-    const hot = cluster('hot', { annotations: { 'driftless.io/split': '4' } });
+    const hot = clusterOf('hot', { annotations: { 'driftless.io/split': '4' } });
     const many = Array.from({ length: 400 }, (_, i) => {
       const metadata = { namespace: 'argocd', name: `app-${i}` };
       return { metadata, spec: { destination: { name: 'hot' } } } as unknown as Application;
@@ -650,7 +636,7 @@ describe('bad input', () => {
 
   it('shows an annotation that makes no sense', async () => {
     const { world, only } = await single();
-    only.ownership.update([cluster('a', { annotations: { 'driftless.io/split': 'many' } })], []);
+    only.ownership.update([clusterOf('a', { annotations: { 'driftless.io/split': 'many' } })], []);
     await world.clock.advance(1000);
     expect(types(only)).toContain('InvalidSplit');
   });
@@ -802,13 +788,13 @@ describe('pins', () => {
     const world = new World();
     world.hub.scale('StatefulSet', 2);
     const fleet = world.fleet(2);
-    const pinned = [cluster('a', { shard: 9 }), cluster('b', { shard: 1 }), cluster('c', { shard: -1 })];
+    const pinned = [clusterOf('a', { shard: 9 }), clusterOf('b', { shard: 1 }), clusterOf('c', { shard: -1 })];
     load(fleet, pinned);
     await world.clock.advance(5000);
     const [found] = fleet[0]!.ownership.conditions().filter(({ type }) => type === 'PinOutOfRange');
     expect(found?.message).toContain('"a" to shard 9 (it is on shard 0), "c" to shard -1 (ignored)');
     expect(found?.message).not.toContain('"b"');
-    load(fleet, [cluster('a')]);
+    load(fleet, [clusterOf('a')]);
     await world.clock.advance(heartbeatMs);
     expect(types(fleet[0]!)).toEqual([]);
   });
@@ -846,7 +832,7 @@ describe('at rest and in need', () => {
     let finish = (): void => undefined;
     const write = stuck.ownership.writing(server, undefined, () => new Promise<void>((done) => (finish = done)));
     const renamed = clusters.map((each) => (each.server === server ? { ...each, name: 'renamed' } : each));
-    load(fleet, [...renamed, cluster('new')]);
+    load(fleet, [...renamed, clusterOf('new')]);
     await world.clock.advance(5000);
     const { reads } = await perMinute(world, 10);
     // One look in a second or two; looking as soon as possible made 1,700.
@@ -1059,7 +1045,7 @@ describe('13.1: a replica that fills its caches first', () => {
     return servers;
   }
 
-  const many = [...clusters, ...Array.from({ length: 20 }, (_, i) => cluster(`more${i}`))];
+  const many = [...clusters, ...Array.from({ length: 20 }, (_, i) => clusterOf(`more${i}`))];
 
   /** Two replicas, and a third for which the workload was scaled. */
   async function threeOfThem(deps: Partial<OwnershipDeps> = {}): Promise<[World, [Replica, Replica, Replica]]> {
@@ -1218,7 +1204,7 @@ describe('13.5: a cluster that the planner does not see', () => {
     const fleet = world.fleet(3);
     load(fleet);
     await world.clock.advance(5000);
-    const hidden = cluster('hidden');
+    const hidden = clusterOf('hidden');
     const [planner, ...others] = fleet as [Replica, ...Replica[]];
     load(others, [...clusters, hidden]);
     await world.clock.advance(2 * leaseMs - 5000);
@@ -1291,7 +1277,7 @@ describe('13.7: metrics', () => {
 });
 
 describe('busy clusters', () => {
-  const many = Array.from({ length: 24 }, (_, i) => cluster(`m${i}`));
+  const many = Array.from({ length: 24 }, (_, i) => clusterOf(`m${i}`));
   const onePerCluster = many.map(
     ({ server, name }) =>
       ({ metadata: { namespace: 'argocd', name }, spec: { destination: { server } } }) as unknown as Application,

@@ -1,34 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { OwnershipLost, UsageError } from '#base';
 import { appKeyOf } from '#model';
-import type { Application, Cluster } from '#model';
+import type { Application } from '#model';
 import { FakeClock } from '#support';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { algorithms, countApplications, distribute } from './distribution.ts';
 import { createStaticOwnership } from './static-ownership.ts';
 import type { StaticOwnershipDeps } from './static-ownership.ts';
+import { clusterOf } from './testing/cluster.ts';
 import type { Ownership } from './types.ts';
-
-function cluster(id: string, extra: Partial<Cluster> = {}): Cluster {
-  const server = `https://${id}`;
-  return {
-    id,
-    server,
-    name: id,
-    namespaces: [],
-    clusterResources: false,
-    labels: {},
-    annotations: {},
-    connection: { server, insecure: false, credentials: {} },
-    ...extra,
-  };
-}
 
 function app(name: string, destination: Application['spec']['destination']): Application {
   return { metadata: { namespace: 'argocd', name }, spec: { destination } } as unknown as Application;
 }
 
-const clusters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => cluster(id));
+const clusters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => clusterOf(id));
 const apps = [
   ...clusters.flatMap(({ server, name }, i) =>
     Array.from({ length: i + 1 }, (_, n) => app(`${name}-${n}`, { server })),
@@ -101,8 +87,8 @@ describe('8.2.2: ownership by arithmetic', () => {
     const [zero] = fleet(2, { algorithm: 'round-robin', defaultParts: 1 }) as [Ownership];
     const heard: unknown[] = [];
     zero.onChange((change) => heard.push(change));
-    const skipped = cluster('a', { annotations: { 'argocd.argoproj.io/skip-reconcile': 'true' } });
-    const split = cluster('b', { annotations: { 'driftless.io/split': '2' } });
+    const skipped = clusterOf('a', { annotations: { 'argocd.argoproj.io/skip-reconcile': 'true' } });
+    const split = clusterOf('b', { annotations: { 'driftless.io/split': '2' } });
     zero.update([skipped, split], []);
     expect(zero.ownsCluster('https://a')).toBe(false);
     expect(zero.ownedParts('https://b/')).toEqual({ of: 2, owned: [1] });

@@ -10,6 +10,7 @@ import { kubeconfigFor, startSimCluster } from '#sim';
 import type { FaultRule, SimCluster } from '#sim';
 import { driftless as spawned, eventually, Program } from '#support';
 import type { Finished } from '#support';
+import { legacyVectors, roundRobinVectors } from '../../sharding/testing/index.ts';
 import { perform } from '../driftless.ts';
 
 interface Assignment {
@@ -116,32 +117,13 @@ async function noted<T>(args: readonly string[], more: Readonly<Record<string, s
 
 const sum = (list: readonly number[]): number => list.reduce((a, b) => a + b, 0);
 
-/** Shards for 2, 3, 5 and 7 replicas: the reference's vectors (FNV-1a over UTF-8, cross-checked against Go). */
-const legacy: readonly (readonly [string, number, number, number, number])[] = [
-  ['5f2c1e7a-8b1d-4c55-9d0e-3a7b6f1c2d90', 1, 1, 3, 3],
-  ['0b9f8a66-2f0e-4a0b-bb3e-7c5d4e3f2a10', 0, 2, 0, 5],
-  ['https://mycluster.example.com:8443/k8s/clusters/c-m-abc', 0, 1, 2, 3],
-  ['cluster-é', 0, 1, 3, 2],
-  ['кластер-1', 1, 1, 3, 3],
-  ['集群-東京', 1, 2, 2, 0],
-  ['🚀-prod', 0, 1, 0, 0],
-  ['', 0, 0, 0, 0],
-];
-const roundRobin: readonly (readonly [string, number, number, number, number])[] = [
-  ['', 0, 0, 0, 0],
-  ['00000000-0000-4000-8000-000000000001', 1, 1, 1, 1],
-  ['0b9f8a66-2f0e-4a0b-bb3e-7c5d4e3f2a10', 0, 2, 2, 2],
-  ['5f2c1e7a-8b1d-4c55-9d0e-3a7b6f1c2d90', 1, 0, 3, 3],
-  ['7d444840-9dc0-11d1-b245-5ffdce74fad2', 0, 1, 4, 4],
-  ['c3d9e1f2-6a5b-4c7d-8e9f-0a1b2c3d4e5f', 1, 2, 0, 5],
-];
 const named = (ids: readonly string[]): object[] =>
   ids.map((id, i) => ({ id, server: `https://c${i}`, name: `c${i}` }));
 
 describe('driftless shards', () => {
   it.each([
-    ['legacy', legacy],
-    ['round-robin', roundRobin],
+    ['legacy', legacyVectors],
+    ['round-robin', roundRobinVectors],
   ] as const)(
     'prints the shards of the reference: %s',
     async (algorithm, vectors) => {

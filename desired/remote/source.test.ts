@@ -41,6 +41,26 @@ function make(more: Partial<RemoteSourceDeps>): DesiredSource {
 
 const plain: ApplicationSource = { repoURL: url, path: 'p', targetRevision: 'main' };
 
+/** What a repo-server gets of an overlay in the words of the Application. */
+const overlayAsItIs = {
+  namePrefix: 'a',
+  nameSuffix: 'b',
+  images: ['i=j:1'],
+  commonLabels: { l: 'm' },
+  commonAnnotations: { n: 'o' },
+  forceCommonLabels: true,
+  forceCommonAnnotations: true,
+  commonAnnotationsEnvsubst: true,
+  labelWithoutSelector: true,
+  labelIncludeTemplates: true,
+  ignoreMissingComponents: true,
+  namespace: 'p',
+  version: 'q',
+  kubeVersion: '1.30',
+  apiVersions: ['v1'],
+  components: ['../c'],
+};
+
 function ask(of: ApplicationSource, more: Parameters<typeof requestOf>[2] = {}): ManifestsRequest {
   return requestOf(of, bareRepository(of.repoURL), more);
 }
@@ -207,22 +227,7 @@ describe('what is sent', () => {
         ...plain,
         tagPrefix: 'app-',
         kustomize: {
-          namePrefix: 'a',
-          nameSuffix: 'b',
-          images: ['i=j:1'],
-          commonLabels: { l: 'm' },
-          commonAnnotations: { n: 'o' },
-          forceCommonLabels: true,
-          forceCommonAnnotations: true,
-          commonAnnotationsEnvsubst: true,
-          labelWithoutSelector: true,
-          labelIncludeTemplates: true,
-          ignoreMissingComponents: true,
-          namespace: 'p',
-          version: 'q',
-          kubeVersion: '1.30',
-          apiVersions: ['v1'],
-          components: ['../c'],
+          ...overlayAsItIs,
           replicas: [
             { name: 'r', count: 3 },
             { name: 's', count: '4' },
@@ -248,22 +253,7 @@ describe('what is sent', () => {
       {
         tagPrefix: 'app-',
         kustomize: {
-          namePrefix: 'a',
-          nameSuffix: 'b',
-          images: ['i=j:1'],
-          commonLabels: { l: 'm' },
-          commonAnnotations: { n: 'o' },
-          forceCommonLabels: true,
-          forceCommonAnnotations: true,
-          commonAnnotationsEnvsubst: true,
-          labelWithoutSelector: true,
-          labelIncludeTemplates: true,
-          ignoreMissingComponents: true,
-          namespace: 'p',
-          version: 'q',
-          kubeVersion: '1.30',
-          apiVersions: ['v1'],
-          components: ['../c'],
+          ...overlayAsItIs,
           replicas: [
             { name: 'r', count: { type: 0, intVal: 3 } },
             { name: 's', count: { type: 1, strVal: '4' } },

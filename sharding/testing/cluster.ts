@@ -1,0 +1,17 @@
+import type { Cluster } from '#model';
+
+/** A cluster that is named by its id. */
+export function clusterOf(id: string, extra: Partial<Cluster> = {}): Cluster {
+  const server = `https://${id}`;
+  return {
+    id,
+    server,
+    name: id,
+    namespaces: [],
+    clusterResources: false,
+    labels: {},
+    annotations: {},
+    connection: { server, insecure: false, credentials: {} },
+    ...extra,
+  };
+}
