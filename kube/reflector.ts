@@ -101,7 +101,8 @@ export class Reflector implements Runnable {
         else await this.#watchUntilDoubt(this.#resourceVersion, signal);
       } catch (error) {
         if (isAborted(signal)) return;
-        if (error instanceof Superseded) continue;
+        // Whatever the end of the interrupted watch looks like.
+        if (this.#doubted) continue;
         await this.#fail(error, startedAt, signal).catch(() => undefined);
       }
     }
