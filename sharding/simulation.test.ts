@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { FleetSimulation } from './testing/fleet-simulation.ts';
 import { scenarioOf } from './testing/scenario.ts';
 
-/** 30 in `npm test`; 2,000 in the long run (test/support/fast-check.mjs). Each schedule is a seed of its own. */
-const { numRuns = 30 } = fc.readConfigureGlobal();
+/** 12 in `npm test`; 2,000 in the long run (test/support/fast-check.mjs). Each schedule is a seed of its own. */
+const { numRuns = 12 } = fc.readConfigureGlobal();
 const isLong = numRuns > 100;
 
 /** How long there is trouble, and with how many replicas at most. What is found is found in the first minute of small fleets mostly. */
