@@ -49,6 +49,9 @@ export interface ApplicationStoreDeps {
   readonly signal: AbortSignal;
 }
 
+/** An object that somebody else has written so often between our read and our write is left to the next pass: no tenant shall hold one up. */
+const mostConflicts = 5;
+
 /** How the start of an operation went, and the application as it is stored then. */
 export interface Started {
   readonly result: 'started' | 'busy' | 'changed' | 'gone';
@@ -204,15 +207,18 @@ export class ApplicationStore {
   /**
    * Begins an operation, with the status that says why: one PUT with the resourceVersion that was read, so that no two starters can both
    * win. It holds the state that the operation begins with, too, in the place of the last one's. `busy` when an operation is there already,
-   * `changed` when one has run since `app` was read (decide again); the status is stored all the same, unless the Application is gone.
+   * `changed` when one has run since `app` was read, or somebody writes the object all the time (decide again); the status is stored all the
+   * same, unless the Application is gone.
    */
   async startOperation(app: Application, operation: Operation, status: ApplicationStatus): Promise<Started> {
     let patch = statusPatch(app.status, status);
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       const fresh = await this.fetch(appKeyOf(app));
       if (fresh === undefined) return { result: 'gone', app };
       const isBusy = fresh.operation !== undefined && fresh.operation !== null;
-      const isChanged = lastRun(fresh) !== lastRun(app) || fresh.metadata.deletionTimestamp !== undefined;
+      const isContended = attempt > mostConflicts;
+      const isChanged =
+        lastRun(fresh) !== lastRun(app) || fresh.metadata.deletionTimestamp !== undefined || isContended;
       if (isBusy || isChanged)
         return { result: isBusy ? 'busy' : 'changed', app: await this.persistStatus(app, status) };
       const begun = { operation, operationState: firstState(operation, this.#deps.clock.now()) };

@@ -334,6 +334,23 @@ describe('a refresh request', () => {
   });
 });
 
+it('14.1: whoever writes an Application at each moment holds no processor up: the neighbour has its turn', async () => {
+  world.application(automated);
+  world.application({}, { metadata: { name: 'neighbour' } });
+  let tries = 0;
+  let before: number | undefined;
+  const disturb = (call: string): void => {
+    if (call === 'patch Application neighbour') before ??= tries;
+    if (!call.startsWith('replace Application')) return;
+    tries += 1;
+    world.edit((object) => ({ metadata: { ...object.metadata, annotations: { tries: String(tries) } } }));
+    if (tries > 200) throw new Error('nobody else has had a turn');
+  };
+  await start({ config: { statusProcessors: 1 }, hub: { before: disturb } });
+  expect(before).toBeLessThanOrEqual(20);
+  expect(before).toBeGreaterThan(4);
+});
+
 it('15.4: a first sync is three writes: what differs and its beginning, its end, and what is seen then', async () => {
   world.application(automated);
   const calls: string[] = [];
