@@ -1,6 +1,6 @@
 /**
  * base: time, chance, abort, lifecycle, locks, errors, exact JSON, YAML as Kubernetes reads it, hashes, durations, globs, regular expressions,
- * secrets.
+ * secrets, and what may be shown of texts from outside.
  *
  * The list is closed: a thing that names Kubernetes' objects or Argo CD belongs in model/ or above. Nothing here keeps state
  * between calls (but for compiled patterns) or touches the network or files.
@@ -45,6 +45,8 @@ export { applyMergePatch, createMergePatch, formatPointer, parsePointer, removeA
 export { runGroups } from './lifecycle.ts';
 export type { Runnable } from './lifecycle.ts';
 export { omit } from './omit.ts';
+export { outsideText, splitUserInfo } from './outside.ts';
+export type { ConfidentialAnswer, OutsideOptions, OutsideSource } from './outside.ts';
 export { compileLinearPattern } from './pattern.ts';
 export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';

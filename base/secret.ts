@@ -41,6 +41,11 @@ const patterns: readonly (readonly [RegExp, string | ((found: string) => string)
     /([?&](?:sig|signature|token|[a-z_-]*(?:_token|-token|password|secret|signature|credential|api_?key))=)[^&\s"'<>]+/gi,
     `$1${shown}`,
   ],
+  // what is given by name, in a command line or in a piece of JSON that is quoted
+  [/((?:passw(?:or)?d|passphrase|secret|token|api_?key|private_?key)=)[^\s&"'<>,;`*][^\s&"'<>,;`]*/gi, `$1${shown}`],
+  [/((?:passw(?:or)?d|passphrase|secret|token|api_?key|private_?key)\\?":[ ]?\\?")[^"\\]+/gi, `$1${shown}`],
+  // private keys, to their end or to the end of what there is
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, shown],
   // JSON Web Tokens (service accounts), GitHub and GitLab tokens, wherever they stand
   [/[\w.-]+/g, withoutWebTokens],
   [/\b(?:gh[opsur]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,})/g, shown],

@@ -3,6 +3,7 @@ import { dump, FAILSAFE_SCHEMA, loadAll, Type, YAMLException } from 'js-yaml';
 import { DriftlessError } from './errors.ts';
 import { isObject, own, setOwn } from './json.ts';
 import type { Json, MutableJson, MutableJsonObject } from './json.ts';
+import { outsideText } from './outside.ts';
 
 /** Text that is not the YAML of a Kubernetes object. */
 export class YamlSyntaxError extends DriftlessError {
@@ -228,11 +229,10 @@ export function parseYamlDocuments(text: string): Json[] {
 
 function placed(error: YAMLException): YamlSyntaxError {
   const at = error.mark as { line: number; column: number } | undefined;
-  // js-yaml quotes tags and anchors only, in two messages: an alias and a tag are names, not values.
+  // js-yaml quotes what it took for a tag or an alias (a password that begins with `*`), and its error, which is no cause here, a piece of the text.
   return new YamlSyntaxError(
-    error.reason,
+    outsideText('parser', error.reason),
     at === undefined ? undefined : { line: at.line + 1, column: at.column + 1 },
-    error,
   );
 }
 

@@ -1,6 +1,6 @@
-import { at, isObject, JsonSyntaxError, JsonTooDeepError, messageOf, parseJson, scrub, yieldToLoop } from '#base';
-import type { Json, JsonObject } from '#base';
-import { apiVersionOf } from '#model';
+import { at, isObject, JsonSyntaxError, JsonTooDeepError, messageOf, outsideText, parseJson, yieldToLoop } from '#base';
+import type { ConfidentialAnswer, Json, JsonObject, OutsideOptions } from '#base';
+import { apiVersionOf, groupKindName } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
 import type { KubeStatus } from './errors.ts';
@@ -32,8 +32,21 @@ const reasons: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
+/** A request, as far as errors about its answer need to know it. */
+export interface Asked {
+  /** Method and address, for the log. */
+  readonly request: string;
+  readonly verb: string;
+  /** `<group>/<kind>`; the answer to a request about Secrets may hold their values. */
+  readonly kind: string;
+  /** What it was sent with, and nobody may see: servers and proxies that refuse a request may repeat it. */
+  readonly hidden: readonly string[];
+}
+
+const secretKind = groupKindName({ group: '', kind: 'Secret' });
+
 /** Reads an answer that is not a success into the error that it is. */
-export async function errorOf(response: HttpResponse, request: string, now: number): Promise<KubeApiError> {
+export async function errorOf(response: HttpResponse, asked: Asked, now: number): Promise<KubeApiError> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body) {
@@ -42,38 +55,42 @@ export async function errorOf(response: HttpResponse, request: string, now: numb
     if (bytes > errorBodyBytes) break;
   }
   const text = Buffer.concat(parts).toString('utf8');
-  return new KubeApiError(statusOf(response, text, now), request);
+  return new KubeApiError(statusOf(response, text, asked, now), asked.request);
 }
 
-function statusOf(response: HttpResponse, text: string, now: number): KubeStatus {
+function statusOf(response: HttpResponse, text: string, asked: Asked, now: number): KubeStatus {
   const after = retryAfterMs(headerOf(response, 'retry-after'), now);
-  const parsed = parsedStatus(text);
+  const parsed = parsedStatus(text, asked);
   const fallback = {
     code: response.status,
     reason: reasons[response.status] ?? 'Unknown',
-    message: plainMessage(response.status, text),
+    message: plainMessage(response.status, text, asked),
   };
   const status = parsed === undefined ? fallback : { ...parsed, code: response.status };
   const wait = after ?? parsed?.retryAfterMs;
   return { ...status, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
 }
 
-function parsedStatus(text: string): KubeStatus | undefined {
+function parsedStatus(text: string, asked: Asked): KubeStatus | undefined {
   try {
     const body = parseJson(text);
-    return isObject(body) && body['kind'] === 'Status' ? statusOfObject(body) : undefined;
+    return isObject(body) && body['kind'] === 'Status' ? statusOfObject(body, asked) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** A `metav1.Status` object, from a body or from an ERROR event. */
-export function statusOfObject(status: JsonObject): KubeStatus {
+/** A `metav1.Status` object, from a body or from an ERROR event. Its message can be shown. */
+export function statusOfObject(status: JsonObject, asked: Asked): KubeStatus {
   const code = typeof status['code'] === 'number' ? status['code'] : 500;
-  const reason = textAt(status, 'reason');
-  const message = scrub(textAt(status, 'message') ?? '');
+  const said = textAt(status, 'reason') ?? '';
+  // One word, as Kubernetes has it; a webhook may put anything there.
+  const reason = /^[A-Z][A-Za-z]{0,40}$/.test(said) && !asked.hidden.includes(said) ? said : undefined;
+  const text = textAt(status, 'message');
+  const options = confidential(asked, { status: code, causes: listAt(status, 'details', 'causes'), reason });
+  const message = text === undefined ? '' : outsideText('server', text, options);
   const seconds = at(status, 'details', 'retryAfterSeconds');
-  const causes = causesOf(at(status, 'details', 'causes'));
+  const causes = listAt(status, 'details', 'causes').flatMap((cause) => textAt(cause, 'reason') ?? []);
   return {
     code,
     reason: reason ?? reasons[code] ?? 'Unknown',
@@ -83,13 +100,35 @@ export function statusOfObject(status: JsonObject): KubeStatus {
   };
 }
 
-function causesOf(causes: Json | undefined): readonly string[] {
-  if (!Array.isArray(causes)) return [];
-  return (causes as readonly Json[]).flatMap((cause) => textAt(cause, 'reason') ?? []);
+function listAt(value: Json, ...path: readonly string[]): readonly Json[] {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? (found as readonly Json[]) : [];
 }
 
-function plainMessage(code: number, text: string): string {
-  const said = scrub(text.trim()).replace(/\s+/g, ' ').slice(0, 200);
+/** What an answer may be shown with: all of it but `hidden`; of one about Secrets, which may quote them, the facts. */
+function confidential(
+  { kind, verb, hidden }: Asked,
+  facts: { readonly status: number; readonly reason?: string | undefined; readonly causes: readonly Json[] },
+): OutsideOptions {
+  if (kind !== secretKind) return { hidden };
+  const causes = facts.causes.map((cause) => ({
+    field: textAt(cause, 'field') ?? '',
+    reason: textAt(cause, 'reason') ?? '',
+  }));
+  const what = ['get', 'list', 'watch'].includes(verb) ? 'a request about Secrets' : 'this Secret';
+  const about: ConfidentialAnswer = {
+    what,
+    status: facts.status,
+    reason: facts.reason ?? reasons[facts.status] ?? '',
+    causes,
+  };
+  return { hidden, about };
+}
+
+function plainMessage(code: number, text: string, asked: Asked): string {
+  const options = confidential(asked, { status: code, causes: [] });
+  if (options.about !== undefined && text.trim() !== '') return outsideText('page', text, options);
+  const said = outsideText('page', text, options);
   return `the server answered ${code}${said === '' ? '' : `: ${said}`}`;
 }
 

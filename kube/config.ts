@@ -1,6 +1,6 @@
 import { delimiter, dirname, resolve } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { at, isObject, parseYamlDocuments, scrub, Secret, UsageError } from '#base';
+import { at, isObject, outsideText, parseYamlDocuments, Secret, UsageError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ClusterConnection, ClusterCredentials, Impersonation } from '#model';
 import { checkedImpersonation, overridden } from './overrides.ts';
@@ -187,7 +187,7 @@ async function toConnection(
   const url = URL.canParse(cluster.server) ? new URL(cluster.server) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new UsageError(
-      `${source}: cluster "${cluster.name}" has server "${scrub(cluster.server)}", which is not a URL`,
+      `${source}: cluster "${cluster.name}" has server "${outsideText('url', cluster.server)}", which is not a URL`,
     );
   const caData = await pem(cluster.caData, cluster.caFile, `${source}: certificate authority`);
   const acting = user?.acting === undefined ? undefined : checkedImpersonation(user.acting);

@@ -1,4 +1,4 @@
-import { messageOf, scrub } from '#base';
+import { messageOf, outsideText } from '#base';
 import { KubeConnectionError } from './errors.ts';
 
 /** Nothing was connected. With {@link neverSent}: the request cannot have left. */
@@ -31,7 +31,7 @@ export function connectionError(server: string, error: unknown): KubeConnectionE
   const root = rootOf(error);
   const code = codeOf(root);
   const certificate = certificateCodes.test(code);
-  const said = scrub(messageOf(root).split('\n', 1)[0] ?? '');
+  const said = outsideText('system', messageOf(root));
   return new KubeConnectionError(server, words[code] ?? (said === '' ? code : said), error, {
     neverSent: neverSent.has(code) || certificate,
     permanent: certificate,

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { messageOf, Secret } from '#base';
+import { messageOf, outsideText, Secret } from '#base';
 import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
 import type { Logger } from '#telemetry';
@@ -102,7 +102,10 @@ class FileSource implements CredentialSource {
       }
     } catch (error) {
       if (this.#current === undefined)
-        throw new KubeCredentialError(`token file ${this.#file} cannot be read: ${messageOf(error)}`, error);
+        throw new KubeCredentialError(
+          `token file ${this.#file} cannot be read: ${outsideText('system', messageOf(error))}`,
+          error,
+        );
       this.#deps.logger.warn('Token file cannot be read, going on with the last token', { file: this.#file, error });
     }
     this.#statAt = now;

@@ -1,4 +1,4 @@
-import { at, isAbort, isObject, mapLimit, messageOf, scrub } from '#base';
+import { at, isAbort, isObject, mapLimit, messageOf } from '#base';
 import type { Json, JsonObject } from '#base';
 import { apiVersionOf } from '#model';
 import type { ApiResource } from '#model';
@@ -44,7 +44,7 @@ export async function discover(get: GetDocument): Promise<ApiDiscovery> {
     } catch (error) {
       if (!(error instanceof KubeApiError) || error.status === 401) throw error;
       errors.push(error);
-      failedGroups.set(root === '/api' ? '' : '*', scrub(messageOf(error)));
+      failedGroups.set(root === '/api' ? '' : '*', messageOf(error));
     }
   }
   if (groups.length === 0 && errors.length > 0) throw errors[0] as Error;
@@ -111,7 +111,7 @@ async function fromIndex(
     } catch (error) {
       if (isAbort(error) || (error instanceof KubeApiError && error.status === 401)) throw error;
       if (!(error instanceof KubeApiError || error instanceof KubeProtocolError)) throw error;
-      failedGroups.set(group, scrub(messageOf(error)));
+      failedGroups.set(group, messageOf(error));
       return undefined;
     }
   });

@@ -1,8 +1,10 @@
 import { formatGoDuration, withDeadline } from '#base';
 import type { Clock, Random } from '#base';
+import { withoutUserInfo } from '#model';
 import type { ClusterConnection } from '#model';
 import type { Logger } from '#telemetry';
 import { errorOf } from './answers.ts';
+import type { Asked } from './answers.ts';
 import type { KubeClientDeps, KubeClientLimits, RequestRecord } from './client-types.ts';
 import { credentialSource } from './credentials.ts';
 import type { Credential, CredentialSource } from './credentials.ts';
@@ -52,8 +54,10 @@ export class Exchange {
   readonly #bucket: TokenBucket;
   #connection: ClusterConnection;
   #credentials: CredentialSource;
+  #shown: Credential = {};
 
-  constructor(connection: ClusterConnection, deps: KubeClientDeps) {
+  constructor(given: ClusterConnection, deps: KubeClientDeps) {
+    const connection = withoutUserInfo(given);
     const limits = deps.limits ?? {};
     this.limits = { ...defaultLimits, ...(limits.qps === undefined ? {} : { burst: 2 * limits.qps }), ...limits };
     this.clock = deps.clock;
@@ -109,7 +113,8 @@ export class Exchange {
     return `${spec.method} ${this.server}${spec.path}`;
   }
 
-  updateCredentials(connection: ClusterConnection): void {
+  updateCredentials(given: ClusterConnection): void {
+    const connection = withoutUserInfo(given);
     this.#connection = connection;
     this.#transport.connection = connection;
     this.#credentials = this.#sourceFor(connection);
@@ -125,22 +130,28 @@ export class Exchange {
     const credential = await source.current(spec.signal);
     const response = await this.#exchange(spec, watch, credential);
     if (response.status < 300) return response;
-    const error = await this.#errorOf(response, spec);
+    const error = await this.#errorOf(response, spec, credential);
     const renewable = error.status === 401 && (source !== this.#credentials || source.refused(credential));
     if (!renewable) throw error;
     const next = await this.#credentials.current(spec.signal);
     if (next === credential) throw error;
     const second = await this.#exchange(spec, watch, next);
     if (second.status < 300) return second;
-    throw await this.#errorOf(second, spec);
+    throw await this.#errorOf(second, spec, next);
   }
 
-  #errorOf(response: HttpResponse, spec: Spec): Promise<KubeApiError> {
-    return errorOf(response, this.describe(spec), this.clock.now());
+  /** What errors about a request may say. The answer is to one that was sent with the latest credential, unless another one is given. */
+  asked(spec: Spec, credential = this.#shown): Asked {
+    return { request: this.describe(spec), verb: spec.verb, kind: spec.kind, hidden: hiddenIn(credential) };
+  }
+
+  #errorOf(response: HttpResponse, spec: Spec, credential: Credential): Promise<KubeApiError> {
+    return errorOf(response, this.asked(spec, credential), this.clock.now());
   }
 
   async #exchange(spec: Spec, watch: boolean, credential: Credential): Promise<HttpResponse> {
     await this.#bucket.take(spec.signal);
+    this.#shown = credential;
     const request: HttpRequest = {
       method: spec.method,
       path: watch ? spec.path : this.#limited(spec.path),
@@ -205,4 +216,15 @@ export class Exchange {
       runCommand: this.#deps.runCommand ?? runChild,
     });
   }
+}
+
+/** Header and token, and of a user and password the password too. (Keys of certificates never leave this process.) */
+function hiddenIn({ authorization }: Credential): readonly string[] {
+  if (authorization === undefined) return [];
+  const header = authorization.reveal();
+  const [scheme = '', ...rest] = header.split(' ');
+  const word = rest.join(' ');
+  if (scheme !== 'Basic') return [word];
+  const pair = Buffer.from(word, 'base64').toString('utf8');
+  return [word, pair, pair.slice(pair.indexOf(':') + 1)];
 }

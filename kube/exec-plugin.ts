@@ -1,4 +1,5 @@
-import { at, isObject, messageOf, parseJson, scrub, Secret, withDeadline } from '#base';
+import { basename } from 'node:path';
+import { at, DeadlineExceeded, isObject, outsideText, parseJson, Secret, withDeadline } from '#base';
 import type { Clock, Json, JsonObject } from '#base';
 import type { ClusterConnection, ClusterCredentials } from '#model';
 import type { CommandResult, RunCommand } from './client-types.ts';
@@ -20,7 +21,8 @@ const timeoutMs = 10_000;
 /**
  * Asks an exec plugin for a credential, as client-go's plugin/pkg/client/auth/exec does, but never through a shell, never interactively,
  * and with a deadline of ten seconds.
- * @throws KubeCredentialError that names the plugin; what it printed is shortened and scrubbed.
+ * @throws KubeCredentialError that names the plugin without its folder. What it printed is not shown (client-go sends it to its own stderr), but for
+ * well-known names of failures: nobody can tell its words from the credentials that it works with.
  */
 export async function askExecPlugin(
   connection: ClusterConnection,
@@ -28,7 +30,7 @@ export async function askExecPlugin(
   deps: { readonly clock: Clock; readonly runCommand: RunCommand },
   signal: AbortSignal,
 ): Promise<IssuedCredential> {
-  const what = `credential plugin "${exec.command}"`;
+  const what = `credential plugin "${outsideText('system', basename(exec.command))}"`;
   const env = { ...exec.env, KUBERNETES_EXEC_INFO: JSON.stringify(execInfo(connection, exec)) };
   let result: CommandResult;
   try {
@@ -37,16 +39,24 @@ export async function askExecPlugin(
     );
   } catch (error) {
     if (signal.aborted) throw signal.reason as Error;
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    if (error instanceof DeadlineExceeded) throw new KubeCredentialError(error.message);
+    // Node's error has the arguments and the path.
+    const { code } = error as { readonly code?: unknown };
     throw new KubeCredentialError(
-      missing ? `${what} is not installed: it is not found on PATH` : `${what} failed: ${scrub(messageOf(error))}`,
-      error,
+      code === 'ENOENT'
+        ? `${what} is not installed: it is not found on PATH`
+        : `${what} could not be run${typeof code === 'string' ? ` (${code})` : ''}`,
     );
   }
   if (result.code !== 0) {
-    const said = scrub(result.stderr.trim()).replace(/\s+/g, ' ').slice(0, 200);
+    const said = outsideText('credential plugin', result.stderr);
     const how = result.code === null ? 'was killed' : `failed with exit code ${result.code}`;
-    throw new KubeCredentialError(`${what} ${how}${said === '' ? '' : `: ${said}`}`);
+    const why = said === '' ? '' : `: ${said}`;
+    const rest =
+      result.stderr.trim() === ''
+        ? ''
+        : ' (its words are not shown, they may hold credentials: run it by hand to read them)';
+    throw new KubeCredentialError(`${what} ${how}${why}${rest}`);
   }
   return parseCredential(result.stdout, exec, what);
 }

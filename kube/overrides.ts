@@ -1,4 +1,4 @@
-import { parseSecondsOrDuration, scrub, Secret, UsageError } from '#base';
+import { outsideText, parseSecondsOrDuration, Secret, UsageError } from '#base';
 import type { ClusterConnection, ClusterCredentials, Impersonation } from '#model';
 import { readText } from './read-text.ts';
 
@@ -142,7 +142,7 @@ function serverOf(text: string | undefined, secure: boolean): string | undefined
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `${secure ? 'https' : 'http'}://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   if ((url?.protocol !== 'http:' && url?.protocol !== 'https:') || url.hostname === '')
-    throw new UsageError(`--server: "${scrub(text)}" is not the address of a server`);
+    throw new UsageError(`--server: "${outsideText('url', text)}" is not the address of a server`);
   return full.replace(/\/+$/, '');
 }
 

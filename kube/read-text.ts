@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { messageOf, scrub, UsageError } from '#base';
+import { messageOf, outsideText, UsageError } from '#base';
 
 /**
  * A file that a person has named.
@@ -18,5 +18,5 @@ export async function readText(file: string, what: string): Promise<string> {
 
 /** The first line of an error's message, without credentials. */
 export function oneLine(error: unknown): string {
-  return scrub(messageOf(error).split('\n', 1)[0] ?? '');
+  return outsideText('system', messageOf(error));
 }

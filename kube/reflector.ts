@@ -1,4 +1,4 @@
-import { abortable, DriftlessError, messageOf, scrub, Superseded, withChild } from '#base';
+import { abortable, DriftlessError, messageOf, outsideText, Superseded, withChild } from '#base';
 import type { Runnable } from '#base';
 import { groupKindName } from '#model';
 import {
@@ -269,7 +269,7 @@ export class Reflector implements Runnable {
     const forbidden = isForbidden(error);
     // A watch that was cut once and comes back at once is daily life, not trouble.
     if (forbidden || listing || this.#failures > 1) {
-      this.#trouble(forbidden ? 'forbidden' : 'degraded', scrub(messageOf(error)));
+      this.#trouble(forbidden ? 'forbidden' : 'degraded', outsideText('server', messageOf(error)));
     } else if (ending === 'relist') this.#enter({ state: 'listing' });
     const waitMs = this.#waitAfter(error, forbidden, listing || ending === 'relist');
     logger.debug('Watch or list failed', { kind: groupKindName(resource), error, ending, waitMs });

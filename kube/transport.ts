@@ -1,6 +1,6 @@
 import { Agent, ProxyAgent } from 'undici';
 import type { buildConnector, Dispatcher } from 'undici';
-import { scrub } from '#base';
+import { outsideText } from '#base';
 import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
 import type { Credential } from './credentials.ts';
@@ -187,7 +187,7 @@ function dispatcherFor(connection: ClusterConnection, tls: TlsOptions, connectio
   const proxy = connection.proxyUrl ?? '';
   if (proxy === '') return new Agent(common);
   if (!/^https?:\/\//i.test(proxy)) {
-    const message = `its proxy ${scrub(proxy)} is not supported: only http:// and https:// proxies are`;
+    const message = `its proxy ${outsideText('url', proxy)} is not supported: only http:// and https:// proxies are`;
     throw new KubeConnectionError(connection.server, message, undefined, { neverSent: true, permanent: true });
   }
   return new ProxyAgent({ ...common, uri: proxy, requestTls: connect });

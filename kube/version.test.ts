@@ -34,7 +34,8 @@ it('8.1.11: reads from the answer of a server why it cannot show a version', () 
     message: 'Timeout: Too large resource version: 9, current: 5',
     details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] },
   };
-  const errorOf = (status: JsonObject): KubeApiError => new KubeApiError(statusOfObject(status), 'GET x');
+  const asked = { request: 'GET x', verb: 'watch', kind: 'ConfigMap', hidden: [] };
+  const errorOf = (status: JsonObject): KubeApiError => new KubeApiError(statusOfObject(status, asked), 'GET x');
   expect(isTooLargeVersion(errorOf(answer))).toBe(true);
   for (const causes of [undefined, 'odd', [{}], [{ reason: 'FieldValueInvalid' }]])
     expect(isTooLargeVersion(errorOf({ ...answer, details: { causes } }))).toBe(false);

@@ -1,6 +1,7 @@
 import { at, DeadlineExceeded, isObject, yieldToLoop } from '#base';
 import type { Clock, Timer } from '#base';
 import { isKubeObject, statusOfObject } from './answers.ts';
+import type { Asked } from './answers.ts';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
 import type { Exchange, Spec } from './exchange.ts';
 import { asHead, readValue } from './head.ts';
@@ -34,7 +35,7 @@ export async function* watchStream(exchange: Exchange, spec: Spec, onOpen?: () =
     let sinceTurn = 0;
     for await (const chunk of response.body) {
       watchdog.alive();
-      for (const line of lines.push(chunk)) yield parseEvent(line, what);
+      for (const line of lines.push(chunk)) yield parseEvent(line, exchange.asked(spec));
       watchdog.alive();
       sinceTurn += chunk.length;
       if (sinceTurn < sliceBytes) continue;
@@ -84,7 +85,8 @@ class Watchdog {
   }
 }
 
-function parseEvent(line: string, what: string): WatchEvent {
+function parseEvent(line: string, asked: Asked): WatchEvent {
+  const what = asked.request;
   let read: ReadValue;
   try {
     read = readValue(line, 'object');
@@ -94,7 +96,7 @@ function parseEvent(line: string, what: string): WatchEvent {
   const { value: event, fault } = read;
   const type = at(event, 'type');
   const object = at(event, 'object');
-  if (type === 'ERROR' && isObject(object)) throw new KubeApiError(statusOfObject(object), what);
+  if (type === 'ERROR' && isObject(object)) throw new KubeApiError(statusOfObject(object, asked), what);
   if (type === 'BOOKMARK') {
     const resourceVersion = at(object, 'metadata', 'resourceVersion');
     if (typeof resourceVersion === 'string' && resourceVersion !== '') return { type, resourceVersion };

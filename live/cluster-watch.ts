@@ -1,5 +1,5 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
-import { messageOf, scrub, Shutdown, withChild, withDeadline } from '#base';
+import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, WentBack } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
 import { groupOf, jsonOf } from '#model';
@@ -173,7 +173,7 @@ export class ClusterWatch {
       return true;
     } catch (error) {
       if (signal.aborted) return false;
-      this.#failure = scrub(messageOf(error));
+      this.#failure = outsideText('server', messageOf(error));
       logger.warn('Discovery failed; what is known stays', { server: this.#cluster.server, error });
       this.#deps.onState();
       return false;

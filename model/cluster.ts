@@ -1,4 +1,4 @@
-import type { Secret } from '#base';
+import { Secret, splitUserInfo } from '#base';
 
 /** How to prove who we are to an API server. Absent members are not used. */
 export interface ClusterCredentials {
@@ -40,6 +40,27 @@ export interface ClusterConnection {
   readonly impersonate?: Impersonation;
   /** No request may take longer; the server is told. */
   readonly requestTimeoutMs?: number;
+}
+
+/**
+ * The connection without user and password in its address, which become its credentials, in the place of all but a certificate (as in Go, where an
+ * address with a user wins over every other header). The address is a name that others see: a label, a key, a part of messages.
+ */
+export function withoutUserInfo(connection: ClusterConnection): ClusterConnection {
+  const { url, username, password } = splitUserInfo(connection.server);
+  if (url === connection.server) return connection;
+  if (username === undefined) return { ...connection, server: url };
+  const { certData, keyData } = connection.credentials;
+  return {
+    ...connection,
+    server: url,
+    credentials: {
+      username,
+      password: new Secret(password ?? ''),
+      ...(certData === undefined ? {} : { certData }),
+      ...(keyData === undefined ? {} : { keyData }),
+    },
+  };
 }
 
 /** A cluster that Applications can be sent to, from its Secret or implicit. */

@@ -1,13 +1,16 @@
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
-import { DriftlessError, messageOf, scrub } from '#base';
+import { DriftlessError, messageOf, outsideText, Secret } from '#base';
 
-/** Values of a log line. Nouns as keys, never manifests, never credentials (those are `Secret` and print as ***). */
+/**
+ * Values of a log line. Nouns as keys, never manifests, never credentials (those are `Secret` and print as ***). Every text in it, however deep, and
+ * its name pass through `outsideText` of #base: they may come from anywhere.
+ */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
  * Structured log. Messages are constant texts, what varies goes into fields; identity (application, cluster, shard) into a child
- * logger. Pass an error as field `error`: its message is scrubbed of credentials, its code and fields are added.
+ * logger. Pass an error as field `error`: its code and fields are added.
  */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
@@ -51,10 +54,10 @@ type Pino = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error' | 
 
 function wrap(inner: Pino): Logger {
   return {
-    debug: (message, fields) => inner.debug(printable(fields), message),
-    info: (message, fields) => inner.info(printable(fields), message),
-    warn: (message, fields) => inner.warn(printable(fields), message),
-    error: (message, fields) => inner.error(printable(fields), message),
+    debug: (message, fields) => inner.debug(printable(fields), clean(message)),
+    info: (message, fields) => inner.info(printable(fields), clean(message)),
+    warn: (message, fields) => inner.warn(printable(fields), clean(message)),
+    error: (message, fields) => inner.error(printable(fields), clean(message)),
     child: (fields) => wrap(inner.child(printable(fields))),
   };
 }
@@ -62,12 +65,34 @@ function wrap(inner: Pino): Logger {
 function printable(fields: LogFields | undefined): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(fields ?? {})) {
-    if (value instanceof DriftlessError)
-      Object.assign(out, value.fields, { [key]: scrub(value.message), code: value.code });
-    else if (value instanceof Error) out[key] = scrub(messageOf(value));
-    else out[key] = typeof value === 'string' ? scrub(value) : value;
+    if (value instanceof DriftlessError) Object.assign(out, plain({ ...value.fields, code: value.code }, 0));
+    out[clean(key)] = plain(value, 0);
   }
   return out;
+}
+
+const deepest = 6;
+const mostMembers = 200;
+
+/** A value as plain JSON. What is too deep, or too much, is left out: a log line is no place for objects. */
+function plain(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return clean(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'function' || typeof value === 'symbol') return undefined;
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Error) return clean(messageOf(value));
+  if (value instanceof Secret || value instanceof URL) return clean(value.toString());
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
+  if (depth === deepest) return '…';
+  if (value instanceof Map || value instanceof Set) return plain([...value], depth);
+  if (Array.isArray(value)) return value.slice(0, mostMembers).map((item: unknown) => plain(item, depth + 1));
+  const members = Object.entries(value).slice(0, mostMembers);
+  return Object.fromEntries(members.map(([key, member]) => [clean(key), plain(member, depth + 1)]));
+}
+
+function clean(text: string): string {
+  return outsideText('field', text);
 }
 
 function textLine(line: string): string {

@@ -36,6 +36,39 @@ describe('log', () => {
     expect(JSON.parse(out[0] ?? '')).toMatchObject({ password: '***', code: 'X', server: 'git.example' });
   });
 
+  it.each(['json', 'text'] as const)(
+    '14.3: T-SEC-1, T-SEC-4: every field is scrubbed, however deep, and no line has escape sequences: %s',
+    (format) => {
+      const { out, log } = lines(format);
+      const address = 'https://me:c4nary@host/x';
+      const escape = '\u001b[2Jred\u009b\u202e';
+      class Odd extends DriftlessError {}
+      const loop: Record<string, unknown> = { address };
+      loop['self'] = loop;
+      const fields = {
+        list: [address, { inner: [address] }],
+        map: new Map([[address, new Set([address])]]),
+        url: new URL(address),
+        secret: { deep: new Secret('c4nary') },
+        bytes: Buffer.from('c4nary'),
+        nested: { error: new Error(address), odd: new Odd('X', address, { fields: { address } }) },
+        error: new Odd('X', address, { fields: { address }, cause: new Error('c4nary') }),
+        loop,
+        big: 2n ** 60n,
+        escape,
+        [address]: 1,
+      };
+      log.child({ server: address, more: { address } }).error(`message ${address} ${escape}`, fields);
+      expect(out).toHaveLength(1);
+      const line = out.join('');
+      expect(line).not.toContain('c4nary');
+      expect(line).toContain('https://***@host/x');
+      // eslint-disable-next-line no-control-regex -- exactly these
+      expect(line.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]|\\u001b/);
+      if (format === 'json') expect(JSON.parse(line)).toMatchObject({ code: 'X', big: '1152921504606846976' });
+    },
+  );
+
   it('writes one plain line for people', () => {
     const { out, log } = lines('text');
     log.info('ready', { port: 8082, what: 'two words' });

@@ -1,0 +1,226 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { outsideText, splitUserInfo } from './outside.ts';
+import type { OutsideSource } from './outside.ts';
+import { parseYamlDocuments } from './yaml.ts';
+
+const sources: readonly OutsideSource[] = [
+  ...(['server', 'page', 'program', 'credential plugin', 'parser'] as const),
+  ...(['url', 'rpc', 'script', 'system', 'field'] as const),
+];
+const about = { what: 'this Secret', status: 422, reason: 'Invalid' };
+const canary = 'c4nary/+ val"ue\\';
+
+describe('14.3: texts from outside', () => {
+  it.each(sources)('14.3: never hold what is known to be hidden, in any form: %s', (source) => {
+    const forms = [
+      canary,
+      encodeURIComponent(canary),
+      Buffer.from(canary).toString('base64'),
+      JSON.stringify(canary),
+      `x${canary}y`,
+    ];
+    for (const form of forms) {
+      const shown = outsideText(source, `it said ${form} to me`, { hidden: [canary] });
+      expect(shown).not.toContain(form);
+      expect(shown).not.toMatch(/c4nary/);
+    }
+    expect(outsideText(source, `key:\n${'a'.repeat(40)}\n`, { hidden: [`-\n${'a'.repeat(40)}\n-`] })).not.toContain(
+      'aaaa',
+    );
+  });
+
+  it.each(sources)('14.3: hold no escape sequences, and turn no writing round: %s', (source) => {
+    const nasty = 'a\u001b[31mred\u001b]0;title\u0007 \u001b[2J\u009b31m\u202eevil\u2066\u0000\u007fb\r\nc';
+    const shown = outsideText(source, nasty);
+    // eslint-disable-next-line no-control-regex -- exactly these
+    expect(shown).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+    expect(shown).not.toContain('title');
+  });
+
+  it('14.3: hide a value of few characters only where it stands alone', () => {
+    expect(outsideText('program', 'abc: the alphabet begins with abc, ab+c and abcd', { hidden: ['abc', 'b+'] })).toBe(
+      '***: the alphabet begins with ***, a***c and abcd'.replace('a***c', 'ab+c'),
+    );
+  });
+
+  it.each([
+    ['page', ' <html>\n <b>no</b>', '<html> <b>no</b>'],
+    ['system', 'first line\nsecond line', 'first line'],
+    ['program', 'first line\nsecond line', 'first line\nsecond line'],
+    ['program', 'cannot overwrite table (map[a:map[b:x] c:y z]) for d', 'cannot overwrite table (map[***]) for d'],
+    ['program', 'map[a:x', 'map[***]'],
+    ['parser', 'unidentified alias "hunter2"', 'unidentified alias ***'],
+    ['parser', 'tag name is malformed: hunter2 and more', 'tag name is malformed: ***'],
+    ['parser', 'unknown tag !<hunter2>', 'unknown tag ***'],
+    ['url', 'https://u:p@host/x?access_token=t&a=b', 'https://***@host/x?access_token=***&a=b'],
+    [
+      'credential plugin',
+      'An error occurred (AccessDenied): dial tcp: no such host: hunter2',
+      'AccessDenied, no such host',
+    ],
+    ['credential plugin', 'here is my refresh token: hunter2', ''],
+    ['rpc', 'password="x" token=abc {"password":"hunter2","a":1}', 'password="x" token=*** {"password":"***","a":1}'],
+  ] as const)('14.3: %s: %j', (source, text, shown) => {
+    expect(outsideText(source, text)).toBe(shown);
+    expect(outsideText(source, shown)).toBe(shown);
+  });
+
+  it('14.3: of a private key nothing is left', () => {
+    const key = '-----BEGIN OPENSSH PRIVATE KEY-----\nabcd\nefgh\n-----END OPENSSH PRIVATE KEY-----';
+    expect(outsideText('program', `cannot load ${key}: bad`)).toBe('cannot load ***: bad');
+    expect(outsideText('program', `cannot load ${key.slice(0, 45)}`)).toBe('cannot load ***');
+  });
+
+  it.each([
+    'secrets "a" not found',
+    'secrets "a" already exists',
+    'secrets "a" is forbidden: User "system:serviceaccount:argocd:driftless" cannot create resource "secrets" in API group "" in the namespace "apps"',
+    'secrets is forbidden: User "u" cannot list resource "secrets" in API group "" at the cluster scope',
+    'Operation cannot be fulfilled on secrets "a": the object has been modified; please apply your changes to the latest version and try again',
+    'admission webhook "vault.example.com" does not support dry run',
+    'namespaces "apps" not found',
+    'Unauthorized',
+  ])('14.3: sentences of names are shown of Secrets, too: %j', (text) => {
+    expect(outsideText('server', text, { about })).toBe(text);
+  });
+
+  const hides = 'what it says is not shown, because it may hold values';
+  it.each([
+    [
+      'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number into Go struct field Secret.data of type []uint8, hunter2',
+      { what: 'this Secret', status: 400, reason: 'BadRequest' },
+      `the API server refuses this Secret with HTTP 400 (BadRequest; data); ${hides}`,
+    ],
+    [
+      'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 7 hunter2',
+      { what: 'this Secret', status: 400, reason: 'BadRequest' },
+      `the API server refuses this Secret with HTTP 400 (BadRequest; data: illegal base64); ${hides}`,
+    ],
+    [
+      'failed to create typed patch object (apps/s; /v1, Kind=Secret): .data.password: expected string, got &value.valueUnstructured{Value:"hunter2"}',
+      { what: 'this Secret', status: 500, reason: 'hunter2' },
+      `the API server refuses this Secret with HTTP 500 (.data.password); ${hides}`,
+    ],
+    [
+      'Secret "s" is invalid: data[a b]: Invalid value: "hunter2"',
+      {
+        ...about,
+        causes: [
+          { field: 'data[a b]', reason: 'FieldValueInvalid' },
+          { field: 'hunter2', reason: 'hunter2' },
+          { field: 'data', reason: 'FieldValueTooLong' },
+        ],
+      },
+      `the API server refuses this Secret with HTTP 422 (Invalid; data[a b]: Invalid value; data: Too long); ${hides}`,
+    ],
+    [
+      'admission webhook "w.example.com" denied the request: {"data":{"p":"hunter2"}}',
+      { what: 'this Secret', status: 403, reason: 'hunter2' },
+      `the admission webhook w.example.com refuses this Secret with HTTP 403; ${hides}`,
+    ],
+    [
+      'secrets "a" not found\nhunter2',
+      { what: 'this Secret', status: 404, reason: 'NotFound' },
+      `the API server refuses this Secret with HTTP 404 (NotFound); ${hides}`,
+    ],
+  ])('14.3: of everything else about Secrets only reason and field path: %j', (text, facts, shown) => {
+    expect(outsideText('server', text, { about: facts })).toBe(shown);
+  });
+
+  it('14.3: a script that fails over a Secret says nothing', () => {
+    expect(outsideText('script', 'attempt to index "hunter2"', { about: { what: 'this Secret' } })).toBe(
+      'what it says about this Secret is not shown, because it may hold values',
+    );
+  });
+
+  it('14.3: whatever a server says of a Secret, its value is not shown', () => {
+    const pieces = fc.array(
+      fc.oneof(
+        fc.constantFrom(
+          'secrets "',
+          '" not found',
+          'data',
+          '[',
+          ']',
+          ': ',
+          '.',
+          'admission webhook "',
+          '" denied the request: ',
+        ),
+        fc.constantFrom('Secret.data', ' of type', 'User "', '\n', ' ', 'hunter2', 'expected string, got '),
+      ),
+      { maxLength: 12 },
+    );
+    fc.assert(
+      fc.property(pieces, fc.array(fc.record({ field: pieces, reason: pieces }), { maxLength: 3 }), (text, causes) => {
+        const shown = outsideText('server', text.join(''), {
+          hidden: ['hunter2'],
+          about: {
+            ...about,
+            causes: causes.map(({ field, reason }) => ({ field: field.join(''), reason: reason.join('') })),
+          },
+        });
+        const inPath = causes.some(({ field }) => field.join('').startsWith('data'));
+        if (!inPath) expect(shown).not.toContain('hunter2');
+      }),
+    );
+  });
+
+  it.each([
+    ['a'.repeat(3_000_000), 'letters'],
+    ['map['.repeat(500_000), 'maps'],
+    ['\u001b['.repeat(500_000), 'sequences'],
+    ['-----BEGIN PRIVATE KEY-----'.repeat(50_000), 'keys'],
+    ['password='.repeat(200_000), 'names'],
+    ['secrets "a'.repeat(100_000), 'sentences'],
+    ['"'.repeat(1_000_000), 'quotes'],
+  ])('14.1: are read in time in proportion to their length (%#)', (text) => {
+    // A quadratic reader needs minutes for this.
+    for (const source of sources)
+      expect(outsideText(source, text, { hidden: ['hunter2'] }).length).toBeLessThan(70_000);
+    expect(outsideText('server', text, { about })).toContain('not shown');
+  });
+});
+
+describe('14.3: YAML that cannot be read', () => {
+  it.each([
+    'password: *hunter2',
+    'password: !hunter2%zz x',
+    'password: !<hunter2 x',
+    'password: !hunter2!hunter2 x',
+    'password: "hunter2',
+    'password: hunter2: hunter2: x',
+    'password: [hunter2, {hunter2',
+    '%hunter2\nhunter2: *hunter2',
+    'a: &hunter2 *hunter2',
+    '? hunter2\n- hunter2: }',
+  ])('14.3: quotes nothing of it, neither in its message nor in a cause: %j', (text) => {
+    let found: unknown;
+    try {
+      found = parseYamlDocuments(`kind: Secret\n${text}`);
+    } catch (error) {
+      found = error;
+    }
+    if (found instanceof Error)
+      expect(inspect(found, { depth: 10 }).replaceAll(/^.*at .*$/gm, '')).not.toContain('hunter2');
+    else expect(JSON.stringify(found)).toContain('kind');
+  });
+});
+
+describe('14.3: addresses with a user', () => {
+  it.each([
+    ['https://u:p%40ss@host:6443/x@y', { url: 'https://host:6443/x@y', username: 'u', password: 'p@ss' }],
+    ['https://u@host', { url: 'https://host', username: 'u' }],
+    ['https://:p@host', { url: 'https://host', password: 'p' }],
+    ['https://u:p@q@host', { url: 'https://host', username: 'u', password: 'p@q' }],
+    ['https://host/a@b', { url: 'https://host/a@b' }],
+    ['https://host?a@b', { url: 'https://host?a@b' }],
+    ['git@host:org/repo', { url: 'git@host:org/repo' }],
+    ['*', { url: '*' }],
+    ['', { url: '' }],
+  ])('14.3: %s', (url, parts) => {
+    expect(splitUserInfo(url)).toEqual(parts);
+  });
+});

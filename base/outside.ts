@@ -1,0 +1,274 @@
+import { scrub } from './secret.ts';
+
+/**
+ * What a text that was not written here comes from:
+ * - `server`: the message of an API server's answer (Status). About a Secret: see {@link OutsideOptions.about}
+ * - `page`: an answer that is no Status, of a proxy or a load balancer
+ * - `program`: stderr and command lines of git, helm, kustomize, jsonnet, gpg
+ * - `credential plugin`: stderr of a program whose trade is credentials. Nothing of it is shown but well-known names of failures
+ * - `parser`: why a text is no YAML or JSON. What the parser quotes of the text is not shown: the text may be a Secret
+ * - `url`: an address. User, password and secret parameters are not shown
+ * - `rpc`: the answer of a repo-server, of a plugin's sidecar, or of Redis
+ * - `script`: what a Lua or jq program says. About a Secret: nothing
+ * - `system`: an error of Node or of the machine (files, sockets, TLS)
+ * - `field`: a value on its way to the log
+ */
+export type OutsideSource =
+  'server' | 'page' | 'program' | 'credential plugin' | 'parser' | 'url' | 'rpc' | 'script' | 'system' | 'field';
+
+export interface OutsideOptions {
+  /** Credentials and values that the other side was given, and may repeat. Taken out as they are, percent-encoded, in base64, and as JSON has them. */
+  readonly hidden?: readonly string[];
+  /** The text is about an object whose values nobody may see. Only reason and paths of fields are shown then, and sentences that hold names only. */
+  readonly about?: ConfidentialAnswer;
+}
+
+/** What is known of a text about a Secret besides its words. */
+export interface ConfidentialAnswer {
+  /** What it is, for the message: "this Secret". */
+  readonly what: string;
+  /** HTTP status of the answer, where there is one. */
+  readonly status?: number;
+  /** The reason in one word. Left out unless it is one of Kubernetes' own: a webhook may put anything there. */
+  readonly reason?: string;
+  readonly causes?: readonly { readonly field?: string; readonly reason?: string }[];
+}
+
+interface Treatment {
+  readonly limit: number;
+  /** `first`: of several lines only the first is shown; `one`: they become one. */
+  readonly lines?: 'first' | 'one';
+  readonly also?: (text: string) => string;
+}
+
+const treatments: Readonly<Record<OutsideSource, Treatment>> = {
+  server: { limit: 32_768 },
+  page: { limit: 200, lines: 'one' },
+  program: { limit: 8192, also: withoutGoMaps },
+  'credential plugin': { limit: 200, also: failuresIn },
+  parser: { limit: 500, lines: 'one', also: withoutQuotes },
+  url: { limit: 2048, lines: 'one' },
+  rpc: { limit: 8192, also: withoutGoMaps },
+  script: { limit: 8192 },
+  system: { limit: 2048, lines: 'first' },
+  field: { limit: 65_536 },
+};
+
+/**
+ * The one way of a text from outside into messages, conditions, Events, logs, metrics and answers. What comes back
+ * - holds none of `hidden`, in any of its usual forms, and nothing that looks like a credential ({@link scrub})
+ * - holds no escape sequence or other control character but line ends and tabs: it can be shown on a terminal
+ * - is not longer than its source needs
+ * - of an object whose values nobody may see: reason and field paths, never the words
+ *
+ * Whoever makes an error of such a text calls this at the place where the text comes in; behind it messages are safe to pass on. Passing one twice
+ * changes nothing that matters. Time in proportion to the text.
+ */
+export function outsideText(source: OutsideSource, text: string, options: OutsideOptions = {}): string {
+  const { limit, lines, also } = treatments[source];
+  const { hidden = [], about } = options;
+  // No more is worked on than anybody is to read, and far more than is shown: a credential that is cut off is no longer known as one.
+  const bounded = withoutControls(text.length > workLimit ? text.slice(0, workLimit) : text);
+  if (about !== undefined) return confidential(source, withoutValues(bounded, hidden), about);
+  const shown = lines === 'first' ? (bounded.split('\n', 1)[0] ?? '') : bounded;
+  const clean = scrub(withoutValues(shown, hidden));
+  const treated = also === undefined ? clean : also(clean);
+  return (lines === 'one' ? treated.trim().replace(/\s+/g, ' ') : treated).slice(0, limit);
+}
+
+const workLimit = 1024 * 1024;
+
+/** Sequences that move the cursor, colour, or set a title, then every other control and every mark that turns the direction of writing. */
+const sequences = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?/g;
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+function withoutControls(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(sequences, '').replace(controls, '');
+}
+
+/** A value of fewer characters is taken out only where it stands alone: it would be found in half the words. */
+const shortValue = 4;
+
+function withoutValues(text: string, hidden: readonly string[]): string {
+  const forms = [...new Set(hidden.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  return forms.reduce(
+    (clean, form) =>
+      form.length >= shortValue
+        ? clean.replaceAll(form, '***')
+        : clean.replace(new RegExp(`(?<!\\w)${escaped(form)}(?!\\w)`, 'g'), '***'),
+    text,
+  );
+}
+
+function formsOf(value: string): string[] {
+  const plain = [value, value.trim()];
+  // A key or certificate of several lines is quoted line by line.
+  const lines = value.includes('\n') ? value.split('\n').filter((line) => line.trim().length >= 16) : [];
+  const packed = value.length >= shortValue ? [Buffer.from(value).toString('base64')] : [];
+  const forms = [...plain, ...packed, percent(value), JSON.stringify(value).slice(1, -1)];
+  return [...forms, ...lines].filter((form) => form !== '');
+}
+
+/** Lone surrogates have no such form. */
+function percent(value: string): string {
+  try {
+    return encodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}
+
+/** Go prints maps with all their values: helm does so with the values of a chart. */
+function withoutGoMaps(text: string): string {
+  let out = '';
+  let from = 0;
+  for (let at = text.indexOf('map['); at >= 0; at = text.indexOf('map[', from)) {
+    const end = endOfBrackets(text, at + 3);
+    out += `${text.slice(from, at)}map[***]`;
+    from = end;
+  }
+  return out + text.slice(from);
+}
+
+/** Behind the bracket that closes the one at `open`; the end of its line when none does. */
+function endOfBrackets(text: string, open: number): number {
+  let depth = 0;
+  for (let i = open; i < text.length; i += 1) {
+    const char = text[i];
+    if (char === '\n') return i;
+    if (char === '[') depth += 1;
+    else if (char === ']') {
+      depth -= 1;
+      if (depth === 0) return i + 1;
+    }
+  }
+  return text.length;
+}
+
+const quoted = /"[^"]*"?|'[^']*'|!<[^>]*>?|`[^`]*`?|[*&!][^\s,]+/g;
+
+/** A parser quotes what it stumbles over, or ends with it: that may be a value of a Secret, such as a password that begins with `*` or `!`. */
+function withoutQuotes(text: string): string {
+  return text.replace(/: .*$/s, ': ***').replace(quoted, '***');
+}
+
+/** Names that programs have for what went wrong. None of them can be a credential. */
+const failures =
+  /\b(?:AccessDenied(?:Exception)?|ExpiredToken(?:Exception)?|InvalidClientTokenId|InvalidIdentityToken|NoCredentialProviders|Throttling(?:Exception)?|Unauthorized|Forbidden|invalid_grant|invalid_client|connection refused|no such host|i\/o timeout|context deadline exceeded|permission denied|no such file or directory|certificate signed by unknown authority|certificate has expired|command not found|executable file not found)\b/gi;
+
+function failuresIn(text: string): string {
+  return [...new Set(text.match(failures) ?? [])].join(', ');
+}
+
+const name = '[A-Za-z0-9._:/@*-]{1,253}';
+
+/** Whole sentences of API servers that hold names only. */
+const sentences: readonly RegExp[] = [
+  `${name} "${name}" (?:not found|already exists)`,
+  `${name} "${name}" is forbidden: User "${name}" cannot [a-z]+ resource "${name}" in API group "(?:${name})?"(?: in the namespace "${name}"| at the cluster scope)?`,
+  `${name} "${name}" is forbidden: unable to create new content in namespace ${name} because it is being terminated`,
+  `${name} "${name}" is forbidden: exceeded quota: [A-Za-z0-9.-]{1,253}, requested: [a-z0-9./=,-]{1,300}, used: [a-z0-9./=,-]{1,300}, limited: [a-z0-9./=,-]{1,300}`,
+  `${name} is forbidden: User "${name}" cannot [a-z]+ resource "${name}" in API group "(?:${name})?"(?: in the namespace "${name}"| at the cluster scope)?`,
+  `Operation cannot be fulfilled on ${name} "${name}": the object has been modified; please apply your changes to the latest version and try again`,
+  `admission webhook "${name}" does not support dry run`,
+  'Unauthorized',
+  'the server could not find the requested resource',
+  'the server is currently unable to handle the request',
+  'the server has received too many requests and has asked us to try again later',
+  'Too many requests, please try again later.',
+  'etcdserver: [a-z ]{1,60}',
+  'The resourceVersion for the provided (?:list|watch) is too old.',
+  'too old resource version: [0-9]+ \\([0-9]+\\)',
+  'Too large resource version: [0-9]+, current: [0-9]+',
+].map((sentence) => new RegExp(`^${sentence}$`));
+
+/** Kubernetes' words for the reasons of its answers and of their causes. */
+const reasons = new Set(
+  `Unauthorized Forbidden NotFound AlreadyExists Conflict Gone Invalid ServerTimeout Timeout TooManyRequests BadRequest MethodNotAllowed NotAcceptable
+   RequestEntityTooLarge UnsupportedMediaType InternalError Expired ServiceUnavailable StoreReadError`.split(/\s+/),
+);
+const causeReasons: Readonly<Record<string, string>> = {
+  FieldValueNotFound: 'Not found',
+  FieldValueRequired: 'Required value',
+  FieldValueDuplicate: 'Duplicate value',
+  FieldValueInvalid: 'Invalid value',
+  FieldValueNotSupported: 'Unsupported value',
+  FieldValueForbidden: 'Forbidden',
+  FieldValueTooLong: 'Too long',
+  FieldValueTooMany: 'Too many',
+  FieldValueTypeInvalid: 'Invalid type',
+  InternalError: 'Internal error',
+  FieldManagerConflict: 'Conflict',
+};
+
+/** Where in a Secret: the fields that one has, and the names of its keys. */
+const fieldPath =
+  /^\.?(?:data|stringData|type|immutable|metadata|kind|apiVersion)(?:\.[A-Za-z0-9_-]{1,63}|\[[A-Za-z0-9 ._/-]{1,253}\]){0,4}$/;
+
+function confidential(source: OutsideSource, text: string, about: ConfidentialAnswer): string {
+  const said = text.trim();
+  if (source !== 'script' && said.length < 2000 && sentences.some((sentence) => sentence.test(said)))
+    return scrub(said);
+  if (source === 'script') return `what it says about ${about.what} is not shown, because it may hold values`;
+  const { status, reason = '' } = about;
+  const details = [...(reasons.has(reason) ? [reason] : []), ...causesOf(about), ...placesIn(said)];
+  const how = status === undefined ? '' : ` with HTTP ${status}`;
+  const why = details.length === 0 ? '' : ` (${[...new Set(details)].join('; ')})`;
+  const webhook = /^admission webhook "([A-Za-z0-9.-]{1,253})" denied the request/.exec(said)?.[1];
+  const by = webhook === undefined ? 'the API server' : `the admission webhook ${webhook}`;
+  return `${by} refuses ${about.what}${how}${why}; what it says is not shown, because it may hold values`;
+}
+
+function causesOf({ causes = [] }: ConfidentialAnswer): string[] {
+  return causes.slice(0, 16).flatMap(({ field = '', reason = '' }) => {
+    const word = causeReasons[reason];
+    const where = fieldPath.test(field) ? field : undefined;
+    if (where === undefined) return word === undefined ? [] : [word];
+    return [word === undefined ? where : `${where}: ${word}`];
+  });
+}
+
+/** Paths that an answer without causes has in its text: of a value of a wrong type, and of text that is no base64. */
+const places: readonly RegExp[] = [
+  /Go struct field Secret\.((?:data|stringData|metadata|type|immutable)(?:\.[A-Za-z]{1,40}){0,3}) of type/g,
+  /(?:^|[\s(])(\.(?:data|stringData|metadata|type|immutable)(?:\.[A-Za-z0-9_-]{1,63}){0,3}): (?:expected|field not declared)/g,
+];
+
+function placesIn(text: string): string[] {
+  const bounded = text.slice(0, 16_384);
+  const found = places.flatMap((place) => [...bounded.matchAll(place)].slice(0, 8).map((match) => match[1] ?? ''));
+  const base64 = /illegal base64 data at input byte \d+/.exec(bounded);
+  return base64 === null ? found : [...found, 'data: illegal base64'];
+}
+
+/** An address in two: without user and password, and these, decoded. What is no address comes back as it is. */
+export function splitUserInfo(url: string): {
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: string;
+} {
+  const begin = url.indexOf('://') + 3;
+  const length = begin < 3 ? 0 : url.slice(begin).search(/[/?#]|$/);
+  const at = url.slice(0, begin + length).lastIndexOf('@');
+  if (length === 0 || at < begin) return { url };
+  const info = url.slice(begin, at);
+  const colon = info.indexOf(':');
+  const [user, word] = colon < 0 ? [info, ''] : [info.slice(0, colon), info.slice(colon + 1)];
+  return {
+    url: url.slice(0, begin) + url.slice(at + 1),
+    ...(user === '' ? {} : { username: decoded(user) }),
+    ...(word === '' ? {} : { password: decoded(word) }),
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,196 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Secret, seededRandom, systemClock } from '#base';
+import type { Json } from '#base';
+import type { ClusterConnection, ClusterCredentials } from '#model';
+import { createLogger } from '#telemetry';
+import { apiResource, createKubeClient } from './index.ts';
+import type { CommandResult, KubeClient, KubeApiError } from './index.ts';
+import { clientFor, collect, configMaps, noSignal, object, ScriptedServer } from './testing/index.ts';
+import type { Turn } from './testing/index.ts';
+
+const secrets = apiResource('v1', 'Secret', 'secrets', 'namespaced');
+const at = { namespace: 'default', name: 'a' };
+const canary = 'c4nary-hunter2';
+const hides = 'what it says is not shown, because it may hold values';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await thing.close();
+});
+
+async function serve(play: (turn: Turn) => void): Promise<ScriptedServer> {
+  const server = await ScriptedServer.start(play);
+  open.push(server);
+  return server;
+}
+function connect(server: { url: string }, setup: Parameters<typeof clientFor>[1] = {}): KubeClient {
+  const client = clientFor(server, { limits: { attempts: 1 }, ...setup });
+  open.push(client);
+  return client;
+}
+async function failureOf(call: Promise<unknown>): Promise<KubeApiError> {
+  return (await call.then(
+    () => new Error('no error'),
+    (error: unknown) => error,
+  )) as KubeApiError;
+}
+/** All that anybody could print of an error, with its causes. */
+const allOf = (error: unknown): string => inspect(error, { depth: 20, showHidden: true });
+
+const status = (code: number, message: string, more: Record<string, Json> = {}): string =>
+  JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, message, ...more });
+
+describe('14.3: answers about Secrets', () => {
+  const webhook = `admission webhook "w.example.com" denied the request: {"data":{"p":"${canary}"}}`;
+  it.each([
+    [
+      'a webhook that quotes the body',
+      403,
+      status(403, webhook, { reason: canary }),
+      `the admission webhook w.example.com refuses this Secret with HTTP 403 (Forbidden); ${hides}`,
+    ],
+    [
+      'a type error',
+      422,
+      status(422, `Secret "a" is invalid: data[p]: Invalid value: "${canary}"`, {
+        reason: 'Invalid',
+        details: { causes: [{ field: 'data[p]', reason: 'FieldValueInvalid', message: canary }] },
+      }),
+      `the API server refuses this Secret with HTTP 422 (Invalid; data[p]: Invalid value); ${hides}`,
+    ],
+    ['a page of a proxy', 502, `<html>${canary}</html>`, `the API server refuses this Secret with HTTP 502; ${hides}`],
+  ])('14.3: T-SEC-1: %s: reason and field path only', async (_name, code, body, message) => {
+    const server = await serve((turn) => turn.reply(code, body));
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { ...at }, data: { p: canary } };
+    const client = connect(server);
+    const writes = [
+      client.create(secrets, secret, { signal: noSignal }),
+      client.replace(secrets, secret, { signal: noSignal }),
+      client.patch(secrets, at, { type: 'merge', body: secret }, { signal: noSignal }),
+      client.delete(secrets, at, { signal: noSignal }),
+    ];
+    for (const write of writes) {
+      const error = await failureOf(write);
+      expect(error).toMatchObject({ message, status: code });
+      expect(allOf(error)).not.toContain(canary);
+    }
+    const read = await failureOf(client.get(secrets, at, { signal: noSignal }));
+    expect(allOf(read)).not.toContain(canary);
+  });
+
+  it('14.3: T-SEC-1: an ERROR event of a watch, too', async () => {
+    const event = { type: 'ERROR', object: JSON.parse(status(500, `cannot decode ${canary}`)) as Json };
+    const server = await serve((turn) => turn.reply(200, `${JSON.stringify(event)}\n`));
+    const error = await failureOf(collect(connect(server).watch(secrets, { signal: noSignal, resourceVersion: '1' })));
+    expect(error.message).toContain('the API server refuses a request about Secrets with HTTP 500');
+    expect(allOf(error)).not.toContain(canary);
+  });
+
+  it('14.3: of other kinds the words are shown as they are', async () => {
+    const text = `ConfigMap "a" is invalid: data[p]: Invalid value: "${canary}"`;
+    const server = await serve((turn) => turn.reply(422, status(422, text, { reason: 'Invalid' })));
+    const error = await failureOf(connect(server).create(configMaps, object('a', '1'), { signal: noSignal }));
+    expect(error).toMatchObject({ message: text, reason: 'Invalid' });
+  });
+});
+
+describe('14.3: credentials that come back', () => {
+  const users: readonly (readonly [string, ClusterCredentials])[] = [
+    ['a token', { bearerToken: new Secret(canary) }],
+    ['a password', { username: 'admin', password: new Secret(canary) }],
+  ];
+  it.each(users)('14.3: T-SEC-4: %s that a server repeats in a 403 is not shown', async (_name, credentials) => {
+    const echo = (turn: Turn): string => String(turn.headers['authorization']);
+    const server = await serve((turn) =>
+      turn.query.has('watch')
+        ? turn.reply(200, `${JSON.stringify({ type: 'ERROR', object: JSON.parse(status(403, echo(turn))) as Json })}\n`)
+        : turn.reply(
+            403,
+            turn.method === 'GET' ? status(403, `${echo(turn)} may not`, { reason: canary }) : echo(turn),
+          ),
+    );
+    const client = connect(server, { connection: { credentials } });
+    const errors = [
+      await failureOf(client.get(configMaps, at, { signal: noSignal })),
+      await failureOf(client.create(configMaps, object('a', '1'), { signal: noSignal })),
+      await failureOf(collect(client.watch(configMaps, { signal: noSignal, resourceVersion: '1' }))),
+    ];
+    const packed = Buffer.from(`admin:${canary}`).toString('base64');
+    for (const error of errors) {
+      expect(error.message).toContain('***');
+      for (const secret of [canary, packed]) expect(allOf(error)).not.toContain(secret);
+    }
+  });
+
+  it('14.3: T-SEC-4: user and password in the address are credentials, and no part of any name', async () => {
+    const seen: unknown[] = [];
+    const server = await serve((turn) => {
+      seen.push(turn.headers['authorization']);
+      turn.reply(500, `go away, ${String(turn.headers['authorization'])}`);
+    });
+    const lines: string[] = [];
+    const connection: ClusterConnection = {
+      server: server.url.replace('://', `://admin:${canary}@`),
+      insecure: false,
+      credentials: { bearerToken: new Secret('another') },
+    };
+    const client = createKubeClient(connection, {
+      clock: systemClock,
+      random: seededRandom(1),
+      logger: createLogger({ level: 'debug', format: 'text', destination: { write: (line) => lines.push(line) } }),
+      userAgent: 'test',
+      limits: { attempts: 1 },
+    });
+    open.push(client);
+    const error = await failureOf(client.get(configMaps, at, { signal: noSignal }));
+    const packed = Buffer.from(`admin:${canary}`).toString('base64');
+    expect(seen).toEqual([`Basic ${packed}`]);
+    expect(client.server).toBe(server.url);
+    for (const text of [allOf(error), lines.join('')]) {
+      expect(text).not.toContain(canary);
+      expect(text).not.toContain(packed);
+    }
+  });
+});
+
+describe('14.3: credential plugins', () => {
+  const exec = {
+    command: '/home/c4nary-hunter2/bin/maker',
+    args: ['--token', canary],
+    env: { KEY: canary },
+    apiVersion: 'client.authentication.k8s.io/v1',
+    provideClusterInfo: false,
+  };
+  const outcomes: readonly (readonly [string, () => Promise<CommandResult>])[] = [
+    ['prints its secret', () => Promise.resolve({ code: 1, stdout: canary, stderr: `AccessDenied for ${canary}` })],
+    ['prints no JSON', () => Promise.resolve({ code: 0, stdout: canary, stderr: canary })],
+    ['cannot be run', () => Promise.reject(Object.assign(new Error(`spawn ${canary} EACCES`), { code: 'EACCES' }))],
+    ['is missing', () => Promise.reject(Object.assign(new Error(`spawn ${canary}`), { code: 'ENOENT' }))],
+    ['is killed', () => Promise.resolve({ code: null, stdout: '', stderr: canary })],
+  ];
+  it.each(outcomes)(
+    '14.3: T-SEC-1: one that %s is named without its folder, its words, arguments and variables',
+    async (_name, run) => {
+      const server = await serve((turn) => turn.reply(200, '{}'));
+      const client = connect(server, { connection: { credentials: { exec } }, runCommand: run });
+      const error = await failureOf(client.version({ signal: noSignal }));
+      expect(error.message).toMatch(/^credential plugin "maker" /);
+      expect(allOf(error)).not.toContain(canary);
+    },
+  );
+
+  it('14.3: says what kind of failure it was, where that is a well-known name', async () => {
+    const server = await serve((turn) => turn.reply(200, '{}'));
+    const run = (): Promise<CommandResult> =>
+      Promise.resolve({
+        code: 255,
+        stdout: '',
+        stderr: `An error occurred (AccessDenied) when calling with ${canary}`,
+      });
+    const client = connect(server, { connection: { credentials: { exec } }, runCommand: run });
+    expect((await failureOf(client.version({ signal: noSignal }))).message).toBe(
+      'credential plugin "maker" failed with exit code 255: AccessDenied (its words are not shown, they may hold credentials: run it by hand to read them)',
+    );
+  });
+});
