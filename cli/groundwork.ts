@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { aborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource, createRemoteSource, manifestParser } from '#desired';
+import { createDesiredSource, createRemoteSource, parserProgram } from '#desired';
 import type {
   AzureWorkload,
   CommandHelper,
@@ -112,7 +112,7 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
     limits: limits(config),
     trust: trust(config),
     tools: inputs.tools,
-    parser: manifestParser,
+    parser: parserProgram,
     proxies: inputs.proxies,
     plugins: inputs.plugins,
     submodules: inputs.submodules,

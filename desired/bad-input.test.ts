@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DesiredError } from './errors.ts';
@@ -64,6 +65,66 @@ describe('10: bad input ends in one message that says so, and disturbs nothing e
     repository.save();
     expect((await failureOf(bench.render(repository, { path: 'app', ...source }))).message).toMatch(expected);
     await neighbourWorks(repository);
+  });
+
+  it('14.4: a pack that is bigger than a mirror may be', async () => {
+    const repository = bench.repository({ 'ok/a.yaml': configMap('ok') });
+    repository.git('checkout', '--quiet', '-b', 'big');
+    writeFileSync(join(repository.path, 'noise.bin'), randomBytes(3_000_000));
+    repository.save();
+    const narrow = renderBench({ limits: { maxMirrorBytes: 1_000_000 } });
+    const ask = (targetRevision: string): Promise<unknown> => narrow.render(repository, { path: 'ok', targetRevision });
+    try {
+      expect((await failureOf(ask('big'))).message).toBe(
+        'what was to be fetched of the repository has more than 1000000 bytes',
+      );
+      const left = readdirSync(join(narrow.root, 'cache', 'git'), { recursive: true });
+      expect(left.filter((name) => String(name).includes('pack-'))).toEqual([]);
+      await ask('main');
+    } finally {
+      narrow.close();
+    }
+  });
+
+  it('14.4: a file that git would have to take into memory as a whole', async () => {
+    const repository = bench.repository({ 'ok/a.yaml': configMap('ok'), 'zero.bin': '\0'.repeat(4_000_000) });
+    const narrow = renderBench({ limits: { maxGitAllocationBytes: 1_000_000 } });
+    try {
+      await expect(narrow.render(repository, { path: 'ok' })).rejects.toThrow(/git-pack-objects died|allocate/);
+    } finally {
+      narrow.close();
+    }
+    await neighbourWorks(repository);
+  });
+
+  it('14.4: the listing of a commit is weighed, and so are all that are kept', async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `ok/${'n'.repeat(200)}${i}.yaml`);
+    const repository = bench.repository({
+      'ok/a.yaml': configMap('ok'),
+      ...Object.fromEntries(names.map((name) => [name, ''])),
+    });
+    const light = bench.repository({ 'ok/a.yaml': configMap('ok') });
+    const narrow = renderBench({ limits: { maxTreeBytes: 10_000, cacheBytes: 0, renderedDiskBytes: 0 } });
+    const listings = (): number => narrow.ran.filter((argv) => argv.includes('ls-tree')).length;
+    try {
+      expect((await failureOf(narrow.render(repository, { path: 'ok' }))).message).toBe(
+        'the repository has more than 10000 bytes of names and links: a smaller one is needed for these manifests',
+      );
+      await narrow.render(light, { path: 'ok' });
+      const before = listings();
+      await narrow.render(light, { path: 'ok' });
+      expect(listings()).toBe(before);
+      // Each of these weighs half of what may be kept.
+      for (const other of ['b', 'c', 'd']) {
+        const files = Object.fromEntries(names.slice(0, 10).map((name) => [name, configMap(other)]));
+        await narrow.render(bench.repository(files), { path: 'ok' });
+      }
+      const between = listings();
+      await narrow.render(light, { path: 'ok' });
+      expect(listings()).toBe(between + 1);
+    } finally {
+      narrow.close();
+    }
   });
 
   it('10: revisions that begin with a dash are refused, paths that do are paths', async () => {

@@ -3,7 +3,7 @@ import type { ErrorDetails, ErrorFields } from '#base';
 
 /** Why a program gave no result. */
 export type CommandErrorCode =
-  'COMMAND_NOT_FOUND' | 'COMMAND_TIMEOUT' | 'COMMAND_OUTPUT' | 'COMMAND_MEMORY' | 'COMMAND_FAILED';
+  'COMMAND_NOT_FOUND' | 'COMMAND_TIMEOUT' | 'COMMAND_OUTPUT' | 'COMMAND_MEMORY' | 'COMMAND_DISK' | 'COMMAND_FAILED';
 
 /**
  * A program could not be run to its end: it is not installed, took too long, printed too much, or the helper process died under it.

@@ -45,7 +45,7 @@ export { createRemoteSource } from './remote/source.ts';
 export type { RemoteSourceDeps } from './remote/source.ts';
 export type { RepoServerTls } from './remote/connections.ts';
 export { createDesiredSource } from './source.ts';
-export { manifestParser } from './generate/manifest-reader.ts';
+export { parserProgram } from './command/parse-process.ts';
 export type { DesiredSourceDeps } from './source.ts';
 export type {
   Capabilities,

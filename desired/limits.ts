@@ -15,6 +15,8 @@ export interface DesiredLimits {
   readonly maxListingBytes: number;
   /** Files and folders of one commit: a small repository may list as very many. */
   readonly maxTreeEntries: number;
+  /** Memory for the listing of one commit, and for all that are kept together. */
+  readonly maxTreeBytes: number;
   /** Objects rendered from one source. */
   readonly maxObjects: number;
   /** Memory for rendered manifests, by the size of their text. */
@@ -25,6 +27,10 @@ export interface DesiredLimits {
   /** Disk for the mirrors of Git repositories, and how long one stays that nobody asks for. The one fetched last stays in any case. */
   readonly mirrorDiskBytes: number;
   readonly mirrorAgeMs: number;
+  /** Disk for the packs of one mirror: a fetch that needs more is ended, and the mirror thrown away. */
+  readonly maxMirrorBytes: number;
+  /** The most that git takes into memory at once, as for one file that is a difference to another one. */
+  readonly maxGitAllocationBytes: number;
   /**
    * After so many failures in a row, a source is not rendered for a while, or for so many requests (ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS,
    * ARGOCD_PAUSE_GEN_MINUTES, ARGOCD_PAUSE_GEN_REQUESTS). 0: never, for ever, any number.
@@ -32,8 +38,6 @@ export interface DesiredLimits {
   readonly pauseAfterFailures: number;
   readonly pauseMs: number;
   readonly pauseRequests: number;
-  /** Commits whose file listings are kept. */
-  readonly cachedTrees: number;
   /** What one source may need of its repository, where a program renders it: bytes and files. */
   readonly maxCheckoutBytes: number;
   readonly maxCheckoutFiles: number;
@@ -70,18 +74,20 @@ export const defaultLimits: DesiredLimits = {
   fetchTimeoutMs: 600_000,
   refsTtlMs: 180_000,
   maxManifestBytes: 10_000_000,
-  maxListingBytes: 256 * 1024 * 1024,
+  maxListingBytes: 128 * 1024 * 1024,
   maxTreeEntries: 500_000,
+  maxTreeBytes: 128 * 1024 * 1024,
   maxObjects: 50_000,
   cacheBytes: 64 * 1024 * 1024,
   renderedDiskBytes: 1024 * 1024 * 1024,
   renderedAgeMs: 24 * 3_600_000,
   mirrorDiskBytes: 8 * 1024 * 1024 * 1024,
   mirrorAgeMs: 7 * 24 * 3_600_000,
+  maxMirrorBytes: 4 * 1024 * 1024 * 1024,
+  maxGitAllocationBytes: 1024 * 1024 * 1024,
   pauseAfterFailures: 3,
   pauseMs: 3_600_000,
   pauseRequests: 0,
-  cachedTrees: 64,
   maxCheckoutBytes: 256 * 1024 * 1024,
   maxCheckoutFiles: 20_000,
   maxIndexBytes: 128 * 1024 * 1024,

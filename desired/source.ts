@@ -4,9 +4,11 @@ import type { Clock, Json, Random } from '#base';
 import type { ApplicationSource } from '#model';
 import { isReferenceOnly, isSourcePermitted } from '#policy';
 import type { Logger } from '#telemetry';
+import { ParseProcess } from './command/parse-process.ts';
 import type { CommandRunner } from './command/types.ts';
 import { DesiredError, MirrorLost, SourceFailed } from './errors.ts';
 import { Archives } from './fetch/archives.ts';
+import { ChartIndexReader } from './fetch/chart-index.ts';
 import { ChartRepositories } from './fetch/chart-repositories.ts';
 import { CloudTokens } from './fetch/cloud-tokens.ts';
 import type { AzureWorkload } from './fetch/cloud-tokens.ts';
@@ -16,7 +18,7 @@ import { Tarballs } from './fetch/tarballs.ts';
 import { defaultTrust, Git } from './fetch/git.ts';
 import type { GitTrust } from './fetch/git.ts';
 import { GitHubApps } from './fetch/github-apps.ts';
-import { repositoryKey } from './fetch/git-repository.ts';
+import { repositoryKey } from './fetch/repository-key.ts';
 import type { Recency } from './fetch/git-repository.ts';
 import { Hosts } from './fetch/hosts.ts';
 import { SharedJobs } from './fetch/jobs.ts';
@@ -74,7 +76,7 @@ export interface DesiredSourceDeps {
   readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
   /** Where helm and kustomize lie on this machine; without it they are nowhere. */
   readonly tools?: ToolLookup;
-  /** The program that reads big files of manifests, {@link manifestParser}; without it they are read on the main thread. */
+  /** The program that reads big files of manifests and indexes, {@link parserProgram}; without it they are read on the main thread. */
   readonly parser?: string;
   /** Where config management plugins listen; without it there are none. */
   readonly plugins?: PluginConfig;
@@ -125,19 +127,20 @@ class EmbeddedSource implements DesiredSource {
     const apps = new GitHubApps({ clock, web, deadlineMs: this.#limits.deadlineMs });
     const { deadlineMs } = this.#limits;
     const tokens = new CloudTokens({ clock, web, deadlineMs, azureWorkload: deps.azureWorkload });
-    const git = new Git({ commands, random, cacheDir, trust, hosts, apps, tokens });
+    const maxAllocationBytes = this.#limits.maxGitAllocationBytes;
+    const git = new Git({ commands, random, cacheDir, trust, hosts, apps, tokens, maxAllocationBytes });
     const { localRepositories = true } = deps;
     this.#repositories = new GitRepositories({ clock, cacheDir, git, limits: this.#limits, localRepositories });
-    this.#remotes = this.#remotesOf(web, git);
+    const parser =
+      deps.parser === undefined
+        ? undefined
+        : new ParseProcess({ commands, limits: this.#limits, program: deps.parser });
+    this.#remotes = this.#remotesOf(web, git, parser);
     this.#jobs = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
     this.#rendered = new RenderedCache({ ...deps, limits: this.#limits });
     this.#failures = new PausedFailures(clock, this.#limits);
     this.#renders = new Limiter(this.#limits.parallelism);
-    const reader = new ManifestReader({
-      commands,
-      limits: this.#limits,
-      ...(deps.parser === undefined ? {} : { program: deps.parser }),
-    });
+    const reader = new ManifestReader(parser);
     this.#generators = {
       reader,
       tools: new Tools({ commands, lookup: deps.tools ?? (() => undefined), limits: this.#limits }),
@@ -159,10 +162,11 @@ class EmbeddedSource implements DesiredSource {
     this.#verifications = new SharedJobs({ clock, limitMs: this.#limits.deadlineMs });
   }
 
-  #remotesOf(web: Web, git: Git): Remotes {
+  #remotesOf(web: Web, git: Git, parser: ParseProcess | undefined): Remotes {
     const { clock, cacheDir, random } = this.#deps;
     const archives = new Archives({ cacheDir, clock, random, limits: this.#limits });
-    const charts = new ChartRepositories({ clock, web, archives, cacheDir, limits: this.#limits });
+    const indexes = new ChartIndexReader(parser);
+    const charts = new ChartRepositories({ clock, web, archives, indexes, cacheDir, limits: this.#limits });
     const client = new OciClient({ clock, web, limits: this.#limits });
     const oci = new OciSources({ clock, client, archives, limits: this.#limits });
     const submodules =

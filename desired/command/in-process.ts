@@ -68,6 +68,7 @@ export function requestOf(
     timeoutMs: options.timeoutMs,
     maxBytes: options.maxBytes,
     ...(options.maxMemoryBytes === undefined ? {} : { maxMemoryBytes: options.maxMemoryBytes }),
+    ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     ...(options.stdin === undefined ? {} : { stdin: options.stdin }),
   };
@@ -84,6 +85,8 @@ export function resultOf(argv: readonly string[], outcome: ProcessOutcome): Comm
       throw new CommandError('COMMAND_TIMEOUT', outcome.message);
     case 'memory':
       throw new CommandError('COMMAND_MEMORY', outcome.message);
+    case 'disk':
+      throw new CommandError('COMMAND_DISK', outcome.message);
     case 'output':
       throw new CommandError('COMMAND_OUTPUT', outcome.message);
     case 'failed':

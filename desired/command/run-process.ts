@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DiskLimit } from './types.ts';
 
 /** What {@link runProcess} needs to know; plain data, so that it can cross a process boundary. */
 export interface ProcessRequest {
@@ -12,11 +14,15 @@ export interface ProcessRequest {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly maxMemoryBytes?: number;
+  readonly disk?: DiskLimit;
 }
 
 export type ProcessOutcome =
   | { readonly kind: 'exit'; readonly exitCode: number | null; readonly stdout: Uint8Array; readonly stderr: string }
-  | { readonly kind: 'not-found' | 'timeout' | 'output' | 'memory' | 'failed' | 'killed'; readonly message: string };
+  | {
+      readonly kind: 'not-found' | 'timeout' | 'output' | 'memory' | 'disk' | 'failed' | 'killed';
+      readonly message: string;
+    };
 
 export interface RunningProcess {
   readonly outcome: Promise<ProcessOutcome>;
@@ -68,16 +74,22 @@ function follow(child: ChildProcess, program: string, request: ProcessRequest, s
     const watch = watchMemory(child, request.maxMemoryBytes, startTimer, (limit) =>
       end({ kind: 'memory', message: `${program} needed more than ${limit} bytes of memory` }),
     );
+    const disk = watchDisk(request.disk, startTimer, (folder) =>
+      end({ kind: 'disk', message: `${program} wrote more than ${request.disk?.maxBytes ?? 0} bytes into ${folder}` }),
+    );
     child.once('error', (error: NodeJS.ErrnoException) => {
       timer.cancel();
       watch.cancel();
+      disk.cancel();
       const kind = error.code === 'ENOENT' ? 'not-found' : 'failed';
       resolve(verdict ?? { kind, message: textOf(error) });
     });
     child.once('close', (exitCode) => {
       timer.cancel();
       watch.cancel();
-      resolve(verdict ?? { kind: 'exit', exitCode, stdout: stdout(), stderr: stderr() });
+      void disk.last().then(() => {
+        resolve(verdict ?? { kind: 'exit', exitCode, stdout: stdout(), stderr: stderr() });
+      });
     });
   });
   // A program that does not read its input closes the pipe: its exit code tells, not EPIPE.
@@ -87,6 +99,7 @@ function follow(child: ChildProcess, program: string, request: ProcessRequest, s
 }
 
 const memoryLookMs = 100;
+const diskLookMs = 250;
 const pageBytes = 4096;
 
 /** Looks at the pages that the program has in memory; where the system does not tell them, it looks once and never again. */
@@ -110,6 +123,47 @@ function watchMemory(
     cancel: () => {
       isOver = true;
       timer?.cancel();
+    },
+  };
+}
+
+interface DiskWatch {
+  cancel(): void;
+  /** After the program has ended: what it wrote since the last look. */
+  last(): Promise<void>;
+}
+
+/** Looks at what lies in a folder. One that is not there yet weighs nothing. */
+function watchDisk(
+  limit: DiskLimit | undefined,
+  startTimer: StartTimer,
+  overflow: (folder: string) => void,
+): DiskWatch {
+  if (limit === undefined) return { cancel: () => undefined, last: () => Promise.resolve() };
+  let isOver = false;
+  let isLast = false;
+  let timer: { cancel(): void } | undefined;
+  const look = async (): Promise<void> => {
+    let bytes = 0;
+    for (const name of await readdir(limit.folder).catch(() => []))
+      bytes += await stat(join(limit.folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      );
+    if (isOver) return;
+    if (bytes > limit.maxBytes) overflow(limit.folder);
+    else if (!isLast) timer = startTimer(diskLookMs, () => void look());
+  };
+  timer = startTimer(diskLookMs, () => void look());
+  return {
+    cancel: () => {
+      isOver = true;
+      timer?.cancel();
+    },
+    last: () => {
+      isLast = true;
+      timer?.cancel();
+      return look();
     },
   };
 }

@@ -1,3 +1,8 @@
+export interface DiskLimit {
+  readonly folder: string;
+  readonly maxBytes: number;
+}
+
 /** How a program is to be run. Nothing is inherited but the runner's own allow-listed variables (PATH, proxies, CA bundles). */
 export interface CommandOptions {
   /** Absolute directory; the runner's own when left out. */
@@ -11,6 +16,8 @@ export interface CommandOptions {
   readonly maxBytes: number;
   /** Resident memory beyond this kills the program (COMMAND_MEMORY), where the system tells it: on Linux. Looked at a few times a second. */
   readonly maxMemoryBytes?: number;
+  /** Files right in a folder that together have more than this kill the program (COMMAND_DISK). Looked at a few times a second. */
+  readonly disk?: DiskLimit;
   readonly signal: AbortSignal;
 }
 

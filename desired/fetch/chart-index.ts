@@ -1,5 +1,7 @@
 import { isObject, messageOf, own, parseJson, parseYamlDocuments } from '#base';
 import type { Json, JsonObject } from '#base';
+import { isBig } from '../command/parse-process.ts';
+import type { ParseProcess } from '../command/parse-process.ts';
 import { RepositoryError } from '../errors.ts';
 
 /** One version of a chart, as the index of its repository has it. */
@@ -10,6 +12,44 @@ export interface ChartVersion {
   readonly digest: string;
 }
 
+/** Comparing them takes a second. */
+const mostVersions = 100_000;
+
+/** Reads indexes: big ones in a process of their own, as reading YAML costs a microsecond for each byte, and an index may have 128 MB. */
+export class ChartIndexReader {
+  readonly #process: ParseProcess | undefined;
+
+  /** Without a process, all are read on this thread. */
+  constructor(process?: ParseProcess) {
+    this.#process = process;
+  }
+
+  /** As {@link versionsIn}. @throws RepositoryError, also when reading takes too long or too much memory; the reason of `signal` */
+  async versions(index: Buffer, chart: string, signal: AbortSignal): Promise<readonly ChartVersion[]> {
+    if (this.#process === undefined || !isBig(index)) return versionsIn(index.toString('utf8'), chart);
+    const fault = (why: string, cause?: unknown): RepositoryError =>
+      new RepositoryError(`the index of the chart repository cannot be read: ${why}`, { cause });
+    const answer = await this.#process.ask({ head: { chart }, content: index }, fault, signal);
+    const said = JSON.parse(Buffer.from(answer).toString('utf8')) as Answer;
+    if ('failure' in said) throw new RepositoryError(said.failure);
+    return said.versions;
+  }
+}
+
+type Answer = { readonly versions: readonly ChartVersion[] } | { readonly failure: string };
+
+/** The work of the program: what {@link ChartIndexReader} reads. A fault of the index is an answer. */
+export function answerOfIndex(content: Buffer, chart: string): string {
+  let answer: Answer;
+  try {
+    answer = { versions: versionsIn(content.toString('utf8'), chart) };
+  } catch (error) {
+    if (!(error instanceof RepositoryError)) throw error;
+    answer = { failure: error.message };
+  }
+  return `${JSON.stringify(answer)}\n`;
+}
+
 /**
  * The versions of one chart. Of a YAML index only the part that is about this chart is parsed: some have tens of megabytes, which would hold
  * up everything else for seconds. Where that part cannot be found or understood by itself, the whole is parsed.
@@ -18,6 +58,8 @@ export interface ChartVersion {
 export function versionsIn(index: string, chart: string): readonly ChartVersion[] {
   const entries = partOf(index, chart) ?? wholeOf(index, chart);
   if (!Array.isArray(entries)) throw new RepositoryError(`chart '${chart}' not found in index`);
+  if (entries.length > mostVersions)
+    throw new RepositoryError(`the index has more than ${mostVersions} versions of the chart '${chart}'`);
   return (entries as readonly Json[]).filter(isObject).map(versionOf);
 }
 

@@ -1,18 +1,21 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Secret, systemRandom } from '#base';
+import { Secret, systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
 import { FakeClock } from '#support';
+import { createInProcessRunner } from '../command/in-process.ts';
+import type { CommandRunner } from '../command/types.ts';
 import { defaultLimits } from '../limits.ts';
 import { chartArchive, tgz } from '../testing/archive.ts';
 import { failureOf } from '../testing/repository.ts';
 import { startWebServer } from '../testing/web-server.ts';
 import type { WebServer } from '../testing/web-server.ts';
 import { Archives, digestOf } from './archives.ts';
-import { versionsIn } from './chart-index.ts';
+import { ParseProcess } from '../command/parse-process.ts';
+import { ChartIndexReader, versionsIn } from './chart-index.ts';
 import { ChartRepositories } from './chart-repositories.ts';
 import type { ChartAt } from './chart-repositories.ts';
 import { Web } from './web.ts';
@@ -22,12 +25,13 @@ let root = '';
 let server: WebServer;
 const clock = new FakeClock();
 const none = new AbortController().signal;
-const charts = (over: Partial<typeof defaultLimits> = {}): ChartRepositories => {
+const charts = (over: Partial<typeof defaultLimits> = {}, parser?: ParseProcess): ChartRepositories => {
   const limits = { ...defaultLimits, ...over };
   return new ChartRepositories({
     clock,
     limits,
     cacheDir: root,
+    indexes: new ChartIndexReader(parser),
     web: new Web({ tlsCertificates: join(root, 'tls'), proxies: {} }),
     archives: new Archives({ clock, cacheDir: root, random: systemRandom, limits }),
   });
@@ -200,6 +204,40 @@ describe('Helm chart repositories', () => {
     );
     expect((await failureOf(charts({ maxArchiveBytes: 50 }).snapshot(at(), '1.2.0', false, none))).message).toMatch(
       /web-1\.2\.0\.tgz has more than 50 bytes/,
+    );
+  });
+
+  it('14.4: a big index is read by another process, once for many, with a deadline', async () => {
+    const commands = createInProcessRunner({ clock: systemClock, env: {} });
+    const ran: string[] = [];
+    const counting: CommandRunner = {
+      runCommand: (argv, options) => {
+        ran.push(argv.at(-1) ?? '');
+        return commands.runCommand(argv, options);
+      },
+    };
+    const program = resolve('dist/desired/parse-main.js');
+    const readerOf = (over: Partial<typeof defaultLimits>): ParseProcess =>
+      new ParseProcess({ commands: counting, limits: { ...defaultLimits, ...over }, program });
+    const many = Array.from({ length: 5000 }, (_, i) => `  - {version: 3.${i}.0, urls: [web.tgz]}\n`).join('');
+    const publishBig = (etag: string, more = ''): void => {
+      const body = `apiVersion: v1\nentries:\n  web:\n${many}${more}  zoo: []\n`;
+      server.pages.set('/index.yaml', { headers: { etag }, body });
+    };
+    publishBig('"2"');
+    const repository = charts({}, readerOf({}));
+    const asked = ['3.x', '*', '>3.10'].map((revision) => repository.resolve(at(), revision, false, none));
+    expect(await Promise.all(asked)).toEqual(['3.4999.0', '3.4999.0', '3.4999.0']);
+    expect(await repository.resolve(at(), '3.1.x', false, none)).toBe('3.1.0');
+    expect(ran).toEqual([program]);
+    publishBig('"3"', '  - {version: 4.0.0, urls: [web.tgz]}\n');
+    expect(await repository.resolve(at(), '*', true, none)).toBe('4.0.0');
+    expect(ran).toHaveLength(2);
+    const gone = await failureOf(repository.resolve({ ...at(), chart: 'gone' }, '*', false, none));
+    expect(gone.message).toBe("chart 'gone' not found in index");
+    const hurried = await failureOf(charts({}, readerOf({ parseTimeoutMs: 1 })).resolve(at(), '*', false, none));
+    expect(hurried.message).toBe(
+      'the index of the chart repository cannot be read: reading it takes longer than 0.001 s',
     );
   });
 

@@ -1,6 +1,6 @@
 import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
-import { hashJson } from '#base';
+import { hashJson, messageOf } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, RepositoryError, UnsafeInput } from '../errors.ts';
@@ -8,9 +8,8 @@ import type { DesiredLimits } from '../limits.ts';
 import type { Unpacked } from './archive.ts';
 import type { Archives } from './archives.ts';
 import { digestOf } from './archives.ts';
-import { versionsIn } from './chart-index.ts';
-import type { ChartVersion } from './chart-index.ts';
-import { repositoryKey } from './git-repository.ts';
+import type { ChartIndexReader, ChartVersion } from './chart-index.ts';
+import { repositoryKey } from './repository-key.ts';
 import { SharedJobs } from './jobs.ts';
 import { Lru } from './lru.ts';
 import { compareVersions, highestMatch, parseConstraint, parseVersion } from './semver.ts';
@@ -26,6 +25,7 @@ export interface ChartRepositoriesDeps {
   readonly clock: Clock;
   readonly web: Web;
   readonly archives: Archives;
+  readonly indexes: ChartIndexReader;
   readonly limits: DesiredLimits;
   readonly cacheDir: string;
 }
@@ -39,7 +39,9 @@ export interface ChartAt {
 }
 
 interface Index {
-  readonly text: string;
+  /** Another one for each content. */
+  readonly number: number;
+  readonly content: Buffer;
   readonly etag: string;
   readonly at: number;
 }
@@ -54,7 +56,11 @@ export class ChartRepositories {
   readonly #deps: ChartRepositoriesDeps;
   readonly #indexes: Lru<Index>;
   readonly #listings: SharedJobs<Index>;
+  /** What was read of them, by repository and chart. */
+  readonly #read: Lru<{ readonly of: number; readonly versions: readonly ChartVersion[] }>;
+  readonly #reading: SharedJobs<readonly ChartVersion[]>;
   readonly #downloads: SharedJobs<Snapshot>;
+  #last = 0;
   /** What was downloaded: the digest, by repository, chart and version. */
   readonly #digests = new Lru<string>(4096);
 
@@ -62,12 +68,15 @@ export class ChartRepositories {
     this.#deps = deps;
     const { clock, limits } = deps;
     this.#indexes = new Lru(limits.archiveCacheBytes);
+    this.#read = new Lru(limits.archiveCacheBytes);
+    this.#reading = new SharedJobs({ clock, limitMs: limits.deadlineMs });
     this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
     this.#downloads = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
   }
 
   stop(reason: Error): void {
     this.#listings.stop(reason);
+    this.#reading.stop(reason);
     this.#downloads.stop(reason);
   }
 
@@ -123,7 +132,15 @@ export class ChartRepositories {
   }
 
   async #versions(at: ChartAt, noCache: boolean, signal: AbortSignal): Promise<readonly ChartVersion[]> {
-    return versionsIn((await this.#index(at, noCache, signal)).text, at.chart);
+    const { number, content } = await this.#index(at, noCache, signal);
+    const key = hashJson([repositoryKey(at.repository), at.chart]);
+    const known = this.#read.get(key);
+    if (known?.of === number) return known.versions;
+    return this.#reading.run(`${key} ${number}`, `reading the versions of ${at.chart}`, signal, async (work) => {
+      const versions = await this.#deps.indexes.versions(content, at.chart, work);
+      this.#read.set(key, { of: number, versions }, weightOf(versions));
+      return versions;
+    });
   }
 
   async #index(at: ChartAt, noCache: boolean, signal: AbortSignal): Promise<Index> {
@@ -141,11 +158,12 @@ export class ChartRepositories {
         answer.status === 304 && cached !== undefined
           ? { ...cached, at: began }
           : {
-              text: await textOf(expectOk(answer, 'failed to get index'), limits.maxIndexBytes),
+              number: (this.#last += 1),
+              content: await unpacked(expectOk(answer, 'failed to get index'), limits.maxIndexBytes),
               etag: answer.headers['etag'] ?? '',
               at: began,
             };
-      this.#indexes.set(owner, index, index.text.length);
+      this.#indexes.set(owner, index, index.content.length);
       return index;
     });
   }
@@ -215,10 +233,24 @@ function addressOf(repository: string, path: string): string {
 }
 
 /** Some servers send it packed, whatever they were asked for. */
-async function textOf(body: Buffer, limit: number): Promise<string> {
+async function unpacked(body: Buffer, limit: number): Promise<Buffer> {
   const isPacked = body[0] === 0x1f && body[1] === 0x8b;
-  const bytes = isPacked ? await unzip(body, { maxOutputLength: limit }) : body;
-  return bytes.toString('utf8');
+  if (!isPacked) return body;
+  try {
+    return await unzip(body, { maxOutputLength: limit });
+  } catch (error) {
+    throw new RepositoryError(`the index of the chart repository cannot be unpacked: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Bytes of memory, about. */
+function weightOf(versions: readonly ChartVersion[]): number {
+  let bytes = 200;
+  for (const { version, urls, digest } of versions)
+    bytes += 300 + version.length + digest.length + urls.reduce((sum, url) => sum + 40 + url.length, 0);
+  return bytes;
 }
 
 /** A name of a chart becomes part of addresses and of a path. @throws UnsafeInput */

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { hashJson, KeyedMutex, scrub } from '#base';
-import type { Clock, Secret } from '#base';
+import { KeyedMutex, scrub } from '#base';
+import type { Clock, Limiter } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../command/types.ts';
 import {
@@ -18,9 +18,10 @@ import { remoteFailure } from './git.ts';
 import type { Git, GitRun } from './git.ts';
 import { SharedJobs } from './jobs.ts';
 import type { DesiredLimits } from '../limits.ts';
-import { Lru } from './lru.ts';
+import type { Lru } from './lru.ts';
 import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
 import type { Found, Refs } from './refs.ts';
+import { repositoryKey } from './repository-key.ts';
 import { Tree } from './tree.ts';
 import type { SafeUrl } from './untrusted.ts';
 
@@ -31,8 +32,17 @@ export interface GitRepositoryDeps {
   readonly cacheDir: string;
   /** False: repositories on the local disk are refused. */
   readonly localRepositories?: boolean;
+  readonly trees: Trees;
   /** Told when a mirror is read from, and when it has grown; by the name of its folder. */
   readonly onUse?: (name: string, grown: boolean) => Promise<void>;
+}
+
+/** The listings of all repositories together. */
+export interface Trees {
+  /** By the key of the repository and the commit; weighed in bytes. */
+  readonly kept: Lru<Tree>;
+  /** Those that are being read: each may take much memory until it is known how much. */
+  readonly reading: Limiter;
 }
 
 /** An answer must have been begun after this, by the monotonic clock; undefined: not longer ago than the refs are trusted. */
@@ -54,7 +64,6 @@ export class GitRepository {
   readonly #listings: SharedJobs<Refs>;
   readonly #commits: SharedJobs<string>;
   readonly #trees: SharedJobs<Tree>;
-  readonly #treeCache: Lru<Tree>;
   /** Asked for and verified to be here, by what was asked: full SHA (of a commit or an annotated tag) to commit. */
   readonly #present = new Map<string, string>();
   #refs: { readonly refs: Refs; readonly at: number } | undefined;
@@ -78,7 +87,6 @@ export class GitRepository {
     this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
     this.#commits = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
     this.#trees = new SharedJobs({ clock, limitMs: limits.deadlineMs });
-    this.#treeCache = new Lru(deps.limits.cachedTrees);
   }
 
   /** One per address and credentials. */
@@ -276,12 +284,24 @@ export class GitRepository {
     const all = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--force', ...args];
     this.#fetches += 1;
     if (this.#fetches % this.#deps.limits.fetchesPerCleanup === 0) await this.#cleanUp(signal);
-    const first = await this.#git(all, signal, { remote: true });
+    const first = await this.#fetchOnce(all, signal);
     const wasLocked = first.exitCode !== 0 && /\.lock['"]?: File exists/i.test(first.stderr);
     if (wasLocked) await removeLeftovers(this.#directory);
-    const result = wasLocked ? await this.#git(all, signal, { remote: true }) : first;
+    const result = wasLocked ? await this.#fetchOnce(all, signal) : first;
     await this.#deps.onUse?.(basename(this.#directory), true);
     return result;
+  }
+
+  /** A mirror that has become too big may be so by what it kept: the next fetch begins with an empty one. */
+  async #fetchOnce(args: readonly string[], signal: AbortSignal): Promise<CommandResult> {
+    const { maxMirrorBytes: maxPackBytes } = this.#deps.limits;
+    try {
+      return await this.#git(args, signal, { remote: true, maxPackBytes });
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.code !== 'COMMAND_DISK') throw error;
+      await this.#throwAway();
+      throw new SizeLimitExceeded(`what was to be fetched of the repository has more than ${maxPackBytes} bytes`);
+    }
   }
 
   /** Drops commits that nobody asked for lately; objects of the last hour stay, because somebody may be reading them. */
@@ -321,22 +341,31 @@ export class GitRepository {
   /** The files of a commit that is here. `again` reads them anew. */
   async tree(commit: string, again: boolean, signal: AbortSignal): Promise<Tree> {
     await this.#deps.onUse?.(basename(this.#directory), false);
-    if (again) this.#treeCache.delete(commit);
-    const cached = this.#treeCache.get(commit);
+    const { kept, reading } = this.#deps.trees;
+    const key = `${this.#directory} ${commit}`;
+    if (again) kept.delete(key);
+    const cached = kept.get(key);
     if (cached !== undefined) return cached;
-    return this.#trees.run(commit, `listing the files of ${commit}`, signal, async (work) => {
-      const generation = this.#generation;
-      const args = ['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit];
-      const result = await this.#git(args, work, {}).catch((error: unknown) => {
-        if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
-        throw new SizeLimitExceeded(`the repository has too many files and folders at ${commit}`);
-      });
-      if (result.exitCode !== 0) throw await this.#broken(commit, generation, result.stderr);
-      const tree = await Tree.parse(result.stdout, this.#deps.limits.maxTreeEntries);
-      await this.#readLinks(tree, work);
-      this.#treeCache.set(commit, tree, 1);
-      return tree;
+    return this.#trees.run(commit, `listing the files of ${commit}`, signal, (work) =>
+      reading.run(work, async () => {
+        const tree = await this.#readTree(commit, work);
+        kept.set(key, tree, tree.weight);
+        return tree;
+      }),
+    );
+  }
+
+  async #readTree(commit: string, signal: AbortSignal): Promise<Tree> {
+    const generation = this.#generation;
+    const args = ['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit];
+    const result = await this.#git(args, signal, {}).catch((error: unknown) => {
+      if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
+      throw new SizeLimitExceeded(`the repository has too many files and folders at ${commit}`);
     });
+    if (result.exitCode !== 0) throw await this.#broken(commit, generation, result.stderr);
+    const tree = await Tree.parse(result.stdout, this.#deps.limits);
+    await this.#readLinks(tree, signal);
+    return tree;
   }
 
   async #readLinks(tree: Tree, signal: AbortSignal): Promise<void> {
@@ -431,6 +460,7 @@ export class GitRepository {
       readonly stdin?: string;
       readonly maxBytes?: number;
       readonly timeoutMs?: number;
+      readonly maxPackBytes?: number;
       readonly keyring?: string;
     },
   ): Promise<CommandResult> {
@@ -440,40 +470,12 @@ export class GitRepository {
       timeoutMs: more.timeoutMs ?? this.#deps.limits.fetchTimeoutMs,
       maxBytes: more.maxBytes ?? this.#deps.limits.maxListingBytes,
       ...(more.stdin === undefined ? {} : { stdin: more.stdin }),
+      ...(more.maxPackBytes === undefined ? {} : { maxPackBytes: more.maxPackBytes }),
       ...(more.keyring === undefined ? {} : { keyring: more.keyring }),
       ...(more.remote === undefined ? {} : { remote: { url: this.#url, repository: this.#repository } }),
     };
     return this.#deps.git.run(args, run);
   }
-}
-
-/** The identity of a mirror: the address and everything that decides what the remote shows. Credentials enter as a hash only. */
-export function repositoryKey(repository: Repository): string {
-  return hashJson([
-    repository.url.trim(),
-    repository.username ?? '',
-    textOfSecret(repository.password),
-    textOfSecret(repository.bearerToken),
-    textOfSecret(repository.sshPrivateKey),
-    textOfSecret(repository.tlsClientCertData),
-    textOfSecret(repository.tlsClientCertKey),
-    repository.proxy ?? '',
-    repository.insecure,
-    ...(repository.githubApp === undefined
-      ? []
-      : [{ ...repository.githubApp, privateKey: repository.githubApp.privateKey.reveal() }]),
-    ...(repository.ociForceHttp === true ? ['http'] : []),
-    ...(repository.googleKey === undefined ? [] : [{ google: repository.googleKey.reveal() }]),
-    ...(repository.azure === undefined ? [] : [{ azure: azureKey(repository.azure) }]),
-  ]);
-}
-
-const textOfSecret = (secret: Secret | undefined): string => secret?.reveal() ?? '';
-
-function azureKey(azure: NonNullable<Repository['azure']>): string {
-  return azure === 'workload'
-    ? azure
-    : [azure.authority, azure.tenantId, azure.clientId, azure.secret.reveal()].join(' ');
 }
 
 /** Lock files and half-written packs of a git that was killed. */

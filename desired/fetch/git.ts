@@ -4,6 +4,7 @@ import { scrub, Secret } from '#base';
 import type { Random } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult, CommandRunner } from '../command/types.ts';
+import { defaultLimits } from '../limits.ts';
 import { RepositoryError, UnsupportedSource } from '../errors.ts';
 import type { CloudTokens } from './cloud-tokens.ts';
 import type { GitHubApps } from './github-apps.ts';
@@ -35,6 +36,8 @@ export interface GitDeps {
   readonly apps?: GitHubApps;
   /** Tokens of Google and Azure; without it, repositories that need one are refused. */
   readonly tokens?: CloudTokens;
+  /** The most that git takes into memory at once. */
+  readonly maxAllocationBytes?: number;
 }
 
 export interface GitRun {
@@ -44,6 +47,8 @@ export interface GitRun {
   readonly timeoutMs: number;
   readonly maxBytes?: number;
   readonly stdin?: string;
+  /** The packs of the repository may have no more than this. */
+  readonly maxPackBytes?: number;
   /** The folder of the keys that signatures are verified with (GNUPGHOME); without it, no signature is good. */
   readonly keyring?: string;
   /** Talk to this remote, which git then knows as `source`. */
@@ -74,12 +79,16 @@ export class Git {
           cwd: home,
           env: {
             ...baseEnv(home),
+            GIT_ALLOC_LIMIT: String(this.#deps.maxAllocationBytes ?? defaultLimits.maxGitAllocationBytes),
             GNUPGHOME: run.keyring ?? join(home, 'no-keys'),
             ...remote?.env,
             ...configEnv(config),
           },
           timeoutMs: run.timeoutMs,
           maxBytes: run.maxBytes ?? 1024 * 1024,
+          ...(run.maxPackBytes === undefined
+            ? {}
+            : { disk: { folder: join(run.directory, 'objects', 'pack'), maxBytes: run.maxPackBytes } }),
           signal: run.signal,
           ...(run.stdin === undefined ? {} : { stdin: run.stdin }),
         });
@@ -193,6 +202,10 @@ interface Access {
 const baseConfig: Readonly<Record<string, string>> = {
   'gc.auto': '0',
   'maintenance.auto': 'false',
+  // What is fetched stays in the pack that it came in: there its size is watched.
+  'fetch.unpackLimit': '1',
+  // Bigger files are passed on without being taken into memory.
+  'core.bigFileThreshold': '64m',
   'core.hooksPath': '/dev/null',
   'core.askPass': '',
   'credential.helper': '',

@@ -5,7 +5,7 @@ import { DesiredError, RepositoryError, UnsupportedSource } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { digestOf } from './archives.ts';
 import type { DiskCache } from './disk-cache.ts';
-import { repositoryKey } from './git-repository.ts';
+import { repositoryKey } from './repository-key.ts';
 import type { Snapshot } from './snapshot.ts';
 import { checkUrl } from './untrusted.ts';
 import { expectOk } from './web.ts';

@@ -4,7 +4,7 @@ import type { Repository } from '#model';
 import { DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { digestOf } from './archives.ts';
-import { repositoryKey } from './git-repository.ts';
+import { repositoryKey } from './repository-key.ts';
 import { Lru } from './lru.ts';
 import { expectOk } from './web.ts';
 import type { Access, Web, WebAnswer } from './web.ts';

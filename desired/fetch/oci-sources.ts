@@ -5,7 +5,7 @@ import { DesiredError, RepositoryError, RevisionNotFound } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
 import type { Archives } from './archives.ts';
 import { checkChartName, pickVersion, readFrom, snapshotOf } from './chart-repositories.ts';
-import { repositoryKey } from './git-repository.ts';
+import { repositoryKey } from './repository-key.ts';
 import { SharedJobs } from './jobs.ts';
 import { Lru } from './lru.ts';
 import { isDigest, isTag, ociName } from './oci-client.ts';

@@ -1,14 +1,20 @@
+import { Limiter } from '#base';
 import type { Repository } from '#model';
 import { UnsafeInput, UnsupportedSource } from '../errors.ts';
-import { GitRepository, repositoryKey } from './git-repository.ts';
+import { GitRepository } from './git-repository.ts';
 import type { GitRepositoryDeps } from './git-repository.ts';
+import { Lru } from './lru.ts';
 import { Mirrors } from './mirrors.ts';
+import { repositoryKey } from './repository-key.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { Tree } from './tree.ts';
 import { checkUrl } from './untrusted.ts';
 import type { SafeUrl } from './untrusted.ts';
 
 /** Repositories that are remembered, as far as nobody is using them; their mirrors stay on disk. */
 const rememberedRepositories = 4096;
+
+const treesAtOnce = 4;
 
 /** One {@link GitRepository} for each address and its credentials, made when it is first asked for. */
 export class GitRepositories {
@@ -16,9 +22,10 @@ export class GitRepositories {
   readonly #known = new Map<string, GitRepository>();
   readonly #mirrors: Mirrors;
 
-  constructor(deps: Omit<GitRepositoryDeps, 'onUse'>) {
+  constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees'>) {
     this.#mirrors = new Mirrors(deps);
-    this.#deps = { ...deps, onUse: (name, grown) => this.#used(name, grown) };
+    const trees = { kept: new Lru<Tree>(deps.limits.maxTreeBytes), reading: new Limiter(treesAtOnce) };
+    this.#deps = { ...deps, trees, onUse: (name, grown) => this.#used(name, grown) };
   }
 
   /** Takes mirrors from disk that nobody asked for in a long time, and those that are too much. */

@@ -6,7 +6,7 @@ import type { DesiredLimits } from '../limits.ts';
 import type { Archives } from './archives.ts';
 import { digestOf } from './archives.ts';
 import { readFrom } from './chart-repositories.ts';
-import { repositoryKey } from './git-repository.ts';
+import { repositoryKey } from './repository-key.ts';
 import { SharedJobs } from './jobs.ts';
 import { Lru } from './lru.ts';
 import type { Snapshot } from './snapshot.ts';

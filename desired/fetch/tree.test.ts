@@ -137,6 +137,31 @@ describe('Tree', () => {
     expect((await treeOf([{ path: 'l', link: '/x' }])).outOfBoundsLink()).toBe('l');
   });
 
+  it('14.4: weighs less for another name of a known file than for another file, and counts the texts of links', async () => {
+    const listing = (count: number, oid: (i: number) => string): Buffer =>
+      Buffer.from(
+        Array.from({ length: count }, (_, i) => `100644 blob ${oid(i)}       3\tf${String(i).padStart(6, '0')}\0`).join(
+          '',
+        ),
+      );
+    const same = await Tree.parse(listing(10_000, () => 'd'.repeat(40)));
+    const distinct = await Tree.parse(listing(10_000, (i) => String(i).padStart(40, '0')));
+    expect(same.weight).toBeLessThan(1_000_000);
+    expect(distinct.weight).toBeGreaterThan(2_000_000);
+    expect(same.root.children.get('f000001')).toBe(same.root.children.get('f009999'));
+    expect(distinct.root.children.get('f000001')).toEqual({ kind: 'file', oid: '1'.padStart(40, '0'), size: 3 });
+    const long = listing(1, () => 'e'.repeat(40)).toString();
+    const links = Buffer.from(
+      Array.from({ length: 100 }, (_, i) =>
+        long.replace('100644', '120000').replace('      3\t', `   4096\t${i}`),
+      ).join(''),
+    );
+    expect((await Tree.parse(links)).weight).toBeGreaterThan(400_000);
+    await expect(Tree.parse(links, { maxTreeBytes: 100_000 })).rejects.toThrow(
+      'more than 100000 bytes of names and links',
+    );
+  });
+
   it('survives entries that no file system has', async () => {
     const line = (mode: string, entry: string): string =>
       `${mode} ${mode === '040000' ? 'tree' : 'blob'} ${'c'.repeat(40)}       3\t${entry}\0`;

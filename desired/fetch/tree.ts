@@ -35,6 +35,30 @@ export type Lookup =
 const longestLink = 4096;
 const mostHops = 40;
 
+/** What an entry of a directory, a node, and a line in the list of links take in memory, without their texts; rounded up. */
+const entryBytes = 80;
+const nodeBytes = 160;
+const listedBytes = 120;
+
+export interface TreeLimits {
+  readonly maxTreeEntries?: number;
+  readonly maxTreeBytes?: number;
+}
+
+/** A listing that is being read: the directory of the last line is that of the next one, as a rule. */
+interface Read {
+  readonly bytes: Buffer;
+  readonly files: Map<string, FileNode>;
+  parentPath: string;
+  parent: DirectoryNode | undefined;
+}
+
+interface Entry {
+  readonly mode: string;
+  readonly oid: string;
+  readonly size: number;
+}
+
 /**
  * The files of one commit, without a checkout: nothing of a repository ever lies on disk as files, so that no link in it can lead to
  * anything but another entry of the same commit (T-SEC-30).
@@ -43,20 +67,30 @@ export class Tree {
   readonly root: DirectoryNode = { kind: 'directory', oid: '', children: new Map() };
   readonly links: { readonly path: string; readonly node: LinkNode }[] = [];
   readonly submodules: { readonly path: string; readonly node: SubmoduleNode }[] = [];
+  #weight = 0;
+
+  /** About how many bytes of memory it takes, where it was read from a listing. */
+  get weight(): number {
+    return this.#weight;
+  }
 
   /** Reads `git ls-tree -r -t -l -z`. @throws SizeLimitExceeded */
-  static async parse(listing: Uint8Array, mostEntries = Infinity): Promise<Tree> {
+  static async parse(listing: Uint8Array, limits: TreeLimits = {}): Promise<Tree> {
+    const { maxTreeEntries = Infinity, maxTreeBytes = Infinity } = limits;
     const tree = new Tree();
-    const bytes = Buffer.from(listing.buffer, listing.byteOffset, listing.byteLength);
+    const read: Read = {
+      bytes: Buffer.from(listing.buffer, listing.byteOffset, listing.byteLength),
+      files: new Map(),
+      parentPath: '',
+      parent: tree.root,
+    };
     let from = 0;
-    for (let count = 1; from < bytes.length; count += 1) {
-      if (count > mostEntries)
-        throw new SizeLimitExceeded(
-          `the repository has more than ${mostEntries} files and folders: a smaller one is needed for these manifests`,
-        );
-      const end = bytes.indexOf(0, from);
-      const stop = end < 0 ? bytes.length : end;
-      tree.#add(bytes.toString('utf8', from, stop));
+    for (let count = 1; from < read.bytes.length; count += 1) {
+      if (count > maxTreeEntries) throw tooLarge(`${maxTreeEntries} files and folders`);
+      if (tree.#weight > maxTreeBytes) throw tooLarge(`${maxTreeBytes} bytes of names and links`);
+      const end = read.bytes.indexOf(0, from);
+      const stop = end < 0 ? read.bytes.length : end;
+      tree.#add(read, from, stop);
       from = stop + 1;
       if (count % 4096 === 0) await yieldToLoop();
     }
@@ -113,20 +147,49 @@ export class Tree {
     return tree;
   }
 
-  #add(line: string): void {
-    const tab = line.indexOf('\t');
-    const [mode = '', , oid = '', size = '0'] = line.slice(0, tab).split(/ +/);
-    const path = line.slice(tab + 1);
-    const slash = path.lastIndexOf('/');
-    const parent = slash < 0 ? this.root : this.#directoryAt(path.slice(0, slash));
-    const node = nodeOf(mode, oid, Number(size));
-    if (node.kind === 'link') this.links.push({ path, node });
-    if (node.kind === 'submodule') this.submodules.push({ path, node });
-    parent?.children.set(path.slice(slash + 1), node);
+  /** Texts are cut from the bytes, not from the text of the line: a part of a text keeps the whole of it in memory. */
+  #add(read: Read, from: number, stop: number): void {
+    const { bytes } = read;
+    const tab = bytes.indexOf(9, from);
+    const head = bytes.toString('latin1', from, tab);
+    const afterMode = head.indexOf(' ');
+    const afterType = head.indexOf(' ', afterMode + 1);
+    const afterOid = head.indexOf(' ', afterType + 1);
+    const entry: Entry = {
+      mode: head.slice(0, afterMode),
+      oid: bytes.toString('latin1', from + afterType + 1, from + afterOid),
+      size: Number(head.slice(afterOid)),
+    };
+    const slash = bytes.lastIndexOf(47, stop - 1);
+    const isTop = slash <= tab;
+    const parentPath = isTop ? '' : bytes.toString('utf8', tab + 1, slash);
+    if (parentPath !== read.parentPath) {
+      read.parentPath = parentPath;
+      read.parent = this.#directoryAt(parentPath);
+    }
+    const name = bytes.toString('utf8', (isTop ? tab : slash) + 1, stop);
+    const node = this.#nodeOf(entry, read);
+    const path = (): string => bytes.toString('utf8', tab + 1, stop);
+    if (node.kind === 'link') this.links.push({ path: path(), node });
+    if (node.kind === 'submodule') this.submodules.push({ path: path(), node });
+    const isListed = node.kind === 'link' || node.kind === 'submodule';
+    this.#weight += entryBytes + name.length + (isListed ? listedBytes + (stop - tab) : 0);
+    read.parent?.children.set(name, node);
+  }
+
+  /** Equal files are one node: many names of a few files weigh their names. */
+  #nodeOf(entry: Entry, { files }: Read): TreeNode {
+    const known = entry.mode.startsWith('100') ? files.get(entry.oid) : undefined;
+    if (known !== undefined) return known;
+    const node = nodeOf(entry);
+    this.#weight += nodeBytes + (node.kind === 'link' && node.size <= longestLink ? node.size : 0);
+    if (node.kind === 'file') files.set(entry.oid, node);
+    return node;
   }
 
   #directoryAt(path: string): DirectoryNode | undefined {
     let here: TreeNode | undefined = this.root;
+    if (path === '') return this.root;
     for (const segment of path.split('/')) here = here?.kind === 'directory' ? here.children.get(segment) : undefined;
     return here?.kind === 'directory' ? here : undefined;
   }
@@ -163,7 +226,11 @@ export class Tree {
   }
 }
 
-function nodeOf(mode: string, oid: string, size: number): TreeNode {
+function tooLarge(than: string): SizeLimitExceeded {
+  return new SizeLimitExceeded(`the repository has more than ${than}: a smaller one is needed for these manifests`);
+}
+
+function nodeOf({ mode, oid, size }: Entry): TreeNode {
   switch (mode) {
     case '040000':
       return { kind: 'directory', oid, children: new Map() };

@@ -5,7 +5,7 @@ import type { Json, Secret } from '#base';
 import { normalizeGitUrl } from '#model';
 import type { Repository } from '#model';
 import { DesiredError, UnsupportedSource } from '../errors.ts';
-import { repositoryKey } from '../fetch/git-repository.ts';
+import { repositoryKey } from '../fetch/repository-key.ts';
 import type { ChartDependency } from './chart.ts';
 import type { Job } from './plan.ts';
 import { presentable } from './tools.ts';

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, yieldToLoop } from '#base';
 import { createInProcessRunner } from '../index.ts';
 import type { CommandRunner } from '../command/types.ts';
+import { ParseProcess } from '../command/parse-process.ts';
 import { ManifestError } from '../errors.ts';
 import { defaultLimits } from '../limits.ts';
 import type { DesiredLimits } from '../limits.ts';
@@ -34,7 +35,8 @@ function readerWith(limits: Partial<DesiredLimits> = {}): { readonly reader: Man
       return runner.runCommand(argv, options);
     },
   };
-  return { reader: new ManifestReader({ commands, limits: { ...defaultLimits, ...limits }, program }), ran };
+  const process = new ParseProcess({ commands, limits: { ...defaultLimits, ...limits }, program });
+  return { reader: new ManifestReader(process), ran };
 }
 
 beforeAll(() => {

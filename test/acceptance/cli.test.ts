@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { driftless, eventually, Program, RawApi, serversOf } from '#support';
+import type { JsonObject } from '#base';
+import { ApiClient, driftless, eventually, Program, RawApi, serversOf } from '#support';
 
 let folder: string;
 const file = (name: string, text: string): string => {
@@ -171,6 +172,40 @@ describe('commands', () => {
       gitVersion: expect.stringMatching(/^v1\./),
     });
     expect((await program.stop('SIGTERM')).code).toBe(0);
+  }, 30_000);
+
+  it('14.4: sim ends on SIGTERM while an object that a client stored holds its servers up', async () => {
+    const path = join(folder, 'poisoned-kubeconfig');
+    const program = new Program(['sim', '--kubeconfig', path]);
+    await eventually(() => expect(program.stdout).toContain('"ready":true'), 15_000);
+    const api = new ApiClient({ server: serversOf(path).get('sim-0') ?? '' });
+    const schema = { type: 'object', properties: { text: { type: 'string', pattern: '^(a+)+$' } } };
+    await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'traps.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { kind: 'Trap', plural: 'traps' },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+      },
+    });
+    const traps = '/apis/example.com/v1/namespaces/default/traps';
+    const trap = (name: string, text: string): JsonObject => ({
+      apiVersion: 'example.com/v1',
+      kind: 'Trap',
+      metadata: { name },
+      text,
+    });
+    await eventually(async () => expect(await api.create(traps, trap('good', 'aaa'))).toMatchObject({ kind: 'Trap' }));
+    const held = api.create(traps, trap('bad', `${'a'.repeat(60)}!`)).then(
+      () => 'answered',
+      () => 'cut off',
+    );
+    expect((await program.stop('SIGTERM')).code).toBe(0);
+    expect(await held).toBe('cut off');
+    await api.close();
   }, 30_000);
 
   it('health: one JSON line per object, null where a kind has no check', async () => {
