@@ -32,7 +32,7 @@ function publisherOf({ redis, logger }: WireInputs, { neighbours: { clock, rando
 
 function ownershipOf(
   { config }: WireInputs,
-  { client, namespace, neighbours: { clock, random, logger, metrics } }: Groundwork,
+  { client, hubTime, namespace, neighbours: { clock, random, logger, metrics } }: Groundwork,
 ): Ownership {
   return createOwnership({
     client,
@@ -50,6 +50,7 @@ function ownershipOf(
     heartbeatMs: config.heartbeat,
     defaultParts: config.clusterSplit,
     ...machineOf(config.podUid),
+    hubTime,
     prepares: true,
     weighting: weightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });

@@ -13,14 +13,14 @@ import type {
   ToolLookup,
 } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
-import type { ClusterClients, KubeClient, LoadedConnection, RunCommand } from '#kube';
+import type { ClusterClients, KubeClient, KubeClientDeps, LoadedConnection, RunCommand } from '#kube';
 import { createLiveClusters } from '#live';
 import type { ClusterConnection, HealthScripts, Settings } from '#model';
 import type { RedisSettings } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
 import type { SettingsStore } from '#settings';
-import { parseAlgorithm } from '#sharding';
+import { HubTime, parseAlgorithm } from '#sharding';
 import type { Ownership } from '#sharding';
 import { PromMetrics, TelemetryServer } from '#telemetry';
 import type { Logger } from '#telemetry';
@@ -56,6 +56,8 @@ export interface Groundwork {
   readonly namespace: string;
   /** The hub. */
   readonly client: KubeClient;
+  /** Its clock. */
+  readonly hubTime: HubTime;
   /** The managed clusters, for who writes to them. */
   readonly clients: ClusterClients;
   readonly neighbours: Omit<WatchDeps, 'hub' | 'ownership'> & { readonly metrics: PromMetrics };
@@ -67,7 +69,8 @@ export function groundwork(inputs: WireInputs): Groundwork {
   metrics.watchProcess();
   const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
-  const client = connector(inputs, hubRate)(hub.connection);
+  const hubTime = new HubTime();
+  const client = connector(inputs, hubRate, listener(hubTime))(hub.connection);
   const settings = createSettingsStore({
     ...surroundings,
     client,
@@ -84,6 +87,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
   return {
     namespace,
     client,
+    hubTime,
     clients,
     neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics },
   };
@@ -191,6 +195,7 @@ const hubRate = 4;
 function connector(
   { config, commands, logger }: WireInputs,
   rate: number,
+  onRequest?: KubeClientDeps['onRequest'],
 ): (connection: ClusterConnection) => KubeClient {
   const qps = config.k8sClientQps * rate;
   const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate;
@@ -204,7 +209,16 @@ function connector(
       readOnly: config.shadow,
       runCommand: pluginRunner(commands),
       limits: { qps, burst },
+      ...(onRequest === undefined ? {} : { onRequest }),
     });
+}
+
+/** Takes what answers say of the time. */
+function listener(hubTime: HubTime): KubeClientDeps['onRequest'] {
+  return ({ dateMs, durationMs, code }) => {
+    const answeredAt = systemClock.monotonic();
+    if (code > 0) hubTime.answered({ dateMs: dateMs ?? Number.NaN, sentAt: answeredAt - durationMs, answeredAt });
+  };
 }
 
 /** With the name of the replica, so that an audit log of the API server tells which one it was. */

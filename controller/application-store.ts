@@ -255,7 +255,8 @@ export class ApplicationStore {
    * Stores the state of an operation; a final one clears `operation` and adds `history` in the same write, so that a crash leaves all or
    * nothing. Retries for as long as the process lives: without this write the operation would run again.
    *
-   * @throws ApplicationChanged when the stored phase is not the one that `app` was read with (a person terminated it); read again.
+   * @throws ApplicationChanged when the stored state is of another operation or in another phase than the one that `app` was read with (a person
+   * terminated it, another owner began the next one); read again.
    */
   async writeOperationState(
     app: Application,
@@ -289,7 +290,8 @@ export class ApplicationStore {
   async #refused(app: Application, error: unknown): Promise<undefined> {
     const fresh = await this.fetch(appKeyOf(app));
     if (fresh === undefined) return undefined;
-    if (fresh.status?.operationState?.phase === app.status?.operationState?.phase) throw error as Error;
+    const [now, then] = [fresh, app].map(({ status }) => status?.operationState);
+    if (now?.phase === then?.phase && now?.startedAt === then?.startedAt) throw error as Error;
     this.#store(app, asObject(fresh));
     throw new ApplicationChanged(appKeyOf(app));
   }

@@ -491,6 +491,24 @@ describe('an operation', () => {
     expect(world.app.status?.operationState).toMatchObject({ phase: 'Failed', message: 'Operation terminated' });
     expect(world.app.operation).toBeUndefined();
   });
+  it('13.4: that another owner has ended, and begun the next one, is not written over that', async () => {
+    world.application({}, operation);
+    const next = '2030-01-01T00:00:00Z';
+    const states: unknown[] = [];
+    const moveOn = (call: string): void => {
+      if (call === 'create ConfigMap one' && states.length === 0) {
+        const state = world.app.status?.operationState;
+        world.edit((object) => ({
+          status: { ...(object['status'] as object), operationState: { ...state, startedAt: next } },
+        }));
+      }
+      states.push(world.app.status?.operationState?.startedAt);
+    };
+    await start({ dest: { after: moveOn } });
+    await clock.advance(5000);
+    expect(states).toContain(next);
+    expect(world.app.status?.operationState?.startedAt).toBe(next);
+  });
 });
 
 describe('a hand-over', () => {

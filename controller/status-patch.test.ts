@@ -130,6 +130,19 @@ describe('operationStatePatch', () => {
       value: 'Running',
     });
   });
+
+  it('13.4: tests which operation it was decided upon: another owner may have begun the next one, in the same phase', () => {
+    const earlier = { ...state('Running'), startedAt: '2026-11-22T09:00:00Z' };
+    expect(operationStatePatch(app(earlier), { ...earlier, message: 'step' }, undefined)[1]).toEqual({
+      op: 'test',
+      path: '/status/operationState/startedAt',
+      value: '2026-11-22T09:00:00Z',
+    });
+    // Written by somebody who left it out: there is nothing to test.
+    const { startedAt: _, ...without } = earlier;
+    const odd = { ...app(), status: { operationState: without } } as Application;
+    expect(operationStatePatch(odd, earlier, undefined).map(({ op }) => op)).toEqual(['test', 'add']);
+  });
 });
 
 describe('normalizationPatch', () => {

@@ -104,8 +104,13 @@ export function operationStatePatch(
   const known = app.status?.operationState;
   const final = state.phase !== 'Running' && state.phase !== 'Terminating';
   return [
-    // A person may have asked to terminate since we read it: then this patch must not hide that.
-    ...(known === undefined ? [] : [{ op: 'test', path: '/status/operationState/phase', value: known.phase }]),
+    // A person may have asked to terminate since we read it: then this patch must not hide that. And another owner may have ended this operation
+    // and begun the next one, which runs, too: a write of ours that was long on its way must not put the earlier one in its place.
+    ...(['phase', 'startedAt'] as const).flatMap((field) =>
+      known?.[field] === undefined
+        ? []
+        : [{ op: 'test', path: `/status/operationState/${field}`, value: known[field] }],
+    ),
     { op: 'add', path: '/status/operationState', value: jsonOf(state) },
     ...(history === undefined ? [] : [{ op: 'add', path: '/status/history', value: jsonOf(history) }]),
     ...(final ? [{ op: 'add', path: '/operation', value: null }] : []),

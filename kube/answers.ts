@@ -139,7 +139,7 @@ function retryAfterMs(header: string, now: number): number | undefined {
   return header === '' || Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-export function headerOf(response: HttpResponse, name: string): string {
+export function headerOf(response: Pick<HttpResponse, 'headers'>, name: string): string {
   const value = response.headers[name];
   return typeof value === 'string' ? value : (value?.[0] ?? '');
 }

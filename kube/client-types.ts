@@ -31,6 +31,8 @@ export interface RequestRecord {
   readonly code: number;
   /** From sending to the head of the answer. */
   readonly durationMs: number;
+  /** The server's clock when it answered, as its Date header says; absent: it did not answer, or does not say. */
+  readonly dateMs?: number;
 }
 
 /** Every member has a default; durations are in milliseconds. */

@@ -319,6 +319,22 @@ describe('retries', () => {
     });
     await expect(create).rejects.toBeInstanceOf(KubeConnectionError);
     expect(records[0]).toMatchObject({ verb: 'create', kind: 'ConfigMap', code: 0 });
+    expect(records[0]).not.toHaveProperty('dateMs');
+  });
+
+  it("13.4: who asks to hear of requests hears the server's time with each answer, refusals too", async () => {
+    const date = 'Sun, 22 Nov 2026 10:00:00 GMT';
+    const server = await serve((turn) => {
+      if (turn.method === 'GET') turn.status(404, 'NotFound', 'not there', { date });
+      else turn.reply(200, odd);
+    });
+    const records: RequestRecord[] = [];
+    const client = connect(server, { onRequest: (record) => records.push(record) });
+    await expect(client.get(configMaps, at, { signal: noSignal })).rejects.toThrow('not there');
+    await client.create(configMaps, oddObject, { signal: noSignal });
+    expect(records).toMatchObject([{ code: 404, dateMs: Date.parse(date) }, { code: 200 }]);
+    // The server's own, which is ours.
+    expect(records[1]?.dateMs).toBeGreaterThan(Date.parse('2020-01-01'));
   });
 });
 

@@ -3,7 +3,7 @@ import type { Clock, Random } from '#base';
 import { withoutUserInfo } from '#model';
 import type { ClusterConnection } from '#model';
 import type { Logger } from '#telemetry';
-import { errorOf } from './answers.ts';
+import { errorOf, headerOf } from './answers.ts';
 import type { Asked } from './answers.ts';
 import type { KubeClientDeps, KubeClientLimits, RequestRecord } from './client-types.ts';
 import { credentialSource } from './credentials.ts';
@@ -165,15 +165,15 @@ export class Exchange {
       signal: spec.signal,
     };
     const started = this.clock.monotonic();
-    let code = 0;
+    let answer: Pick<HttpResponse, 'status' | 'headers'> = { status: 0, headers: {} };
     try {
       const response = await (watch
         ? this.#transport.watch(request, credential)
         : this.#transport.call(request, credential));
-      code = response.status;
+      answer = response;
       return response;
     } finally {
-      this.#record(spec, code, started);
+      this.#record(spec, answer, started);
     }
   }
 
@@ -199,12 +199,14 @@ export class Exchange {
     };
   }
 
-  #record(spec: Spec, code: number, started: number): void {
+  #record(spec: Spec, answer: Pick<HttpResponse, 'status' | 'headers'>, started: number): void {
+    const dateMs = Date.parse(headerOf(answer, 'date'));
     const record: RequestRecord = {
       verb: spec.verb,
       kind: spec.kind,
-      code,
+      code: answer.status,
       durationMs: this.clock.monotonic() - started,
+      ...(Number.isNaN(dateMs) ? {} : { dateMs }),
     };
     this.#deps.onRequest?.(record);
   }

@@ -20,6 +20,7 @@ export {
 } from './distribution.ts';
 export type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
 export { reportedRates } from './event-rates.ts';
+export { HubTime } from './hub-time.ts';
 export { createOwnership } from './ownership.ts';
 export type { OwnershipDeps } from './ownership.ts';
 export { clusterKey, mostParts, partKey, partsOf, splitAnnotation } from './parts.ts';

@@ -7,6 +7,8 @@ import { appKey } from '#model';
 import type { Application, Cluster } from '#model';
 import { FakeClock } from '#support';
 import { createLogger, PromMetrics, silentLogger } from '#telemetry';
+import { HubTime } from './hub-time.ts';
+import type { TimeTold } from './hub-time.ts';
 import { createOwnership } from './ownership.ts';
 import type { OwnershipDeps } from './ownership.ts';
 import { membersKey, parseSlots, slotsConfigMap, slotsKey } from './slots-document.ts';
@@ -1194,6 +1196,101 @@ describe('13.4: a machine that was suspended', () => {
     end.abort(new Shutdown());
     await play(5000);
     await run;
+  });
+});
+
+describe('13.4: a machine all of whose clocks stood still, the boot clock too', () => {
+  /** One replica on such a machine, which owns everything, and how often it has asked the hub. */
+  async function paused(): Promise<{
+    readonly ownership: Ownership;
+    readonly play: (ms: number) => Promise<void>;
+    readonly asked: () => number;
+    readonly stop: () => Promise<void>;
+  }> {
+    const time = new VirtualTime();
+    const machine = new MachineClock(time, { rate: 1, skew: 0 });
+    const hub = new SimulatedHub(time, { latency: () => 5, fate: () => 'arrives' });
+    hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas: 1 } });
+    const hubTime = new HubTime();
+    let asked = 0;
+    const onAnswer = (told: TimeTold): void => {
+      asked += 1;
+      hubTime.answered(told);
+    };
+    const ownership = createOwnership({
+      client: hub.client({ clock: machine, cutUntil: 0, cut: 'all', onAnswer }),
+      namespace: 'argocd',
+      clock: machine,
+      random: seededRandom(1),
+      logger: silentLogger,
+      metrics: new PromMetrics(),
+      algorithm: 'legacy',
+      dynamic: false,
+      hostname: 'ctl-0',
+      replicas: 0,
+      heartbeatMs,
+      controllerName: 'argocd-application-controller',
+      bootMs: () => machine.boot(),
+      hubTime,
+    });
+    const end = new AbortController();
+    const run = ownership.run(end.signal);
+    ownership.update(clusters, apps);
+    const play = (ms: number): Promise<void> => time.play(time.now + ms, () => false);
+    await play(10_000);
+    machine.pause(60_000);
+    await play(60_000);
+    const stop = async (): Promise<void> => {
+      end.abort(new Shutdown());
+      await play(5000);
+      await run;
+    };
+    return { ownership, play, asked: () => asked, stop };
+  }
+  const { server } = clusters[0]!;
+
+  it("13.4: writes nothing from the hub's first answer after the thaw on, before the table was read again", async () => {
+    const { ownership, play, stop } = await paused();
+    expect(ownership.leaseLeftMs()).toBeGreaterThan(0);
+    const lost: string[] = [];
+    ownership.onChange((change) => lost.push(...change.lost));
+    // No write: the first answer is that of the next look.
+    await play(heartbeatMs);
+    expect(lost).toContain(server);
+    await expect(ownership.writing(server, undefined, async () => 'written')).resolves.toBe('written');
+    await stop();
+  });
+
+  it('13.4: asks the hub at once when it begins to write, by the age of the last answer, and writes no more when that came', async () => {
+    const { ownership, play, asked, stop } = await paused();
+    await play(1000);
+    const before = asked();
+    await ownership.writing(server, undefined, async () => undefined);
+    await ownership.writing(server, undefined, async () => undefined);
+    expect(asked()).toBe(before);
+    // There and back.
+    await play(10);
+    expect(asked()).toBe(before + 1);
+    await expect(ownership.writing(server, undefined, async () => undefined)).rejects.toThrow(OwnershipLost);
+    await play(1000);
+    await expect(ownership.writing(server, undefined, async () => 'written')).resolves.toBe('written');
+    await stop();
+  });
+
+  it('13.4: asks once in a second at most, whatever it writes, also when the hub does not answer', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 1);
+    const [replica] = world.fleet(1, { hubTime: new HubTime() }) as [Replica];
+    load([replica]);
+    await world.clock.advance(5000);
+    replica.client.cut = true;
+    const { cutOff } = replica.client;
+    for (let ms = 0; ms < 4000; ms += 100) {
+      await replica.ownership.writing(server, undefined, async () => undefined);
+      await world.clock.advance(100);
+    }
+    expect(replica.client.cutOff - cutOff).toBeGreaterThan(0);
+    expect(replica.client.cutOff - cutOff).toBeLessThanOrEqual(5);
   });
 });
 

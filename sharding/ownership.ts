@@ -10,6 +10,7 @@ import type { ShardingAlgorithm } from './distribution.ts';
 import { EventRateBook } from './event-rates.ts';
 import type { Home } from './home.ts';
 import { hubHints } from './hub-hints.ts';
+import type { HubTime } from './hub-time.ts';
 import { unknownShard } from './identity.ts';
 import { Member } from './member.ts';
 import type { Instant, World } from './member-types.ts';
@@ -50,6 +51,8 @@ export interface OwnershipDeps {
   readonly heartbeatMs: number;
   /** A clock that goes on while the machine is suspended, in milliseconds (CLOCK_BOOTTIME); undefined: there is none. */
   readonly bootMs?: () => number;
+  /** The hub's clock by its answers, for machines all of whose clocks stood still; undefined: nobody listens to it. */
+  readonly hubTime?: Pick<HubTime, 'losses' | 'answeredAt'>;
   /** Where this process runs: its successor there need not wait for the lease. Undefined: it does. */
   readonly home?: Home;
   /** Whether somebody calls `prepared` when caches are filled; default: no, and clusters come without notice. */
@@ -62,6 +65,8 @@ export interface OwnershipDeps {
 
 /** After giving something away: time for writes that were checked but not wrapped in `writing`. */
 const drainMs = 100;
+/** When the hub has not answered for so long, a write asks it meanwhile what time it is: all clocks of this machine may have stood still. */
+const quietMs = 1000;
 
 /**
  * Ownership that replicas hand over to each other through two ConfigMaps of the hub: who holds which shard (Argo CD's own, with its JSON),
@@ -95,6 +100,7 @@ class LeasedOwnership implements Ownership {
   #takingUpSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
   #suspensions = 0;
+  #askedAt = Number.NEGATIVE_INFINITY;
   #prepared: ReadonlySet<string> = new Set();
   #leaseEnd: Timer | undefined;
 
@@ -129,7 +135,7 @@ class LeasedOwnership implements Ownership {
     [this.#timing, this.#member, this.#rights, this.#replicaCount] = [timing, member, rights, replicaCount];
     [this.#conditions, this.#world] = [conditions, world];
     const monotonic = (): number => clock.monotonic();
-    this.#suspends = new SuspendDetector({ monotonic, boot: deps.bootMs ?? monotonic });
+    this.#suspends = new SuspendDetector({ monotonic, boot: deps.bootMs ?? monotonic, hub: deps.hubTime });
     this.#writes = new WritesUnderWay(timing.marginMs, () => this.#now().monotonic);
     this.#announcements = new Announcements(logger);
     const reported = { member, rights, world, replicaCount, conditions, timing, now, hostname, numbered };
@@ -211,6 +217,7 @@ class LeasedOwnership implements Ownership {
   async writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
     const write = { server: server ?? unresolvedDestination, app };
     this.assertOwns(write.server, app);
+    this.#askTheTime();
     return this.#writes.run(write, send);
   }
 
@@ -283,6 +290,14 @@ class LeasedOwnership implements Ownership {
     this.#coordinator.wake();
     this.#announce();
     return true;
+  }
+
+  #askTheTime(): void {
+    const { monotonic } = this.#now();
+    const answeredAt = this.#deps.hubTime?.answeredAt() ?? monotonic;
+    if (monotonic - Math.max(answeredAt, this.#askedAt) < quietMs) return;
+    this.#askedAt = monotonic;
+    this.#coordinator.wake();
   }
 
   #worldNow(leaving: boolean): World {

@@ -3,14 +3,16 @@ import type { Random } from '#base';
 import { appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import { silentLogger } from '#telemetry';
+import { HubTime } from '../hub-time.ts';
+import type { TimeTold } from '../hub-time.ts';
 import { createOwnership } from '../ownership.ts';
 import { clusterKey } from '../parts.ts';
-import { formatSlots, membersKey, parseSlots, slotsConfigMap, slotsKey } from '../slots-document.ts';
-import { tableConfigMap, tableKey, unresolvedDestination } from '../table-document.ts';
+import { unresolvedDestination } from '../table-document.ts';
 import { timingOf } from '../timing.ts';
 import type { Ownership } from '../types.ts';
 import { afterlifeMs, reset } from './late-writes.ts';
 import { noMetrics } from './no-metrics.ts';
+import { intrude, lose } from './others-write.ts';
 import { unkeptPromise } from './promises.ts';
 import { clusterOf, resolve } from './scenario.ts';
 import type { Fleet, Loss, Replica, Scenario, Write } from './scenario.ts';
@@ -85,6 +87,7 @@ export class FleetSimulation implements Fleet {
     this.scale(this.#desired);
     for (const replica of this.replicas) {
       replica.line.cutUntil = this.now;
+      replica.line.onSend = undefined;
       if (replica.alive) this.relist(replica);
     }
     if (this.scenario.shorthanded) decimate(this);
@@ -157,7 +160,8 @@ export class FleetSimulation implements Fleet {
     const clock = new MachineClock(this.#time, { rate, skew: (this.#random.next() - 0.5) * 600_000 });
     const line: Line = { clock, cutUntil: 0, cut: 'all' };
     const heartbeatMs = this.scenario.mixed ? (this.pick(heartbeats) ?? 10_000) : 10_000;
-    const ownership = this.#ownershipOf(name, line, heartbeatMs);
+    const hubTime = new HubTime();
+    const ownership = this.#ownershipOf(name, { line, heartbeatMs, hubTime });
     const end = new AbortController();
     const leave = (): void => {
       replica.leaving = true;
@@ -176,7 +180,12 @@ export class FleetSimulation implements Fleet {
       clusters: new Map(),
       apps: new Map(),
       writes: [],
+      pausedUntil: undefined,
       leaseEndsAt: 0,
+    };
+    line.onAnswer = (told) => {
+      hubTime.answered(told);
+      this.#tellTime(replica, told);
     };
     this.replicas.push(replica);
     this.note(`${name} starts with ${heartbeatMs}`);
@@ -190,7 +199,16 @@ export class FleetSimulation implements Fleet {
     return replica;
   }
 
-  #ownershipOf(hostname: string, line: Line, heartbeatMs: number): Ownership {
+  /** Whatever it knows now of its clocks, it could know. */
+  #tellTime(replica: Replica, { dateMs, sentAt, answeredAt }: TimeTold): void {
+    if (answeredAt - sentAt < 1000 && dateMs > (replica.pausedUntil ?? Number.POSITIVE_INFINITY) - 1000)
+      replica.pausedUntil = undefined;
+  }
+
+  #ownershipOf(
+    hostname: string,
+    { line, ...own }: { readonly line: Line; readonly heartbeatMs: number; readonly hubTime: HubTime },
+  ): Ownership {
     const { algorithm, dynamic } = this.scenario;
     return createOwnership({
       client: this.hub.client(line),
@@ -203,7 +221,7 @@ export class FleetSimulation implements Fleet {
       dynamic,
       hostname,
       replicas: 0,
-      heartbeatMs,
+      ...own,
       controllerName: workload,
       bootMs: () => line.clock.boot(),
       prepares: this.scenario.prepares,
@@ -232,9 +250,29 @@ export class FleetSimulation implements Fleet {
   }
 
   suspend(replica: Replica, ms: number): void {
-    this.note(`the machine of ${replica.name} is suspended for ${ms}`);
-    replica.clock.suspend(ms);
-    this.#time.at(this.now + ms, () => this.check(replica));
+    this.#amid(replica, () => {
+      this.note(`the machine of ${replica.name} is suspended for ${ms}`);
+      replica.clock.suspend(ms);
+      this.#time.at(this.now + ms, () => this.check(replica));
+    });
+  }
+
+  pause(replica: Replica, ms: number): void {
+    this.#amid(replica, () => {
+      this.note(`the machine of ${replica.name} is paused for ${ms}`);
+      replica.clock.pause(ms);
+      replica.pausedUntil = this.now + ms;
+    });
+  }
+
+  /** Now, or in the middle of a look at the hub: then what comes of that is from two times. */
+  #amid({ line, clock }: Replica, act: () => void): void {
+    const begin = (): void => {
+      line.onSend = undefined;
+      if (!clock.isStopped()) act();
+    };
+    if (this.below(2) === 0) begin();
+    else line.onSend = begin;
   }
 
   cut(replica: Replica, ms: number, what: Line['cut']): void {
@@ -248,49 +286,18 @@ export class FleetSimulation implements Fleet {
     if (this.now - this.#lastLoss < 2 * this.#longestLease()) return;
     this.#lastLoss = this.now;
     this.note(`${which} ${how}`);
-    const name = which === 'slots' ? slotsConfigMap : tableConfigMap;
-    if (how === 'deleted') this.hub.remove('ConfigMap', name);
-    else if (how === 'emptied') this.hub.put('ConfigMap', name, { data: {} });
-    else if (how === 'blanked' || how === 'unkeyed') this.#takeNamesOut(how === 'blanked' ? '[]' : undefined);
-    else if (how === 'restored') this.hub.restore('ConfigMap', name, 1 + this.below(which === 'table' ? 2 : 50));
-    else this.hub.put('ConfigMap', name, { data: { [which === 'slots' ? slotsKey : tableKey]: '{"oops":[' } });
+    lose(this.hub, which, how, 1 + this.below(which === 'table' ? 2 : 50));
   }
 
-  /** What Argo CD's own controller does to a list that is longer than it thinks, and what a person does to a key. */
-  #takeNamesOut(list: string | undefined): void {
-    const members = this.#slotsData()[membersKey];
-    const kept = members === undefined ? {} : { [membersKey]: members };
-    this.hub.put('ConfigMap', slotsConfigMap, {
-      data: { ...kept, ...(list === undefined ? {} : { [slotsKey]: list }) },
-    });
-  }
-
-  #slotsData(): Readonly<Record<string, unknown>> {
-    return (this.hub.get('ConfigMap', slotsConfigMap)?.['data'] ?? {}) as Readonly<Record<string, unknown>>;
-  }
-
-  /** A replica of Argo CD's own controller holds a slot for a while: it renews by its clock, obeys nothing, and ends. */
   intrude(slot: number, ms: number): void {
     this.note(`a foreign controller takes ${slot} for ${ms}`);
-    const until = this.now + ms;
-    const beat = (): void => {
-      const data = this.#slotsData();
-      const found = parseSlots(data);
-      if (found.state !== 'ok' || this.now > until) return;
-      const entry = { slot, holder: 'go-pod', incarnation: 'argocd/go-pod', renewals: this.now, acked: 0 };
-      const held = found.value.get(slot)?.holder;
-      if (held !== undefined && held !== 'go-pod') return;
-      const slots = new Map(found.value).set(slot, { ...entry, heartbeat: this.now });
-      this.hub.put('ConfigMap', slotsConfigMap, { data: { ...data, ...formatSlots(slots, slots.size) } });
-      this.#time.at(this.now + 10_000, beat);
-    };
-    beat();
+    intrude(this.hub, this.#time, slot, ms);
   }
 
   /** Where an Application goes in a replica's eyes, if it may write for it now. */
   writesFor(replica: Replica, key: AppKey): string | undefined {
     const app = replica.apps.get(key);
-    if (app === undefined) return undefined;
+    if (app === undefined || replica.pausedUntil !== undefined) return undefined;
     const cluster = resolve(replica.clusters, app.spec.destination);
     if (!replica.ownership.ownsApp(key, cluster)) return undefined;
     const server = cluster === undefined ? unresolvedDestination : clusterKey(cluster.server);
@@ -442,7 +449,7 @@ export class FleetSimulation implements Fleet {
   }
 
   #noteLease(replica: Replica): void {
-    if (!replica.alive || replica.clock.isStopped()) return;
+    if (!replica.alive || replica.clock.isStopped() || replica.pausedUntil !== undefined) return;
     const left = replica.ownership.leaseLeftMs();
     if (left > 0) replica.leaseEndsAt = this.now + left / 0.95;
   }

@@ -120,8 +120,8 @@ export const mutations = [
   m(
     'a suspend is not noticed',
     'suspend-detector.ts',
-    'if (apart - this.#known <= toleranceMs) return false;',
-    'return false;',
+    'if (apart - this.#known <= toleranceMs) return isLost;',
+    'return isLost;',
     by('tenure', '13.6: is measured by a clock that is known to have stood still'),
   ),
   m(
@@ -395,6 +395,49 @@ export const mutations = [
     'if (!this.#mayKeepSlot(observation, now)) this.#lose();',
     '',
     by('member', '13.6: nothing more for a slot that somebody else holds now'),
+  ),
+  // A machine all of whose clocks stood still.
+  m(
+    "the hub's time is not listened to",
+    'suspend-detector.ts',
+    'const isLost = losses > this.#losses;',
+    'const isLost = false;',
+    by('ownership', "13.4: writes nothing from the hub's first answer after the thaw on"),
+  ),
+  m(
+    'a write does not ask a hub that was quiet what time it is',
+    'ownership.ts',
+    'this.#askedAt = monotonic;',
+    'if (monotonic >= 0) return;',
+    by('ownership', '13.4: asks the hub at once when it begins to write'),
+  ),
+  m(
+    'each write asks what time it is',
+    'ownership.ts',
+    'Math.max(answeredAt, this.#askedAt)',
+    'answeredAt',
+    by('ownership', '13.4: asks once in a second at most'),
+  ),
+  m(
+    'the time that an answer took is forgotten',
+    'hub-time.ts',
+    'dateMs + dateStepMs - sentAt',
+    'dateMs + dateStepMs - answeredAt',
+    by('hub-time', '13.4: a machine that never stood still'),
+  ),
+  m(
+    'the whole seconds of a date are forgotten',
+    'hub-time.ts',
+    'dateMs + dateStepMs - sentAt',
+    'dateMs - sentAt',
+    by('hub-time', '13.4: a machine that never stood still'),
+  ),
+  m(
+    'only the last answer counts',
+    'hub-time.ts',
+    'this.#most = Math.max(this.#most, most);',
+    'this.#most = most;',
+    by('hub-time', '13.4: servers behind a load balancer'),
   ),
   m(
     'who plans says nothing of clusters off the table',

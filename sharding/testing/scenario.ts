@@ -27,6 +27,8 @@ export interface Replica {
   readonly apps: Map<AppKey, Application>;
   loaded: boolean;
   writes: readonly Write[];
+  /** All clocks of its machine stood still until then, and no answer of the hub since then has told it so: nobody can ask it to know. */
+  pausedUntil: number | undefined;
   /** Until when it may have written at all, as far as has been seen. */
   leaseEndsAt: number;
 }
@@ -90,6 +92,8 @@ export interface Fleet {
   kill(replica: Replica): void;
   stop(replica: Replica, ms: number): void;
   suspend(replica: Replica, ms: number): void;
+  /** As a suspended machine, but all its clocks stand still. */
+  pause(replica: Replica, ms: number): void;
   cut(replica: Replica, ms: number, what: Line['cut']): void;
   lose(which: 'slots' | 'table', how: Loss): void;
   intrude(slot: number, ms: number): void;

@@ -2,6 +2,7 @@ import { KubeApiError, KubeConnectionError } from '#kube';
 import type { KubeClient, ListPage, WatchEvent, WatchOptions } from '#kube';
 import type { ApiResource, KubeObject } from '#model';
 
+import type { TimeTold } from '../hub-time.ts';
 import type { MachineClock, VirtualTime } from './virtual-time.ts';
 import { EventQueue } from './event-queue.ts';
 
@@ -18,6 +19,10 @@ export interface Line {
   /** Nothing gets through until then; or nothing that reads, or nothing that writes. */
   cutUntil: number;
   cut: 'all' | 'reads' | 'writes';
+  /** A request was sent. */
+  onSend?: (() => void) | undefined;
+  /** What an answer tells of the hub's clock, before anybody reads it. */
+  onAnswer?: (told: TimeTold) => void;
 }
 
 type HubClient = Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'>;
@@ -119,16 +124,25 @@ export class SimulatedHub {
       if (signal.aborted) onAbort();
       else signal.addEventListener('abort', onAbort, { once: true });
       const after = (run: () => void): void => this.#time.at(this.#time.now + this.#network.latency(), run);
+      const sentAt = line.clock.monotonic();
+      line.onSend?.();
+      let dateMs = Number.NaN;
       const deliver = (run: () => void): void => after(() => line.clock.whenRunning(run));
+      const bring = (run: () => void): void =>
+        deliver(() => {
+          line.onAnswer?.({ dateMs, sentAt, answeredAt: line.clock.monotonic() });
+          run();
+        });
       after(() => {
         if (isCut(line, writes, this.#time.now)) return;
+        dateMs = 1000 * Math.floor(this.#time.now / 1000);
         const answer = attempt(act);
         const fate = this.#network.fate();
         if (fate === 'lost' || isCut(line, writes, this.#time.now)) return;
         if (fate === 'reset')
           deliver(() => reject(new KubeConnectionError('https://hub', 'connection reset', undefined)));
-        else if (answer.ok) deliver(() => resolve(answer.value));
-        else deliver(() => reject(answer.error));
+        else if (answer.ok) bring(() => resolve(answer.value));
+        else bring(() => reject(answer.error));
       });
     });
   }

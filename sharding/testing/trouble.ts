@@ -21,7 +21,9 @@ const toOne: Throws<(fleet: Fleet, replica: Replica) => void> = [
   [57, (fleet, replica) => fleet.kill(replica)],
   [61, (_fleet, replica) => replica.leave()],
   [69, (fleet, replica) => fleet.stop(replica, fleet.below(60_000))],
-  [75, (fleet, replica) => fleet.suspend(replica, fleet.below(90_000))],
+  [73, (fleet, replica) => fleet.suspend(replica, fleet.below(90_000))],
+  // What is shorter, clocks of such different speeds hide.
+  [77, (fleet, replica) => fleet.pause(replica, 15_000 + fleet.below(75_000))],
   [84, (fleet, replica) => fleet.cut(replica, fleet.below(60_000), fleet.pick(['all', 'reads', 'writes']) ?? 'all')],
   [87, (fleet, replica) => replica.clock.jump((fleet.chance() - 0.5) * 200_000)],
   [90, (fleet, replica) => fleet.relist(replica)],

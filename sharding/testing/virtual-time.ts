@@ -25,13 +25,18 @@ export class VirtualTime {
   }
 }
 
+interface Sleep {
+  readonly from: number;
+  readonly until: number;
+}
+
 function flush(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
  * The clocks of one machine, which run at their own speed. Stopped: the process does nothing, its clocks go on. Suspended: the machine does
- * nothing, and of its clocks only the boot clock goes on. Off: for good.
+ * nothing, and of its clocks only the boot clock goes on. Paused, as a virtual machine can be: nothing goes on. Off: for good.
  */
 export class MachineClock implements Clock {
   readonly #time: VirtualTime;
@@ -39,7 +44,8 @@ export class MachineClock implements Clock {
   readonly #origin: number;
   #skew: number;
   #stoppedUntil = 0;
-  readonly #sleeps: { readonly from: number; readonly until: number }[] = [];
+  readonly #sleeps: Sleep[] = [];
+  readonly #pauses: Sleep[] = [];
   #isOff = false;
 
   constructor(time: VirtualTime, { rate, skew }: { readonly rate: number; readonly skew: number }) {
@@ -50,15 +56,15 @@ export class MachineClock implements Clock {
   }
 
   now(): number {
-    return this.#time.now - this.#slept() + this.#skew;
+    return this.#time.now - this.#lengthOf(this.#sleeps) + this.#skew;
   }
 
   monotonic(): number {
-    return (this.#time.now - this.#origin - this.#slept()) * this.#rate;
+    return (this.#time.now - this.#origin - this.#lengthOf(this.#sleeps)) * this.#rate;
   }
 
   boot(): number {
-    return (this.#time.now - this.#origin) * this.#rate;
+    return (this.#time.now - this.#origin - this.#lengthOf(this.#pauses)) * this.#rate;
   }
 
   timer(delayMs: number, fire: () => void): Timer {
@@ -104,6 +110,12 @@ export class MachineClock implements Clock {
     this.#sleeps.push({ from: this.#time.now, until: this.#stoppedUntil });
   }
 
+  pause(ms: number): void {
+    if (this.isStopped()) return;
+    this.suspend(ms);
+    this.#pauses.push({ from: this.#time.now, until: this.#stoppedUntil });
+  }
+
   jump(ms: number): void {
     this.#skew += ms;
   }
@@ -112,9 +124,9 @@ export class MachineClock implements Clock {
     this.#isOff = true;
   }
 
-  /** How long it has been suspended in all. */
-  #slept(): number {
+  /** How long all of them have lasted so far. */
+  #lengthOf(sleeps: readonly Sleep[]): number {
     const { now } = this.#time;
-    return this.#sleeps.reduce((sum, { from, until }) => sum + Math.min(now, until) - from, 0);
+    return sleeps.reduce((sum, { from, until }) => sum + Math.min(now, until) - from, 0);
   }
 }
