@@ -46,6 +46,8 @@ export interface ClusterConnection {
 export interface Cluster {
   /** UID of the Secret, "" for the implicit in-cluster one: what sharding hashes. */
   readonly id: string;
+  /** Undefined for the implicit one. */
+  readonly secretName?: string;
   readonly server: string;
   readonly name: string;
   /** Non-empty: only these namespaces are managed. */
