@@ -23,6 +23,7 @@ import { firstState } from './operation-state.ts';
 import type { Settled } from './refresh.ts';
 import { applicationResource } from './resources.ts';
 import {
+  comparedBefore,
   normalizationPatch,
   operationStateMerge,
   operationStatePatch,
@@ -93,10 +94,11 @@ export class ApplicationStore {
   }
 
   /**
-   * Writes what differs between `before.status` and `after`, and nothing when nothing does; says so by Events. A status that is too big
+   * Writes what differs between `before.status` and `assessed`, and nothing when nothing does; says so by Events. A status that is too big
    * for the server is replaced by a condition that says that.
    */
-  async persistStatus(before: Application, after: ApplicationStatus): Promise<Application> {
+  async persistStatus(before: Application, assessed: ApplicationStatus): Promise<Application> {
+    const after = this.#dated(before, assessed);
     const patch = statusPatch(before.status, after);
     if (patch === undefined) return before;
     this.#announceStatus(before, after);
@@ -107,6 +109,15 @@ export class ApplicationStore {
       const smaller = statusPatch(before.status, tooLargeStatus(before.status, kubeTime(this.#deps.clock.now())));
       return smaller === undefined ? before : this.#patchExisting(before, { type: 'merge', body: smaller });
     }
+  }
+
+  /** A comparison that an operation ended under does not count as one after it. */
+  #dated(before: Application, after: ApplicationStatus): ApplicationStatus {
+    const known = this.get(appKeyOf(before));
+    if (known === undefined || after.reconciledAt === before.status?.reconciledAt || lastRun(known) === lastRun(before))
+      return after;
+    const reconciledAt = comparedBefore(after.reconciledAt, known.status?.operationState);
+    return reconciledAt === undefined ? after : { ...after, reconciledAt };
   }
 
   /** Deletion failed: says why, once. */
@@ -271,7 +282,7 @@ export class ApplicationStore {
       return app;
     for (;;) {
       try {
-        return await this.#patch(app, operationPatch(app, state, history));
+        return await this.#patch(app, operationPatch(this.#comparedLast(app), state, history));
       } catch (error) {
         if (isNotFound(error)) return undefined;
         if (isInvalid(error)) {
@@ -284,6 +295,12 @@ export class ApplicationStore {
         await this.#deps.clock.sleep(1000, this.#deps.signal);
       }
     }
+  }
+
+  /** With the time of the last comparison, which others make meanwhile. */
+  #comparedLast(app: Application): Application {
+    const { reconciledAt } = this.get(appKeyOf(app))?.status ?? {};
+    return reconciledAt === undefined ? app : { ...app, status: { ...app.status, reconciledAt } };
   }
 
   /** A state was refused: because the stored one is another than we knew, or for a reason of its own. */

@@ -5,10 +5,12 @@ import type { Application, Cluster } from '#model';
 import type { ClusterReport, Fence, Publisher } from '#publish';
 import type { Ownership } from '#sharding';
 import type { Logger } from '#telemetry';
+import type { ClusterLabels } from './cluster-labels.ts';
 import { kubeTime } from './kube-time.ts';
 
 export interface ClusterReportsDeps {
   readonly publisher: Publisher;
+  readonly labels: Pick<ClusterLabels, 'update'>;
   readonly live: LiveClusters;
   readonly ownership: Ownership;
   readonly clusters: () => readonly Cluster[];
@@ -20,7 +22,7 @@ export interface ClusterReportsDeps {
 }
 
 /**
- * Publishes how each cluster of this replica is, at the start and then at an interval. Source: Argo CD controller/clusterinfoupdater.go; there the
+ * Publishes how each cluster of this replica is, at the start and then at an interval, and labels the Secrets that ask for it. Source: Argo CD controller/clusterinfoupdater.go; there the
  * first one is written before the Applications are known, and tells of none.
  */
 export class ClusterReports implements Runnable {
@@ -45,10 +47,11 @@ export class ClusterReports implements Runnable {
   }
 
   async #publish(signal: AbortSignal): Promise<void> {
-    const { clusters, live, publisher, clock } = this.#deps;
+    const { clusters, live, publisher, labels, clock } = this.#deps;
     const counts = this.#counts();
     const infos = new Map(live.infos().map((info) => [info.server, info]));
-    for (const { server } of clusters()) {
+    for (const cluster of clusters()) {
+      const { server } = cluster;
       if (!this.#reports(server)) continue;
       const facts = {
         info: infos.get(server),
@@ -56,7 +59,9 @@ export class ClusterReports implements Runnable {
         applications: counts.get(server) ?? 0,
         now: clock.now(),
       };
-      await publisher.setClusterInfo(server, clusterReport(facts), { signal, fence: this.#fence(server) });
+      const terms = { signal, fence: this.#fence(server) };
+      await publisher.setClusterInfo(server, clusterReport(facts), terms);
+      await labels.update(cluster, facts.info?.serverVersion, terms);
     }
   }
 

@@ -6,6 +6,7 @@ import type { AppKey, Application } from '#model';
 import type { Fence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
+import { ClusterLabels } from './cluster-labels.ts';
 import { ClusterReports } from './cluster-reports.ts';
 import { Syncer } from './syncer.ts';
 import { ArgoController } from './controller.ts';
@@ -217,6 +218,7 @@ function makeClusterReports(
   return new ClusterReports(
     {
       ...deps,
+      labels: new ClusterLabels(deps, config.namespace),
       clusters: () => deps.settings.clusters(),
       apps: () => apps.list().map(asApplication),
       serverOf: (app) => (projects.permitsNamespaceOf(app) ? guard.clusterOf(app)?.server : undefined),

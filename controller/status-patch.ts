@@ -1,6 +1,6 @@
 import { applyMergePatch, createMergePatch, omit } from '#base';
 import type { JsonObject } from '#base';
-import { asObject, jsonOf } from '#model';
+import { asObject, isCompleted, jsonOf } from '#model';
 import type {
   AppHealthStatus,
   Application,
@@ -11,7 +11,7 @@ import type {
   RevisionHistory,
 } from '#model';
 import { setConditions } from './conditions.ts';
-import { parseTime } from './kube-time.ts';
+import { kubeTime, parseTime } from './kube-time.ts';
 
 /**
  * The health of a status: the time moves only when the code changes; with health kept in the tree the message stays frozen until then,
@@ -52,6 +52,24 @@ export function mustStampReconciledAt(status: ApplicationStatus | undefined, ask
   const at = parseTime(status?.reconciledAt);
   const finished = parseTime(status?.operationState?.finishedAt);
   return at === undefined || asked || (finished !== undefined && at < finished);
+}
+
+/**
+ * The `status.reconciledAt` of a comparison that began before a sync ended: before that end, undefined when it is so already. Times are whole
+ * seconds, and clients (`argocd app wait`, notifications) take a comparison of the second of the end for one that followed it: they would tell people
+ * of a state that is over. Difference to Argo CD, where this is left to chance; it is slower, so that it happens less often.
+ */
+export function comparedBefore(
+  reconciledAt: string | undefined,
+  state: OperationState | undefined,
+): string | undefined {
+  // No comparison follows a dry run.
+  if (state?.operation.sync === undefined || state.operation.sync.dryRun === true || !isCompleted(state.phase))
+    return undefined;
+  const [compared, finished] = [parseTime(reconciledAt), parseTime(state.finishedAt)];
+  return compared === undefined || finished === undefined || compared < finished
+    ? undefined
+    : kubeTime(finished - 1000);
 }
 
 export interface StatusEvent {
@@ -103,6 +121,7 @@ export function operationStatePatch(
 ): readonly JsonObject[] {
   const known = app.status?.operationState;
   const final = state.phase !== 'Running' && state.phase !== 'Terminating';
+  const before = comparedBefore(app.status?.reconciledAt, state);
   return [
     // A person may have asked to terminate since we read it: then this patch must not hide that. And another owner may have ended this operation
     // and begun the next one, which runs, too: a write of ours that was long on its way must not put the earlier one in its place.
@@ -112,6 +131,7 @@ export function operationStatePatch(
         : [{ op: 'test', path: `/status/operationState/${field}`, value: known[field] }],
     ),
     { op: 'add', path: '/status/operationState', value: jsonOf(state) },
+    ...(before === undefined ? [] : [{ op: 'add', path: '/status/reconciledAt', value: before }]),
     ...(history === undefined ? [] : [{ op: 'add', path: '/status/history', value: jsonOf(history) }]),
     ...(final ? [{ op: 'add', path: '/operation', value: null }] : []),
   ];

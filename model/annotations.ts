@@ -26,6 +26,9 @@ export const annotations = {
 
 export const labels = {
   secretType: 'argocd.argoproj.io/secret-type',
+  /** On the Secret of a cluster: "true" asks for the next one. */
+  autoLabelClusterInfo: 'argocd.argoproj.io/auto-label-cluster-info',
+  kubernetesVersion: 'argocd.argoproj.io/kubernetes-version',
   partOf: 'app.kubernetes.io/part-of',
   instance: 'app.kubernetes.io/instance',
   /** The tracking label of Argo CD before 0.11; some installations still use it. */

@@ -67,6 +67,8 @@ export function withoutUserInfo(connection: ClusterConnection): ClusterConnectio
 export interface Cluster {
   /** UID of the Secret, "" for the implicit in-cluster one: what sharding hashes. */
   readonly id: string;
+  /** Undefined for the implicit one. */
+  readonly secretName?: string;
   readonly server: string;
   readonly name: string;
   /** Non-empty: only these namespaces are managed. */

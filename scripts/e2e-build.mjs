@@ -7,13 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { goCommand } from './e2e-go.mjs';
 
 /**
- * Builds `tool.go.package` into `target`; tells each step to `say`. `tool.go.sources` names a folder of scripts/ with a program of ours around
- * the module, that is built instead. `cache` may get a newer Go than the machine's, when the module wants one. The binary appears at once and
- * whole, or not at all.
+ * Builds `tool.go.package` into `target`; tells each step to `say`. `tool.go.beside`: files of the module (path there to name here) that shall lie
+ * beside the binary. `cache` may get a newer Go than the machine's, when the module wants one. The binary appears at once and whole, or not at all.
  * @throws Error with the last lines of what go printed
  */
 export async function goBuild(tool, { target, cache }, say) {
-  const { module, package: name = '.', sources, stamp } = tool.go;
+  const { module, package: name, stamp, beside = {} } = tool.go;
   const folder = mkdtempSync(join(tmpdir(), `driftless-build-${tool.name}-`));
   const command = goCommand(module.language, cache, say);
   const go = (args, tick) => run(command, args, folder, tick);
@@ -21,20 +20,18 @@ export async function goBuild(tool, { target, cache }, say) {
     say(`${tool.name}: fetching ${module.path}@${module.version}`);
     const source = await fetchModule(module, go);
     writeFileSync(join(folder, 'go.mod'), goMod(module, source));
-    if (sources === undefined) {
-      writeFileSync(join(folder, 'tools.go'), `//go:build tools\n\npackage tools\n\nimport _ "${name}"\n`);
-      await go(['mod', 'tidy']);
-    } else {
-      // No tidy: it looks for what the tests of others need, and a stand-in has nothing for them.
-      cpSync(fileURLToPath(new URL(sources, import.meta.url)), folder, { recursive: true });
-    }
-    say(`${tool.name}: compiling ${sources ?? name} (minutes on a small machine, once)`);
+    writeFileSync(join(folder, 'tools.go'), `//go:build tools\n\npackage tools\n\nimport _ "${name}"\n`);
+    // Tidy fetches the modules that only the tests of others import, too: where those are many, the build fetches what it needs.
+    if (module.replaced !== true) await go(['mod', 'tidy']);
+    say(`${tool.name}: compiling ${name} (minutes on a small machine, once)`);
     mkdirSync(dirname(target), { recursive: true });
     const fresh = `${target}.${process.pid}`;
     const flags = ['-s', '-w', ...stamp.map((entry) => `-X ${entry}`)].join(' ');
     await go(['build', '-trimpath', '-ldflags', flags, '-o', fresh, name], (seconds) =>
       say(`${tool.name}: still compiling (${seconds} s)`),
     );
+    for (const [path, here] of Object.entries(beside))
+      writeFileSync(join(dirname(target), here), readFileSync(join(source.Dir, path)));
     renameSync(fresh, target);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -71,22 +68,21 @@ async function fetchModule({ path, version }, go) {
 /**
  * k8s.io/kubernetes asks for its own parts as v0.0.0 and finds them in a folder beside itself. From outside that folder is not to be
  * seen: the same parts are published under v0.<minor>.<patch>. Replacements hold only for the module that is built, so those of a module that
- * relies on them (`replaces`: module to folder of ours, for those that lie in a folder of theirs) are repeated.
+ * relies on them (`replaced`) are repeated; a part of it that it replaces by a folder of its own is published under the version that it names.
  */
-function goMod({ path, version, staging, replaces }, { GoMod }) {
+function goMod({ path, version, staging, replaced = false }, { GoMod }) {
   const text = readFileSync(GoMod, 'utf8');
   const language = /^go (\S+)$/m.exec(text)?.[1] ?? '1.24.0';
   const parts =
     staging === undefined ? [] : [...text.matchAll(/^\s(k8s\.io\/[a-z-]+) v0\.0\.0$/gm)].map(([, part]) => part);
-  const published = replaces === undefined ? [] : [...text.matchAll(/^(?:replace)?\s+(\S+ => [^.\s]\S* v\S+)$/gm)];
-  const replaced = [
+  const repeated = replaced ? [...text.matchAll(/^(?:replace)?\s+(\S+ => [^.\s]\S* v\S+)$/gm)] : [];
+  const lines = [
     ...[...new Set(parts)].map((part) => `${part} => ${part} ${staging}`),
-    ...published.map(([, line]) => line),
-    ...Object.entries(replaces ?? {}).map(([module, folder]) => `${module} => ./${folder}`),
+    ...repeated.map(([, line]) => line),
   ]
     .map((line) => `replace ${line}\n`)
     .join('');
-  return `module driftless.local/tools\n\ngo ${language}\n\nrequire ${path} ${version}\n\n${replaced}`;
+  return `module driftless.local/tools\n\ngo ${language}\n\nrequire ${path} ${version}\n\n${lines}`;
 }
 
 function run(command, args, cwd, tick = () => undefined) {

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { goBuild } from './e2e-build.mjs';
 import { goVersion } from './e2e-go.mjs';
 import { tools } from './e2e-tools.mjs';
@@ -48,8 +48,11 @@ function find(tool) {
   for (const [source, path] of places) {
     if (!executable(path)) continue;
     const version = versionOf(tool, path);
-    if (version !== undefined && tool.accepts(version)) return { name: tool.name, version, source, path };
-    say(`${tool.name}: ${path} is ${version ?? 'of an unknown version'}, ${tool.wanted} is needed: looking further`);
+    const alone = Object.values(tool.go?.beside ?? {}).some((name) => !existsSync(join(dirname(path), name)));
+    if (version !== undefined && tool.accepts(version) && !alone) return { name: tool.name, version, source, path };
+    say(
+      `${tool.name}: ${path} is ${version ?? 'of an unknown version'}${alone ? ', alone' : ''}, ${tool.wanted} is needed: looking further`,
+    );
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 // What `npm run e2e` needs beside Node, npm and git: each tool with the version that we build, the oldest that we accept when the machine has
-// one of its own, and the ways to get it. `onlyFor`: where it cannot be had, these files are left out, and nothing else. `module` is the Go module that the package lies in; `stamp` writes the version into the binary.
+// one of its own, and the ways to get it. `onlyFor`: where it cannot be had, these files are left out, and nothing else. `module` is the Go module
+// that the package lies in; `stamp` writes the version into the binary.
 
 export const kubernetes = '1.36.3';
 
@@ -116,32 +117,18 @@ export const tools = [
     },
   },
   {
-    // All of Argo CD: its CLI, servers and controllers are one binary of many names (ARGOCD_BINARY_NAME). It is not built here: the module proxy
-    // refuses the zip of its engine (gitops-engine/v3 v3.6.0 and v3.6.1). applicationset-crd.yaml of the same release must lie beside it.
+    // All of Argo CD: its CLI, servers and controllers are one binary of many names (ARGOCD_BINARY_NAME). Beside it lies the CRD of ApplicationSets.
     name: 'argocd',
+    version: '3.6.1',
     accepts: (found) => found.startsWith('3.6.'),
     wanted: '3.6.x, with applicationset-crd.yaml beside it',
     ask: ['version', '--client', '--short'],
     answer: /argocd: v(\d[\d.]*)/,
-    onlyFor: ['argo-cli.e2e.ts'],
-  },
-  {
-    // Argo CD's own, with a stand-in of ours for the few functions of the engine that it uses (argocd-repo-server/engine).
-    name: 'argocd-repo-server',
-    onlyFor: ['repo-server.e2e.ts', 'repo-server-protocol.e2e.ts'],
-    version: '3.6.1',
-    accepts: (found) => found.startsWith('3.6.'),
-    wanted: '3.6.x',
-    ask: ['version'],
-    answer: /v?(\d[\d.]*)/,
+    onlyFor: ['argo-cli.e2e.ts', 'repo-server.e2e.ts', 'repo-server-protocol.e2e.ts'],
     go: {
-      module: {
-        path: 'github.com/argoproj/argo-cd/v3',
-        version: 'v3.6.1',
-        language: '1.27.0',
-        replaces: { 'github.com/argoproj/argo-cd/gitops-engine/v3': 'engine' },
-      },
-      sources: 'argocd-repo-server',
+      module: { path: 'github.com/argoproj/argo-cd/v3', version: 'v3.6.1', language: '1.27.0', replaced: true },
+      package: 'github.com/argoproj/argo-cd/v3/cmd',
+      beside: { 'manifests/crds/applicationset-crd.yaml': 'applicationset-crd.yaml' },
       stamp: ['github.com/argoproj/argo-cd/v3/common.version=3.6.1'],
     },
   },

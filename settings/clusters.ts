@@ -38,6 +38,7 @@ export function parseClusterSecret(
     clusterResources: data['clusterResources'] === 'true',
     ...(typeof shard === 'number' ? { shard } : {}),
     ...(data['project'] === undefined || data['project'] === '' ? {} : { project: data['project'] }),
+    ...(secret.metadata.name === undefined ? {} : { secretName: secret.metadata.name }),
     labels: clusterLabels,
     annotations: clusterAnnotations,
     connection,

@@ -12,6 +12,7 @@ const root = 'cli/assemble-shadow.ts';
 const writers: Readonly<Record<string, string>> = {
   'cli/assemble.ts': 'puts the controller in charge together',
   'controller/create-controller.ts': 'puts the controller in charge together',
+  'controller/cluster-labels.ts': 'labels Secrets of clusters',
   'controller/syncer.ts': 'runs operations',
   'controller/deletion.ts': 'deletes managed objects, takes finalizers off',
   'controller/events.ts': 'creates Events',

@@ -1,5 +1,5 @@
 import { scrub } from '#base';
-import { annotations } from '#model';
+import { annotations, labels } from '#model';
 import type { Cluster } from '#model';
 import { clusterKey, parseAlgorithm } from '#sharding';
 import { runOptions } from '../options.ts';
@@ -234,7 +234,7 @@ function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
     }));
 }
 
-function clusterFeatures({ name, server, annotations: own, labels, connection }: Cluster): readonly Feature[] {
+function clusterFeatures({ name, server, annotations: own, labels: given, connection }: Cluster): readonly Feature[] {
   const found: Feature[] = [];
   const where = `cluster ${name === '' ? scrub(server) : name}`;
   if (connection.proxyUrl?.startsWith('socks') === true)
@@ -252,10 +252,10 @@ function clusterFeatures({ name, server, annotations: own, labels, connection }:
       severity: 'info',
       row: rows.plugins,
     });
-  if (labels['argocd.argoproj.io/auto-label-cluster-info'] === 'true')
+  if (given[labels.autoLabelClusterInfo] === 'true')
     found.push({
       feature:
-        'auto-label-cluster-info: the label kubernetes-version of the Secret stays as it is, as this controller writes no Secrets',
+        'auto-label-cluster-info: the label kubernetes-version is kept up to date only with the right to patch the Secret (rbac.extraRoleRules of the chart)',
       where,
       severity: 'differs',
       row: rows.versionLabel,

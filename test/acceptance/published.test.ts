@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '#model';
 import type { TreeNode } from '#publish';
 import { eventually } from '#support';
 import { automated, deployment, synced } from './objects.ts';
@@ -114,5 +115,27 @@ describe('what clients of Argo CD read', () => {
       expect(info?.cacheInfo.resourcesCount).toBeGreaterThan(0);
       expect(info?.apiVersions).toEqual(expect.arrayContaining(['v1', 'v1/Pod', 'apps/v1/Deployment']));
     });
+  });
+
+  it('11.2: the Secret of a cluster that asks for it is labelled with the version of the cluster', async () => {
+    repo.commit({ 'app/web.yaml': deployment() });
+    world.application('demo', { ...repo.source(), ...automated });
+    const secretOfCluster = (): KubeObject | undefined => world.hub.store.get('', 'Secret', 'argocd', 'cluster-dest');
+    const asking = structuredClone(secretOfCluster());
+    if (asking === undefined) throw new Error('the cluster has no Secret');
+    Object.assign(asking.metadata, {
+      labels: { ...asking.metadata.labels, 'argocd.argoproj.io/auto-label-cluster-info': 'true' },
+    });
+    world.hub.store.update(asking, { manager: 'kubectl' });
+    const { publisher } = await world.replica({ clusterInfoMs: 50 });
+    await eventually(() => {
+      const { serverVersion } = publisher.clusterInfo(world.cluster.url) ?? {};
+      expect(serverVersion).toMatch(/^v1/);
+      expect(secretOfCluster()?.metadata.labels).toMatchObject({
+        'argocd.argoproj.io/secret-type': 'cluster',
+        'argocd.argoproj.io/kubernetes-version': serverVersion,
+      });
+    });
+    await world.until('demo', synced);
   });
 });

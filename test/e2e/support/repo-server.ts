@@ -29,7 +29,7 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
   for (const name of ['tmp', 'bin', 'home', 'gpg', 'plugins'])
     mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
   // Git asks for passwords by a program of this name.
-  symlinkSync(toolPath('argocd-repo-server'), join(folder, 'bin', 'argocd'));
+  symlinkSync(toolPath('argocd'), join(folder, 'bin', 'argocd'));
   // Asked about every commit, and prints what git says of its signature; commits of tests have none.
   writeFileSync(join(folder, 'bin', 'git-verify-wrapper.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
   const redis = new Daemon(
@@ -50,10 +50,12 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
     ...options.flags,
   };
   const server = new Daemon(
-    toolPath('argocd-repo-server'),
+    toolPath('argocd'),
     Object.entries(flags).map(([name, value]) => `--${name}=${String(value)}`),
     join(folder, 'repo-server.log'),
     {
+      // All of Argo CD is one binary: what it is, its name says.
+      ARGOCD_BINARY_NAME: 'argocd-repo-server',
       PATH: `${join(folder, 'bin')}:${toolsPath()}`,
       HOME: join(folder, 'home'),
       TMPDIR: join(folder, 'tmp'),

@@ -4,7 +4,6 @@ import { delimiter, dirname, join } from 'node:path';
 
 export type ToolName =
   | 'argocd'
-  | 'argocd-repo-server'
   | 'kube-apiserver'
   | 'etcd'
   | 'etcdutl'
