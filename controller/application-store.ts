@@ -19,7 +19,7 @@ import { ApplicationChanged } from './errors.ts';
 import type { AppEvent, EventRecorder } from './events.ts';
 import { inProgressMark, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh } from './freshness.ts';
-import { firstState } from './operation-state.ts';
+import { endOfSync, firstState } from './operation-state.ts';
 import type { Settled } from './refresh.ts';
 import { applicationResource } from './resources.ts';
 import {
@@ -113,11 +113,17 @@ export class ApplicationStore {
 
   /** A comparison that an operation ended under does not count as one after it. */
   #dated(before: Application, after: ApplicationStatus): ApplicationStatus {
-    const known = this.get(appKeyOf(before));
-    if (known === undefined || after.reconciledAt === before.status?.reconciledAt || lastRun(known) === lastRun(before))
-      return after;
+    const known = this.#endedSince(before);
+    if (known === undefined || after.reconciledAt === before.status?.reconciledAt) return after;
     const reconciledAt = comparedBefore(after.reconciledAt, known.status?.operationState);
     return reconciledAt === undefined ? after : { ...after, reconciledAt };
+  }
+
+  /** The Application as it is known now, if a sync of it has ended since `before` was read. */
+  #endedSince(before: Application): Application | undefined {
+    const known = this.get(appKeyOf(before));
+    if (known === undefined || lastRun(known) === lastRun(before)) return undefined;
+    return endOfSync(known.status?.operationState) === undefined ? undefined : known;
   }
 
   /** Deletion failed: says why, once. */
@@ -188,10 +194,12 @@ export class ApplicationStore {
 
   /**
    * Stores `after` and, in the same write, takes away the refresh request that it answers: if the object has not changed since `before` was
-   * read. Otherwise in two writes, each by its own difference and test. `answered` is false when another request stands there now.
+   * read. Otherwise in two writes, each by its own difference and test. `answered` is false when another request stands there now. What nobody
+   * asked for is not written when a sync has ended meanwhile: the comparison that must follow that is due (freshness).
    */
   async settle(before: Application, after: ApplicationStatus, asked: AskedRefresh | undefined): Promise<Settled> {
-    if (asked === undefined) return { app: await this.persistStatus(before, after), answered: true };
+    const ended = this.#endedSince(before);
+    if (asked === undefined) return { app: ended ?? (await this.persistStatus(before, after)), answered: true };
     if (requestOf(before) === requestText(asked)) {
       const app = await this.#settleAtOnce(before, after);
       if (app !== undefined) return { app, answered: true };

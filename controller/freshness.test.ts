@@ -2,7 +2,7 @@ import { omit } from '#base';
 import { describe, expect, it } from '@jest/globals';
 import { comparedToOf } from '#compare';
 import { resourceKey } from '#model';
-import type { Application, ApplicationSpec, ApplicationStatus, ResourceKey } from '#model';
+import type { Application, ApplicationSpec, ApplicationStatus, Operation, ResourceKey } from '#model';
 import type { RefreshRequest } from './freshness.ts';
 import {
   compareLevel,
@@ -12,6 +12,7 @@ import {
   refreshAnnotation,
   refreshDue,
 } from './freshness.ts';
+import { kubeTime } from './kube-time.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);
 const facts = { now, comparedAt: undefined, softMs: 120_000, hardMs: 0 };
@@ -118,6 +119,23 @@ describe('refreshDue', () => {
   it('counts what this process compared, although it had nothing to write (T-STAT-2)', () => {
     const old = app({ status: { reconciledAt: '2026-01-01T11:00:00Z' } });
     expect(refreshDue(old, undefined, { ...facts, comparedAt: now - 60_000 })).toBeUndefined();
+  });
+
+  it('11.3: any pass is the full one that must follow a sync, until it has been made', () => {
+    const ended = (seconds: number, operation: Operation = { sync: {} }): Application =>
+      app({
+        status: {
+          reconciledAt: kubeTime(now - 10_000),
+          operationState: { operation, phase: 'Succeeded', startedAt: '', finishedAt: kubeTime(now - seconds * 1000) },
+        },
+      });
+    const shallow: RefreshRequest = { level: 1, reason: 'child', resources: new Set() };
+    expect(refreshDue(ended(9), shallow, facts)).toEqual({ level: 2, hard: false, reason: 'an operation completed' });
+    expect(refreshDue(ended(10), shallow, facts)).toMatchObject({ level: 1, reason: 'child' });
+    expect(refreshDue(ended(10), undefined, facts)).toBeUndefined();
+    // None follows a dry run; and what ended by a clock that is ahead is not waited for.
+    expect(refreshDue(ended(9, { sync: { dryRun: true } }), undefined, facts)).toBeUndefined();
+    expect(refreshDue(ended(-5), undefined, facts)).toBeUndefined();
   });
 
   it('refreshes what was never compared, even with expiry off', () => {

@@ -3,6 +3,7 @@ import { hasMultipleSources, sourceOf, annotationOf, annotations, asObject } fro
 import type { Application, ResourceKey } from '#model';
 import { hydrationUntold } from './hydration.ts';
 import { parseTime } from './kube-time.ts';
+import { endOfSync } from './operation-state.ts';
 
 /**
  * How deep a refresh goes (Argo CD: CompareWith).
@@ -103,6 +104,7 @@ function ruleFor(app: Application, facts: FreshnessFacts): Refresh | undefined {
   const hard = isExpired(app, facts, facts.hardMs);
   if (hard || isExpired(app, facts, facts.softMs) || lastCompared(app, facts) === undefined)
     return { level: compareLevel.latest, hard, reason: expiredReason(app, facts, hard) };
+  if (isOwed(app, facts.now)) return { level: compareLevel.latest, hard: false, reason: 'an operation completed' };
   const change = specChange(app);
   if (change !== undefined) return { level: compareLevel.latest, hard: false, reason: change };
   if (!hydrationUntold(app)) return undefined;
@@ -116,6 +118,12 @@ function sourceChange(app: Application): string | undefined {
       ? undefined
       : 'at least one of the spec.sources differs';
   return equalSources(sourceOf(app.spec), compared?.source) ? undefined : 'spec.source differs';
+}
+
+/** No comparison has followed the last sync. Any pass that comes is that one: a shallow one would have to be followed by it, and by its write. */
+function isOwed({ status }: Application, now: number): boolean {
+  const [compared, ended] = [parseTime(status?.reconciledAt), endOfSync(status?.operationState)];
+  return compared !== undefined && ended !== undefined && compared < ended && ended <= now;
 }
 
 function specChange(app: Application): string | undefined {

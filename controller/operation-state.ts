@@ -79,6 +79,12 @@ function withoutRevisions(operation: Operation): Operation {
   return { ...operation, sync: omit(operation.sync, 'revision', 'revisions') };
 }
 
+/** When a sync ended that a comparison must follow; undefined for a dry run, and while it runs. */
+export function endOfSync(state: OperationState | undefined): number | undefined {
+  if (state?.operation.sync === undefined || state.operation.sync.dryRun === true) return undefined;
+  return isCompleted(state.phase) ? parseTime(state.finishedAt) : undefined;
+}
+
 export interface PassEnd {
   /** The state that the step ran with, with the step's phase, message and result put in. */
   readonly state: OperationState;

@@ -1,6 +1,6 @@
 import { applyMergePatch, createMergePatch, omit } from '#base';
 import type { JsonObject } from '#base';
-import { asObject, isCompleted, jsonOf } from '#model';
+import { asObject, jsonOf } from '#model';
 import type {
   AppHealthStatus,
   Application,
@@ -12,6 +12,7 @@ import type {
 } from '#model';
 import { setConditions } from './conditions.ts';
 import { kubeTime, parseTime } from './kube-time.ts';
+import { endOfSync } from './operation-state.ts';
 
 /**
  * The health of a status: the time moves only when the code changes; with health kept in the tree the message stays frozen until then,
@@ -63,10 +64,7 @@ export function comparedBefore(
   reconciledAt: string | undefined,
   state: OperationState | undefined,
 ): string | undefined {
-  // No comparison follows a dry run.
-  if (state?.operation.sync === undefined || state.operation.sync.dryRun === true || !isCompleted(state.phase))
-    return undefined;
-  const [compared, finished] = [parseTime(reconciledAt), parseTime(state.finishedAt)];
+  const [compared, finished] = [parseTime(reconciledAt), endOfSync(state)];
   return compared === undefined || finished === undefined || compared < finished
     ? undefined
     : kubeTime(finished - 1000);
