@@ -98,7 +98,6 @@ function manySmall(count: number): CompareFacts {
     },
     key: appKey('argocd', 'demo'),
     instance: 'demo',
-    controllerNamespace: 'argocd',
     settings: defaultSettings,
     rendered: {
       targets,
@@ -117,6 +116,7 @@ function manySmall(count: number): CompareFacts {
     requested: ['1'],
     isNamespaced: () => true,
     permitted: () => true,
+    permittedKind: () => true,
     persistResourceHealth: false,
   };
 }

@@ -64,7 +64,6 @@ function facts(
     app,
     key: appKey('argocd', 'demo'),
     instance: 'demo',
-    controllerNamespace: 'argocd',
     settings: defaultSettings,
     rendered: {
       targets: targetsOf(...rendered),
@@ -78,6 +77,7 @@ function facts(
     requested: ['main'],
     isNamespaced: rules.isNamespaced,
     permitted: () => true,
+    permittedKind: () => true,
     persistResourceHealth: false,
     ...over,
   };
@@ -256,9 +256,62 @@ describe('compareState', () => {
   });
 
   it('shows what the project forbids as Unknown, and drops it from the live side', () => {
-    const comparison = compareState(facts([a], [applied(a)], { permitted: () => false }));
+    const forbidden = { permitted: () => false, permittedKind: () => false };
+    const comparison = compareState(facts([a], [applied(a)], forbidden));
     expect(rows(comparison)).toEqual([{ kind: 'ConfigMap', name: 'a', status: 'Unknown' }]);
     expect(comparison.syncStatus.status).toBe('OutOfSync');
+  });
+
+  it('12.7: what the project forbids by kind and name is Unknown, a hook too; an object in a place that it forbids is missing', () => {
+    const hook = object('Job', 'hook', { annotations: { 'argocd.argoproj.io/hook': 'Sync' } });
+    const asked: unknown[] = [];
+    const byKind = compareState(
+      facts([a, object('Widget', 'w')], [applied(a), applied(hook)], {
+        permittedKind: ({ kind, metadata }, namespaced) => {
+          asked.push([kind, metadata.name, namespaced]);
+          return false;
+        },
+        isNamespaced: ({ kind }) => (kind === 'Widget' ? undefined : true),
+      }),
+    );
+    expect(byKind.resources.map(({ kind, status, hook: isHook }) => [kind, status, isHook])).toEqual([
+      ['ConfigMap', 'Unknown', undefined],
+      ['Job', 'Unknown', true],
+      ['Widget', 'Unknown', undefined],
+    ]);
+    // A kind that the cluster does not know is judged as one without namespaces.
+    expect(asked).toContainEqual(['Widget', 'w', false]);
+    expect(asked).toContainEqual(['ConfigMap', 'a', true]);
+    const byPlace = compareState(facts([a], [applied(a)], { permitted: () => false }));
+    expect(rows(byPlace)).toEqual([{ kind: 'ConfigMap', name: 'a', status: 'OutOfSync' }]);
+  });
+
+  it('12.7: when a side could not be loaded, hooks and what is skipped are Unknown as well', () => {
+    const hook = object('Job', 'hook', { annotations: { 'argocd.argoproj.io/hook': 'Sync' } });
+    const skipped = object('Secret', 'skipped', { annotations: { 'argocd.argoproj.io/hook': 'Skip' } });
+    const base = facts([a, skipped], [applied(a), applied(hook), applied(skipped)]);
+    const statusOf = ({ resources }: Comparison): unknown => resources.map(({ kind, status }) => [kind, status]);
+    expect(statusOf(compareState(base))).toEqual([
+      ['ConfigMap', 'Synced'],
+      ['Job', undefined],
+      ['Secret', undefined],
+    ]);
+    expect(statusOf(compareState({ ...base, rendered: { ...base.rendered, failed: true } }))).toEqual([
+      ['ConfigMap', 'Unknown'],
+      ['Job', 'Unknown'],
+      ['Secret', 'Unknown'],
+    ]);
+  });
+
+  it('12.7: another Application is named as its objects name it', () => {
+    const theirs = (instance: string): KubeObject => {
+      const metadata = applied(a).metadata;
+      const annotations = { 'argocd.argoproj.io/tracking-id': `${instance}:/ConfigMap:apps/a` };
+      return { ...applied(a), metadata: { ...metadata, annotations } };
+    };
+    const told = (instance: string): unknown => compareState(facts([a], [theirs(instance)])).conditions[0]?.message;
+    expect(told('other')).toBe('ConfigMap/a is part of applications argocd/demo and other');
+    expect(told('team_other')).toBe('ConfigMap/a is part of applications argocd/demo and team/other');
   });
 
   it('keeps a live Namespace whose metadata it manages', () => {

@@ -29,25 +29,12 @@ export function toDryRun(facts: CompareFacts): readonly DryRunPair[] {
 
 /** What all rows of a comparison have in common. */
 export function rulesOf(facts: CompareFacts, work = { left: facts.jqSteps ?? jqSteps }): RowRules {
-  const {
-    app,
-    key,
-    instance,
-    controllerNamespace,
-    settings,
-    persistResourceHealth,
-    rendered,
-    live,
-    schemas,
-    serverSideDiff,
-    jq,
-  } = facts;
+  const { app, key, instance, settings, persistResourceHealth, rendered, live, schemas, serverSideDiff, jq } = facts;
   const failed = rendered.failed || live.failed;
   return {
     app,
     key,
     instance,
-    controllerNamespace,
     settings,
     persistResourceHealth,
     failed,

@@ -45,7 +45,7 @@ export function pairUp(facts: CompareFacts): PairedUp {
       manifest: isAnyHook(object) ? (manifests.get(keyOf(object)) ?? null) : null,
       unread: found === null && unread.has(keyOf(object)),
       degraded: degraded.has(`${gk.group}/${gk.kind}`),
-      permitted: facts.permitted(object),
+      permitted: facts.permittedKind(object, facts.isNamespaced(gk) === true),
       namespaced: facts.isNamespaced(gk),
     };
   });

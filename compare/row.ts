@@ -6,7 +6,6 @@ import type { LiveSchemas } from '#live';
 import {
   annotationOf,
   annotations,
-  appKeyOfInstance,
   csvAnnotation,
   destinationNamespaceOf,
   gvkOf,
@@ -47,7 +46,7 @@ export interface RowFacts {
   readonly unread: boolean;
   /** The cache of its kind is not fresh. */
   readonly degraded: boolean;
-  /** By its project, the application may have it in this place. */
+  /** By its project, the application may have this kind and name. */
   readonly permitted: boolean;
   /** Undefined: the cluster does not know the kind. */
   readonly namespaced: boolean | undefined;
@@ -61,7 +60,6 @@ export interface RowRules {
   readonly app: Application;
   readonly key: AppKey;
   readonly instance: string;
-  readonly controllerNamespace: string;
   readonly settings: Settings;
   readonly persistResourceHealth: boolean;
   /** Manifests or live state could not be loaded: nothing can be told of any row. */
@@ -122,8 +120,9 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
     diff,
     health,
     status: statusOf(facts, rules.app, {
-      // Argo CD: what the project forbids shows as Unknown, but still counts as the difference that it is.
-      verdict: computed === undefined || facts.permitted ? computed : 'Unknown',
+      // Argo CD: what the project forbids shows as Unknown, but still counts as the difference that it is. So does everything where one side
+      // could not be loaded, hooks and what is skipped with it.
+      verdict: facts.permitted && !rules.failed ? computed : 'Unknown',
       prune,
       hook,
       health: rules.persistResourceHealth ? health : null,
@@ -173,14 +172,13 @@ export function dryRunPairs(resources: readonly RowFacts[]): readonly DryRunPair
 
 /** Changes with everything that all rows have in common. Settings carry their own version. */
 export function versionOfRules(rules: RowRules): string {
-  const { app, key, instance, controllerNamespace, settings, persistResourceHealth, failed, schemas, serverSideDiff } =
-    rules;
+  const { app, key, instance, settings, persistResourceHealth, failed, schemas, serverSideDiff } = rules;
   const { name = '', namespace = '', uid = '' } = app.metadata;
   const { syncPolicy, ignoreDifferences } = app.spec;
   return hashJson(
     jsonOf([
       [settings.version, persistResourceHealth, failed],
-      [key, instance, controllerNamespace, name, namespace, uid],
+      [key, instance, name, namespace, uid],
       [destinationNamespaceOf(app), syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
       ignoreDifferences ?? [],
       schemas?.version ?? '',
@@ -390,8 +388,8 @@ function missingNamespace(facts: RowFacts): readonly ApplicationCondition[] {
 function sharedCondition({ live }: RowFacts, rules: RowRules): readonly ApplicationCondition[] {
   const other = live === null ? undefined : trackedApp(live, rules.settings.tracking);
   if (live === null || other === undefined || other === rules.instance) return [];
-  const name = appKeyOfInstance(other, rules.controllerNamespace);
-  const message = `${live.kind}/${live.metadata.name ?? ''} is part of applications ${rules.key} and ${name}`;
+  const theirs = other.replaceAll('_', '/');
+  const message = `${live.kind}/${live.metadata.name ?? ''} is part of applications ${rules.key} and ${theirs}`;
   return [{ type: 'SharedResourceWarning', message }];
 }
 

@@ -196,7 +196,6 @@ class World {
       app,
       key: appKey('argocd', 'a'),
       instance: 'demo',
-      controllerNamespace: 'argocd',
       settings: this.#settings(),
       rendered: {
         targets: failed === 1 ? [] : normal.targets,
@@ -216,6 +215,7 @@ class World {
       requested: ['main'],
       isNamespaced: ({ kind }) => (kind === unknownKind ? undefined : !clusterScoped.has(kind)),
       permitted: ({ kind }) => kind !== forbiddenKind,
+      permittedKind: ({ kind }) => kind !== forbiddenKind,
       persistResourceHealth: true,
       ...(this.#jqSteps === undefined ? {} : { jqSteps: this.#jqSteps }),
     };

@@ -1,4 +1,4 @@
-import type { LiveMachine, LiveRow } from '#live';
+import type { LiveMachine, LiveOwner, LiveRow } from '#live';
 import { asObject, keyOfRef, parseResourceKey } from '#model';
 import type { Application, ApplicationCondition, ApplicationSummary, AppProject, ResourceKey } from '#model';
 import type { ApplicationTree, HostInfo, HostResource, NodeRef, TreeNode } from '#publish';
@@ -23,8 +23,6 @@ export interface TreeFacts {
 export interface TreeRows {
   /** The live roots and everything below them, parents before children. */
   readonly managed: readonly LiveRow[];
-  /** How many orphans the namespace has. */
-  readonly orphans: number;
   /** The orphans and everything below them. */
   readonly orphaned: readonly LiveRow[];
   /** That the managed pods run on, by name. */
@@ -44,9 +42,11 @@ export interface BuiltTree {
  */
 export function buildTree(facts: TreeFacts): BuiltTree {
   const missing = facts.roots.filter((root) => !root.live).map(missingNode);
-  const { managed, orphans, orphaned, machines } = facts.rows;
+  const { managed, orphaned, machines } = facts.rows;
   const nodes = [...missing, ...treeNodes(managed)];
   const orphanedNodes = treeNodes(orphaned);
+  // Argo CD counts what hangs on an orphan, too.
+  const orphans = orphanedNodes.length;
   const warn = facts.project.spec.orphanedResources?.warn === true && orphans > 0;
   return {
     tree: {
@@ -79,14 +79,13 @@ function treeNodes(rows: readonly LiveRow[]): TreeNode[] {
 }
 
 function treeNode(node: LiveRow, known: ReadonlyMap<ResourceKey, LiveRow>): TreeNode {
-  const { parents } = node;
   return {
     ...place(node.group, node.namespace),
     version: node.version,
     kind: node.kind,
     name: node.name,
     uid: node.uid,
-    ...(parents.length === 0 ? {} : { parentRefs: parents.map((key) => parentRef(key, known.get(key))) }),
+    ...(node.owners.length === 0 ? {} : { parentRefs: node.owners.map((owner) => parentRef(owner, node, known)) }),
     ...(node.info === undefined ? {} : { info: node.info }),
     ...(node.networkingInfo === undefined ? {} : { networkingInfo: node.networkingInfo }),
     resourceVersion: node.resourceVersion,
@@ -96,10 +95,21 @@ function treeNode(node: LiveRow, known: ReadonlyMap<ResourceKey, LiveRow>): Tree
   };
 }
 
-function parentRef(key: ResourceKey, parent: LiveRow | undefined): NodeRef {
+/** As the object names its owner, there or not. One that is not there has no namespace, because nobody knows its scope. */
+function parentRef(
+  { key, version, uid }: LiveOwner,
+  { parents }: LiveRow,
+  known: ReadonlyMap<ResourceKey, LiveRow>,
+): NodeRef {
   const { group, kind, namespace, name } = parseResourceKey(key);
-  const known = parent === undefined ? {} : { version: parent.version, uid: parent.uid };
-  return { ...place(group, namespace), kind, name, ...known };
+  const id = uid === '' ? known.get(key)?.uid : uid;
+  return {
+    ...place(group, parents.includes(key) ? namespace : ''),
+    version,
+    kind,
+    name,
+    ...(id === undefined ? {} : { uid: id }),
+  };
 }
 
 function hostInfo({ name, system, labels, ...amounts }: LiveMachine, shown: readonly string[]): HostInfo {

@@ -76,7 +76,6 @@ export interface CompareFacts {
   readonly app: Application;
   readonly key: AppKey;
   readonly instance: string;
-  readonly controllerNamespace: string;
   readonly settings: Settings;
   readonly rendered: RenderedTargets;
   readonly live: LiveState;
@@ -85,6 +84,8 @@ export interface CompareFacts {
   readonly isNamespaced: (gk: GroupKind) => boolean | undefined;
   /** May this application, by its project, have this object in this place? */
   readonly permitted: (object: KubeObject) => boolean;
+  /** May it have an object of this kind and name at all? A kind that the cluster does not know is asked about as one without namespaces. */
+  readonly permittedKind: (object: KubeObject, namespaced: boolean) => boolean;
   readonly persistResourceHealth: boolean;
   /** What the cluster publishes of the kinds that are sent by server-side apply. */
   readonly schemas?: LiveSchemas;

@@ -14,6 +14,8 @@ import type {
 export interface ResourceGate {
   readonly permits: (object: KubeObject) => boolean;
   readonly permitsRef: (ref: ResourceRef) => boolean;
+  /** The same of its kind and name alone, wherever it is. */
+  readonly permitsKind: (object: KubeObject, namespaced: boolean) => boolean;
   /** Why nothing at all may be created where the application goes; for objects of a namespace, theirs counts as well. */
   readonly misplaced: string | undefined;
   /** Argo CD's words for a refusal, undefined when it is permitted. */

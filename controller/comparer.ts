@@ -5,7 +5,7 @@ import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } fro
 import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
-import { ClusterIgnored, failureOf, isExcluded } from '#live';
+import { ClusterIgnored, ClusterUnavailable, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, ManagedObjects, UnreadObject } from '#live';
 import { destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationSource, KubeObject, ResourceKey } from '#model';
@@ -122,7 +122,6 @@ export class Comparer {
       app,
       key,
       instance: this.#instance(key),
-      controllerNamespace: this.#config.namespace,
       settings,
       rendered: {
         ...rendered.facts,
@@ -133,6 +132,7 @@ export class Comparer {
       requested: request.revisions,
       isNamespaced: (gk) => cluster.isNamespaced(gk),
       permitted: (object) => gate.permits(object),
+      permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
       persistResourceHealth: this.#config.persistResourceHealth,
       ...(sent.length === 0 ? {} : { schemas: await cluster.schemas(sent, signal) }),
     };
@@ -224,7 +224,8 @@ export class Comparer {
       return { ...cache, unread, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
-      const message = `Failed to load live state: ${messageOf(error)}`;
+      const where = error instanceof ClusterUnavailable ? `failed to get cluster info for "${cluster.server}": ` : '';
+      const message = `Failed to load live state: ${where}${messageOf(error)}`;
       const conditions = [{ type: 'ComparisonError' as const, message }];
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }

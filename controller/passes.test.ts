@@ -549,6 +549,24 @@ describe('a hand-over', () => {
   });
 });
 
+describe('12.7: a cluster that has never answered', () => {
+  it("12.7: is named in the condition, in Argo CD's words", async () => {
+    world.git.push('a'.repeat(40), [configMap('one')]);
+    world.application();
+    world.dest.unreachable = 'failed to get server version: refused';
+    await start();
+    await clock.advance(5000);
+    expect(world.app.status?.conditions).toEqual([
+      expect.objectContaining({
+        type: 'ComparisonError',
+        message:
+          'Failed to load live state: failed to get cluster info for "https://dest": error synchronizing cache state : failed to sync cluster https://dest: failed to get server version: refused',
+      }),
+    ]);
+    expect(world.app.status?.resources?.map(({ name, status }) => [name, status])).toEqual([['one', 'Unknown']]);
+  });
+});
+
 describe('8.1.13: a kind that cannot be read', () => {
   const secret = (value: string): KubeObject => ({ ...configMap('safe', value), kind: 'Secret' });
   const why = 'failed to get managed objects: unexpected error getting managed object: no webhook';

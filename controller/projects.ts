@@ -147,7 +147,9 @@ export class Projects {
         : undefined;
     };
     const misplaced = destinationDenied(app, project, cluster, scoped);
-    return { permits: (object) => permitsRef(refOf(object)), permitsRef, misplaced, denied };
+    const permitsKind = (object: KubeObject, namespaced: boolean): boolean =>
+      isGroupKindPermitted(project, refOf(object), namespaced);
+    return { permits: (object) => permitsRef(refOf(object)), permitsRef, permitsKind, misplaced, denied };
   }
 
   #windows(app: Application, project: AppProject): WindowGate {

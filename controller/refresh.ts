@@ -3,7 +3,7 @@ import type { Clock, Random } from '#base';
 import { buildTree, managedResources, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
-import { appKeyOf, hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
+import { appKeyOf, appKeyOfInstance, hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus } from '#model';
 import type { ManagedResource } from '#publish';
 import type { Outcome, Place, Taken } from '#queues';
@@ -336,7 +336,9 @@ export class RefreshProcessor {
   async #tree(pass: Pass, bound: BoundApplication, cluster: LiveCluster, signal: AbortSignal): Promise<BuiltTree> {
     const { app, project, gate, settings } = bound;
     const subject = { app, project, roots: pass.memory.roots ?? [] };
-    const query = { ...subject, cluster, permitted: gate.permitsRef };
+    const isApplication = (instance: string): boolean =>
+      this.#deps.lookup(appKeyOfInstance(instance, this.#config.namespace)) !== undefined;
+    const query = { ...subject, cluster, permitted: gate.permitsRef, isApplication };
     const rows = await readTree(query, signal);
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }

@@ -33,6 +33,11 @@ const children: Readonly<Record<string, readonly LiveRow[]>> = {
   web: [node('ReplicaSet', 'web-1')],
   'web-1': [node('Pod', 'web-1-a', { images: ['nginx:1'] }), node('Pod', 'web-1-b', { images: ['nginx:1', 'side:2'] })],
 };
+const ownedBy = (owner: LiveRow, child: LiveRow): LiveRow => ({
+  ...child,
+  owners: [{ key: owner.key, version: owner.version, uid: owner.uid }],
+  parents: [owner.key],
+});
 const all = [node('Deployment', 'web'), node('ConfigMap', 'orphan'), ...Object.values(children).flat()];
 
 const app: Application = {
@@ -83,7 +88,7 @@ async function built(
         const below = (one: LiveRow): readonly LiveRow[] =>
           leaveOut.includes(one.key)
             ? []
-            : [one, ...(children[one.name] ?? []).flatMap((child) => below({ ...child, parents: [one.key] }))];
+            : [one, ...(children[one.name] ?? []).flatMap((child) => below(ownedBy(one, child)))];
         return Promise.resolve(all.filter(({ key: root }) => roots.includes(root)).flatMap(below));
       },
       topLevel: () =>
@@ -98,6 +103,7 @@ async function built(
       },
     },
     permitted: () => true,
+    isApplication: () => true,
     ...over,
   };
   const rows = await readTree(query, new AbortController().signal);
@@ -169,5 +175,36 @@ describe('buildTree', () => {
     ]);
     const ignoring = await built({}, { ignore: [{ kind: 'ConfigMap', name: 'orph*' }] });
     expect(ignoring.tree.orphanedNodes).toEqual([]);
+  });
+
+  it('12.7: what a former Application left behind is an orphan, and what hangs on it is counted with it', async () => {
+    const warned = (count: number): unknown => [
+      { type: 'OrphanedResourceWarning', message: `Application has ${count} orphaned resources` },
+    ];
+    const others = await built({ roots: [], isApplication: (instance) => instance === 'demo' }, { warn: true });
+    expect(others.conditions).toEqual(warned(1));
+    const left = await built({ roots: [], isApplication: () => false }, { warn: true });
+    expect(left.tree.orphanedNodes.map((n) => n.name)).toEqual(['orphan', 'web', 'web-1-a', 'web-1-b', 'web-1']);
+    expect(left.conditions).toEqual(warned(5));
+  });
+
+  it('12.7: names the owners as the object does, with their version, also those that are not there', async () => {
+    const set = { key: resourceKey('apps', 'ReplicaSet', 'apps', 'web-1'), version: 'v1', uid: 'uid-set' };
+    const gone = { key: resourceKey('example.com', 'Claim', 'apps', 'gone'), version: 'v1beta1', uid: 'uid-gone' };
+    const named = { key: key('Service', 'web'), version: 'v1', uid: '' };
+    const pod = node('Pod', 'web-1-a', { owners: [set, gone, named], parents: [set.key, named.key] });
+    const service = node('Service', 'web');
+    const cluster = {
+      tree: () => Promise.resolve([service, pod]),
+      topLevel: () => Promise.resolve([]),
+      machines: () => Promise.resolve([]),
+    };
+    const { tree } = await built({ cluster, roots: [{ key: service.key, version: 'v1', live: true }] });
+    expect(tree.nodes.find(({ kind }) => kind === 'Pod')?.parentRefs).toEqual([
+      { group: 'apps', namespace: 'apps', version: 'v1', kind: 'ReplicaSet', name: 'web-1', uid: 'uid-set' },
+      // Nobody knows where it would be.
+      { group: 'example.com', version: 'v1beta1', kind: 'Claim', name: 'gone', uid: 'uid-gone' },
+      { namespace: 'apps', version: 'v1', kind: 'Service', name: 'web', uid: 'uid-web' },
+    ]);
   });
 });

@@ -11,6 +11,8 @@ export interface TreeRowsQuery {
   readonly cluster: Pick<LiveCluster, 'tree' | 'topLevel' | 'machines'>;
   /** By the project; what it forbids is left out with its whole subtree. */
   readonly permitted: (ref: ResourceRef) => boolean;
+  /** Is there an Application of this instance name? What a former one left behind is an orphan. */
+  readonly isApplication: (instance: string) => boolean;
 }
 
 /** Reads what the tree of an application is made of, and the orphans of its namespace where the project watches them. */
@@ -21,7 +23,7 @@ export async function readTree(query: TreeRowsQuery, signal: AbortSignal): Promi
   const orphaned = await permittedRows(query, orphans, signal);
   const pods = managed.filter(({ group, kind }) => group === '' && kind === 'Pod').map(({ key }) => key);
   const machines = pods.length === 0 ? [] : await query.cluster.machines(pods, signal);
-  return { managed, orphans: orphans.length, orphaned, machines };
+  return { managed, orphaned, machines };
 }
 
 /**
@@ -44,7 +46,7 @@ async function permittedRows(
 }
 
 async function orphanRoots(
-  { app, project, roots, cluster, permitted }: TreeRowsQuery,
+  { app, project, roots, cluster, permitted, isApplication }: TreeRowsQuery,
   signal: AbortSignal,
 ): Promise<readonly ResourceKey[]> {
   const namespace = destinationNamespaceOf(app);
@@ -52,7 +54,8 @@ async function orphanRoots(
   const managed = new Set(roots.map((root) => root.key));
   const rows = await cluster.topLevel(namespace, signal);
   return rows
-    .filter((row) => row.app === undefined && !managed.has(row.key) && permitted(row))
+    .filter((row) => !managed.has(row.key) && permitted(row))
+    .filter((row) => row.app === undefined || !isApplication(row.app))
     .filter((row) => !isOrphanIgnored(project, row))
     .map((row) => row.key);
 }

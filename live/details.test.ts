@@ -232,6 +232,35 @@ describe('networkingOf', () => {
     });
   });
 
+  it('12.7: an Ingress is reached by https where its certificates name the host, and at the first address that has a name or number', () => {
+    const path = { path: '/', backend: { service: { name: 'web' } } };
+    const spec = {
+      tls: [{ hosts: ['a.example.com'] }],
+      rules: ['a.example.com', 'b.example.com', ''].map((host) => ({ host, http: { paths: [path] } })),
+    };
+    const status = { loadBalancer: { ingress: [{}, { hostname: 'lb' }] } };
+    expect(networking(object('networking.k8s.io/v1', 'Ingress', { spec, status }))).toMatchObject({
+      externalURLs: ['https://a.example.com/', 'http://b.example.com/', 'http://lb/'],
+    });
+  });
+
+  it('12.7: what a route or a Gateway leaves empty is as what it leaves out, and what has no name is no target', () => {
+    const spec = {
+      parentRefs: [{ group: '', kind: '', namespace: '', name: 'gw' }, { name: '' }],
+      rules: [{ backendRefs: [{ name: '' }, { kind: '', name: 'web' }] }],
+    };
+    expect(networking(object('gateway.networking.k8s.io/v1', 'GRPCRoute', { spec }))).toEqual({
+      targetRefs: [
+        { group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace: 'prod', name: 'gw' },
+        { kind: 'Service', namespace: 'prod', name: 'web' },
+      ],
+    });
+    const status = { addresses: [{ type: 'Hostname', value: '' }, { value: '10.0.0.1' }] };
+    expect(networking(object('gateway.networking.k8s.io/v1', 'Gateway', { spec: {}, status }))).toEqual({
+      ingress: [{ ip: '10.0.0.1' }],
+    });
+  });
+
   it('11.2: links that people annotate are shown, those of other schemes are not', () => {
     const links = {
       'link.argocd.argoproj.io/a': 'https://a',

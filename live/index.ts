@@ -28,6 +28,7 @@ export type {
   LiveClusters,
   LiveDiscovery,
   LiveMachine,
+  LiveOwner,
   LiveRow,
   LiveSchemas,
   ManagedObjects,

@@ -82,7 +82,10 @@ function ingressUrls(spec: JsonObject, balanced: readonly Ingress[]): readonly s
   const urls = listAt(spec, 'rules').flatMap((rule) => {
     const host = textAt(rule, 'host') || (first?.hostname ?? first?.ip ?? '');
     if (host === '') return [];
-    const tls = secure.some((entry) => textAt(entry, 'secretName') !== '' || textAt(entry, 'host') === host);
+    const tls = secure.some(
+      (entry) =>
+        textAt(entry, 'secretName') !== '' || textAt(entry, 'host') === host || listAt(entry, 'hosts').includes(host),
+    );
     return listAt(objectAt(rule, 'http'), 'paths').map((path) => {
       const end = textAt(path, 'path').replace(/\*$/, '');
       return `${tls ? 'https' : 'http'}://${host}${end}`;
@@ -114,17 +117,19 @@ function route(object: KubeObject): Made {
   const spec = objectAt(object, 'spec');
   const namespace = object.metadata.namespace ?? '';
   const backends = listAt(spec, 'rules').flatMap((rule) => listAt(rule, 'backendRefs'));
-  return referring([
+  const targets = [
     ...listAt(spec, 'parentRefs').map((ref) =>
       refOf(ref, { group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace }),
     ),
     ...backends.map((ref) => refOf(ref, { group: '', kind: 'Service', namespace })),
-  ]);
+  ];
+  return referring(targets.filter(({ name }) => name !== ''));
 }
 
 function gateway(object: KubeObject): Made {
   const addresses = listAt(objectAt(object, 'status'), 'addresses').flatMap((entry): Ingress[] => {
     const [type, value] = [textAt(entry, 'type'), textAt(entry, 'value')];
+    if (value === '') return [];
     if (type === 'Hostname') return [{ hostname: value }];
     return type === 'IPAddress' || type === '' ? [{ ip: value }] : [];
   });
@@ -168,8 +173,7 @@ function refOf(
   ref: Json,
   usual: { readonly group: string; readonly kind: string; readonly namespace: string },
 ): TargetRef {
-  const given = at(ref, 'group');
-  const group = typeof given === 'string' ? given : usual.group;
+  const group = textAt(ref, 'group') || usual.group;
   return {
     ...(group === '' ? {} : { group }),
     kind: textAt(ref, 'kind') || usual.kind,

@@ -1,9 +1,9 @@
 import type { ResourceKey } from '#model';
 import { MachineLoad } from './machine-load.ts';
 import { isClaimOf } from './owners.ts';
-import type { Owner } from './owners.ts';
 import { NodeIndex } from './node-index.ts';
 import type { StoredNode } from './node.ts';
+import type { LiveOwner } from './types.ts';
 
 /**
  * All nodes of one cluster, with the indexes that questions need: by key, by kind, by namespace, by application, and children by owner.
@@ -147,16 +147,17 @@ export class NodeStore {
   }
 
   /** Siblings share the value that names their owner. */
-  #shared(refs: readonly Owner[]): readonly Owner[] {
+  #shared(refs: readonly LiveOwner[]): readonly LiveOwner[] {
     const [only] = refs;
     if (only === undefined || refs.length > 1 || only.uid === '') return refs;
     for (const sibling of this.#byOwnerUid.of(only.uid)) {
       const [theirs] = sibling.ownerRefs;
-      const same = sibling.ownerRefs.length === 1 && theirs?.uid === only.uid && theirs.key === only.key;
-      return same ? sibling.ownerRefs : refs;
+      const isAlone = sibling.ownerRefs.length === 1 && theirs?.uid === only.uid;
+      return isAlone && theirs.key === only.key && theirs.version === only.version ? sibling.ownerRefs : refs;
     }
     const owner = this.#byKey.get(only.key);
-    return owner?.uid === only.uid ? [{ key: owner.key, uid: owner.uid }] : refs;
+    if (owner?.uid !== only.uid) return refs;
+    return [{ key: owner.key, version: only.version, uid: owner.uid }];
   }
 
   #linkOwners(node: StoredNode): void {
@@ -201,7 +202,7 @@ export class NodeStore {
     const linked = this.#byKey.get(claim.key) === claim;
     if (linked) this.#unlinkOwners(claim);
     claim.ownerRefs = owned
-      ? [...claim.ownerRefs, { key: owner, uid: '' }]
+      ? [...claim.ownerRefs, { key: owner, version: 'v1', uid: '' }]
       : claim.ownerRefs.filter((ref) => ref.key !== owner);
     if (linked) this.#linkOwners(claim);
   }

@@ -9,13 +9,12 @@ import { customLabelsOf, detailsOf, infoOf } from './details.ts';
 import type { Details } from './details.ts';
 import { bodyRule } from './filter.ts';
 import { claimTemplates, ownersOf } from './owners.ts';
-import type { Owner } from './owners.ts';
-import type { BodyFilter, LiveRow } from './types.ts';
+import type { BodyFilter, LiveRow, LiveOwner } from './types.ts';
 
 /** What an object says about itself, read once. */
 interface Reading {
   readonly object: KubeObject;
-  readonly ownerRefs: readonly Owner[];
+  readonly ownerRefs: readonly LiveOwner[];
   readonly app: string | undefined;
   readonly keepsBody: boolean;
   readonly health: HealthStatus | null;
@@ -28,7 +27,7 @@ interface Reading {
  * A node as the store keeps it: what its neighbours see, and what the store needs. There may be a million: members that most nodes lack
  * are set on those that have them only, what is the same is shared, and what can be derived is.
  */
-export class StoredNode implements Omit<LiveRow, 'parents'> {
+export class StoredNode implements Omit<LiveRow, 'parents' | 'owners'> {
   readonly key: ResourceKey;
   readonly group: string;
   readonly kind: string;
@@ -42,7 +41,7 @@ export class StoredNode implements Omit<LiveRow, 'parents'> {
   readonly deleting: boolean;
   readonly images: readonly string[];
   /** Owners with uids; changes when an inferred owner comes or goes. */
-  ownerRefs: readonly Owner[];
+  ownerRefs: readonly LiveOwner[];
   /** Volume claim templates (StatefulSets). */
   readonly claims: readonly string[];
   /** Number of the last list that had it. */
@@ -80,10 +79,6 @@ export class StoredNode implements Omit<LiveRow, 'parents'> {
     if (app !== undefined) this.app = app;
     if (app !== undefined && keepsBody) this.body = object;
   }
-
-  get owners(): readonly ResourceKey[] {
-    return this.ownerRefs.length === 0 ? none : this.ownerRefs.map((owner) => owner.key);
-  }
 }
 
 /**
@@ -101,7 +96,7 @@ export function rowOf(node: StoredNode, parents: readonly ResourceKey[]): LiveRo
     uid: node.uid,
     resourceVersion: node.resourceVersion,
     createdAt: node.createdAt,
-    owners: node.owners,
+    owners: node.ownerRefs,
     parents,
     health: node.health,
     deleting: node.deleting,

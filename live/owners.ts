@@ -1,25 +1,23 @@
 import { at } from '#base';
 import type { Json } from '#base';
-import { annotationOf, groupOf, resourceKey } from '#model';
-import type { GroupKind, KubeObject, ResourceKey } from '#model';
-
-/** An owner of an object. `uid` is "" where only the name is known. */
-export interface Owner {
-  readonly key: ResourceKey;
-  readonly uid: string;
-}
+import { annotationOf, groupOf, resourceKey, versionOf } from '#model';
+import type { GroupKind, KubeObject } from '#model';
+import type { LiveOwner } from './types.ts';
 
 /**
  * Owners by `metadata.ownerReferences`, then those that Kubernetes leaves unsaid (Argo CD: gitops-engine/pkg/cache/references.go):
  * Endpoints of a Service, a ClusterServiceVersion of its OperatorGroup, a token Secret of its ServiceAccount. The owner's namespace is
  * the object's own unless the owner's kind is known to be cluster-scoped.
  */
-export function ownersOf(object: KubeObject, isNamespaced: (gk: GroupKind) => boolean | undefined): readonly Owner[] {
+export function ownersOf(
+  object: KubeObject,
+  isNamespaced: (gk: GroupKind) => boolean | undefined,
+): readonly LiveOwner[] {
   const namespace = object.metadata.namespace ?? '';
-  const owner = (apiVersion: string, kind: string, name: string, uid: string): Owner => {
+  const owner = (apiVersion: string, kind: string, name: string, uid: string): LiveOwner => {
     const group = groupOf(apiVersion);
     const scope = isNamespaced({ group, kind }) === false ? '' : namespace;
-    return { key: resourceKey(group, kind, scope, name), uid };
+    return { key: resourceKey(group, kind, scope, name), version: versionOf(apiVersion), uid };
   };
   const owners = (object.metadata.ownerReferences ?? []).map((ref) =>
     owner(ref.apiVersion, ref.kind, ref.name, ref.uid),
@@ -37,8 +35,8 @@ export function ownersOf(object: KubeObject, isNamespaced: (gk: GroupKind) => bo
 
 function tokenOwner(
   secret: KubeObject,
-  owner: (apiVersion: string, kind: string, name: string, uid: string) => Owner,
-): readonly Owner[] {
+  owner: (apiVersion: string, kind: string, name: string, uid: string) => LiveOwner,
+): readonly LiveOwner[] {
   if (secret['type'] !== 'kubernetes.io/service-account-token') return [];
   const name = annotationOf(secret, 'kubernetes.io/service-account.name') ?? '';
   const uid = annotationOf(secret, 'kubernetes.io/service-account.uid') ?? '';

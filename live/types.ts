@@ -13,6 +13,14 @@ import type {
   Settings,
 } from '#model';
 
+/** An owner of an object, as the object names it. */
+export interface LiveOwner {
+  readonly key: ResourceKey;
+  readonly version: string;
+  /** "" where only the name is known. */
+  readonly uid: string;
+}
+
 /**
  * One object of a cluster in compact form: identity, owners, health. A copy of what the cache says, which does not change any more.
  */
@@ -22,8 +30,8 @@ export interface LiveRow extends ResourceRef {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly createdAt: string;
-  /** Keys of owners that exist or may exist, in the same cluster. */
-  readonly owners: readonly ResourceKey[];
+  /** Owners that exist or may exist, in the same cluster. */
+  readonly owners: readonly LiveOwner[];
   /** Keys of those of them that exist. */
   readonly parents: readonly ResourceKey[];
   /** Application instance that tracks it (roots only). */

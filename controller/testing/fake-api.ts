@@ -2,6 +2,8 @@ import { applyMergePatch, cloneJson, deepEqual, parsePointer, removeAt, setOwn }
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient, ListPage, NamedObject, Patch, WatchEvent, WatchOptions } from '#kube';
+import { ClusterUnavailable } from '#live';
+import type { LiveDiscovery } from '#live';
 import { apiVersionOf, gvkOf, jsonOf, keyOf, resourceKey } from '#model';
 import type { ApiResource, KubeObject, ResourceKey } from '#model';
 
@@ -29,6 +31,8 @@ export class FakeApi {
   readonly impersonated: string[] = [];
   /** Groups that discovery cannot read, and why. */
   readonly failedGroups = new Map<string, string>();
+  /** Why discovery has never worked; undefined: it has. */
+  unreachable: string | undefined;
   readonly #kinds: readonly ApiResource[];
   readonly #listeners = new Set<(event: WatchEvent & { readonly object: KubeObject }) => void>();
   #version = 0;
@@ -46,6 +50,12 @@ export class FakeApi {
       apiVersions: ['v1', 'v1/ConfigMap'],
       failedGroups: new Map(this.failedGroups),
     };
+  }
+
+  /** The same for those who watch it. */
+  discovered(): LiveDiscovery {
+    if (this.unreachable !== undefined) throw new ClusterUnavailable(this.server, this.unreachable);
+    return { ...this.discovery, version: 1 };
   }
 
   get(kind: string, name: string): KubeObject | undefined {

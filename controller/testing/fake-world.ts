@@ -399,7 +399,7 @@ export class FakeWorld {
     return {
       server,
       info: () => info,
-      discovery: () => ({ ...this.dest.discovery, version: 1 }),
+      discovery: () => this.dest.discovered(),
       managed: (app, targets) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
