@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { compileLinearPattern } from './pattern.ts';
+import { cachedPatterns, compileLinearPattern } from './pattern.ts';
 import type { LinearPattern } from './pattern.ts';
 
 interface Vectors {
@@ -10,6 +10,17 @@ interface Vectors {
 const vectors = JSON.parse(readFileSync(new URL('./testdata/go-regexp.json', import.meta.url), 'utf8')) as Vectors;
 
 describe('compileLinearPattern', () => {
+  it('14.4: those that are kept are weighed by their instructions', () => {
+    for (let i = 0; i < 40; i += 1) expect(compileLinearPattern(`(?:${i}|[a-z]x){900}`).ok).toBe(true);
+    const { count, size } = cachedPatterns();
+    expect(size).toBeLessThanOrEqual(100_000);
+    expect(size).toBeGreaterThan(50_000);
+    for (let i = 0; i < 600; i += 1) compileLinearPattern(`small${i}`);
+    expect(cachedPatterns().count).toBe(512);
+    expect(cachedPatterns().size).toBeLessThan(size);
+    expect(count).toBeLessThan(40);
+  });
+
   it.each(vectors.rows)('agrees with Go on $pattern', ({ pattern, valid, matches, whole }) => {
     const compiled = compileLinearPattern(pattern);
     expect(compiled.ok).toBe(valid);

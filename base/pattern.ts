@@ -26,7 +26,10 @@ const maxProgram = 10_000;
 const maxWork = 100_000_000;
 
 const maxCached = 512;
+/** Instructions of all that are kept: some hundred bytes each. */
+const maxCachedSize = 100_000;
 const cache = new Map<string, LinearPattern>();
+let cachedSize = 0;
 
 const flagBits: Readonly<Record<string, number>> = {
   i: RE2JS.CASE_INSENSITIVE,
@@ -47,9 +50,24 @@ export function compileLinearPattern(source: string, flags = ''): LinearPattern 
   const known = cache.get(key);
   if (known !== undefined) return known;
   const compiled = compile(source, flags);
-  if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? '');
-  if (source.length <= maxSource) cache.set(key, compiled);
+  if (source.length > maxSource) return compiled;
+  cache.set(key, compiled);
+  cachedSize += weightOf(compiled);
+  for (const [oldest, pattern] of cache) {
+    if (cache.size <= maxCached && cachedSize <= maxCachedSize) break;
+    cache.delete(oldest);
+    cachedSize -= weightOf(pattern);
+  }
   return compiled;
+}
+
+function weightOf(pattern: LinearPattern): number {
+  return pattern.ok ? pattern.size : 1;
+}
+
+/** What the patterns that are kept weigh, for tests of that. */
+export function cachedPatterns(): { readonly count: number; readonly size: number } {
+  return { count: cache.size, size: cachedSize };
 }
 
 function compile(source: string, flags: string): LinearPattern {

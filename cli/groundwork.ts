@@ -24,6 +24,7 @@ import { HubTime, parseAlgorithm } from '#sharding';
 import type { Ownership } from '#sharding';
 import { PromMetrics, TelemetryServer } from '#telemetry';
 import type { Logger } from '#telemetry';
+import { programMemory } from './memory.ts';
 import type { RunConfig } from './options.ts';
 import { repoServerSettings } from './repo-server.ts';
 import { packageVersion } from './root.ts';
@@ -253,6 +254,7 @@ function pluginRunner(commands: CommandHelper): RunCommand {
 function limits(config: RunConfig): Partial<DesiredLimits> {
   return {
     ...(config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {}),
+    ...programMemory(process.constrainedMemory()),
     hostParallelism: config.repositoryHostParallelism,
     mirrorDiskBytes: config.repositoryCacheSize * 1024 * 1024,
     mirrorAgeMs: config.repositoryCacheAge,

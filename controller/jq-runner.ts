@@ -17,6 +17,9 @@ export interface JqRunnerConfig {
 const batch = 50;
 /** Answers are kept for the next comparison of the same objects, and not for ever. */
 const maxKept = 5000;
+const maxKeptText = 8_000_000;
+/** What the places of one object may come to. An Application cannot use that many. */
+const maxOutput = 4_000_000;
 /** A worker is replaced now and then: what a program leaves in its memory goes with it. */
 const runsOfWorker = 500;
 /** Memory goes when nobody has asked for this time. */
@@ -49,6 +52,8 @@ export class JqRunner {
   readonly #path = createRequire(import.meta.url).resolve('jq-wasm');
   readonly #turn = new KeyedMutex();
   readonly #kept = new Map<string, JqAnswer>();
+  /** Characters of what is kept. */
+  #weight = 0;
   #worker: { readonly thread: Worker; runs: number } | undefined;
   #idle: { cancel(): void } | undefined;
 
@@ -82,8 +87,13 @@ export class JqRunner {
   }
 
   #keep(answers: JqAnswers, key: string, answer: JqAnswer): void {
-    if (this.#kept.size >= maxKept) this.#kept.clear();
+    const weight = key.length + ('paths' in answer ? stringifyJson(answer.paths).length : 0);
+    if (this.#kept.size >= maxKept || this.#weight + weight > maxKeptText) {
+      this.#kept.clear();
+      this.#weight = 0;
+    }
     this.#kept.set(key, answer);
+    this.#weight += weight;
     answers.put(key, answer);
   }
 
@@ -108,6 +118,8 @@ export class JqRunner {
     if (reply === undefined) return { problem: `takes longer than ${this.#config.limitMs / 1000} s on this object` };
     if ('failure' in reply)
       return reply.failure.includes('compile error') ? questions.map(() => ({ problem: 'is no jq program' })) : silent;
+    if (reply.output.length > maxOutput)
+      return questions.length === 1 ? { problem: `names more than ${maxOutput} characters of places` } : silent;
     const lines = reply.output.split('\n').filter((line) => line !== '');
     if (lines.length !== questions.length) return silent;
     // A program that fails names nothing, as in Argo CD.

@@ -20,7 +20,7 @@ interface Failure {
   readonly answered: number;
 }
 
-const remembered = 8192;
+const rememberedBytes = 8 * 1024 * 1024;
 
 /**
  * Sources that could not be rendered several times in a row are left alone for a while (Argo CD: reposerver runManifestGenAsync and the
@@ -30,7 +30,7 @@ const remembered = 8192;
 export class PausedFailures {
   readonly #clock: Clock;
   readonly #limits: DesiredLimits;
-  readonly #failures = new Lru<Failure>(remembered);
+  readonly #failures = new Lru<Failure>(rememberedBytes);
 
   constructor(clock: Clock, limits: DesiredLimits) {
     this.#clock = clock;
@@ -47,7 +47,7 @@ export class PausedFailures {
       this.#failures.delete(key);
       return;
     }
-    this.#failures.set(key, { ...failure, answered: failure.answered + 1 }, 1);
+    this.#failures.set(key, { ...failure, answered: failure.answered + 1 }, weightOf(failure));
     throw new GenerationPaused(failure.message);
   }
 
@@ -58,8 +58,14 @@ export class PausedFailures {
   failed(key: string, error: unknown): void {
     if (!isLasting(error)) return;
     const { since = this.#clock.now(), count = 0 } = this.#failures.get(key) ?? {};
-    this.#failures.set(key, { since, count: count + 1, message: messageOf(error), answered: 0 }, 1);
+    const failure = { since, count: count + 1, message: messageOf(error), answered: 0 };
+    this.#failures.set(key, failure, weightOf(failure));
   }
+}
+
+/** Bytes of memory, about. */
+function weightOf({ message }: Failure): number {
+  return 300 + 2 * message.length;
 }
 
 /** What lies in the source itself, not in a repository that is away, a program that is missing or a process that was ended. */

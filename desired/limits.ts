@@ -11,8 +11,10 @@ export interface DesiredLimits {
   readonly refsTtlMs: number;
   /** Sum of the sizes of the manifests of one source (ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE, 10M). 0 = no limit. */
   readonly maxManifestBytes: number;
-  /** Output of one `git ls-remote` or `git ls-tree`. */
+  /** Output of one `git ls-tree`. */
   readonly maxListingBytes: number;
+  /** Output of one `git ls-remote`: what a remote says that it has. */
+  readonly maxRefsBytes: number;
   /** Files and folders of one commit: a small repository may list as very many. */
   readonly maxTreeEntries: number;
   /** Memory for the listing of one commit, and for all that are kept together. */
@@ -75,6 +77,7 @@ export const defaultLimits: DesiredLimits = {
   refsTtlMs: 180_000,
   maxManifestBytes: 10_000_000,
   maxListingBytes: 128 * 1024 * 1024,
+  maxRefsBytes: 16 * 1024 * 1024,
   maxTreeEntries: 500_000,
   maxTreeBytes: 128 * 1024 * 1024,
   maxObjects: 50_000,

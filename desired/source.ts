@@ -170,7 +170,9 @@ class EmbeddedSource implements DesiredSource {
     const client = new OciClient({ clock, web, limits: this.#limits });
     const oci = new OciSources({ clock, client, archives, limits: this.#limits });
     const submodules =
-      this.#deps.submodules === false ? undefined : new Submodules({ repositories: this.#repositories, cacheDir });
+      this.#deps.submodules === false
+        ? undefined
+        : new Submodules({ repositories: this.#repositories, cacheDir, maxTreeBytes: this.#limits.maxTreeBytes });
     const tarballs = new Tarballs({ clock, web, archives, cacheDir, limits: this.#limits });
     return new Remotes({ git: this.#repositories, charts, oci, tarballs, lfs: this.#lfsOf(web, git), submodules });
   }

@@ -32,6 +32,8 @@ export function parseFields(fields: JsonObject): FieldSet {
 /** The same few thousand keys come in object after object. */
 const canonical = new Map<string, string | undefined>();
 const maxCanonical = 20_000;
+/** Longer ones are rare, and would make the memory of these unbounded. */
+const maxKeptStep = 256;
 
 /** A step of `fieldsV1` as this module writes it; undefined when it is none. */
 export function canonicalStep(text: string): string | undefined {
@@ -41,7 +43,7 @@ export function canonicalStep(text: string): string | undefined {
   if (known !== undefined) return known;
   if (canonical.size >= maxCanonical) canonical.clear();
   const step = readStep(form, text);
-  canonical.set(text, step);
+  if (text.length <= maxKeptStep) canonical.set(text, step);
   return step;
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { KeyedMutex, scrub } from '#base';
-import type { Clock, Limiter } from '#base';
+import type { Clock } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../command/types.ts';
 import {
@@ -17,8 +17,9 @@ import type { PendingRead } from './blob-batches.ts';
 import { remoteFailure } from './git.ts';
 import type { Git, GitRun } from './git.ts';
 import { SharedJobs } from './jobs.ts';
+import { refsFactor } from './listings.ts';
+import type { Trees } from './listings.ts';
 import type { DesiredLimits } from '../limits.ts';
-import type { Lru } from './lru.ts';
 import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
 import type { Found, Refs } from './refs.ts';
 import { repositoryKey } from './repository-key.ts';
@@ -35,14 +36,6 @@ export interface GitRepositoryDeps {
   readonly trees: Trees;
   /** Told when a mirror is read from, and when it has grown; by the name of its folder. */
   readonly onUse?: (name: string, grown: boolean) => Promise<void>;
-}
-
-/** The listings of all repositories together. */
-export interface Trees {
-  /** By the key of the repository and the commit; weighed in bytes. */
-  readonly kept: Lru<Tree>;
-  /** Those that are being read: each may take much memory until it is known how much. */
-  readonly reading: Limiter;
 }
 
 /** An answer must have been begun after this, by the monotonic clock; undefined: not longer ago than the refs are trusted. */
@@ -66,7 +59,6 @@ export class GitRepository {
   readonly #trees: SharedJobs<Tree>;
   /** Asked for and verified to be here, by what was asked: full SHA (of a commit or an annotated tag) to commit. */
   readonly #present = new Map<string, string>();
-  #refs: { readonly refs: Refs; readonly at: number } | undefined;
   #started = 0;
   #startedAt = 0;
   #finished = 0;
@@ -135,7 +127,7 @@ export class GitRepository {
    * than the push that the caller knows of, so that the caller waits for the next one, together with all who came since.
    */
   async #listRefs(after: Recency, signal: AbortSignal): Promise<Refs> {
-    const cached = this.#refs;
+    const cached = this.#deps.trees.refs.get(this.#directory);
     const mustBegin = after ?? this.#deps.clock.monotonic() - this.#deps.limits.refsTtlMs;
     if (cached !== undefined && cached.at > mustBegin) return cached.refs;
     const underWay = this.#finished < this.#started;
@@ -152,10 +144,16 @@ export class GitRepository {
     this.#startedAt = at;
     try {
       await this.#prepare(signal);
-      const result = await this.#git(['ls-remote', 'source'], signal, { remote: true });
+      const { maxRefsBytes: maxBytes } = this.#deps.limits;
+      const result = await this.#git(['ls-remote', 'source'], signal, { remote: true, maxBytes }).catch(
+        (error: unknown) => {
+          if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
+          throw new SizeLimitExceeded(`the list of the refs of the repository has more than ${maxBytes} bytes`);
+        },
+      );
       if (result.exitCode !== 0) throw remoteFailure('failed to list refs', this.#url.url, result.stderr);
       const refs = parseRefs(textOf(result));
-      this.#refs = { refs, at };
+      this.#deps.trees.refs.set(this.#directory, { refs, at }, result.stdout.length * refsFactor);
       return refs;
     } finally {
       this.#finished = this.#started;

@@ -47,7 +47,7 @@ export class OciSources {
   readonly #deps: OciSourcesDeps;
   readonly #listings: SharedJobs<Listing>;
   readonly #downloads: SharedJobs<Snapshot>;
-  readonly #tags = new Lru<Listing>(1_000_000);
+  readonly #tags = new Lru<Listing>(32 * 1024 * 1024);
   /** Where the content of a manifest is kept: its layer, by owner, name and the manifest's digest. */
   readonly #layers = new Lru<{ readonly digest: string; readonly isChart: boolean }>(4096);
 
@@ -143,7 +143,11 @@ export class OciSources {
         : await this.#listings.run(key, `listing the tags of ${at.host}/${at.name}`, signal, async (work) => {
             const began = clock.monotonic();
             const fresh = { tags: await client.tags(repository, at, work), at: began };
-            this.#tags.set(key, fresh, fresh.tags.length + 1);
+            this.#tags.set(
+              key,
+              fresh,
+              fresh.tags.reduce((sum, tag) => sum + 40 + tag.length, 200),
+            );
             return fresh;
           });
     return listing.tags.map((tag) => tag.replaceAll('_', '+'));

@@ -3,6 +3,7 @@ import type { Repository } from '#model';
 import { UnsafeInput, UnsupportedSource } from '../errors.ts';
 import { GitRepository } from './git-repository.ts';
 import type { GitRepositoryDeps } from './git-repository.ts';
+import type { KnownRefs } from './listings.ts';
 import { Lru } from './lru.ts';
 import { Mirrors } from './mirrors.ts';
 import { repositoryKey } from './repository-key.ts';
@@ -15,6 +16,8 @@ import type { SafeUrl } from './untrusted.ts';
 const rememberedRepositories = 4096;
 
 const treesAtOnce = 4;
+/** Memory for what remotes said that they have. */
+const keptRefsBytes = 64 * 1024 * 1024;
 
 /** One {@link GitRepository} for each address and its credentials, made when it is first asked for. */
 export class GitRepositories {
@@ -24,7 +27,8 @@ export class GitRepositories {
 
   constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees'>) {
     this.#mirrors = new Mirrors(deps);
-    const trees = { kept: new Lru<Tree>(deps.limits.maxTreeBytes), reading: new Limiter(treesAtOnce) };
+    const refs = new Lru<KnownRefs>(keptRefsBytes);
+    const trees = { refs, kept: new Lru<Tree>(deps.limits.maxTreeBytes), reading: new Limiter(treesAtOnce) };
     this.#deps = { ...deps, trees, onUse: (name, grown) => this.#used(name, grown) };
   }
 

@@ -113,7 +113,7 @@ describe('the address of a submodule', () => {
       commands: { runCommand: () => Promise.reject(new Error('none')) },
     });
     const repositories = new Watched({ clock: systemClock, git, limits: defaultLimits, cacheDir: bench.root });
-    const submodules = new Submodules({ repositories, cacheDir: bench.root });
+    const submodules = new Submodules({ repositories, cacheDir: bench.root, maxTreeBytes: 1_000_000 });
     const secrets = { password: new Secret('p'), sshPrivateKey: new Secret('k') };
     const snapshot = { key: 'k', revision: 'r', tree, read: () => Promise.resolve(new Map([['a'.repeat(40), text]])) };
     const signal = new AbortController().signal;

@@ -12,6 +12,13 @@ import { checkUrl } from './untrusted.ts';
 const deepest = 4;
 const most = 100;
 
+export interface SubmodulesDeps {
+  readonly repositories: GitRepositories;
+  readonly cacheDir: string;
+  /** Memory for listings with those of submodules in them. */
+  readonly maxTreeBytes: number;
+}
+
 /**
  * The files of submodules, in their places (Argo CD: git submodule update --init --recursive). One that cannot be fetched stays what it is, and
  * its fault is told where something in it is needed.
@@ -20,11 +27,12 @@ const most = 100;
  * that is reached over the network has no submodules on the local disk.
  */
 export class Submodules {
-  readonly #deps: { readonly repositories: GitRepositories; readonly cacheDir: string };
-  readonly #complete = new Lru<Snapshot>(64);
+  readonly #deps: SubmodulesDeps;
+  readonly #complete: Lru<Snapshot>;
 
-  constructor(deps: { readonly repositories: GitRepositories; readonly cacheDir: string }) {
+  constructor(deps: SubmodulesDeps) {
     this.#deps = deps;
+    this.#complete = new Lru(deps.maxTreeBytes);
   }
 
   async complete(repository: Repository, snapshot: Snapshot, signal: AbortSignal, depth = 0): Promise<Snapshot> {
@@ -44,7 +52,8 @@ export class Submodules {
         }),
       );
     const made = mounted(snapshot, mounts);
-    if ([...mounts.values()].every((mount) => typeof mount !== 'string')) this.#complete.set(key, made, 1);
+    if ([...mounts.values()].every((mount) => typeof mount !== 'string'))
+      this.#complete.set(key, made, made.tree.weight);
     return made;
   }
 

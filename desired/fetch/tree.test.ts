@@ -182,6 +182,25 @@ describe('Tree', () => {
   });
 });
 
+describe('14.4: repositories on the local disk', () => {
+  it.each([
+    '/proc/self/root/cache/git/x',
+    '/proc/self/cwd',
+    'file:///proc/1/root/srv',
+    'file://localhost/proc/self/environ',
+    '/srv/../proc/self/fd/3',
+    '/dev/shm/x',
+    '/sys/x',
+    '/cache/git',
+  ])('14.4: %s is no repository', (url) => {
+    expect(() => checkUrl(url, '/cache')).toThrow('the repository URL is refused: it points into');
+  });
+
+  it('14.4: a name that only begins like one of them is', () => {
+    expect(checkUrl('/process/x', '/cache').url).toBe('/process/x');
+  });
+});
+
 describe('untrusted input (fuzz)', () => {
   const piece = fc.constantFrom(
     'a',

@@ -140,6 +140,8 @@ export class Tree {
       }
     };
     copied(base.root, tree.root, '');
+    tree.#weight = base.#weight;
+    for (const mount of mounts.values()) if (mount instanceof Tree) tree.#weight += mount.#weight;
     tree.links.push(...base.links);
     for (const [at, mount] of mounts)
       if (mount instanceof Tree)

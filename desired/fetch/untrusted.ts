@@ -92,10 +92,15 @@ function filePath(url: string): string {
   }
 }
 
-/** The cache holds repositories that others' credentials fetched: it is not a source for anyone. */
+/**
+ * The cache holds repositories that others' credentials fetched: it is not a source for anyone. Nor are the folders that the system makes up: there
+ * are ways in them to every other one (/proc/self/root).
+ */
 function local(path: string, cacheDir: string): SafeUrl {
   if (control.test(path)) throw refused('it has control characters');
   const clean = resolve(path);
+  if (['/proc', '/sys', '/dev'].some((root) => isInside(root, clean)))
+    throw refused('it points into a folder of the system');
   if (isInside(resolve(cacheDir), clean)) throw refused('it points into the cache of this process');
   return { url: clean, transport: 'local', host: '' };
 }

@@ -24,8 +24,8 @@ export interface VerifierDeps {
   readonly ttlMs: number;
 }
 
-/** Outcomes that are remembered, and seals that are looked at, the newest ones. */
-const rememberedOutcomes = 10_000;
+/** Memory for outcomes that are remembered; seals that are looked at, the newest ones. */
+const rememberedOutcomes = 8 * 1024 * 1024;
 const mostSeals = 64;
 
 /** One revision of one repository, with what is to be verified of it. */
@@ -71,7 +71,7 @@ export class Verifier {
     if (known !== undefined && !request.noCache && now - known.at < this.#deps.ttlMs)
       return { revision: commit, problems: known.problems };
     const problems = await this.#problems({ repository, commit, tag, ring, request, signal });
-    this.#outcomes.set(key, { problems, at: now }, 1);
+    this.#outcomes.set(key, { problems, at: now }, 300 + 2 * problems.join('').length);
     return { revision: commit, problems };
   }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { load } from 'js-yaml';
+import { load, loadAll } from 'js-yaml';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const chart = join(root, 'charts', 'driftless');
@@ -170,3 +170,34 @@ describe('what is written by scripts', () => {
     expect(result).toMatchObject({ status: 0, stderr: '' });
   });
 });
+
+describe('14.4: what a pod may take', () => {
+  const files = readdirSync(join(root, 'manifests'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('install.yaml'),
+  );
+
+  it.each(files)('14.4: %s limits memory and disk', (name) => {
+    const pods = loadAll(read(root, 'manifests', name)).flatMap((object) => {
+      const { kind, spec } = object as { readonly kind: string; readonly spec?: { readonly template?: Template } };
+      return (kind === 'StatefulSet' || kind === 'Deployment') && spec?.template !== undefined
+        ? [spec.template.spec]
+        : [];
+    });
+    expect(pods).toHaveLength(1);
+    for (const { containers, volumes } of pods) {
+      for (const { resources } of containers) expect(resources?.limits?.['memory']).toBe('4Gi');
+      const folders = volumes.filter(({ emptyDir }) => emptyDir !== undefined);
+      expect(folders.map(({ name: volume, emptyDir }) => [volume, emptyDir?.sizeLimit])).toEqual([
+        ['home', '20Gi'],
+        ['tmp', '2Gi'],
+      ]);
+    }
+  });
+});
+
+interface Template {
+  readonly spec: {
+    readonly containers: readonly { readonly resources?: { readonly limits?: Readonly<Record<string, string>> } }[];
+    readonly volumes: readonly { readonly name: string; readonly emptyDir?: { readonly sizeLimit?: string } }[];
+  };
+}

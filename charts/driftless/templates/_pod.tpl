@@ -254,7 +254,11 @@ volumeMounts:
     {{- else }} {}
     {{- end }}
 - name: tmp
-  emptyDir: {}
+  emptyDir:
+    {{- with .Values.controller.emptyDir.tmpSizeLimit }}
+    sizeLimit: {{ . | quote }}
+    {{- else }} {}
+    {{- end }}
 {{- if .Values.controller.plugins.enabled }}
 - name: plugins
   emptyDir: {}
