@@ -14,7 +14,7 @@ import { afterlifeMs, reset } from './late-writes.ts';
 import { noMetrics } from './no-metrics.ts';
 import { intrude, lose } from './others-write.ts';
 import { unkeptPromise } from './promises.ts';
-import { clusterOf, resolve } from './scenario.ts';
+import { clusterOf, ordinal, resolve } from './scenario.ts';
 import type { Fleet, Loss, Replica, Scenario, Write } from './scenario.ts';
 import { SimulatedHub } from './simulated-hub.ts';
 import type { Line } from './simulated-hub.ts';
@@ -183,10 +183,7 @@ export class FleetSimulation implements Fleet {
       pausedUntil: undefined,
       leaseEndsAt: 0,
     };
-    line.onAnswer = (told) => {
-      hubTime.answered(told);
-      this.#tellTime(replica, told);
-    };
+    line.onAnswer = (told) => this.#tellTime(replica, hubTime, told);
     this.replicas.push(replica);
     this.note(`${name} starts with ${heartbeatMs}`);
     ownership.onChange(() => {
@@ -200,7 +197,9 @@ export class FleetSimulation implements Fleet {
   }
 
   /** Whatever it knows now of its clocks, it could know. */
-  #tellTime(replica: Replica, { dateMs, sentAt, answeredAt }: TimeTold): void {
+  #tellTime(replica: Replica, hubTime: HubTime, told: TimeTold): void {
+    hubTime.answered(told);
+    const { dateMs, sentAt, answeredAt } = told;
     if (answeredAt - sentAt < 1000 && dateMs > (replica.pausedUntil ?? Number.POSITIVE_INFINITY) - 1000)
       replica.pausedUntil = undefined;
   }
@@ -480,8 +479,4 @@ export class FleetSimulation implements Fleet {
   pick<T>(list: readonly T[]): T | undefined {
     return list[this.below(list.length)];
   }
-}
-
-function ordinal(replica: Replica): number {
-  return Number(replica.name.slice('ctl-'.length));
 }

@@ -106,3 +106,8 @@ export interface Fleet {
   below(n: number): number;
   pick<T>(list: readonly T[]): T | undefined;
 }
+
+/** The number in the name of a StatefulSet's pod. */
+export function ordinal(replica: Replica): number {
+  return Number(replica.name.slice('ctl-'.length));
+}
