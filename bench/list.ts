@@ -1,4 +1,5 @@
 import { compare } from './compare.ts';
+import { fleet } from './fleet.ts';
 import type { Benchmark } from './harness.ts';
 import { health } from './health.ts';
 import { queues } from './queues.ts';
@@ -7,4 +8,4 @@ import { sources } from './sources.ts';
 import { split } from './split.ts';
 
 /** Every benchmark; one entry makes it known to `npm run bench`. */
-export const benchmarks: readonly Benchmark[] = [compare, health, queues, sharding, sources, split];
+export const benchmarks: readonly Benchmark[] = [compare, fleet, health, queues, sharding, sources, split];

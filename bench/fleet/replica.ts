@@ -1,0 +1,116 @@
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { runGroups, seededRandom, Shutdown, systemClock } from '#base';
+import { createController } from '#controller';
+import type { ControllerConfig } from '#controller';
+import { createDesiredSource, createInProcessRunner } from '#desired';
+import type { CommandRunner } from '#desired';
+import { createKubeClient, SharedClients } from '#kube';
+import type { KubeClient } from '#kube';
+import { createLiveClusters } from '#live';
+import type { ClusterConnection } from '#model';
+import { createMemoryPublisher } from '#publish';
+import { defaultRateLimiterConfig, QueueMetrics } from '#queues';
+import { createSettingsStore } from '#settings';
+import { createOwnership } from '#sharding';
+import { createLogger, PromMetrics } from '#telemetry';
+
+const config: ControllerConfig = {
+  namespace: 'argocd',
+  applicationNamespaces: [],
+  statusProcessors: 20,
+  operationProcessors: 10,
+  appResyncMs: 0,
+  hardResyncMs: 0,
+  jitterMs: 0,
+  selfHeal: { backoffMs: 0, factor: 1, capMs: 0, timeoutMs: 0 },
+  syncTimeoutMs: 0,
+  repoErrorGraceMs: 180_000,
+  kubectlParallelism: 20,
+  syncWaveDelayMs: 0,
+  persistResourceHealth: false,
+  rateLimiter: defaultRateLimiterConfig,
+  graceMs: 5000,
+};
+
+/** A whole replica of the controller: everything that `driftless run` puts together, its log lines thrown away once they are written. */
+export interface Replica {
+  /** Programs that it ran to read or render sources, but for the question where a revision points. */
+  readonly commands: () => number;
+  /** Refresh passes that have ended, by its log: reading the metrics of a big fleet costs more than what is measured. */
+  readonly passes: () => number;
+  /** The sum of all series of a metric; 0 where there is none. */
+  metric(name: string, label?: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts a replica over a hub and waits until it works. */
+export async function startReplica(
+  hubUrl: string,
+  folder: string,
+  over: Partial<ControllerConfig> = {},
+): Promise<Replica> {
+  let passes = 0;
+  const write = (line: string): void => {
+    if (line.includes('"Reconciliation completed"')) passes += 1;
+  };
+  const logger = createLogger({ level: 'info', format: 'json', destination: { write } });
+  const common = { clock: systemClock, random: seededRandom(1), logger };
+  const opened: KubeClient[] = [];
+  const connect = (connection: ClusterConnection): KubeClient => {
+    const limits = { qps: 100_000, burst: 100_000 };
+    const client = createKubeClient(connection, { ...common, userAgent: 'bench', limits });
+    opened.push(client);
+    return client;
+  };
+  const hub = connect({ server: hubUrl, insecure: false, credentials: {} });
+  const metrics = new PromMetrics();
+  const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
+  const ownership = createOwnership({
+    ...{ ...common, client: hub, namespace: 'argocd', metrics },
+    ...{ algorithm: 'legacy', dynamic: false, hostname: 'bench-0', replicas: 1, controllerName: 'bench' },
+    heartbeatMs: 10_000,
+  });
+  const clients = new SharedClients(connect);
+  const live = createLiveClusters({ ...common, clients, metrics });
+  const { commands, count } = counted(createInProcessRunner({ clock: systemClock, env: process.env }));
+  const cacheDir = mkdtempSync(join(folder, 'cache-'));
+  const desired = createDesiredSource({ ...common, cacheDir, commands, keys: (signal) => settings.gpgKeys(signal) });
+  const publisher = createMemoryPublisher();
+  const queueMetrics = new QueueMetrics(metrics);
+  const neighbours = { hub, settings, ownership, live, clients, desired, publisher, metrics, queueMetrics };
+  const controller = createController({ ...common, ...neighbours }, { ...config, ...over });
+  const stop = new AbortController();
+  const groups = [[settings], [ownership, publisher, desired, live], [controller]];
+  const ended = runGroups(groups, stop.signal, { clock: systemClock, graceMs: 10_000 });
+  ended.catch(() => undefined);
+  await Promise.race([controller.ready(stop.signal), ended]);
+  return {
+    commands: count,
+    passes: () => passes,
+    metric: async (name, label = '') => sum(await metrics.expose(), name, label),
+    stop: async () => {
+      stop.abort(new Shutdown());
+      await ended;
+      await Promise.all(opened.map((client) => client.close()));
+    },
+  };
+}
+
+function counted(runner: CommandRunner): { readonly commands: CommandRunner; readonly count: () => number } {
+  let count = 0;
+  const commands: CommandRunner = {
+    runCommand: (argv, options) => {
+      if (!argv.includes('ls-remote')) count += 1;
+      return runner.runCommand(argv, options);
+    },
+  };
+  return { commands, count: () => count };
+}
+
+function sum(exposed: string, name: string, label: string): number {
+  const lines = exposed.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return lines
+    .filter((line) => line.includes(label))
+    .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
