@@ -14,6 +14,7 @@ import {
   jsonOf,
   keyOf,
   parseTrackingId,
+  readingOf,
   refOf,
   trackedApp,
 } from '#model';
@@ -137,8 +138,8 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
 
 /**
  * What a row follows from: one that was made under an equal text is the same row. By hash for what Git says; by UID and resource version for
- * what the cluster says, and by the very object: a cluster whose etcd was restored gives old numbers to new contents, and our cache then
- * holds another object. Undefined when the cluster names no version: then nobody can tell.
+ * what the cluster says, and by what was read: a cluster whose etcd was restored gives old numbers to new contents, and our cache then
+ * holds another reading. Undefined when the cluster names no version: then nobody can tell.
  *
  * @param version of what all rows have in common, see {@link versionOfRules}.
  */
@@ -157,7 +158,7 @@ function identityOfLive(live: KubeObject): string | undefined {
   const { uid = '', resourceVersion = '' } = live.metadata;
   return uid === '' || resourceVersion === ''
     ? undefined
-    : `${uid} ${resourceVersion} ${live.apiVersion} ${numberOf(live)}`;
+    : `${uid} ${resourceVersion} ${live.apiVersion} ${readingOf(live)}`;
 }
 
 /** Resources whose difference, with server-side diff, the API server is asked for. */
@@ -185,18 +186,6 @@ export function versionOfRules(rules: RowRules): string {
       serverSideDiff === undefined ? '' : [serverSideDiff.mutations, serverSideDiff.user],
     ]),
   );
-}
-
-const numbers = new WeakMap<KubeObject, number>();
-let lastNumber = 0;
-
-/** A number that no other object has had since the process began. */
-function numberOf(object: KubeObject): number {
-  const known = numbers.get(object);
-  if (known !== undefined) return known;
-  lastNumber += 1;
-  numbers.set(object, lastNumber);
-  return lastNumber;
 }
 
 /** Objects are never changed: each is hashed once, for as long as somebody holds it. */

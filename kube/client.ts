@@ -75,7 +75,9 @@ class RawClient implements KubeClient {
       resourceVersion,
     });
     const spec = this.#spec('list', resource, options, { method: 'GET', path, repeatable: true });
-    return this.#exchange.send(spec, (response, request) => readList(response, resource, request));
+    return this.#exchange.send(spec, (response, request) =>
+      readList(response, { resource, request, sink: options.items }),
+    );
   }
 
   create(resource: ApiResource, object: KubeObject, options: WriteOptions): Promise<KubeObject> {

@@ -6,6 +6,8 @@ import type { KubeObject } from '#model';
 export interface ReadValue {
   readonly value: Json;
   readonly fault?: string;
+  /** The text that the value was read from. */
+  readonly text?: string;
 }
 
 const faults = new WeakMap<KubeObject, string>();
@@ -25,13 +27,29 @@ export function asHead(object: KubeObject, fault: string): KubeObject {
   return object;
 }
 
+const texts = new WeakMap<KubeObject, string>();
+
+/**
+ * The text that an object of a list or of a watch was read from, for who wants to keep it in less memory. It may leave out apiVersion and kind, as
+ * the items of lists do. Undefined: nobody knows.
+ */
+export function rawTextOf(object: KubeObject): string | undefined {
+  return texts.get(object);
+}
+
+/** Notes what an object was read from. */
+export function asRead(object: KubeObject, text: string): KubeObject {
+  texts.set(object, text);
+  return object;
+}
+
 /**
  * Parses the object in a text; of one that is nested too deeply its head. `objectOf` finds it in what was parsed.
  * @throws JsonSyntaxError
  */
 export function readValue(text: string, inside?: 'object'): ReadValue {
   try {
-    return { value: parseJson(text) };
+    return { value: parseJson(text), text };
   } catch (error) {
     if (!(error instanceof JsonTooDeepError)) throw error;
     // The runtime's parser needs no stack. What it makes must not be given to anything else before it is cut.

@@ -47,7 +47,7 @@ export type {
 } from './types.ts';
 export type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
 export { createInformer } from './informer.ts';
-export { faultOf } from './head.ts';
+export { faultOf, rawTextOf } from './head.ts';
 export { findResource } from './find-resource.ts';
 export { Reflector } from './reflector.ts';
 export { SharedClients } from './shared-clients.ts';

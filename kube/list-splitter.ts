@@ -33,6 +33,7 @@ export class ListSplitter {
   #name = '';
   #itemsNext = false;
   readonly #envelope: Uint8Array[] = [];
+  #head: JsonObject | undefined;
   #item: Uint8Array[] = [];
   #chunk: Uint8Array = new Uint8Array(0);
   /** Start of what is not kept yet in the current chunk. */
@@ -49,6 +50,13 @@ export class ListSplitter {
     let i = 0;
     while (i < chunk.length) i = this.#inString ? this.#string(i) : this.#structure(i);
     this.#keep(chunk.length);
+  }
+
+  /** What came before the items; undefined: there are no items yet, or they are not in a place where that can be told. */
+  head(): JsonObject | undefined {
+    if (this.#mode === 'envelope') return undefined;
+    this.#head ??= headIn(this.#envelope);
+    return this.#head;
   }
 
   /**
@@ -162,6 +170,15 @@ export class ListSplitter {
       (this.#mode === 'item' ? this.#item : this.#envelope).push(part);
     }
     this.#from = end;
+  }
+}
+
+function headIn(parts: readonly Uint8Array[]): JsonObject | undefined {
+  try {
+    const head = parseJson(`${textOf(parts)}]}`);
+    return isObject(head) ? head : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { abortable, DriftlessError, messageOf, outsideText, Superseded, withChild } from '#base';
+import { abortable, DriftlessError, messageOf, outsideText, Superseded, withChild, yieldToLoop } from '#base';
 import type { Runnable } from '#base';
 import { groupKindName } from '#model';
 import {
@@ -11,7 +11,7 @@ import {
 } from './errors.ts';
 import type { ReflectorState } from './informer-types.ts';
 import type { ReflectorOptions, ReflectorStats, ReflectorTuning, WentBack } from './reflector-types.ts';
-import type { ListOptions, ListPage, WatchEvent } from './types.ts';
+import type { ItemSink, ListOptions, ListPage, WatchEvent } from './types.ts';
 import { isOlderVersion } from './version.ts';
 
 const defaults: ReflectorTuning = {
@@ -28,6 +28,8 @@ const defaults: ReflectorTuning = {
 const shortWatchMs = 1_000;
 /** A watch that lived this long was a success: failures are counted anew. */
 const healthyWatchMs = 20_000;
+/** Objects that a sink gets in one go: others get their turn in between. */
+const handedAtOnce = 32;
 /** The whole list in one answer, when continuing page by page is refused. */
 const fullListDeadlineMs = 300_000;
 
@@ -143,25 +145,39 @@ export class Reflector implements Runnable {
     this.#stats.lists += 1;
     if (this.#failures === 0) this.#enter({ state: 'listing' });
     try {
-      return await this.#collect(signal, () => this.#firstPage(signal));
+      return await this.#collect(signal, (items) => this.#firstPage(signal, items));
     } catch (error) {
       if (!isExpired(error)) throw error;
       // The snapshot behind the pages is gone: begin again, in one piece, as client-go's pager does.
-      return this.#collect(signal, () => this.#page(signal, { deadlineMs: fullListDeadlineMs }));
+      return this.#collect(signal, (items) => this.#page(signal, { deadlineMs: fullListDeadlineMs, items }));
     }
   }
 
-  async #collect(signal: AbortSignal, firstPage: () => Promise<ListPage>): Promise<string> {
-    const collector = this.#options.sink.startList();
+  async #collect(signal: AbortSignal, firstPage: (items: ItemSink) => Promise<ListPage>): Promise<string> {
+    let collector = this.#options.sink.startList();
+    let isUsed = false;
     let complete = false;
+    const add: ItemSink['add'] = (items, version) => {
+      isUsed = true;
+      this.#isolated(() => collector.add(items, version));
+    };
+    const first = {
+      add,
+      // The first page again is another list: what the one before it showed may be gone since.
+      begin: () => {
+        if (!isUsed) return;
+        isUsed = false;
+        this.#isolated(() => collector.abandon());
+        collector = this.#options.sink.startList();
+      },
+    };
+    const next = { add, begin: () => undefined };
     try {
-      let page = await firstPage();
+      let page = await firstPage(first);
       for (;;) {
-        const { items } = page;
-        const { resourceVersion } = page;
-        this.#isolated(() => collector.add(items, resourceVersion));
+        await this.#hand(page, add);
         if (page.continue === undefined) break;
-        page = await this.#page(signal, { limit: this.#tuning.pageSize, continue: page.continue });
+        page = await this.#page(signal, { limit: this.#tuning.pageSize, continue: page.continue, items: next });
       }
       complete = true;
       const { resourceVersion } = page;
@@ -172,16 +188,25 @@ export class Reflector implements Runnable {
     }
   }
 
-  async #firstPage(signal: AbortSignal): Promise<ListPage> {
+  /** What of a page was not handed over while it arrived. */
+  async #hand({ items, resourceVersion }: ListPage, add: ItemSink['add']): Promise<void> {
+    add(items.slice(0, handedAtOnce), resourceVersion);
+    for (let from = handedAtOnce; from < items.length; from += handedAtOnce) {
+      await yieldToLoop();
+      add(items.slice(from, from + handedAtOnce), resourceVersion);
+    }
+  }
+
+  async #firstPage(signal: AbortSignal, items: ItemSink): Promise<ListPage> {
     const limit = this.#tuning.pageSize;
     if (!this.#everListed && this.#tuning.firstListFromCache) {
       try {
-        return await this.#page(signal, { limit, resourceVersion: '0' });
+        return await this.#page(signal, { limit, resourceVersion: '0', items });
       } catch (error) {
         if (!isExpired(error)) throw error;
       }
     }
-    return this.#page(signal, { limit });
+    return this.#page(signal, { limit, items });
   }
 
   #page(signal: AbortSignal, extra: Partial<ListOptions>): Promise<ListPage> {

@@ -40,6 +40,16 @@ export interface ListOptions extends CallOptions {
   readonly continue?: string;
   /** "0": whatever the server's cache holds. */
   readonly resourceVersion?: string;
+  /** Takes the items while they arrive, so that a page is never in memory as a whole; the page that is returned has then only what was not taken. */
+  readonly items?: ItemSink;
+}
+
+/** Where the items of a page go while it arrives. */
+export interface ItemSink {
+  /** The page begins, or begins again because an answer was cut off: what came before may be of another moment. */
+  begin(): void;
+  /** Some items. `resourceVersion` is that of the list. */
+  add(items: readonly KubeObject[], resourceVersion: string): void;
 }
 
 export interface ListPage {

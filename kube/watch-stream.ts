@@ -4,7 +4,7 @@ import { isKubeObject, statusOfObject } from './answers.ts';
 import type { Asked } from './answers.ts';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
 import type { Exchange, Spec } from './exchange.ts';
-import { asHead, readValue } from './head.ts';
+import { asHead, asRead, readValue } from './head.ts';
 import type { ReadValue } from './head.ts';
 import { LineSplitter } from './list-splitter.ts';
 import type { WatchEvent } from './types.ts';
@@ -101,7 +101,15 @@ function parseEvent(line: string, asked: Asked): WatchEvent {
     const resourceVersion = at(object, 'metadata', 'resourceVersion');
     if (typeof resourceVersion === 'string' && resourceVersion !== '') return { type, resourceVersion };
   } else if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubeObject(object)) {
-    return { type, object: fault === undefined ? object : asHead(object, fault) };
+    if (fault !== undefined) return { type, object: asHead(object, fault) };
+    const text = Object.keys(event as object).length === 2 ? objectText(line, type) : undefined;
+    return { type, object: text === undefined ? object : asRead(object, text) };
   }
   throw new KubeProtocolError(what, 'the watch sent something that is not an event');
+}
+
+/** The object's part of a line that is written as API servers write them. */
+function objectText(line: string, type: string): string | undefined {
+  const head = `{"type":"${type}","object":`;
+  return line.startsWith(head) && line.endsWith('}}') ? line.slice(head.length, -1) : undefined;
 }

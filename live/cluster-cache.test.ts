@@ -7,6 +7,7 @@ import { annotations, defaultSettings, keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
+import { Body } from './body.ts';
 import { ChangeBatch } from './changes.ts';
 import { KindWatch } from './kind-watch.ts';
 import { NodeStore } from './node-store.ts';
@@ -287,7 +288,7 @@ class Play {
 }
 
 function bodies(cache: ClusterCache): Record<string, string> {
-  return texts([...cache.store.ofKind('', 'ConfigMap')].map((node) => node.body));
+  return texts([...cache.store.ofKind('', 'ConfigMap')].map((node) => node.body?.parse()));
 }
 
 describe('8.1.11: a server that is set back to an earlier state', () => {
@@ -513,7 +514,7 @@ describe('14.1: a list after a restored etcd, whose numbers have passed ours', (
       };
       say('old');
       const before = cache.store.get(keyOf(object('old')));
-      if (before !== undefined) before.fetched = new Map([['v1', object('old')]]);
+      if (before !== undefined) before.fetched = new Map([['v1', new Body(object('old'))]]);
       say('old');
       expect(cache.store.get(keyOf(object('old')))?.fetched?.size).toBe(1);
       say('new');

@@ -1,8 +1,8 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
-import { deepEqual, isAbort, messageOf, Superseded, withChild } from '#base';
+import { isAbort, messageOf, Superseded, withChild } from '#base';
 import { isOlderVersion } from '#kube';
 import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, ReflectorState, WentBack } from '#kube';
-import { groupKindName, jsonOf, keyOf } from '#model';
+import { groupKindName, keyOf } from '#model';
 import type { ApiResource, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
 import { isSameReading } from './node.ts';
@@ -195,11 +195,11 @@ export class KindWatch {
    * its numbers again by the time that it answers: where there is no whole object to compare with, it is read once more.
    */
   #newsOf(known: StoredNode, item: KubeObject): StoredNode | undefined {
-    if (known.body !== undefined) return holds(known.body, item) ? undefined : this.#read(item);
+    if (known.body !== undefined) return known.body.holds(item) ? undefined : this.#read(item);
     const node = this.#read(item);
     const fetched = known.fetched?.get(item.apiVersion);
-    const sameFetched = fetched === undefined || holds(fetched, item);
-    if (fetched === undefined) delete known.fetched;
+    const sameFetched = fetched === undefined || fetched.holds(item);
+    if (fetched === undefined) known.fetched = undefined;
     return sameFetched && isSameReading(known, node) ? undefined : node;
   }
 
@@ -261,10 +261,6 @@ interface Fault {
   /** False: not even its place is known from this version of it. */
   readonly hasRow: boolean;
   readonly sinceMs: number;
-}
-
-function holds(body: KubeObject, item: KubeObject): boolean {
-  return body === item || deepEqual(jsonOf(body), jsonOf(item));
 }
 
 const restartDelayMs = 1000;

@@ -6,6 +6,7 @@ import { jsonOf } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ObjectName, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
 import type { Configuration } from './adapt.ts';
+import { ParsedBodies } from './body.ts';
 import { ChangeBatch } from './changes.ts';
 import { ClusterWatch } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
@@ -58,6 +59,7 @@ export class WatchedCluster implements LiveCluster {
   readonly server: string;
   readonly #deps: LiveClusterDeps;
   readonly #store = new NodeStore();
+  readonly #bodies: ParsedBodies;
   readonly #changes: ChangeBatch;
   readonly #cache: ClusterCache;
   readonly #watch: ClusterWatch;
@@ -74,6 +76,7 @@ export class WatchedCluster implements LiveCluster {
     this.#deps = deps;
     this.#cluster = cluster;
     const { clock, random, logger, tuning, versions, reflect, emit, onEvent } = deps;
+    this.#bodies = new ParsedBodies(clock);
     this.#degraded = new Versioned(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
     this.#schemas = new ClusterSchemas({ client: deps.client, store: deps.schemas, clock, logger });
     const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit };
@@ -107,6 +110,7 @@ export class WatchedCluster implements LiveCluster {
       await this.#watch.run(signal);
     } finally {
       this.#changes.stop();
+      this.#bodies.stop();
       await this.#deps.disconnect();
     }
   }
@@ -196,6 +200,7 @@ export class WatchedCluster implements LiveCluster {
       client: this.#deps.client,
       discovery,
       store: this.#store,
+      bodies: this.#bodies,
       isFresh: (target: GroupKind & { readonly namespace: string }) =>
         (watches.get(kindText(target)) ?? []).some(
           (watch) =>

@@ -1,8 +1,10 @@
-import { DeadlineExceeded, mapLimit, messageOf } from '#base';
+import { DeadlineExceeded, mapLimit, messageOf, yieldToLoop } from '#base';
 import { findResource, isNotFound, KubeApiError, KubeConnectionError, KubeCredentialError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
 import type { Cluster, KubeObject, ObjectName, ResourceKey } from '#model';
+import { Body } from './body.ts';
+import type { ParsedBodies } from './body.ts';
 import { LiveStateError } from './errors.ts';
 import type { NodeStore } from './node-store.ts';
 import type { StoredNode } from './node.ts';
@@ -15,6 +17,7 @@ export interface ManagedSources {
   readonly client: KubeClient;
   readonly discovery: ApiDiscovery;
   readonly store: NodeStore;
+  readonly bodies: ParsedBodies;
   /** Whether the cache of a kind in a namespace is complete and current: then absent means that there is none. */
   readonly isFresh: (target: { readonly group: string; readonly kind: string; readonly namespace: string }) => boolean;
 }
@@ -45,13 +48,13 @@ export async function managedObjects(
   signal: AbortSignal,
 ): Promise<Found> {
   for (const target of targets) checkReach(target, sources.cluster);
-  const objects = new Map<ResourceKey, KubeObject>();
+  const found = new Map<ResourceKey, Body | KubeObject>();
   // What the server is to name (generateName) has no name to be found by.
   const named = targets.filter(({ metadata }) => (metadata.name ?? '') !== '');
   const unique = new Map(named.map((target) => [keyOf(target), target]));
   for (const node of sources.store.ofApp(app)) {
     if (node.ownerRefs.length > 0) continue;
-    if (node.body !== undefined) objects.set(node.key, node.body);
+    if (node.body !== undefined) found.set(node.key, node.body);
     // The application has just come to this replica, and its objects have not been read again yet.
     else if (!unique.has(node.key)) unique.set(node.key, standIn(node));
   }
@@ -61,18 +64,43 @@ export async function managedObjects(
     const kind = kindText({ group: groupOf(target.apiVersion), kind: target.kind });
     try {
       const live = await liveOf(key, target, { ...sources, hanging: hanging.get(kind) }, signal);
-      if (live === undefined) objects.delete(key);
-      else objects.set(key, live);
+      if (live === undefined) found.delete(key);
+      else found.set(key, live);
     } catch (error) {
       signal.throwIfAborted();
       if (isOfServer(error)) throw failed(error);
       if (error instanceof DeadlineExceeded) hanging.set(kind, error);
-      objects.delete(key);
+      found.delete(key);
       unread.push({ ...refOf(target), key, version: versionOf(target.apiVersion), message: failed(error).message });
     }
   });
+  const objects = await parsed(found, sources.bodies, signal);
   return { objects, unread: unread.sort((a, b) => (a.key < b.key ? -1 : 1)) };
 }
+
+/** Everything as it was when it was found. An Application may have thousands of objects: others get their turn. */
+async function parsed(
+  found: ReadonlyMap<ResourceKey, Body | KubeObject>,
+  bodies: ParsedBodies,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
+  const objects = new Map<ResourceKey, KubeObject>();
+  let length = 0;
+  for (const [key, value] of found) {
+    if (value instanceof Body) {
+      if (bodies.known(value) === undefined) length += value.text.length;
+      objects.set(key, bodies.read(value));
+    } else objects.set(key, value);
+    if (length < sliceLength) continue;
+    length = 0;
+    await yieldToLoop();
+    signal.throwIfAborted();
+  }
+  return objects;
+}
+
+/** About 2 ms of parsing. */
+const sliceLength = 512 * 1024;
 
 /** No read of any kind would fare better. */
 function isOfServer(error: unknown): boolean {
@@ -103,15 +131,19 @@ async function liveOf(
   target: ObjectName,
   sources: Reading,
   signal: AbortSignal,
-): Promise<KubeObject | undefined> {
+): Promise<Body | KubeObject | undefined> {
   const node = sources.store.get(key);
-  if (node === undefined) return sources.isFresh(refOf(target)) ? undefined : read(target, undefined, sources, signal);
+  if (node === undefined) return sources.isFresh(refOf(target)) ? undefined : read(target, sources, signal);
   if (node.body?.apiVersion === target.apiVersion) return node.body;
   const fetched = node.fetched?.get(target.apiVersion);
   if (fetched !== undefined) return fetched;
-  const live = await read(reachable(target, node, sources.discovery), node, sources, signal);
-  if (live !== undefined) (node.fetched ??= new Map()).set(target.apiVersion, live);
-  return live;
+  const wanted = reachable(target, node, sources.discovery);
+  if (node.body?.apiVersion === wanted.apiVersion) return node.body;
+  const live = await read(wanted, sources, signal);
+  if (live === undefined) return undefined;
+  const body = new Body(live);
+  (node.fetched ??= new Map()).set(target.apiVersion, body);
+  return body;
 }
 
 /** The target's version, or the cache's own where the server does not serve that one any more. */
@@ -122,14 +154,8 @@ function reachable(target: ObjectName, node: StoredNode, discovery: ApiDiscovery
 }
 
 /** Undefined: there is no such object, or no such kind. */
-async function read(
-  target: ObjectName,
-  node: StoredNode | undefined,
-  sources: Reading,
-  signal: AbortSignal,
-): Promise<KubeObject | undefined> {
+async function read(target: ObjectName, sources: Reading, signal: AbortSignal): Promise<KubeObject | undefined> {
   const { kind, metadata, apiVersion } = target;
-  if (node?.body?.apiVersion === apiVersion) return node.body;
   const group = groupOf(apiVersion);
   const resource = findResource(sources.discovery, { group, kind }, versionOf(apiVersion));
   if (resource === undefined) {

@@ -210,7 +210,7 @@ describe('ingest', () => {
   const withUpdates = (over: Partial<Settings>): Settings => ({ ...defaultSettings, ...over });
 
   it('keeps bodies of tracked roots only', () => {
-    expect(ingest(object({ kind: 'ConfigMap', name: 'a', app: 'shop' })).body?.metadata.name).toBe('a');
+    expect(ingest(object({ kind: 'ConfigMap', name: 'a', app: 'shop' })).body?.parse().metadata.name).toBe('a');
     expect(ingest(object({ kind: 'ConfigMap', name: 'a' })).body).toBeUndefined();
     expect(ingest(object({ ...owned('b', 'a'), app: 'shop' })).body).toBeUndefined();
   });

@@ -3,15 +3,18 @@ import { MachineLoad } from './machine-load.ts';
 import { isClaimOf } from './owners.ts';
 import { NodeIndex } from './node-index.ts';
 import type { StoredNode } from './node.ts';
+import { RowIndex } from './row-index.ts';
 import type { LiveOwner } from './types.ts';
 
 /**
  * All nodes of one cluster, with the indexes that questions need: by key, by kind, by namespace, by application, and children by owner.
  *
  *   byKey       key -> node            the one truth; the others are derived in put and remove
- *   byKind      group/kind -> nodes    what a list of one kind replaces
- *   byNamespace namespace -> nodes     top-level objects, inferred owners
- *   byApp       instance -> nodes      tracked roots
+ *   rows        row -> node            a node's number, for as long as there is an object of its key
+ *   byKind      group/kind -> rows     what a list of one kind replaces
+ *   byNamespace namespace -> rows      top-level objects
+ *   byApp       instance -> rows       tracked roots
+ *   claims      namespace -> claims    PersistentVolumeClaims, and sets: StatefulSets that have templates of them
  *   byOwnerUid  uid -> nodes           children whose owner reference has a uid
  *   byOwnerKey  key -> nodes           children of owners that are known by name only
  *   load        machine -> sums        what the pods of a machine ask for
@@ -20,9 +23,14 @@ export class NodeStore {
   /** Derived from the pods, as the indexes are. */
   readonly load = new MachineLoad();
   readonly #byKey = new Map<ResourceKey, StoredNode>();
-  readonly #byKind = new NodeIndex<string>();
-  readonly #byNamespace = new NodeIndex<string>();
-  readonly #byApp = new NodeIndex<string>();
+  readonly #rows: (StoredNode | undefined)[] = [];
+  /** Rows that are free again. */
+  readonly #free: number[] = [];
+  readonly #byKind = new RowIndex<string>();
+  readonly #byNamespace = new RowIndex<string>();
+  readonly #byApp = new RowIndex<string>();
+  readonly #claims = new NodeIndex<string>();
+  readonly #sets = new NodeIndex<string>();
   readonly #byOwnerUid = new NodeIndex<string>();
   readonly #byOwnerKey = new NodeIndex<ResourceKey>();
 
@@ -37,16 +45,19 @@ export class NodeStore {
   /** Inserts or replaces. */
   put(node: StoredNode): void {
     const before = this.#byKey.get(node.key);
-    if (before !== undefined) this.#unlink(before);
+    if (before === undefined) this.#enter(node);
+    else {
+      this.#unlink(before);
+      node.row = before.row;
+      // One text for the map and for the node, or the former one would live on in the map.
+      node.key = before.key;
+    }
+    this.#rows[node.row] = node;
     this.#byKey.set(node.key, node);
     if (before !== undefined && before.claims.length > 0 && node.claims.length === 0) this.#disown(before);
     node.ownerRefs = this.#shared(node.ownerRefs);
     this.#infer(node);
-    this.#byKind.add(kindText(node), node);
-    this.#byNamespace.add(node.namespace, node);
-    if (node.app !== undefined) this.#byApp.add(node.app, node);
-    if (node.details?.pod !== undefined) this.load.add(node.details.pod);
-    this.#linkOwners(node);
+    this.#link(node);
   }
 
   remove(key: ResourceKey): StoredNode | undefined {
@@ -54,12 +65,16 @@ export class NodeStore {
     if (node === undefined) return undefined;
     this.#byKey.delete(key);
     this.#unlink(node);
+    this.#byKind.drop(node.kindText, node.row);
+    this.#byNamespace.drop(node.namespace, node.row);
+    this.#rows[node.row] = undefined;
+    this.#free.push(node.row);
     if (node.claims.length > 0) this.#disown(node);
     return node;
   }
 
   ofKind(group: string, kind: string): Iterable<StoredNode> {
-    return this.#byKind.of(`${group}/${kind}`);
+    return this.#nodes(this.#byKind.of(`${group}/${kind}`));
   }
 
   countOfKind(group: string, kind: string): number {
@@ -67,7 +82,7 @@ export class NodeStore {
   }
 
   ofApp(app: string): Iterable<StoredNode> {
-    return this.#byApp.of(app);
+    return this.#nodes(this.#byApp.of(app));
   }
 
   /** Tracked roots of all applications. */
@@ -77,7 +92,7 @@ export class NodeStore {
 
   /** Objects of a namespace that nothing owns. */
   topLevel(namespace: string): readonly StoredNode[] {
-    return [...this.#byNamespace.of(namespace)].filter((node) => node.ownerRefs.length === 0);
+    return [...this.#nodes(this.#byNamespace.of(namespace))].filter((node) => node.ownerRefs.length === 0);
   }
 
   /** Children in the same namespace; of a cluster-scoped node, in all namespaces. */
@@ -138,11 +153,33 @@ export class NodeStore {
     return apps;
   }
 
+  *#nodes(rows: Iterable<number>): Generator<StoredNode> {
+    for (const row of rows) {
+      const node = this.#rows[row];
+      if (node !== undefined) yield node;
+    }
+  }
+
+  /** What is the same for every object of a key. */
+  #enter(node: StoredNode): void {
+    node.row = this.#free.pop() ?? this.#rows.length;
+    this.#byKind.add(node.kindText, node.row);
+    this.#byNamespace.add(node.namespace, node.row);
+  }
+
+  #link(node: StoredNode): void {
+    if (node.app !== undefined) this.#byApp.add(node.app, node.row);
+    if (node.details?.pod !== undefined) this.load.add(node.details.pod);
+    if (isClaim(node)) this.#claims.add(node.namespace, node);
+    if (node.claims.length > 0) this.#sets.add(node.namespace, node);
+    this.#linkOwners(node);
+  }
+
   #unlink(node: StoredNode): void {
-    this.#byKind.drop(kindText(node), node);
-    this.#byNamespace.drop(node.namespace, node);
-    if (node.app !== undefined) this.#byApp.drop(node.app, node);
+    if (node.app !== undefined) this.#byApp.drop(node.app, node.row);
     if (node.details?.pod !== undefined) this.load.drop(node.details.pod);
+    if (isClaim(node)) this.#claims.drop(node.namespace, node);
+    if (node.claims.length > 0) this.#sets.drop(node.namespace, node);
     this.#unlinkOwners(node);
   }
 
@@ -177,22 +214,16 @@ export class NodeStore {
   /** Claims of StatefulSets: whichever of the two comes second finds the other. */
   #infer(node: StoredNode): void {
     if (node.claims.length > 0) {
-      for (const other of this.#byNamespace.of(node.namespace)) {
-        if (!isClaim(other)) continue;
-        const owned = isClaimOf(other.name, node.name, node.claims);
-        this.#setInferred(other, node.key, owned);
-      }
+      for (const claim of this.#claims.of(node.namespace))
+        this.#setInferred(claim, node.key, isClaimOf(claim.name, node.name, node.claims));
     } else if (isClaim(node)) {
-      for (const other of this.#byKind.of('apps/StatefulSet')) {
-        if (other.namespace === node.namespace && isClaimOf(node.name, other.name, other.claims))
-          this.#setInferred(node, other.key, true);
-      }
+      for (const set of this.#sets.of(node.namespace))
+        if (isClaimOf(node.name, set.name, set.claims)) this.#setInferred(node, set.key, true);
     }
   }
 
   #disown(set: StoredNode): void {
-    for (const other of this.#byNamespace.of(set.namespace))
-      if (isClaim(other)) this.#setInferred(other, set.key, false);
+    for (const claim of this.#claims.of(set.namespace)) this.#setInferred(claim, set.key, false);
   }
 
   /** Adds or removes an owner that is known by name only; a real reference to the same owner stays. */
@@ -210,10 +241,6 @@ export class NodeStore {
 
 function isClaim(node: StoredNode): boolean {
   return node.kind === 'PersistentVolumeClaim' && node.group === '';
-}
-
-function kindText(node: StoredNode): string {
-  return `${node.group}/${node.kind}`;
 }
 
 /** One object that is served under two groups shows once: under the key that sorts first. */

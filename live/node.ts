@@ -5,11 +5,13 @@ import { healthOf } from '#health';
 import { faultOf } from '#kube';
 import { annotationOf, annotations, groupOf, jsonOf, resourceKey, trackedApp, versionOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
+import { Body } from './body.ts';
 import { customLabelsOf, detailsOf, infoOf } from './details.ts';
 import type { Details } from './details.ts';
 import { bodyRule } from './filter.ts';
 import { claimTemplates, ownersOf } from './owners.ts';
-import type { BodyFilter, LiveRow, LiveOwner } from './types.ts';
+import { SharedValues } from './shared-values.ts';
+import type { BodyFilter, LiveOwner, LiveRow } from './types.ts';
 
 /** What an object says about itself, read once. */
 interface Reading {
@@ -23,62 +25,169 @@ interface Reading {
   readonly fault: string | undefined;
 }
 
-/**
- * A node as the store keeps it: what its neighbours see, and what the store needs. There may be a million: members that most nodes lack
- * are set on those that have them only, what is the same is shared, and what can be derived is.
- */
-export class StoredNode implements Omit<LiveRow, 'parents' | 'owners'> {
-  readonly key: ResourceKey;
+/** What few objects have. */
+interface Extras {
+  readonly images: readonly string[];
+  readonly claims: readonly string[];
+  readonly details: Details | undefined;
+  readonly fault: string | undefined;
+  readonly deleting: boolean;
+}
+
+/** What all objects of a kind have in common. */
+interface NodeKind {
   readonly group: string;
   readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
   readonly version: string;
+  readonly kindText: string;
+}
+
+/**
+ * A node as the store keeps it: what its neighbours see, and what the store needs. There may be a million: what is the same is shared, what can be
+ * derived is, and what few nodes have is one member for all of it. The whole object is kept as text.
+ */
+export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app'> {
+  /** One text with the store's. */
+  key: ResourceKey;
+  readonly #kind: NodeKind;
+  readonly namespace: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  readonly createdAt: string;
+  /** Seconds since 1970 where that says all. */
+  readonly #createdAt: string | number;
   readonly health: HealthStatus | null;
-  readonly deleting: boolean;
-  readonly images: readonly string[];
   /** Owners with uids; changes when an inferred owner comes or goes. */
   ownerRefs: readonly LiveOwner[];
-  /** Volume claim templates (StatefulSets). */
-  readonly claims: readonly string[];
   /** Number of the last list that had it. */
   seen = 0;
-  readonly app?: string;
-  readonly details?: Details;
-  /** Why there is more to the object than could be read: then it has no body, and whoever needs it asks the server. */
-  readonly fault?: string;
-  /** Hash of what matters to an application; absent when nobody compares it. */
-  readonly fingerprint?: string;
+  /** Its number in the store. */
+  row = -1;
+  readonly app: string | undefined;
+  /** Hash of what matters to an application; undefined when nobody compares it. */
+  readonly fingerprint: string | undefined;
+  readonly #extras: Extras | undefined;
   /** The whole object: tracked roots only, and of those the ones whose application this replica works for. */
-  readonly body?: KubeObject;
+  readonly body: Body | undefined;
   /** The whole object as it was fetched on demand, by API version. Lives as long as this version of the object. */
-  fetched?: Map<string, KubeObject>;
+  fetched: Map<string, Body> | undefined = undefined;
 
-  constructor({ object, ownerRefs, app, keepsBody, health, fingerprint, details, fault }: Reading) {
+  constructor(reading: Reading, shared: SharedValues) {
+    const { object, ownerRefs, app, keepsBody } = reading;
     const { metadata } = object;
-    this.group = groupOf(object.apiVersion);
-    this.kind = object.kind;
-    this.namespace = metadata.namespace ?? '';
-    this.name = metadata.name ?? '';
-    this.key = resourceKey(this.group, this.kind, this.namespace, this.name);
-    this.version = versionOf(object.apiVersion);
+    this.#kind = kindOf(object, shared);
+    this.namespace = shared.text(metadata.namespace ?? '');
+    const { group, kind } = this.#kind;
+    this.key = resourceKey(group, kind, this.namespace, metadata.name ?? '');
     this.uid = metadata.uid ?? '';
     this.resourceVersion = metadata.resourceVersion ?? '';
-    this.createdAt = metadata.creationTimestamp ?? '';
-    this.health = health;
-    this.deleting = metadata.deletionTimestamp !== undefined;
-    this.images = imagesOf(object);
+    this.#createdAt = compactTime(metadata.creationTimestamp ?? '');
+    this.health = reading.health === null ? null : shared.value(reading.health);
     this.ownerRefs = ownerRefs.length === 0 ? none : ownerRefs;
-    this.claims = claimTemplates(object);
-    if (fingerprint !== undefined) this.fingerprint = fingerprint;
-    if (details !== undefined) this.details = details;
-    if (fault !== undefined) this.fault = fault;
-    if (app !== undefined) this.app = app;
-    if (app !== undefined && keepsBody) this.body = object;
+    this.app = app === undefined ? undefined : shared.text(app);
+    this.fingerprint = reading.fingerprint;
+    this.#extras = extrasOf(reading, shared);
+    this.body = app !== undefined && keepsBody ? new Body(object) : undefined;
   }
+
+  get group(): string {
+    return this.#kind.group;
+  }
+
+  get kind(): string {
+    return this.#kind.kind;
+  }
+
+  get version(): string {
+    return this.#kind.version;
+  }
+
+  /** `group/kind`. */
+  get kindText(): string {
+    return this.#kind.kindText;
+  }
+
+  get name(): string {
+    return this.key.slice(this.#kind.kindText.length + this.namespace.length + 2);
+  }
+
+  get createdAt(): string {
+    return typeof this.#createdAt === 'string' ? this.#createdAt : timeOf(this.#createdAt);
+  }
+
+  get deleting(): boolean {
+    return this.#extras?.deleting ?? false;
+  }
+
+  get images(): readonly string[] {
+    return this.#extras?.images ?? none;
+  }
+
+  /** Volume claim templates (StatefulSets). */
+  get claims(): readonly string[] {
+    return this.#extras?.claims ?? none;
+  }
+
+  get details(): Details | undefined {
+    return this.#extras?.details;
+  }
+
+  /** Why there is more to the object than could be read: then it has no body, and whoever needs it asks the server. */
+  get fault(): string | undefined {
+    return this.#extras?.fault;
+  }
+}
+
+function kindOf({ apiVersion, kind }: KubeObject, shared: SharedValues): NodeKind {
+  const group = groupOf(apiVersion);
+  return shared.value({ group, kind, version: versionOf(apiVersion), kindText: `${group}/${kind}` });
+}
+
+function extrasOf({ object, details, fault }: Reading, shared: SharedValues): Extras | undefined {
+  const extras = {
+    images: imagesOf(object),
+    claims: claimTemplates(object),
+    details,
+    fault,
+    deleting: object.metadata.deletionTimestamp !== undefined,
+  };
+  const { images, claims, deleting } = extras;
+  if (images.length + claims.length === 0 && details === undefined && fault === undefined && !deleting)
+    return undefined;
+  return {
+    ...extras,
+    images: shared.value(images),
+    details: details === undefined ? undefined : sharing(details, shared),
+  };
+}
+
+/** What the pods of one owner have in common. */
+function sharing(details: Details, shared: SharedValues): Details {
+  const { pod, networking, items } = details;
+  return {
+    ...details,
+    ...(items === undefined ? {} : { items: shared.value(items) }),
+    ...(networking === undefined ? {} : { networking: shared.value(networking) }),
+    ...(pod === undefined
+      ? {}
+      : {
+          pod: {
+            ...pod,
+            reason: shared.text(pod.reason),
+            node: shared.text(pod.node),
+            requests: shared.value(pod.requests),
+          },
+        }),
+  };
+}
+
+/** As API servers write them: whole seconds of UTC. Anything else stays as it is. */
+function compactTime(text: string): string | number {
+  const seconds = text.length === 20 ? Date.parse(text) / 1000 : Number.NaN;
+  return Number.isInteger(seconds) && timeOf(seconds) === text ? seconds : text;
+}
+
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
 /**
@@ -115,7 +224,6 @@ export function rowOf(node: StoredNode, parents: readonly ResourceKey[]): LiveRo
 export type Ingest = (object: KubeObject) => StoredNode;
 
 const none: readonly never[] = [];
-const healthy: HealthStatus = { status: 'Healthy' };
 
 /** Ingestion under some settings. Scope decides where owners live. */
 export function ingestWith(
@@ -125,31 +233,40 @@ export function ingestWith(
 ): Ingest {
   const keepsBodyOf = bodyRule(bodies);
   const customLabels = customLabelsOf(settings);
+  const shared = new SharedValues();
   return (object) => {
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
     const place = { object, ownerRefs, app: ownerRefs.length === 0 ? claimed : undefined };
     const fault = faultOf(object);
-    if (fault !== undefined) return unreadable(place, fault);
+    if (fault !== undefined) return unreadable(place, fault, shared);
     try {
-      return new StoredNode({
+      const reading = {
         ...place,
         keepsBody: claimed !== undefined && keepsBodyOf(claimed),
-        health: shared(healthOf(object, settings)),
+        health: healthOf(object, settings),
         fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
         details: detailsOf(object, customLabels),
         fault: undefined,
-      });
+      };
+      return new StoredNode(reading, shared);
     } catch (error) {
-      return unreadable(place, messageOf(error));
+      return unreadable(place, messageOf(error), shared);
     }
   };
 }
 
 /** A node without a body: a tenant may store what no reader of ours can take, and everybody else's objects are in the same list. */
-function unreadable(place: Pick<Reading, 'object' | 'ownerRefs' | 'app'>, fault: string): StoredNode {
+function unreadable(
+  place: Pick<Reading, 'object' | 'ownerRefs' | 'app'>,
+  fault: string,
+  shared: SharedValues,
+): StoredNode {
   const health: HealthStatus = { status: 'Unknown', message: `the object cannot be read: ${fault}` };
-  return new StoredNode({ ...place, keepsBody: false, health, fingerprint: undefined, details: undefined, fault });
+  return new StoredNode(
+    { ...place, keepsBody: false, health, fingerprint: undefined, details: undefined, fault },
+    shared,
+  );
 }
 
 /**
@@ -188,11 +305,6 @@ function needsFingerprint(object: KubeObject, app: string | undefined, settings:
   if (!settings.ignoreResourceUpdatesEnabled) return false;
   if (app !== undefined || (object.kind === 'Application' && groupOf(object.apiVersion) === 'argoproj.io')) return true;
   return parseGoBool(annotationOf(object, annotations.ignoreResourceUpdates)) === true;
-}
-
-/** A million healthy objects share one value. */
-function shared(health: HealthStatus | null): HealthStatus | null {
-  return health !== null && deepEqual(health as unknown as Json, healthy as unknown as Json) ? healthy : health;
 }
 
 /** Distinct images of a Pod's containers, init containers first. */

@@ -10,6 +10,7 @@ export * from './names.ts';
 export * from './object.ts';
 export * from './parts.ts';
 export * from './project.ts';
+export * from './reading.ts';
 export * from './repository.ts';
 export * from './settings.ts';
 export * from './status.ts';
