@@ -51,5 +51,5 @@ export { compileLinearPattern } from './pattern.ts';
 export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';
 export type { Random } from './random.ts';
-export { scrub, Secret } from './secret.ts';
+export { Secret } from './secret.ts';
 export { formatYaml, parseYamlDocuments, YamlSyntaxError } from './yaml.ts';

@@ -44,12 +44,12 @@ interface Treatment {
 const treatments: Readonly<Record<OutsideSource, Treatment>> = {
   server: { limit: 32_768 },
   page: { limit: 200, lines: 'one' },
-  program: { limit: 8192, also: withoutGoMaps },
+  program: { limit: 65_536, also: withoutGoMaps },
   'credential plugin': { limit: 200, also: failuresIn },
   parser: { limit: 500, lines: 'one', also: withoutQuotes },
   url: { limit: 2048, lines: 'one' },
   rpc: { limit: 8192, also: withoutGoMaps },
-  script: { limit: 8192 },
+  script: { limit: 16_384 },
   system: { limit: 2048, lines: 'first' },
   field: { limit: 65_536 },
 };
@@ -122,13 +122,13 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
-/** Go prints maps with all their values: helm does so with the values of a chart. */
+/** Go prints maps with all their values: helm does so with the values of a chart. Without a colon it is the name of a type. */
 function withoutGoMaps(text: string): string {
   let out = '';
   let from = 0;
   for (let at = text.indexOf('map['); at >= 0; at = text.indexOf('map[', from)) {
     const end = endOfBrackets(text, at + 3);
-    out += `${text.slice(from, at)}map[***]`;
+    out += `${text.slice(from, at)}${text.slice(at, end).includes(':') ? 'map[***]' : text.slice(at, end)}`;
     from = end;
   }
   return out + text.slice(from);

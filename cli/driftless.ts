@@ -1,4 +1,4 @@
-import { messageOf, scrub, Shutdown, systemClock, UsageError } from '#base';
+import { messageOf, outsideText, Shutdown, systemClock, UsageError } from '#base';
 import type { Timer } from '#base';
 import { nearest } from './args.ts';
 import type { Command, CommandContext } from './command.ts';
@@ -104,7 +104,7 @@ export async function perform(argv: readonly string[], context: Omit<CommandCont
     return await dispatch(argv, context);
   } catch (error) {
     if (signal.aborted && error === signal.reason) return 0;
-    output.err(`driftless: ${scrub(messageOf(error)).replaceAll('\n', ' ')}`);
+    output.err(`driftless: ${outsideText('field', messageOf(error)).replaceAll('\n', ' ')}`);
     return error instanceof UsageError ? 2 : 1;
   }
 }

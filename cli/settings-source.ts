@@ -1,4 +1,4 @@
-import { isObject, messageOf, scrub, systemClock, systemRandom, UsageError } from '#base';
+import { isObject, messageOf, outsideText, systemClock, systemRandom, UsageError } from '#base';
 import { apiResource, connectionFromKubeconfig, createKubeClient, isNotFound } from '#kube';
 import { defaultSettings } from '#model';
 import type { KubeObject, Settings } from '#model';
@@ -66,7 +66,9 @@ async function fromCluster(source: Source, signal: AbortSignal): Promise<Setting
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (isNotFound(error)) throw new UsageError(`there is no ${where}: is Argo CD elsewhere? (-n NAMESPACE)`);
-    throw new UsageError(`cannot read ${where}: ${scrub(messageOf(error)).replaceAll('\n', ' ')}`, { cause: error });
+    throw new UsageError(`cannot read ${where}: ${outsideText('field', messageOf(error)).replaceAll('\n', ' ')}`, {
+      cause: error,
+    });
   } finally {
     await client.close();
   }

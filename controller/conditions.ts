@@ -1,3 +1,4 @@
+import { outsideText } from '#base';
 import type { ApplicationCondition, ConditionType } from '#model';
 
 /** Which step of a pass owns which condition types: it replaces all of them and none of the others. */
@@ -23,7 +24,8 @@ export const ownedConditions = {
  * evaluated ones. A fresh condition with a known message keeps the time at which it first appeared.
  *
  * Source: Argo CD types.go SetConditions. Difference: the message is looked up among all conditions of the type, not only the first
- * one, so that several conditions of one type do not get a new time (and a write) at each comparison.
+ * one, so that several conditions of one type do not get a new time (and a write) at each comparison. Messages that name an address with a
+ * password in it, as a spec may have it, are stored without.
  */
 export function setConditions(
   existing: readonly ApplicationCondition[] | undefined,
@@ -35,7 +37,8 @@ export function setConditions(
   const kept = before.filter((condition) => !evaluated.includes(condition.type));
   const known = (condition: ApplicationCondition): ApplicationCondition | undefined =>
     before.find((old) => old.type === condition.type && old.message === condition.message);
-  const result = [...kept, ...fresh.map((condition) => known(condition) ?? condition)];
+  const shown = fresh.map((condition) => ({ ...condition, message: outsideText('field', condition.message) }));
+  const result = [...kept, ...shown.map((condition) => known(condition) ?? condition)];
   return dedupe(result.map((condition) => ({ lastTransitionTime: now, ...condition }))).sort(byText);
 }
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { withLastApplied } from '#diff';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
-import { withLastApplied } from './writer.ts';
 
 /** Issue 8, 1.1: a definition that is deleted takes every object of its kind along, so none ever is, and none is ever claimed. */
 const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };

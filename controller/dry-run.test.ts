@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { Limiter } from '#base';
+import { withLastApplied } from '#diff';
 import { apiResource, KubeApiError } from '#kube';
 import { jsonOf } from '#model';
 import type { HealthStatus, KubeObject } from '#model';
@@ -11,7 +12,7 @@ import { Syncer } from './syncer.ts';
 import { dryRunOnly } from './dry-run-client.ts';
 import { FakeApi } from './testing/fake-api.ts';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
-import { GuardedWriter, withLastApplied } from './writer.ts';
+import { GuardedWriter } from './writer.ts';
 
 /** Issue 8, 1.3: an operation that is a dry run changes nothing, whatever its plan is and however long it takes. */
 const kinds = [

@@ -1,4 +1,4 @@
-import { messageOf } from '#base';
+import { messageOf, outsideText } from '#base';
 import type { Clock } from '#base';
 import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
@@ -48,7 +48,7 @@ export class EventRecorder {
         name: `${name}.${nanoseconds.toString(16)}`,
         namespace,
         annotations: {
-          'dest-server': app.spec.destination.server ?? '',
+          'dest-server': outsideText('url', app.spec.destination.server ?? ''),
           'dest-namespace': destinationNamespaceOf(app),
         },
       },
@@ -63,7 +63,7 @@ export class EventRecorder {
       },
       type,
       reason,
-      message: message.slice(0, 1024),
+      message: outsideText('field', message).slice(0, 1024),
       count: 1,
       firstTimestamp: kubeTime(now),
       lastTimestamp: kubeTime(now),

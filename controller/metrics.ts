@@ -1,3 +1,4 @@
+import { splitUserInfo } from '#base';
 import { destinationNamespaceOf, isAutomated, normalizeGitUrl, projectOf, sourceOf } from '#model';
 import type { Application, OperationState } from '#model';
 import type { CounterMetric, HistogramMetric, Labels, Metrics } from '#telemetry';
@@ -75,7 +76,7 @@ function infoLabels(app: Application, serverOf: ServerOf): Labels {
   return {
     ...appLabels(app, serverOf),
     autosync_enabled: String(isAutomated(app.spec)),
-    repo: normalizeGitUrl(sourceOf(app.spec).repoURL),
+    repo: splitUserInfo(normalizeGitUrl(sourceOf(app.spec).repoURL)).url,
     dest_namespace: destinationNamespaceOf(app),
     sync_status: app.status?.sync?.status ?? 'Unknown',
     health_status: app.status?.health?.status ?? 'Unknown',

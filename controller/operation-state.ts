@@ -1,4 +1,4 @@
-import { omit, parseSecondsOrDuration } from '#base';
+import { omit, outsideText, parseSecondsOrDuration } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
 import { kitchenTime, kubeTime, parseTime } from './kube-time.ts';
@@ -146,4 +146,17 @@ export function backstopMs(state: OperationState, now: number, syncTimeoutMs: nu
   if (syncTimeoutMs <= 0 || state.phase === 'Terminating') return backstop;
   const started = parseTime(state.startedAt) ?? now;
   return Math.max(1000, Math.min(backstop, started + syncTimeoutMs + 1000 - now));
+}
+
+/** A state as it may be stored: what it says may hold the words of servers, and addresses of a spec with a password in them. */
+export function shownState(state: OperationState): OperationState {
+  const { message, syncResult } = state;
+  const resources = syncResult?.resources?.map((result) =>
+    result.message === undefined ? result : { ...result, message: outsideText('field', result.message) },
+  );
+  return {
+    ...state,
+    ...(message === undefined ? {} : { message: outsideText('field', message) }),
+    ...(syncResult === undefined || resources === undefined ? {} : { syncResult: { ...syncResult, resources } }),
+  };
 }

@@ -13,7 +13,7 @@ import type { RefreshRequest } from './freshness.ts';
 import { nextHistory } from './history.ts';
 import type { Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
-import { backstopMs, endPass, startPass } from './operation-state.ts';
+import { backstopMs, endPass, shownState, startPass } from './operation-state.ts';
 import type { ApplicationStore } from './application-store.ts';
 
 export interface OperationDeps {
@@ -109,11 +109,11 @@ export class OperationProcessor {
     signal: AbortSignal,
   ): Promise<OperationState> {
     try {
-      return await this.#deps.syncer.step(this.#deps.bind(app), state, signal);
+      return shownState(await this.#deps.syncer.step(this.#deps.bind(app), state, signal));
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       pass.logger.warn('A step of an operation failed', { error });
-      return { ...state, phase: 'Error', message: messageOf(error) };
+      return shownState({ ...state, phase: 'Error', message: messageOf(error) });
     }
   }
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { withLastApplied } from '#diff';
 import { KubeApiError } from '#kube';
 import { FakeClock } from '#support';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
-import { withLastApplied } from './writer.ts';
 
 const stops: (() => Promise<void>)[] = [];
 const clock = new FakeClock();

@@ -2,12 +2,12 @@ import { isAbort, mapLimit, messageOf } from '#base';
 import type { Limiter } from '#base';
 import type { DryRunOutcome, DryRunPair } from '#compare';
 import { dryRunTarget } from '#diff';
-import { findResource, KubeApiError } from '#kube';
+import { findResource } from '#kube';
 import type { ClusterClients, KubeClient } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
 import { fieldManager, groupOf, versionOf } from '#model';
-import type { AppKey, KubeObject, ResourceKey } from '#model';
+import type { AppKey, ResourceKey } from '#model';
 import { dryRunOnly } from './dry-run-client.ts';
 import { ClusterNotReady } from './errors.ts';
 import type { KnownDryRun, Memories } from './memory.ts';
@@ -96,13 +96,7 @@ export class DryRuns {
       return { predicted };
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
-      return { refused: reasonOf(error, target) };
+      return { refused: messageOf(error) };
     }
   }
-}
-
-/** Of a Secret, not what the server says of its values. */
-function reasonOf(error: unknown, { apiVersion, kind }: KubeObject): string {
-  if (!(error instanceof KubeApiError) || apiVersion !== 'v1' || kind !== 'Secret') return messageOf(error);
-  return `the API server refuses this Secret with HTTP ${error.status}; what it says is not shown, because it may hold values`;
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Limiter, OwnershipLost } from '#base';
+import { withLastApplied } from '#diff';
 import { apiResource, KubeApiError } from '#kube';
 import { annotations } from '#model';
 import type { KubeObject } from '#model';
@@ -8,7 +9,7 @@ import { FakeClock } from '#support';
 import { PolicyDenied, UnknownKind } from './errors.ts';
 import { FakeApi } from './testing/fake-api.ts';
 import type { Interference } from './testing/fake-api.ts';
-import { GuardedWriter, withLastApplied } from './writer.ts';
+import { GuardedWriter } from './writer.ts';
 
 const signal = new AbortController().signal;
 const kinds = [

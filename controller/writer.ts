@@ -1,10 +1,10 @@
-import { at, deepEqual, DriftlessError, goJson, isObject, omit } from '#base';
+import { at, deepEqual, DriftlessError, isObject } from '#base';
 import type { Clock, Json, Limiter } from '#base';
-import { clientSideApplyPatch } from '#diff';
+import { clientSideApplyPatch, withLastApplied } from '#diff';
 import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
-import { annotations, fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
+import { fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { ApplyHow, ApplyResult, ClusterWriter } from '#sync';
 import { dryRunOnly } from './dry-run-client.ts';
@@ -347,14 +347,6 @@ function nameOf(object: KubeObject, resource: ApiResource): NamedObject {
 export function shortName(object: KubeObject): string {
   const { group, kind } = gvkOf(object);
   return `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${object.metadata.name ?? object.metadata.generateName ?? ''}`;
-}
-
-/** The object with kubectl's record of what was applied: Go's JSON of the object without that very record, and a line end. */
-export function withLastApplied(target: KubeObject): KubeObject {
-  const kept = omit(target.metadata.annotations ?? {}, annotations.lastApplied);
-  const bare = { ...target, metadata: { ...target.metadata, annotations: kept } };
-  const record = `${goJson(jsonOf(bare))}\n`;
-  return { ...bare, metadata: { ...bare.metadata, annotations: { ...kept, [annotations.lastApplied]: record } } };
 }
 
 /** A null in a manifest means "no such field"; a server that creates an object would store or refuse it. */

@@ -108,8 +108,8 @@ export class ToolFailed extends DesiredError {
 
 /** A config management plugin gave no answer, or an error. Operators look at the log of its sidecar. */
 export class PluginFailed extends DesiredError {
-  constructor(plugin: string, reason: string, cause: unknown) {
-    super('DESIRED_PLUGIN', `the plugin ${plugin}: ${reason}`, { cause });
+  constructor(plugin: string, reason: string) {
+    super('DESIRED_PLUGIN', `the plugin ${plugin}: ${reason}`);
   }
 }
 

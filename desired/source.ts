@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { hashJson, isAbort, Limiter, scrub, Shutdown } from '#base';
+import { hashJson, isAbort, Limiter, outsideText, Shutdown } from '#base';
 import type { Clock, Json, Random } from '#base';
 import type { ApplicationSource } from '#model';
 import { isReferenceOnly, isSourcePermitted } from '#policy';
@@ -355,7 +355,7 @@ class EmbeddedSource implements DesiredSource {
     if (sourceRepos !== undefined && !permits(sourceRepos, project, url))
       throw new DesiredError(
         'DESIRED_SOURCE',
-        `the remote base ${scrub(url)} is not permitted in project '${project}': its sourceRepos must name it`,
+        `the remote base ${outsideText('url', url)} is not permitted in project '${project}': its sourceRepos must name it`,
         { retry: 'never' },
       );
     const repository = relatedRepository(parent, url, cacheDir);

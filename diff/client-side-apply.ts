@@ -22,7 +22,7 @@ export interface ApplyPatch {
  * Differences: a patch that the API server would undo by its own defaults counts as no change.
  */
 export function clientSideApplyPatch(target: KubeObject, live: KubeObject): ApplyPatch | undefined {
-  const [wanted, present] = [withLastApplied(asJson(target)), asJson(live)];
+  const [wanted, present] = [annotated(asJson(target)), asJson(live)];
   const type = schemaOf(target);
   const original = lastApplied(live);
   if (type === undefined) {
@@ -63,10 +63,34 @@ export function lastApplied(live: KubeObject): JsonObject | undefined {
   }
 }
 
-/** The object with kubectl's annotation: its own Go JSON without that annotation, `annotations` present even when empty, a newline. */
-function withLastApplied(target: JsonObject): JsonObject {
-  const bare = withAnnotations(target, undefined);
-  return withAnnotations(target, `${goJson(bare)}\n`);
+/**
+ * The object with kubectl's annotation: its own Go JSON without that annotation, `annotations` present even when empty, a newline.
+ *
+ * Difference (T-SEC-3): of a core Secret the annotation has the keys without their values. A three-way merge asks it only which keys were applied, so
+ * that kubectl, Argo CD and we go on deleting what Git drops; the values are nobody's business who may read annotations.
+ */
+export function withLastApplied(target: KubeObject): KubeObject {
+  return asKube(annotated(asJson(target)));
+}
+
+function annotated(target: JsonObject): JsonObject {
+  return withAnnotations(target, `${goJson(withoutValues(withAnnotations(target, undefined)))}\n`);
+}
+
+function withoutValues(target: JsonObject): JsonObject {
+  if (own(target, 'apiVersion') !== 'v1' || own(target, 'kind') !== 'Secret') return target;
+  const bare: MutableJsonObject = {};
+  for (const [key, value] of Object.entries(target))
+    setOwn(bare, key, (key === 'data' || key === 'stringData' ? keysOf(value) : value) as MutableJson);
+  return bare;
+}
+
+/** What is no map, and no Secret therefore, is no key either. */
+function keysOf(values: Json | undefined): Json {
+  if (!isObject(values)) return null;
+  const keys: MutableJsonObject = {};
+  for (const [key, value] of Object.entries(values)) setOwn(keys, key, value === null ? null : '');
+  return keys;
 }
 
 function withAnnotations(object: JsonObject, text: string | undefined): JsonObject {

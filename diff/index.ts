@@ -14,7 +14,7 @@
  *   predictApply(target, live) · clientSideApplyPatch(target, live)   what kubectl's client-side apply would do, and send
  */
 export { adoptFields, clientSideManagers } from './adopt.ts';
-export { clientSideApplyPatch, predictApply } from './client-side-apply.ts';
+export { clientSideApplyPatch, predictApply, withLastApplied } from './client-side-apply.ts';
 export type { ApplyPatch } from './client-side-apply.ts';
 export { appliesServerSide, diffObjects, fingerprint } from './diff.ts';
 export { JqAnswers } from './jq-answers.ts';

@@ -368,3 +368,33 @@ describe('12.5: which script speaks', () => {
     expect(healthOf(thing(), rules)).toBeNull();
   });
 });
+
+describe('14.3: T-SEC-6: scripts over Secrets', () => {
+  const data = { password: Buffer.from('c4nary-hunter2').toString('base64') };
+  const judged = (text: string): unknown =>
+    healthOf(
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'n' }, data },
+      settingsOf({ Secret: script(text, true) }),
+    );
+
+  it('14.3: T-SEC-6: that fail say nothing of what they have read', () => {
+    for (const text of [
+      'error(obj.data.password)',
+      'return "error", obj.data.password',
+      'return obj.data.password + 1',
+    ])
+      expect(judged(text)).toEqual({
+        status: 'Unknown',
+        message: 'health script of Secret: what it says about this Secret is not shown, because it may hold values',
+      });
+  });
+
+  it('14.3: T-SEC-6: that hand on a value hand on a mask', () => {
+    expect(judged(say('"it is " .. obj.data.password'))).toEqual({ status: 'Healthy', message: 'it is ***' });
+    expect(judged(say('"expires soon"'))).toEqual({ status: 'Healthy', message: 'expires soon' });
+  });
+
+  it('14.3: of other kinds keep their words', () => {
+    expect(run('error("no " .. obj.metadata.name)')).toMatchObject({ message: expect.stringContaining('no n') });
+  });
+});

@@ -1,4 +1,4 @@
-import { compileGlob } from '#base';
+import { compileGlob, isObject, outsideText } from '#base';
 import type { JsonObject } from '#base';
 import { healthOrder } from '#model';
 import type { HealthScripts, HealthStatus, HealthStatusCode, KubeObject, Settings } from '#model';
@@ -146,15 +146,35 @@ class Runner {
       this.#text = outcome.text;
     } else this.#skips = 0;
     if (outcome.kind === 'nothing') return null;
-    if (outcome.kind === 'error') return this.#unknown(outcome.text);
-    const { status, message } = outcome;
+    if (outcome.kind === 'error') return this.#unknown(this.#shown(outcome.text, object, outcome.limit));
+    const { status } = outcome;
+    const message = outsideText('script', outcome.message, { hidden: valuesOf(object) });
     if (!isCode(status)) return { status: 'Unknown', message: 'Lua returned an invalid health status' };
     return message === '' ? { status } : { status, message };
+  }
+
+  /** Lua quotes what it stumbles over. Of a limit the words are our own. */
+  #shown(text: string, object: KubeObject, limit: boolean): string {
+    return isSecret(object) && !limit
+      ? outsideText('script', text, { about: { what: 'this Secret' } })
+      : outsideText('script', text);
   }
 
   #unknown(text: string): HealthStatus {
     return { status: 'Unknown', message: `health script of ${this.#key}: ${text}` };
   }
+}
+
+function isSecret({ apiVersion, kind }: KubeObject): boolean {
+  return apiVersion === 'v1' && kind === 'Secret';
+}
+
+/** What a message about a Secret must not hold: its values, as they are stored and as they are meant. */
+function valuesOf(object: KubeObject): readonly string[] {
+  const data = object['data'];
+  if (!isSecret(object) || !isObject(data)) return [];
+  const stored = Object.values(data).filter((value): value is string => typeof value === 'string');
+  return [...stored, ...stored.map((value) => Buffer.from(value, 'base64').toString('utf8'))];
 }
 
 function isCode(text: string): text is HealthStatusCode {

@@ -63,12 +63,23 @@ export function withoutUserInfo(connection: ClusterConnection): ClusterConnectio
   };
 }
 
+/**
+ * A pattern for addresses of clusters (of a project, of resource.exclusions), as addresses are known here: without user and password. One in which the
+ * part before the @ is itself a pattern of characters stays as it is.
+ */
+export function serverPattern(pattern: string): string {
+  const { url } = splitUserInfo(pattern);
+  const length = pattern.length - url.length;
+  return /[[\]{}\\]/.test(pattern.slice(0, pattern.indexOf('://') + 3 + length)) ? pattern : url;
+}
+
 /** A cluster that Applications can be sent to, from its Secret or implicit. */
 export interface Cluster {
   /** UID of the Secret, "" for the implicit in-cluster one: what sharding hashes. */
   readonly id: string;
   /** Undefined for the implicit one. */
   readonly secretName?: string;
+  /** Its address without trailing slashes, user and password: its name everywhere. */
   readonly server: string;
   readonly name: string;
   /** Non-empty: only these namespaces are managed. */

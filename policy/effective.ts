@@ -1,5 +1,6 @@
 import { compileGlob, isObject } from '#base';
 import type { JsonObject } from '#base';
+import { serverPattern } from '#model';
 import type { AppProject, AppProjectSpec, Cluster, ProjectDestination, Repository, Settings } from '#model';
 import { listOf, textOf } from './readable.ts';
 
@@ -136,11 +137,12 @@ export function impersonationTarget(
 ): ImpersonationTarget {
   for (const item of listOf(project.spec.destinationServiceAccounts)) {
     const texts = isObject(item) ? [item['server'], item['namespace'], item['defaultServiceAccount']].map(textOf) : [];
-    const [serverPattern, namespacePattern, account] = texts;
-    if (serverPattern === undefined || namespacePattern === undefined || account === undefined)
+    const [itemServer, namespacePattern, account] = texts;
+    if (itemServer === undefined || namespacePattern === undefined || account === undefined)
       return { error: 'an entry of destinationServiceAccounts is not made of texts' };
-    const isServer = compileGlob(serverPattern)?.(server);
-    if (isServer === undefined) return { error: `invalid glob pattern for destination server: ${serverPattern}` };
+    const pattern = serverPattern(itemServer);
+    const isServer = compileGlob(pattern)?.(server);
+    if (isServer === undefined) return { error: `invalid glob pattern for destination server: ${pattern}` };
     const isNamespace = compileGlob(namespacePattern)?.(destinationNamespace);
     if (isNamespace === undefined)
       return { error: `invalid glob pattern for destination namespace: ${namespacePattern}` };

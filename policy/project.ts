@@ -1,4 +1,5 @@
 import { compileGlob, globMatch, isObject } from '#base';
+import { serverPattern } from '#model';
 import type { AppProject, Cluster, GroupKind } from '#model';
 import { fileMatch } from './file-match.ts';
 import { comparableUrl } from './git-url.ts';
@@ -34,7 +35,8 @@ export function isSourcePermitted(project: AppProject, url: string): boolean {
  * May applications of `project` deploy there? (Argo CD: AppProject.IsDestinationPermitted.) The order and the asymmetry of the deny rules
  * are upstream's: a name deny fires whatever the namespace, a server deny only with the namespace, a namespace deny only with the server.
  *
- * Difference: a deny pattern that is no glob allows nothing; upstream it allows everything.
+ * Differences: a deny pattern that is no glob allows nothing; upstream it allows everything. User and password in a server pattern do not count, as
+ * in the names of clusters.
  *
  * @param scopedClusters the clusters whose Secret names this project; needed when the project permits only those.
  */
@@ -72,7 +74,7 @@ function judgePatterns(
 ): Verdict {
   // An unknown name or server matches no pattern, not even a deny pattern.
   const name = destination.name === '' ? false : matchesPattern(itemName, destination.name);
-  const server = destination.server === '' ? false : matchesPattern(itemServer, destination.server);
+  const server = destination.server === '' ? false : matchesPattern(serverPattern(itemServer), destination.server);
   const namespace = matchesPattern(itemNamespace, destination.namespace);
   if ((server === true || name === true) && namespace === true) return 'permitted';
   if (name === false && denies(itemName)) return 'denied';

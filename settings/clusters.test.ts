@@ -29,6 +29,39 @@ function parsed(data: Record<string, string>, metadata: Partial<KubeObject['meta
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
+describe('14.3: T-SEC-4: user and password in the address of a cluster', () => {
+  const named = 'https://admin:c4nary%21@x/';
+
+  it('14.3: are credentials, and no part of its name', () => {
+    const cluster = parsed({ server: named, config: JSON.stringify({ bearerToken: 'other' }) });
+    expect([cluster.server, cluster.connection.server]).toEqual(['https://x', 'https://x']);
+    expect(JSON.stringify(cluster)).not.toContain('c4nary');
+    const { username, password, bearerToken } = cluster.connection.credentials;
+    expect([username, password?.reveal(), bearerToken]).toEqual(['admin', 'c4nary!', undefined]);
+  });
+
+  it('14.3: leave the connection of the pod its address', () => {
+    const cluster = parsed({ server: inClusterUrl.replace('://', '://admin:c4nary@') });
+    expect(cluster.server).toBe(inClusterUrl);
+    expect(cluster.connection).toMatchObject({ server: podConnection.server, caData: 'POD CA' });
+    expect(cluster.connection.credentials.username).toBe('admin');
+  });
+
+  it('14.3: name the same cluster, with them, without them and with others', () => {
+    const clusters = indexClusters([parsed({ server: named })]);
+    for (const server of [named, 'https://x', 'https://somebody@x'])
+      expect(resolveDestination({ server, namespace: 'n' }, clusters, true)).toMatchObject({ server: 'https://x' });
+  });
+
+  it('14.3: stand in no message', () => {
+    const none = indexClusters([]);
+    for (const name of ['', 'both'])
+      expect(JSON.stringify(resolveDestination({ server: named, name, namespace: 'n' }, none, true))).not.toContain(
+        'c4nary',
+      );
+  });
+});
+
 describe('parseClusterSecret', () => {
   it('reads everything', () => {
     const config = {

@@ -1,6 +1,6 @@
-import { isObject, own, parseJson, Secret } from '#base';
+import { isObject, outsideText, own, parseJson, Secret, splitUserInfo } from '#base';
 import type { JsonObject } from '#base';
-import { annotations, inClusterName, inClusterServer, labels } from '#model';
+import { annotations, inClusterName, inClusterServer, labels, withoutUserInfo } from '#model';
 import type { ApplicationDestination, Cluster, ClusterConnection, ClusterCredentials, KubeObject } from '#model';
 import { csv, strings } from './values.ts';
 import { secretData } from './secret-data.ts';
@@ -11,14 +11,16 @@ export type ParsedCluster = Cluster & { readonly problem?: string };
 
 /**
  * The cluster that a Secret describes, or why it cannot be read (Argo CD: util/db/cluster.go). `inCluster` is how this process itself
- * reaches its cluster: the connection of the in-cluster URL, with the Secret's own credentials when it has some.
+ * reaches its cluster: the connection of the in-cluster URL, with the Secret's own credentials when it has some. Difference: user and password in the
+ * address are credentials only, no part of the cluster's name, which stands in labels, keys and messages.
  */
 export function parseClusterSecret(
   secret: KubeObject,
   inCluster?: ClusterConnection,
 ): ParsedCluster | { readonly error: string } {
   const data = secretData(secret);
-  const server = trimServer(data['server'] ?? '');
+  const given = data['server'] ?? '';
+  const server = serverName(given);
   if (server === '') return { error: 'the key "server" is missing or empty' };
   const config = parseConfig(data['config']);
   if ('error' in config) return config;
@@ -41,7 +43,7 @@ export function parseClusterSecret(
     ...(secret.metadata.name === undefined ? {} : { secretName: secret.metadata.name }),
     labels: clusterLabels,
     annotations: clusterAnnotations,
-    connection,
+    connection: { ...withoutUserInfo({ ...connection, server: given }), server: connection.server },
     ...(shard === 'bad' ? { problem: 'the key "shard" is not an integer; it is ignored' } : {}),
   };
 }
@@ -102,14 +104,16 @@ export function resolveDestination(
 ): Cluster | UnresolvedDestination {
   const { name = '', server = '' } = destination;
   if (name !== '' && server !== '')
-    return { error: `application destination can't have both name and server defined: ${name} ${server}` };
+    return {
+      error: `application destination can't have both name and server defined: ${name} ${outsideText('url', server)}`,
+    };
   if (server !== '') {
-    const url = trimServer(server);
+    const url = serverName(server);
     const found = clusters.byServer.get(url);
     if (found !== undefined) return found;
     const why =
       url === inClusterServer && !inClusterEnabled ? `cluster "${url}" is disabled` : `cluster "${url}" not found`;
-    return { error: `error getting cluster by server "${server}": ${why}` };
+    return { error: `error getting cluster by server "${outsideText('url', server)}": ${why}` };
   }
   if (name === '') return { error: 'Destination server missing from app spec' };
   const found = clusters.byName.get(name) ?? wellKnown(name, clusters);
@@ -126,8 +130,9 @@ function wellKnown(name: string, clusters: ClusterIndex): readonly Cluster[] {
   return inCluster === undefined ? [] : [inCluster];
 }
 
-function trimServer(server: string): string {
-  return server.replace(/\/+$/, '');
+/** An address as the name of a cluster: equal for equal addresses, whoever goes there. */
+function serverName(server: string): string {
+  return splitUserInfo(server).url.replace(/\/+$/, '');
 }
 
 /** Strict decimal, as Go's strconv.Atoi: spaces and newlines make it unreadable. */

@@ -1,6 +1,6 @@
 import { hashJson, isObject, own, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
-import { defaultSettings } from '#model';
+import { defaultSettings, serverPattern } from '#model';
 import type { FilteredResource, Settings, TrackingMethod } from '#model';
 import { parseOverrides } from './overrides.ts';
 import { csv, strings, yamlValue } from './values.ts';
@@ -63,7 +63,7 @@ function filters(data: Readonly<Record<string, string>>, key: string, report: Re
   return listOf(data, key, report).map((item) => ({
     apiGroups: strings(own(item, 'apiGroups')),
     kinds: strings(own(item, 'kinds')),
-    clusters: strings(own(item, 'clusters')),
+    clusters: strings(own(item, 'clusters')).map(serverPattern),
   }));
 }
 

@@ -76,10 +76,22 @@ const mostMembers = 200;
 
 /** A value as plain JSON. What is too deep, or too much, is left out: a log line is no place for objects. */
 function plain(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return clean(value);
-  if (typeof value === 'bigint') return String(value);
-  if (typeof value === 'function' || typeof value === 'symbol') return undefined;
-  if (typeof value !== 'object' || value === null) return value;
+  switch (typeof value) {
+    case 'string':
+      return clean(value);
+    case 'bigint':
+      return String(value);
+    case 'function':
+    case 'symbol':
+      return undefined;
+    case 'object':
+      return value === null ? null : plainObject(value, depth);
+    default:
+      return value;
+  }
+}
+
+function plainObject(value: object, depth: number): unknown {
   if (value instanceof Error) return clean(messageOf(value));
   if (value instanceof Secret || value instanceof URL) return clean(value.toString());
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();

@@ -63,7 +63,6 @@ describe('log', () => {
       const line = out.join('');
       expect(line).not.toContain('c4nary');
       expect(line).toContain('https://***@host/x');
-      // eslint-disable-next-line no-control-regex -- exactly these
       expect(line.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]|\\u001b/);
       if (format === 'json') expect(JSON.parse(line)).toMatchObject({ code: 'X', big: '1152921504606846976' });
     },

@@ -1,7 +1,7 @@
 import { env } from 'node:process';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { compileGlob, compileLinearPattern, formatYaml, parseJson, parseYamlDocuments, scrub } from '#base';
+import { compileGlob, compileLinearPattern, formatYaml, outsideText, parseJson, parseYamlDocuments } from '#base';
 
 /**
  * 14.5: what reads texts of others, with texts that nobody would write. Each either answers or refuses with an error that has a name: no overflow of
@@ -91,7 +91,12 @@ const readers: Readonly<Record<string, (input: string) => unknown>> = {
     const pattern = compileLinearPattern(input.slice(0, 300));
     return pattern.ok && pattern.test(input.slice(0, 1000));
   },
-  scrub,
+  'texts from outside': (input) => {
+    const about = { what: 'this Secret' };
+    for (const source of ['program', 'rpc', 'parser', 'credential plugin', 'field'] as const)
+      outsideText(source, input);
+    return outsideText('server', input, { hidden: [input.slice(0, 7)], about });
+  },
 };
 
 describe('14.5: foreign input', () => {

@@ -508,8 +508,16 @@ const harmless = 'nothing to see beforehand and nothing to do: it is a matter of
 const ownAffair = 'about this controller at work, not about what an installation uses';
 const signed = 'about one revision and its signature: it shows in the comparison, or in an operation';
 const forced = 'about one object at the moment of a forced sync; to the better';
+const hidesMore = 'what is deployed stays the same; less of it is shown';
 const undetected: Readonly<Record<string, string>> = {
   'which repositories a repo-creds Secret covers': byComparison,
+  'what API servers and webhooks say about Secrets': hidesMore,
+  'the annotation last-applied of a Secret': hidesMore,
+  'what a credential plugin prints on stderr': hidesMore,
+  'user and password in the address of a cluster (`https://user:password@host`)': hidesMore,
+  'user and password in a `repoURL`': hidesMore,
+  'options of a source that are secret by their names (parameters and values of Helm, variables of Jsonnet, environment of plugins: `…password`, `…token`, …)':
+    hidesMore,
   "repositories on the controller's disk (`file://`, absolute paths)": byComparison,
   'sources that together render nothing (only `ref`), a hydrator without `syncSource.path`': byComparison,
   "the repository of an operation's own source (a rollback, an operation written by hand)":

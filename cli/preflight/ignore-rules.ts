@@ -1,4 +1,4 @@
-import { scrub } from '#base';
+import { outsideText } from '#base';
 import { diffObjects, JqAnswers } from '#diff';
 import type { RuleFault } from '#diff';
 import { defaultSettings } from '#model';
@@ -12,7 +12,7 @@ import type { Feature } from './rows.ts';
  */
 export function ruleFeatures(rule: Omit<ResourceIgnoreDifferences, 'kind'>, where: string): readonly Feature[] {
   return faultsOf(rule).map(({ rule: text, problem, undecided }) => ({
-    feature: `an ignore rule with a fault: ${scrub(`${text} ${problem}`)}`,
+    feature: `an ignore rule with a fault: ${outsideText('field', `${text} ${problem}`)}`,
     where,
     severity: undecided ? 'refused' : 'info',
     row: undecided ? rows.brokenRule : rows.idleRule,

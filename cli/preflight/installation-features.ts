@@ -1,4 +1,4 @@
-import { scrub } from '#base';
+import { outsideText } from '#base';
 import { annotations, labels } from '#model';
 import type { Cluster } from '#model';
 import { clusterKey, parseAlgorithm } from '#sharding';
@@ -40,7 +40,7 @@ const unread: readonly (readonly [RegExp, string, Feature['severity']])[] = [
 
 function settingsFeatures({ settings, problems, labelled, namespace }: Installation): readonly Feature[] {
   const found: Feature[] = problems.map(({ object, message }) => ({
-    feature: `cannot be read, and is left out: ${scrub(message)}`,
+    feature: `cannot be read, and is left out: ${outsideText('field', message)}`,
     where: object,
     severity: 'differs',
     row: rows.malformed,
@@ -186,7 +186,12 @@ function shardingFeatures({ params, clusters, workload }: Installation): readonl
   for (const { name, server, shard } of clusters) {
     const feature = shard === undefined ? undefined : oddPin(shard, replicas);
     if (feature === undefined) continue;
-    found.push({ feature, where: `cluster ${name === '' ? scrub(server) : name}`, severity: 'info', row: rows.pin });
+    found.push({
+      feature,
+      where: `cluster ${name === '' ? outsideText('url', server) : name}`,
+      severity: 'info',
+      row: rows.pin,
+    });
   }
   return [...found, ...sharedUrls(clusters)];
 }
@@ -228,7 +233,7 @@ function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
     .filter(([, same]) => same.length > 1)
     .map(([url, same]) => ({
       feature: `${same.length} Secrets (${same.map(({ name }) => name).join(', ')}) have one URL: the lowest id counts for all`,
-      where: `cluster ${scrub(url)}`,
+      where: `cluster ${outsideText('url', url)}`,
       severity: 'differs',
       row: rows.oneUrl,
     }));
@@ -236,7 +241,7 @@ function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
 
 function clusterFeatures({ name, server, annotations: own, labels: given, connection }: Cluster): readonly Feature[] {
   const found: Feature[] = [];
-  const where = `cluster ${name === '' ? scrub(server) : name}`;
+  const where = `cluster ${name === '' ? outsideText('url', server) : name}`;
   if (connection.proxyUrl?.startsWith('socks') === true)
     found.push({
       feature: 'a SOCKS proxy: the cluster cannot be reached',

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf, scrub, systemClock, systemRandom, UsageError } from '#base';
+import { messageOf, outsideText, systemClock, systemRandom, UsageError } from '#base';
 import { createInProcessRunner, createToolLookup, proxiesOf } from '#desired';
 import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { LoadedConnection } from '#kube';
@@ -47,7 +47,7 @@ export async function preflight(context: CommandContext): Promise<number> {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     // An interrupted look has found nothing out: its exit code must not say that nothing differs.
-    const why = signal.aborted ? 'interrupted' : scrub(messageOf(error)).replaceAll('\n', ' ');
+    const why = signal.aborted ? 'interrupted' : outsideText('field', messageOf(error)).replaceAll('\n', ' ');
     output.err(`driftless: could not look: ${why}`);
     return 2;
   }
@@ -59,7 +59,7 @@ async function look(parsed: Parsed<typeof preflightOptions>, context: CommandCon
   const loaded = await connect(parsed, context);
   const namespace = config.namespace === '' ? loaded.namespace : config.namespace;
   const say = sayer(context);
-  say(`reading ${namespace} of ${scrub(loaded.connection.server)}`);
+  say(`reading ${namespace} of ${outsideText('url', loaded.connection.server)}`);
   const installation = await read(loaded, namespace, signal);
   const { names, projects, labels } = { names: parsed.positionals, projects: config.project, labels: config.selector };
   const applications = select(installation, { names, projects, labels });

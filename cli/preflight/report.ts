@@ -1,4 +1,4 @@
-import { scrub } from '#base';
+import { outsideText } from '#base';
 import type { Disagreement, PlannedWrite, Verdict } from '#controller';
 import type { ClusterInfo } from '#live';
 import { appKeyOf, projectOf } from '#model';
@@ -173,9 +173,13 @@ function shown(verdict: Verdict): Pick<ApplicationReport, 'theirs' | 'ours' | 'd
   return {
     theirs,
     ours,
-    differences: disagreements.map((each) => ({ ...each, theirs: scrub(each.theirs), ours: scrub(each.ours) })),
+    differences: disagreements.map((each) => ({
+      ...each,
+      theirs: outsideText('field', each.theirs),
+      ours: outsideText('field', each.ours),
+    })),
     writes,
-    conditions: conditions.map(({ type, message }) => ({ type, message: scrub(message) })),
+    conditions: conditions.map(({ type, message }) => ({ type, message: outsideText('field', message) })),
   };
 }
 
@@ -186,7 +190,7 @@ function foundByRendering(app: Application, { installation, compared }: Findings
   const isRefused = failure?.code === 'DESIRED_UNSUPPORTED' || failure?.code === 'DESIRED_PLUGIN_MISSING';
   if (!isRefused || known) return [];
   const where = app.spec.sources === undefined ? 'spec.source' : 'spec.sources';
-  return [{ feature: scrub(failure.message), where, severity: 'refused', row: rows.otherTypes }];
+  return [{ feature: outsideText('field', failure.message), where, severity: 'refused', row: rows.otherTypes }];
 }
 
 /** Errors of the way to a repository, or of this machine: what is in it may be well. */
@@ -204,10 +208,10 @@ function whyNot(app: Application, { installation, compared }: Findings): string 
   const cluster = clusterOf(app, installation);
   const info = compared.clusters.find(({ server }) => server === cluster?.server);
   if (info !== undefined && info.state !== 'synced')
-    return `cluster ${scrub(cluster?.name ?? '')} could not be read${info.message === undefined ? '' : `: ${scrub(info.message)}`}`;
+    return `cluster ${outsideText('field', cluster?.name ?? '')} could not be read${info.message === undefined ? '' : `: ${outsideText('field', info.message)}`}`;
   const failure = compared.failures.get(appKeyOf(app));
   return failure !== undefined && unreadable.has(failure.code)
-    ? `repository ${scrub(failure.url)} could not be read: ${scrub(failure.message)}`
+    ? `repository ${outsideText('url', failure.url)} could not be read: ${outsideText('field', failure.message)}`
     : undefined;
 }
 
@@ -217,14 +221,14 @@ function clusterReports({ installation, applications, compared }: Findings): rea
     if (message === undefined) return [];
     const users = applications.filter((app) => clusterOf(app, installation)?.server === info.server);
     const name = installation.clusters.find(({ server }) => server === info.server)?.name ?? '';
-    return [{ server: scrub(info.server), name, ...message, applications: users.length }];
+    return [{ server: outsideText('url', info.server), name, ...message, applications: users.length }];
   });
 }
 
 function clusterMessage(info: ClusterInfo): Pick<ClusterReport, 'message' | 'hint'> | undefined {
   if (info.state !== 'synced')
     return {
-      message: scrub(info.message ?? 'it was still being read when the time was over'),
+      message: outsideText('field', info.message ?? 'it was still being read when the time was over'),
       hint: 'look whether it can be reached from here with the credentials of its Secret; run preflight where the controller will run',
     };
   const bad = info.kinds.filter(({ state }) => state === 'degraded' || state === 'forbidden');
@@ -233,7 +237,7 @@ function clusterMessage(info: ClusterInfo): Pick<ClusterReport, 'message' | 'hin
     .slice(0, 3)
     .map(
       ({ group, kind, message = '' }) =>
-        `${group === '' ? kind : `${group}/${kind}`}${message === '' ? '' : `: ${scrub(message)}`}`,
+        `${group === '' ? kind : `${group}/${kind}`}${message === '' ? '' : `: ${outsideText('field', message)}`}`,
     );
   const more = bad.length > first.length ? `, and ${bad.length - first.length} more` : '';
   return {
@@ -248,10 +252,10 @@ function repositoryReports({ applications, compared }: Findings): readonly Repos
   for (const app of applications) {
     const failure = compared.failures.get(appKeyOf(app));
     if (failure === undefined || !unreadable.has(failure.code)) continue;
-    const url = scrub(failure.url);
+    const url = outsideText('url', failure.url);
     found.set(url, {
       url,
-      message: scrub(failure.message),
+      message: outsideText('field', failure.message),
       hint: 'look whether it can be reached from here with the credentials of its Secret',
       applications: (found.get(url)?.applications ?? 0) + 1,
     });

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { scrub } from '#base';
+import { outsideText } from '#base';
 import { projectOf, sourcesOf } from '#model';
 import type { Application, ApplicationSource } from '#model';
 import type { CommandRunner } from '#desired';
@@ -38,7 +38,7 @@ export function neededTools(applications: readonly Application[], installation: 
   for (const app of applications) for (const [tool, what] of toolsOf(app, installation)) need(tool, what);
   for (const { name, server, connection } of installation.clusters) {
     const command = connection.credentials.exec?.command ?? '';
-    if (command !== '') need(command, `credentials of cluster ${scrub(name === '' ? server : name)}`);
+    if (command !== '') need(command, `credentials of cluster ${outsideText('field', name === '' ? server : name)}`);
   }
   return [...uses]
     .map(([tool, of]) => ({ tool, neededBy: [...of].map(([what, count]) => worded(what, count)) }))

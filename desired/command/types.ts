@@ -26,7 +26,7 @@ export interface CommandResult {
   /** Null when a signal ended it. */
   readonly exitCode: number | null;
   readonly stdout: Uint8Array;
-  /** At most the last 64 KiB, as text. May hold what the program was given: scrub before showing. */
+  /** At most the last 64 KiB, as text. May hold what the program was given: `outsideText` of #base before it is shown. */
   readonly stderr: string;
 }
 

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { KeyedMutex, scrub } from '#base';
+import { KeyedMutex } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../command/types.ts';
@@ -431,7 +431,7 @@ export class GitRepository {
     await this.#locks.run('write', new AbortController().signal, async () => {
       if (this.#generation === generation) await this.#throwAway();
     });
-    return new MirrorLost(what, scrub(stderr.trim().split('\n')[0] ?? ''));
+    return new MirrorLost(what, stderr.trim().split('\n')[0] ?? '');
   }
 
   async #throwAway(): Promise<void> {

@@ -1,6 +1,6 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { scrub, Secret } from '#base';
+import { outsideText, Secret } from '#base';
 import type { Random } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult, CommandRunner } from '../command/types.ts';
@@ -94,7 +94,7 @@ export class Git {
         });
       const { hosts } = this.#deps;
       const result = await (hosts?.run(run.remote?.url.host ?? '', run.signal, start) ?? start());
-      return { ...result, stderr: withoutSecrets(result.stderr, remote?.secrets ?? []) };
+      return { ...result, stderr: outsideText('program', result.stderr, { hidden: remote?.secrets ?? [] }) };
     } finally {
       await Promise.all((remote?.files ?? []).map((file) => rm(file, { force: true })));
     }
@@ -247,23 +247,15 @@ function configEnv(config: Readonly<Record<string, string>>): Record<string, str
   return env;
 }
 
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of secrets) {
-    if (secret === '') continue;
-    for (const form of [secret, encodeURIComponent(secret)]) clean = clean.replaceAll(form, '***');
-  }
-  return scrub(clean);
-}
-
 /**
  * What a failed conversation with a remote means, in Argo CD's words where it has them. `doing` begins the message: "failed to list refs".
  * Texts are git's own, which it does not translate (LC_ALL=C); one table, tested, is the only place that reads them.
  */
 export function remoteFailure(doing: string, url: string, stderr: string): RepositoryError {
-  const fields = { repository: scrub(url) };
+  const shown = outsideText('url', url);
+  const fields = { repository: shown };
   for (const [pattern, meaning] of failures)
-    if (pattern.test(stderr)) return new RepositoryError(`${doing}: ${meaning(scrub(url))}`, { fields });
+    if (pattern.test(stderr)) return new RepositoryError(`${doing}: ${meaning(shown)}`, { fields });
   const lines = stderr.split('\n').map((line) => line.trim());
   const cause = lines.find((line) => /^(?:fatal|error|ERROR|ssh):/i.test(line)) ?? lines.find((line) => line !== '');
   return new RepositoryError(`${doing}: ${(cause ?? 'git failed without a message').replace(/^fatal: /, '')}`, {

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hashJson, KeyedMutex, scrub } from '#base';
+import { hashJson, KeyedMutex, outsideText } from '#base';
 import type { Logger } from '#telemetry';
 import type { CommandResult, CommandRunner } from '../command/types.ts';
 import { CommandError, DesiredError, KeyringUnavailable } from '../errors.ts';
@@ -111,7 +111,7 @@ export class Keyring {
   async #gpg(home: string, args: readonly string[], stdin: string, signal: AbortSignal): Promise<void> {
     const result = await this.#run(home, args, stdin, signal);
     if (result.exitCode === 0) return;
-    const why = scrub(result.stderr.trim().split('\n').at(-1) ?? '');
+    const why = outsideText('program', result.stderr).trim().split('\n').at(-1) ?? '';
     throw new DesiredError('DESIRED_KEYRING', `cannot make a keyring of ConfigMap argocd-gpg-keys-cm: ${why}`);
   }
 

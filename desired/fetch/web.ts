@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { EnvHttpProxyAgent, request } from 'undici';
 import type { Dispatcher } from 'undici';
-import { isAbort, messageOf, scrub } from '#base';
+import { isAbort, messageOf, outsideText } from '#base';
 import type { Repository } from '#model';
 import { RepositoryError, SizeLimitExceeded, UnsupportedSource } from '../errors.ts';
 import type { Hosts } from './hosts.ts';
@@ -114,7 +114,9 @@ export class Web {
       return { status: statusCode, headers: plain(headers), body: await bounded(body, wanted.maxBytes, url) };
     } catch (error) {
       if (error instanceof SizeLimitExceeded || isAbort(error) || wanted.signal.aborted) throw error;
-      throw new RepositoryError(`cannot reach ${shown(url)}: ${scrub(reasonOf(error))}`, { cause: error });
+      throw new RepositoryError(`cannot reach ${shown(url)}: ${outsideText('system', reasonOf(error))}`, {
+        cause: error,
+      });
     } finally {
       await agent.destroy();
     }

@@ -6,6 +6,7 @@ import { normalizeGitUrl } from '#model';
 import type { Repository } from '#model';
 import { DesiredError, UnsupportedSource } from '../errors.ts';
 import { repositoryKey } from '../fetch/repository-key.ts';
+import { secretsIn } from '../given-secrets.ts';
 import type { ChartDependency } from './chart.ts';
 import type { Job } from './plan.ts';
 import { presentable } from './tools.ts';
@@ -43,7 +44,7 @@ export async function buildDependencies(job: Job, building: Building): Promise<v
   await file('repositories.yaml', { apiVersion: '', repositories: entries });
   await file(join('registry', 'config.json'), { auths });
   const args = ['dependency', 'build', ...(insecure ? ['--insecure-skip-tls-verify'] : [])];
-  const run = { ...building.run, network: true, secrets };
+  const run = { ...building.run, network: true, secrets: () => [...secrets, ...secretsIn(job.source)] };
   const result = await tools.result(tool, args, run);
   if (result.exitCode === 0) return;
   // Why a repository did not answer stands among what helm prints of its progress.

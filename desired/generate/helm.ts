@@ -4,6 +4,7 @@ import { formatYaml, own } from '#base';
 import type { JsonObject } from '#base';
 import { DesiredError, ToolFailed } from '../errors.ts';
 import { checkOut } from '../fetch/checkout.ts';
+import { secretsIn } from '../given-secrets.ts';
 import { checkValues, plainVersion, selectChart } from './chart.ts';
 import type { ChartDependency } from './chart.ts';
 import { buildEnvironment, environmentKey, substitute } from './environment.ts';
@@ -64,7 +65,13 @@ export async function planHelm(job: Job, deps: KustomizeDeps, signal: AbortSigna
         const network = [...ask.valueFiles, ...ask.fileParameters.map(({ file }) => file)].some(
           ({ kind }) => kind === 'url',
         );
-        const run: ToolRun = { work, cwd: join(work, 'repo', ...job.segments), network, signal: inner };
+        const run: ToolRun = {
+          work,
+          cwd: join(work, 'repo', ...job.segments),
+          network,
+          secrets: () => secretsIn(job.source),
+          signal: inner,
+        };
         const output = await template(job, { ...deps, tool, run, dependencies }, await argumentsOf(job, ask, work));
         return objectsPrinted(output, 'helm', deps, inner);
       }),

@@ -5,6 +5,7 @@ import { DesiredError, ManifestError, SourcePathError, ToolFailed } from '../err
 import { checkOut } from '../fetch/checkout.ts';
 import { Selection } from '../fetch/selection.ts';
 import type { FileNode } from '../fetch/tree.ts';
+import { secretsIn } from '../given-secrets.ts';
 import type { ManifestFile } from './documents.ts';
 import { buildEnvironment, environmentKey, substitute } from './environment.ts';
 import { importsOf } from './jsonnet-imports.ts';
@@ -54,7 +55,8 @@ export async function planJsonnet(
         const root = join(work, 'repo');
         await checkOut(job.snapshot, scope.selection, root, inner);
         const paths = scope.libraries.flatMap((segments) => ['--jpath', join(root, ...segments)]);
-        const run = { work, cwd: join(root, ...job.segments), signal: inner };
+        const secrets = (): readonly string[] => secretsIn(job.source);
+        const run = { work, cwd: join(root, ...job.segments), secrets, signal: inner };
         const made = new Map<string, readonly ManifestFile[]>();
         for (const { path } of files) {
           const args = [...paths, ...variables.flatMap(({ flag, name, value }) => [flag, `${name}=${value}`]), '--'];

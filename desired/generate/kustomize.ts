@@ -6,6 +6,7 @@ import { DesiredError, ToolMissing } from '../errors.ts';
 import { checkOut } from '../fetch/checkout.ts';
 import type { Workplaces } from '../fetch/checkout.ts';
 import { Selection } from '../fetch/selection.ts';
+import { secretsIn } from '../given-secrets.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { buildEnvironment, environmentKey, substitute } from './environment.ts';
 import { kustomizationName, selectKustomization } from './kustomization.ts';
@@ -55,7 +56,7 @@ export async function planKustomize(job: Job, deps: KustomizeDeps, signal: Abort
         await checkOut(snapshot, selection, join(work, 'repo'), inner);
         await remotes.checkOut(work, inner);
         const at = join(work, 'repo', ...segments);
-        const run: ToolRun = { work, cwd: at, signal: inner };
+        const run: ToolRun = { work, cwd: at, secrets: () => secretsIn(job.source), signal: inner };
         await applyOptions(job, { ...deps, tool, at, run }, options);
         const output = await deps.tools.run(tool, ['build', at, ...buildOptions, ...helm.args], {
           ...run,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Client, credentials, status } from '@grpc/grpc-js';
 import type { ClientWritableStream, MethodDefinition, ServiceDefinition, ServiceError } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
-import { scrub } from '#base';
+import { outsideText } from '#base';
 import { PluginFailed } from '../errors.ts';
 
 /** The service of Argo CD's config management plugins, by the numbers of its fields (cmpserver/plugin/plugin.proto). */
@@ -74,9 +74,12 @@ const chunkBytes = 16 * 1024;
 export class PluginClient {
   readonly #name: string;
   readonly #client: Client;
+  readonly #hidden: () => readonly string[];
 
-  constructor(name: string, socket: string, maxBytes: number) {
+  /** @param hidden what an error must not show */
+  constructor(name: string, socket: string, maxBytes: number, hidden: () => readonly string[]) {
     this.#name = name;
+    this.#hidden = hidden;
     this.#client = new Client(`unix:${socket}`, credentials.createInsecure(), {
       'grpc.max_receive_message_length': maxBytes,
       'grpc.enable_retries': 0,
@@ -126,7 +129,7 @@ export class PluginClient {
       const call = start((error, answer) => {
         signal.removeEventListener('abort', onAbort);
         if (signal.aborted) reject(signal.reason as Error);
-        else if (error !== null) reject(new PluginFailed(this.#name, reasonOf(error), error));
+        else if (error !== null) reject(new PluginFailed(this.#name, reasonOf(error, this.#hidden())));
         else resolve(answer ?? {});
       });
       const onAbort = (): void => call.cancel();
@@ -159,8 +162,8 @@ function drained(call: ClientWritableStream<object>): Promise<void> {
   });
 }
 
-function reasonOf({ code, details }: ServiceError): string {
+function reasonOf({ code, details }: ServiceError, hidden: readonly string[]): string {
   if (code === status.UNAVAILABLE) return 'it cannot be reached, or ended while it worked';
   if (code === status.RESOURCE_EXHAUSTED) return 'its answer is too big';
-  return scrub(details).slice(0, 8192);
+  return outsideText('rpc', details, { hidden });
 }

@@ -7,6 +7,7 @@ import { DesiredError, PluginFailed, UnsafeInput, UnsupportedSource } from '../e
 import { Lru } from '../fetch/lru.ts';
 import { Selection } from '../fetch/selection.ts';
 import { packSelection } from '../fetch/tar.ts';
+import { secretsIn } from '../given-secrets.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { AskPass } from './ask-pass.ts';
 import { buildEnvironment, substitute } from './environment.ts';
@@ -159,7 +160,9 @@ export class Plugins {
     body: (client: PluginClient, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const { clock, config, limits } = this.#deps;
-    const client = new PluginClient(nameOf(socket), join(config.sockets, socket), limits.maxToolBytes);
+    const { password } = job.repository;
+    const hidden = (): readonly string[] => [...secretsIn(job.source), password?.reveal() ?? ''];
+    const client = new PluginClient(nameOf(socket), join(config.sockets, socket), limits.maxToolBytes, hidden);
     const limitMs = limits.toolTimeoutMs;
     try {
       return await withDeadline(signal, { clock, limitMs, what: `the plugin ${nameOf(socket)}` }, (work) =>

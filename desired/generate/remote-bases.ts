@@ -1,6 +1,6 @@
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { formatYaml, isObject, own, parseYamlDocuments, scrub } from '#base';
+import { formatYaml, isObject, outsideText, own, parseYamlDocuments } from '#base';
 import type { Json } from '#base';
 import { SizeLimitExceeded, SourcePathError, UnsupportedSource } from '../errors.ts';
 import { checkOut } from '../fetch/checkout.ts';
@@ -91,13 +91,15 @@ export class RemoteBases {
     const address = baseAddress(text);
     if (address === undefined)
       throw new UnsupportedSource(
-        `${where} names a file on another server ("${scrub(text)}", a copy in the repository works)`,
+        `${where} names a file on another server ("${outsideText('url', text)}", a copy in the repository works)`,
       );
     const base = await this.#base(address, signal);
     const segments = checkAppPath(address.path);
     const found = base.snapshot.tree.lookup(segments);
     if (found.kind !== 'found' || found.node.kind !== 'directory')
-      throw new SourcePathError(`${where}: the remote base "${scrub(text)}" has no folder "${address.path}"`);
+      throw new SourcePathError(
+        `${where}: the remote base "${outsideText('url', text)}" has no folder "${address.path}"`,
+      );
     this.#rewrites.push({ ...from, text, to: base, at: segments });
     const id = `${base.folder}/${segments.join('/')}`;
     const isNew = !this.#seen.has(id);

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Limiter, messageOf, scrub } from '#base';
+import { Limiter, messageOf, outsideText } from '#base';
 import type { CommandResult, CommandRunner } from '../command/types.ts';
 import { CommandError, ToolFailed, ToolMissing } from '../errors.ts';
 import { compareVersions, parseVersion } from '../fetch/semver.ts';
@@ -32,8 +32,8 @@ export interface ToolRun {
   readonly env?: Readonly<Record<string, string>>;
   /** It has to talk to others: a chart that depends on charts elsewhere. */
   readonly network?: boolean;
-  /** Texts that must not be shown. */
-  readonly secrets?: readonly string[];
+  /** Texts that must not be shown; asked for when there is something to show. */
+  readonly secrets?: () => readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -153,11 +153,11 @@ function shown(tool: Tool, args: readonly string[], run: ToolRun): string {
 
 /** Without credentials, without the folder of the render, and without the hundreds of API versions (Argo CD: cleanupTemplateOutput). */
 export function presentable(text: string, run: Pick<ToolRun, 'work' | 'secrets'>): string {
+  if (text === '') return '';
   let clean = text
     .replaceAll(`${run.work}/repo/`, '')
     .replaceAll(`${run.work}/repo`, '.')
     .replaceAll(`${run.work}/`, '');
   clean = clean.replaceAll(/(--(?:helm-)?api-versions[ =]\S+ )+/g, '<api versions removed> ');
-  for (const secret of run.secrets ?? []) if (secret !== '') clean = clean.replaceAll(secret, '***');
-  return scrub(clean).slice(0, 8192);
+  return outsideText('program', clean, { hidden: run.secrets?.() ?? [] }).slice(0, 8192);
 }

@@ -1,10 +1,9 @@
 import { status } from '@grpc/grpc-js';
 import type { Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
-import { isObject, scrub } from '#base';
+import { isObject, outsideText } from '#base';
 import type { Clock } from '#base';
 import { RepoServerError } from '../errors.ts';
 import type { Connections } from './connections.ts';
-import { withoutSecrets } from './messages.ts';
 import type { Message } from './messages.ts';
 import { methodOf } from './protocol.ts';
 import type { MethodName } from './protocol.ts';
@@ -85,7 +84,7 @@ export class RepoServerClient {
 
   #asError({ code, details }: ServiceError, secrets: readonly string[]): RepoServerError {
     const { address } = this.#deps;
-    const said = scrub(withoutSecrets(details, secrets)).slice(0, longestReason) || unreadable;
+    const said = outsideText('rpc', details, { hidden: secrets }).slice(0, longestReason) || unreadable;
     switch (code) {
       case status.DEADLINE_EXCEEDED:
         return new RepoServerError('DeadlineExceeded', 'context deadline exceeded');

@@ -1,6 +1,7 @@
 import { isObject, parseGoBool, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ApplicationSource, Repository } from '#model';
+import { secretsIn } from '../given-secrets.ts';
 import type { ManifestsRequest, RequestedSource, SignatureDemand } from '../types.ts';
 
 /** Messages as plain values, by the names of protocol.ts. What is null or missing is not sent. */
@@ -103,6 +104,7 @@ export function secretsOf({
       if (typeof text === 'string' && text.trim().length >= shortestSecret) found.add(text.trim());
     }
   }
+  for (const { source } of sources) for (const value of secretsIn(source)) found.add(value);
   return [...found].sort((a, b) => b.length - a.length);
 }
 
@@ -219,13 +221,4 @@ function optionsMessage({ options }: ManifestsRequest): Message {
     helmOptions: { valuesFileSchemes: options.valuesFileSchemes },
     enabledSourceTypes: { Directory: true, Helm: true, Kustomize: true, Plugin: true, ...enabledTypes },
   };
-}
-
-/** The same text without secrets that were sent, however they were quoted on the way. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of secrets)
-    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]))
-      clean = clean.split(form).join('***');
-  return clean;
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redis, RedisOptions } from 'ioredis';
-import { messageOf, Secret } from '#base';
+import { messageOf, outsideText, Secret } from '#base';
 import type { Clock } from '#base';
 import { faultOf, StoreError } from './link.ts';
 import type { OpenLink, RedisLink } from './link.ts';
@@ -52,7 +52,8 @@ export function redisConnector(options: ConnectionOptions, metrics: StoreMetrics
     const { Redis: Client } = await import('ioredis');
     const credentials = await currentCredentials(options);
     const redis = new Client(await clientOptions(options, credentials));
-    const connection = new Connection(redis, metrics, clock);
+    const hidden = [credentials.password.reveal(), credentials.sentinelPassword.reveal()];
+    const connection = new Connection(redis, metrics, clock, hidden);
     const stop = (): void => connection.close(new StoreError('connection', messageOf(signal.reason)));
     signal.addEventListener('abort', stop, { once: true });
     try {
@@ -151,11 +152,13 @@ class Connection implements RedisLink {
   readonly #redis: Redis;
   readonly #metrics: StoreMetrics;
   readonly #clock: Clock;
+  readonly #hidden: readonly string[];
   #error: StoreError | undefined;
   #end: (error: StoreError) => void = () => undefined;
 
-  constructor(redis: Redis, metrics: StoreMetrics, clock: Clock) {
+  constructor(redis: Redis, metrics: StoreMetrics, clock: Clock, hidden: readonly string[]) {
     this.#redis = redis;
+    this.#hidden = hidden;
     this.#metrics = metrics;
     this.#clock = clock;
     this.ended = new Promise((_, reject) => {
@@ -163,7 +166,7 @@ class Connection implements RedisLink {
     });
     this.ended.catch(() => undefined);
     redis.on('error', (error: unknown) => {
-      this.#error ??= storeError(error);
+      this.#error ??= storeError(error, this.#hidden);
     });
     redis.on('end', () => this.#end(this.#error ?? new StoreError('connection', 'Redis closed the connection')));
   }
@@ -174,7 +177,7 @@ class Connection implements RedisLink {
       await this.#redis.connect();
     } catch (error) {
       // The event told why; the rejection only that it is closed.
-      throw this.#error ?? storeError(error);
+      throw this.#error ?? storeError(error, this.#hidden);
     }
     const word = password.reveal();
     if (word !== '') {
@@ -229,7 +232,7 @@ class Connection implements RedisLink {
       failed = false;
       return result;
     } catch (error) {
-      throw storeError(error);
+      throw storeError(error, this.#hidden);
     } finally {
       this.#metrics.request(command, failed, this.#clock.monotonic() - began);
     }
@@ -237,10 +240,10 @@ class Connection implements RedisLink {
 }
 
 /** Without the error of ioredis as a cause: that one carries the command with its arguments, such as a password. */
-function storeError(error: unknown): StoreError {
+function storeError(error: unknown, hidden: readonly string[]): StoreError {
   if (error instanceof StoreError) return error;
   const reply = error instanceof Error && error.name === 'ReplyError';
-  return new StoreError(reply ? faultOf(error.message) : 'connection', textOf(error));
+  return new StoreError(reply ? faultOf(error.message) : 'connection', outsideText('rpc', textOf(error), { hidden }));
 }
 
 /** What a server that does not know a command repeats of it: a password, or a part of what is published. */

@@ -114,6 +114,10 @@ export class World {
   readonly root = mkdtempSync(join(tmpdir(), 'driftless-world-'));
   readonly hub: SimCluster;
   readonly cluster: SimCluster;
+  /** Every line of the logs, down to debug, where a test has set this to a list before it starts a replica. */
+  log: string[] | undefined;
+  /** Where helm and kustomize lie; nowhere, unless a test says so. */
+  tools: (name: string) => string | undefined = () => undefined;
   readonly #replicas: Replica[] = [];
   readonly #random = seededRandom(1);
 
@@ -171,10 +175,17 @@ export class World {
     over: Partial<ControllerConfig> = {},
     identity: ReplicaIdentity = { dynamic: false, hostname: 'test-0', replicas: 1 },
   ): Promise<Replica> {
+    const { log } = this;
+    const isKept = log !== undefined;
     const logger = createLogger({
-      level: env['TEST_LOG'] === undefined ? 'error' : 'debug',
+      level: env['TEST_LOG'] === undefined && !isKept ? 'error' : 'debug',
       format: 'text',
-      destination: { write: (line) => void process.stderr.write(line) },
+      destination: {
+        write: (line) => {
+          log?.push(line);
+          if (!isKept || env['TEST_LOG'] !== undefined) process.stderr.write(line);
+        },
+      },
     });
     const common = { clock: systemClock, random: this.#random, logger };
     const opened: KubeClient[] = [];
@@ -207,6 +218,7 @@ export class World {
       cacheDir: mkdtempSync(join(this.root, 'cache-')),
       commands: createInProcessRunner({ clock: systemClock, env }),
       keys: (signal) => settings.gpgKeys(signal),
+      tools: (name) => this.tools(name),
     });
     const publisher = createMemoryPublisher();
     const controller = createController(

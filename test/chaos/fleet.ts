@@ -218,6 +218,27 @@ export class ChaosFleet {
     return this.#replicas.get(name)?.stderr ?? '';
   }
 
+  /** Where the credentials of a cluster can be read (T-SEC-1): logs of all replicas that ever were, what the living answer, what is in the hub. */
+  async canaries(): Promise<string[]> {
+    const living = [...this.#replicas.values()];
+    const answers = living.flatMap((program) =>
+      ['/metrics', '/debug/state'].map(async (path) => (await ask(program, path)).text()),
+    );
+    const kinds = [
+      ['argoproj.io', 'Application'],
+      ['', 'ConfigMap'],
+      ['', 'Event'],
+    ] as const;
+    const outputs = {
+      logs: [...living, ...this.#stopped].map(({ stdout, stderr }) => stdout + stderr),
+      answers: await Promise.all(answers),
+      objects: kinds.map(([group, kind]) => JSON.stringify(this.#hub.store.list(group, kind))),
+    };
+    return Object.entries(outputs).flatMap(([where, texts]) =>
+      texts.some((text) => text.includes(canary)) ? [where] : [],
+    );
+  }
+
   async close(): Promise<void> {
     this.calm();
     const programs = [...this.#replicas.values(), ...this.#stopped];
@@ -325,13 +346,18 @@ function projectObject(): KubeObject {
   };
 }
 
+const canary = 'c4nary-cluster-hunter2';
+
 function secretOf({ name, url }: SimCluster): KubeObject {
   const labels = { 'argocd.argoproj.io/secret-type': 'cluster' };
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: `cluster-${name}`, namespace, labels },
-    stringData: { name, server: url, config: '{}' },
+    // The first has its credentials in its address, the others in their configuration.
+    stringData: name.endsWith('0')
+      ? { name, server: url.replace('://', `://admin:${canary}@`), config: '{}' }
+      : { name, server: url, config: JSON.stringify({ bearerToken: canary }) },
   };
 }
 

@@ -8,7 +8,7 @@ const beyondLease = (): Promise<void> => systemClock.sleep(leaseMs + 3000);
 
 /** The name of the promise, for the tests. */
 export const promise =
-  'are scaled, killed, stopped and cut off while they heal: one owner each, no second writer, no restart (T-SHARD-4, T-FENCE-1, T-FENCE-2, 13.1, 13.3)';
+  'are scaled, killed, stopped and cut off while they heal: one owner each, no second writer, no restart, no credential in any output (T-SHARD-4, T-FENCE-1, T-FENCE-2, T-SEC-1, 13.1, 13.3, 14.3)';
 
 /** Replicas come, go, die, freeze and lose the hub while objects are disturbed all the time. */
 export async function play(fleet: ChaosFleet): Promise<void> {
@@ -56,6 +56,7 @@ export async function play(fleet: ChaosFleet): Promise<void> {
   const [last] = fleet.pids();
   expect(last).toEqual([last?.[0], before.get(last?.[0] ?? '')]);
   expect(fleet.violations).toEqual([]);
+  expect(await fleet.canaries()).toEqual([]);
   // The promise means something only if there was much to write.
   expect([...fleet.writes.values()].reduce((a, b) => a + b, 0)).toBeGreaterThan(100);
 }

@@ -77,7 +77,17 @@ export class Pod {
   /** As the kubelet ends a pod. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.isRunning) this.#child.kill(signal);
-    return this.#ended;
+    const code = await this.#ended;
+    this.#refuseSecrets();
+    return code;
+  }
+
+  /** T-SEC-1: whatever a test did to it, its log has no token, no private key, no address with a password, and no value that says it is secret. */
+  #refuseSecrets(): void {
+    const shown = this.log()
+      .split('\n')
+      .filter((line) => /eyJ[\w-]{8,}\.[\w-]{8,}\.|PRIVATE KEY|c4nary|:\/\/[^/\s"@*]+:[^/\s"@]+@/.test(line));
+    if (shown.length > 0) throw new Error(`a secret in the log of ${this.name}: ${shown.slice(0, 3).join('\n')}`);
   }
 
   log(): string {

@@ -1,0 +1,377 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isObject, omit } from '#base';
+import type { Json } from '#base';
+import type { Application, KubeObject, OperationState } from '#model';
+import { eventually } from '#support';
+import { automated, config } from './objects.ts';
+import { World } from './world.ts';
+import type { GitFixture, Replica } from './world.ts';
+
+/**
+ * A canary in every place that holds a secret, each place through a failure that could bring it out, and then everything that this process has
+ * written, published, logged or would answer, searched for all of them in all the forms that they may take on the way (T-SEC-1 to T-SEC-6).
+ */
+const places = [
+  ...(['cluster-token', 'cluster-userinfo', 'cluster-exec', 'cluster-exec-arg', 'cluster-key'] as const),
+  ...(['repo-password', 'repo-ssh-key', 'repo-token', 'repo-app-key', 'repo-url', 'plugin-env'] as const),
+  ...(['helm-parameter', 'helm-values', 'secret-data', 'secret-string-data', 'secret-live', 'secret-refused'] as const),
+  ...(['secret-ssd', 'secret-type', 'secret-alias', 'secret-cut', 'secret-json', 'secret-dropped'] as const),
+] as const;
+type Place = (typeof places)[number];
+const canary = (place: Place): string => `c4nary-${place}-hunter2`;
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** A piece of base64 that is there wherever in a longer text the value stands. */
+function piecesOf(value: string): string[] {
+  return [0, 1, 2].map((shift) =>
+    base64(`${'x'.repeat(shift)}${value}`)
+      .slice(shift === 0 ? 0 : 4, -8)
+      .slice(0, 20),
+  );
+}
+const forms = (place: Place): string[] => [canary(place), ...piecesOf(canary(place))];
+
+/** Stands before the simulated server: a webhook that quotes what it refuses, and a proxy that repeats the credentials it was shown. */
+async function hostile(target: string): Promise<Server> {
+  const relay = (asked: IncomingMessage, answer: ServerResponse): void => {
+    const body: Buffer[] = [];
+    asked.on('data', (chunk: Buffer) => body.push(chunk));
+    asked.on('end', () => {
+      const text = Buffer.concat(body).toString('utf8');
+      const path = asked.url ?? '';
+      const refuse = (message: string): void => {
+        answer.writeHead(403, { 'content-type': 'application/json' });
+        answer.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 403, message }));
+      };
+      if (text.includes('\"name\":\"refused')) {
+        refuse(`admission webhook "w.example.com" denied the request: ${text}`);
+        return;
+      }
+      if (text.includes('\"name\":\"echo\"')) {
+        refuse(`the credentials ${String(asked.headers.authorization)} are not enough for ${path}`);
+        return;
+      }
+      const { method, headers } = asked;
+      const passed = request(new URL(path, target), { method, headers }, (got) => {
+        answer.writeHead(got.statusCode ?? 500, got.headers);
+        got.pipe(answer);
+        got.on('error', () => answer.destroy());
+      });
+      passed.on('error', () => answer.destroy());
+      answer.on('close', () => passed.destroy());
+      passed.end(text);
+    });
+  };
+  return listening(createServer(relay));
+}
+
+/** A server of repositories that repeats in its refusal what it was shown; git prints that. */
+async function repeating(): Promise<Server> {
+  return listening(
+    createServer((asked, answer) => {
+      answer.writeHead(500, { 'content-type': 'text/plain' });
+      answer.end(`no: ${String(asked.headers.authorization)} for ${asked.url ?? ''}\n`);
+    }),
+  );
+}
+
+async function listening(server: Server): Promise<Server> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+let world: World;
+let repo: GitFixture;
+let replica: Replica;
+const servers: Server[] = [];
+
+const secret = (name: string, body: string): string =>
+  `apiVersion: v1\nkind: Secret\nmetadata: { name: ${name} }\n${body}\n`;
+
+function hubSecret(name: string, type: string, data: Record<string, string>): void {
+  world.hub.store.create({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'argocd', labels: { 'argocd.argoproj.io/secret-type': type } },
+    data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, base64(value)])),
+  });
+}
+
+function clusters(port: number): void {
+  const url = `http://127.0.0.1:${port}`;
+  const cluster = (name: string, server: string, settings: object): void =>
+    hubSecret(`cluster-${name}`, 'cluster', { name, server, config: JSON.stringify(settings) });
+  cluster('token', `${url}/`, { bearerToken: canary('cluster-token') });
+  cluster('userinfo', `http://admin:${canary('cluster-userinfo')}@localhost:${port}`, {});
+  cluster('exec', 'http://127.0.0.1:1', {
+    execProviderConfig: {
+      command: '/bin/sh',
+      args: ['-c', `echo "$KEY ${canary('cluster-exec-arg')} eyJ" >&2; echo "$KEY"; exit 7`],
+      env: { KEY: canary('cluster-exec') },
+      apiVersion: 'client.authentication.k8s.io/v1',
+    },
+  });
+  const tlsClientConfig = { insecure: true, certData: base64('CERT'), keyData: base64(canary('cluster-key')) };
+  cluster('key', 'https://127.0.0.1:1', { tlsClientConfig });
+}
+
+function repositories(port: number): void {
+  const url = (name: string): string => `http://127.0.0.1:${port}/${name}.git`;
+  hubSecret('r1', 'repository', { url: url('password'), username: 'me', password: canary('repo-password') });
+  hubSecret('r2', 'repository', { url: url('token'), bearerToken: canary('repo-token') });
+  hubSecret('r3', 'repository', { url: 'ssh://git@127.0.0.1:1/x.git', sshPrivateKey: canary('repo-ssh-key') });
+  hubSecret('r4', 'repository', {
+    url: url('app'),
+    githubAppID: '1',
+    githubAppInstallationID: '2',
+    githubAppPrivateKey: canary('repo-app-key'),
+  });
+  for (const name of ['password', 'token', 'app'])
+    world.application(`repo-${name}`, repo.source({ repoURL: url(name) }));
+  world.application('repo-ssh', repo.source({ repoURL: 'ssh://git@127.0.0.1:1/x.git' }));
+  const named = `http://me:${canary('repo-url')}@127.0.0.1:${port}/named.git`;
+  world.application('repo-url', repo.source({ repoURL: named }));
+}
+
+function sources(): void {
+  repo.commit({
+    'app/a.yaml': config('a'),
+    'app/s.yaml': secret(
+      'live',
+      `stringData: { word: ${canary('secret-string-data')}, gone: ${canary('secret-dropped')} }`,
+    ),
+    'app/d.yaml': secret('data', `data: { word: ${base64(canary('secret-data'))} }`),
+    'refused/s.yaml': secret('refused', `stringData: { word: ${canary('secret-refused')} }`),
+    'ssd/s.yaml': secret('refused-dry-run', `stringData: { word: ${canary('secret-ssd')} }`),
+    'type/s.yaml': secret('typed', `data: { word: "${canary('secret-type')}!!" }`),
+    'alias/s.yaml': secret('alias', `stringData:\n  word: *${canary('secret-alias')}`),
+    'cut/s.yaml': secret('cut', `stringData:\n  word: "${canary('secret-cut')}`),
+    'json/s.json': `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"j"},"stringData":{"word":"${canary('secret-json')}"`,
+    'echo/c.yaml': config('echo'),
+    'chart/Chart.yaml': 'apiVersion: v2\nname: c\nversion: 1.0.0\n',
+    'chart/templates/c.yaml': config('c'),
+  });
+  const helm = join(world.root, 'helm');
+  writeFileSync(
+    helm,
+    '#!/bin/sh\n[ "$1" = version ] && echo v4.0.0 && exit\nprintf "\\033[31m%s\\n" "$*" >&2\ncat "$HOME/../values.yaml" >&2\nexit 1\n',
+  );
+  chmodSync(helm, 0o755);
+  world.tools = (name) => (name === 'helm' ? helm : undefined);
+}
+
+function applications(): void {
+  const to = (name: string): object => ({ destination: { name, namespace: 'apps' } });
+  world.application('good', { ...repo.source(), ...automated });
+  world.application('refused', { ...repo.source({ path: 'refused' }), ...automated, ...to('token') });
+  const compared = { annotations: { 'argocd.argoproj.io/compare-options': 'ServerSideDiff=true' } };
+  const ssd = { syncPolicy: { automated: {}, syncOptions: ['ServerSideApply=true'] } };
+  world.application('ssd', { ...repo.source({ path: 'ssd' }), ...ssd, ...to('token') }, compared);
+  world.application('type', { ...repo.source({ path: 'type' }), ...automated });
+  for (const path of ['alias', 'cut', 'json']) world.application(path, repo.source({ path }));
+  world.application('echo-token', { ...repo.source({ path: 'echo' }), ...automated, ...to('token') });
+  world.application('echo-userinfo', { ...repo.source({ path: 'echo' }), ...automated, ...to('userinfo') });
+  world.application('exec', { ...repo.source(), ...to('exec') });
+  world.application('key', { ...repo.source(), ...to('key') });
+  const parameters = [{ name: 'db.password', value: canary('helm-parameter') }];
+  const values = `db:\n  rootPassword: ${canary('helm-values')}\n`;
+  world.application('helm', repo.source({ path: 'chart', helm: { parameters, values } }));
+  const env = [{ name: 'VAULT_TOKEN', value: canary('plugin-env') }];
+  world.application('plugin', repo.source({ plugin: { name: 'none', env } }));
+}
+
+const conditionsOf = (app: Application): string => JSON.stringify(app.status?.conditions ?? []);
+const operationOf = (app: Application): string => JSON.stringify(app.status?.operationState ?? {});
+
+/** What each failure says; that it says something is how we know that it happened. */
+const said: Readonly<Record<string, (app: Application) => string>> = {
+  refused: operationOf,
+  type: operationOf,
+  'echo-token': operationOf,
+  'echo-userinfo': operationOf,
+  ...Object.fromEntries(
+    ['ssd', 'alias', 'cut', 'json', 'exec', 'key', 'helm', 'plugin'].map((name) => [name, conditionsOf]),
+  ),
+  ...Object.fromEntries(['password', 'token', 'app', 'ssh', 'url'].map((name) => [`repo-${name}`, conditionsOf])),
+};
+
+beforeAll(async () => {
+  world = await World.start();
+  world.log = [];
+  repo = world.repository('sample');
+  const [front, remote] = [await hostile(world.cluster.url), await repeating()];
+  servers.push(front, remote);
+  clusters(portOf(front));
+  sources();
+  repositories(portOf(remote));
+  applications();
+  // Argo CD and kubectl leave the values in a note; somebody's Secret is here already.
+  const live = { ...secretObject('live'), stringData: { word: canary('secret-live'), gone: canary('secret-dropped') } };
+  const note = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(live) };
+  world.cluster.store.create({ ...live, metadata: { ...live.metadata, annotations: note } });
+  world.cluster.store.create({ ...secretObject('refused-dry-run'), data: { word: '' } });
+  replica = await world.replica();
+  await eventually(() => {
+    const silent = Object.entries(said).filter(([name, of]) => {
+      const app = world.app(name);
+      return app === undefined || !/Error|Failed|failed|refuse/.test(of(app));
+    });
+    expect(silent.map(([name]) => name)).toEqual([]);
+  }, 60_000);
+  await world.until('good', (app) => expect(app.status?.sync?.status).toBe('Synced'), 60_000);
+  // Out of sync, so that a difference is published.
+  world.edit('good', (object) => Object.assign(object['spec'] as object, { syncPolicy: {} }));
+  world.tamper('', 'Secret', 'data', { data: { word: base64(canary('secret-live')) } });
+  await eventually(() => expect(differenceOf('data')).toBeDefined(), 30_000);
+}, 120_000);
+
+afterAll(async () => {
+  await world.close();
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+function secretObject(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'apps' } };
+}
+
+function differenceOf(name: string): unknown {
+  return replica.publisher
+    .managedResources('good')
+    ?.find((one) => one.kind === 'Secret' && one.name === name && one.predictedLiveState !== one.normalizedLiveState);
+}
+
+const text = (value: unknown): string =>
+  JSON.stringify(value, (_key, member: unknown) => (typeof member === 'bigint' ? String(member) : member));
+
+/** What a spec says is the author's own; Argo CD copies sources word for word into these places, and compares by them. */
+function withoutSpec(app: Application | undefined): unknown {
+  const { status = {} } = app ?? {};
+  const { sync, operationState } = status;
+  return {
+    metadata: app?.metadata,
+    status: {
+      ...omit(status, 'history'),
+      sync: sync === undefined ? undefined : omit(sync, 'comparedTo'),
+      operationState: operationState === undefined ? undefined : withoutSources(operationState),
+    },
+  };
+}
+
+function withoutSources({ syncResult, ...state }: OperationState): unknown {
+  return {
+    ...omit(state, 'operation'),
+    syncResult: syncResult === undefined ? undefined : omit(syncResult, 'source', 'sources'),
+  };
+}
+
+/** By where it can be read. Secrets themselves are left out but for their metadata. */
+async function outputs(): Promise<Readonly<Record<string, string>>> {
+  const { hub, cluster } = world;
+  const names = ['good', ...Object.keys(said)];
+  const { publisher, controller, metrics } = replica;
+  return {
+    Applications: text(names.map((name) => withoutSpec(world.app(name)))),
+    Events: text(hub.store.list('', 'Event')),
+    ConfigMaps: text([...hub.store.list('', 'ConfigMap'), ...cluster.store.list('', 'ConfigMap')]),
+    'what Redis is given': text([
+      names.map((name) => [publisher.tree(name), publisher.managedResources(name)]),
+      controller.snapshot().clusters.map(({ server }) => publisher.clusterInfo(server)),
+    ]),
+    metrics: await metrics.expose(),
+    'the debug page': text(controller.snapshot()),
+    log: (world.log ?? []).join(''),
+    'metadata of Secrets': text(cluster.store.list('', 'Secret').map(({ metadata }) => metadata)),
+  };
+}
+
+describe('14.3: canaries in all places, through all failures', () => {
+  it('14.3: T-SEC-1: no canary is in any output', async () => {
+    const found = Object.entries(await outputs()).flatMap(([where, output]) =>
+      places
+        .filter((place) => forms(place).some((form) => output.includes(form)))
+        .map((place) => `${place} in ${where}`),
+    );
+    expect(found).toEqual([]);
+    // The search means something only where there is much to search.
+    for (const [where, output] of Object.entries(await outputs()))
+      expect([where, output.length > 100]).toEqual([where, true]);
+  });
+
+  it('14.3: T-SEC-1: the failures are told all the same, with what happened and where', () => {
+    const tells = (name: string, ...parts: readonly string[]): void => {
+      const app = world.app(name);
+      const message = app === undefined ? '' : (said[name]?.(app) ?? '');
+      for (const part of parts) expect([name, message]).toEqual([name, expect.stringContaining(part)]);
+    };
+    tells('refused', 'the admission webhook w.example.com refuses this Secret with HTTP 403');
+    tells('ssd', 'the admission webhook w.example.com refuses this Secret with HTTP 403');
+    tells('type', 'the API server refuses this Secret with HTTP 400 (BadRequest; data: illegal base64)');
+    tells('echo-token', 'the credentials Bearer *** are not enough');
+    tells('echo-userinfo', 'the credentials Basic *** are not enough');
+    tells('alias', 's.yaml', 'unidentified alias ***');
+    tells('cut', 's.yaml', 'line ');
+    tells('json', 's.json', 'not valid JSON');
+    tells('exec', 'credential plugin \\"sh\\" failed with exit code 7');
+    tells('helm', 'helm template', 'db.password=***');
+    tells('repo-password', '127.0.0.1');
+    tells('repo-app', 'its private key cannot be read');
+  });
+
+  it('14.3: T-SEC-2: the difference of a Secret is published with masks on both sides', () => {
+    const difference = text(differenceOf('data'));
+    expect(difference).toContain('++++++++');
+    expect(difference).toContain('++++++++++++');
+    for (const place of places) for (const form of forms(place)) expect(difference).not.toContain(form);
+  });
+
+  it('14.3: T-SEC-3: what is applied leaves no value in a note, and takes away the one that was there', () => {
+    const live = world.live('', 'Secret', 'live');
+    expect(live?.['data']).toEqual({
+      word: base64(canary('secret-string-data')),
+      gone: base64(canary('secret-dropped')),
+    });
+    const note = live?.metadata.annotations?.['kubectl.kubernetes.io/last-applied-configuration'] ?? '';
+    expect((JSON.parse(note) as KubeObject)['stringData']).toEqual({ word: '', gone: '' });
+  });
+
+  it('14.3: T-SEC-4: credentials print as ***, and addresses have no user', async () => {
+    const { log = '', metrics = '', Applications: applications_ = '' } = await outputs();
+    expect(applications_).toContain('Basic *** are not enough');
+    for (const output of [log, metrics, applications_]) expect(output).not.toMatch(/:\/\/(?!\*\*\*@)[^/\s"@]*@/);
+    expect(metrics).toMatch(/server="http:\/\/localhost:\d+"/);
+  });
+
+  it('14.3: T-SEC-5: no internal answer has a field for credentials', () => {
+    const credentials = /^(?:.*password|.*token|.*privateKey|keyData|certData|credentials|exec|config)$/i;
+    const walk = (value: Json): string[] => {
+      if (Array.isArray(value)) return (value as readonly Json[]).flatMap(walk);
+      if (!isObject(value)) return [];
+      return Object.entries(value).flatMap(([key, member]) => [
+        ...(credentials.test(key) ? [key] : []),
+        ...walk(member ?? null),
+      ]);
+    };
+    const { controller, publisher } = replica;
+    const servers_ = controller.snapshot().clusters.map(({ server }) => publisher.clusterInfo(server) ?? null);
+    expect(walk(JSON.parse(text([controller.snapshot(), servers_])) as Json)).toEqual([]);
+  });
+
+  it('14.3: T-SEC-6: an Application has of secrets what its own spec has, and nothing of a Secret', () => {
+    const ofSpec: readonly Place[] = ['helm-parameter', 'helm-values', 'plugin-env', 'repo-url'];
+    const whole = text(world.hub.store.list('argoproj.io', 'Application'));
+    const found = places.filter((place) => forms(place).some((form) => whole.includes(form)));
+    expect(found.filter((place) => !ofSpec.includes(place))).toEqual([]);
+    // The decision: comparedTo is the source word for word, as in Argo CD, or an Application would be compared without end.
+    const app = world.app('repo-url');
+    expect(app?.status?.sync?.comparedTo?.source.repoURL).toBe(app?.spec.source?.repoURL);
+  });
+});
