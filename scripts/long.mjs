@@ -15,7 +15,7 @@ const env = {
   ...process.env,
   DRIFTLESS_LONG_FACTOR: process.env.DRIFTLESS_LONG_FACTOR ?? '20',
   // Each reader of foreign input gets a million inputs, or as many as it reads in this time of the processor; it prints how many.
-  DRIFTLESS_FUZZ_SECONDS: process.env.DRIFTLESS_FUZZ_SECONDS ?? '10',
+  DRIFTLESS_FUZZ_SECONDS: process.env.DRIFTLESS_FUZZ_SECONDS ?? '6',
   ...(at > 0 && { DRIFTLESS_SEED: process.argv[at + 1] ?? 'random' }),
 };
 const args = [
