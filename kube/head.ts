@@ -1,4 +1,4 @@
-import { isObject, JsonTooDeepError, messageOf, omit, parseJson } from '#base';
+import { isObject, JsonSyntaxError, JsonTooDeepError, messageOf, omit, parseJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 
@@ -53,18 +53,34 @@ export function readValue(text: string, inside?: 'object'): ReadValue {
   } catch (error) {
     if (!(error instanceof JsonTooDeepError)) throw error;
     // The runtime's parser needs no stack. What it makes must not be given to anything else before it is cut.
-    const all = JSON.parse(text) as Json;
+    const all = deepJson(text);
     if (!isObject(all)) throw error;
     const object = inside === undefined ? all : all[inside];
     if (!isObject(object)) throw error;
-    const head = headOf(object);
-    return { value: inside === undefined ? head : { ...headOf(all), [inside]: head }, fault: messageOf(error) };
+    const head = headOf(object, error);
+    const value = inside === undefined ? head : { ...headOf(all, error), [inside]: head };
+    return { value, fault: messageOf(error) };
   }
 }
 
-function headOf(object: JsonObject): JsonObject {
+function deepJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    throw new JsonSyntaxError(`not valid JSON: ${messageOf(error)}`);
+  }
+}
+
+/** @throws `tooDeep` for one that is too deep even for the runtime to write. */
+function headOf(object: JsonObject, tooDeep: JsonTooDeepError): JsonObject {
   const { apiVersion, kind, metadata, type } = object;
   const head = { apiVersion, kind, type, metadata: isObject(metadata) ? omit(metadata, 'managedFields') : undefined };
   // Written and read once more: what is too deep even in here is an answer that nobody can read.
-  return parseJson(JSON.stringify(head)) as JsonObject;
+  let text: string;
+  try {
+    text = JSON.stringify(head);
+  } catch {
+    throw tooDeep;
+  }
+  return parseJson(text) as JsonObject;
 }

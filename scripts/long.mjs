@@ -14,6 +14,8 @@ const at = process.argv.indexOf('--seed');
 const env = {
   ...process.env,
   DRIFTLESS_LONG_FACTOR: process.env.DRIFTLESS_LONG_FACTOR ?? '20',
+  // Each reader of foreign input gets a million inputs, or as many as it reads in this time of the processor; it prints how many.
+  DRIFTLESS_FUZZ_SECONDS: process.env.DRIFTLESS_FUZZ_SECONDS ?? '6',
   ...(at > 0 && { DRIFTLESS_SEED: process.argv[at + 1] ?? 'random' }),
 };
 const args = [
@@ -36,6 +38,11 @@ function propertyTests(folder) {
     const path = join(folder, entry.name);
     if (entry.name.startsWith('.') || entry.name === 'node_modules' || entry.name === 'dist') return [];
     if (entry.isDirectory()) return propertyTests(path);
-    return entry.name.endsWith('.test.ts') && readFileSync(path, 'utf8').includes("from 'fast-check'") ? [path] : [];
+    return entry.name.endsWith('.test.ts') && isLong(readFileSync(path, 'utf8')) ? [path] : [];
   });
+}
+
+/** Properties, and what gives readers of foreign input inputs that nobody would write. */
+function isLong(text) {
+  return text.includes("from 'fast-check'") || /import \{ [^}]*\bfuzz\b[^}]*\} from '#support'/.test(text);
 }

@@ -16,6 +16,7 @@ const slow = [
   'cli/preflight/preflight.test.ts',
   'cli/shards/shards.test.ts',
   'controller/crash.test.ts',
+  'controller/poison.test.ts',
   'desired/fetch/verifier.test.ts',
   'desired/generate/chart-sources.test.ts',
   'desired/generate/helm.test.ts',

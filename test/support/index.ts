@@ -3,6 +3,8 @@ export { ApiClient } from './api-client.ts';
 export type { ApiAccess, ApiAnswer, ApiEvent, ApiRequest } from './api-client.ts';
 export { eventually } from './eventually.ts';
 export { FakeClock } from './fake-clock.ts';
+export { fuzz } from './fuzz.ts';
+export type { FuzzReport, FuzzTarget } from './fuzz.ts';
 export { RawApi, serversOf } from './hub.ts';
 export { driftless, Program } from './program.ts';
 export type { Finished } from './program.ts';

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeClock } from '#support';
+import { configMap, FakeWorld } from './testing/fake-world.ts';
+
+const sha = 'a'.repeat(40);
+const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
+
+let clock: FakeClock;
+let world: FakeWorld;
+beforeEach(() => {
+  clock = new FakeClock();
+  world = new FakeWorld(clock);
+});
+afterEach(() => world.close(clock));
+
+describe('14.6: poison that is stored', () => {
+  it('14.6: a thousand poison Applications that are stored: all others are served, also after a restart (T-SEC-43)', async () => {
+    const good = { project: 'default', source: { repoURL: 'https://git/x', path: 'p' }, destination: { name: 'dest' } };
+    const faults: readonly object[] = [
+      { project: 7 },
+      { source: 7 },
+      { source: { repoURL: 7, path: 'p' } },
+      { sources: 'x' },
+      { destination: 7 },
+      { syncPolicy: { automated: {}, syncOptions: [7] } },
+      { ignoreDifferences: 7 },
+      { ignoreDifferences: [{ kind: 7, jsonPointers: [7] }] },
+    ];
+    for (let i = 0; i < 1000; i += 1)
+      world.hub.put({
+        apiVersion: 'argoproj.io/v1alpha1',
+        kind: 'Application',
+        metadata: { name: `poison-${i}`, namespace: 'argocd' },
+        spec: { ...good, ...faults[i % faults.length] },
+      });
+    world.git.push(sha, [configMap('one')]);
+    world.application(automated);
+    const first = world.replica();
+    await clock.advance(60_000);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    const stopping = first.stop();
+    await clock.advance(30_000);
+    await stopping;
+    const next = 'b'.repeat(40);
+    world.git.push(next, [configMap('one'), configMap('two')]);
+    const { controller } = world.replica();
+    await clock.advance(240_000);
+    expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: next });
+    expect(controller.snapshot().queues.map(({ waiting, running }) => waiting + running)).toEqual([0, 0, 0]);
+  }, 120_000);
+});

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { judgeAudit, licenceFaults, licenceOf } from '../scripts/supply-chain.mjs';
+import type { AuditException } from '../scripts/supply-chain.mjs';
+
+const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
+
+describe('14.5: what comes with the packages', () => {
+  it('14.5: every production package has a licence that is allowed', () => {
+    const { packages } = read('package-lock.json') as { readonly packages: Readonly<Record<string, object>> };
+    const said = (path: string): string | undefined =>
+      licenceOf(read(`${path}/package.json`) as Parameters<typeof licenceOf>[0]);
+    expect(licenceFaults(packages, said)).toEqual([]);
+    const others = {
+      '': {},
+      'node_modules/a': { version: '1.0.0', license: 'GPL-3.0' },
+      'node_modules/b': { version: '1.0.0', license: '(GPL-2.0 OR MIT)' },
+      'node_modules/c': { version: '1.0.0', license: 'MIT AND GPL-2.0' },
+      'node_modules/d': { version: '1.0.0', license: 'GPL-3.0', dev: true },
+      'node_modules/e': { version: '1.0.0' },
+    };
+    expect(licenceFaults(others, () => undefined)).toEqual([
+      'node_modules/a 1.0.0: GPL-3.0',
+      'node_modules/c 1.0.0: MIT AND GPL-2.0',
+      'node_modules/e 1.0.0: none',
+    ]);
+  });
+
+  it('14.5: a known vulnerability fails the run, unless an exception holds; exceptions end', () => {
+    const via = [
+      { name: 'x', range: '<2', title: 'bad', severity: 'high', url: 'https://h/advisories/GHSA-aaaa-bbbb-cccc' },
+    ];
+    const answer = { vulnerabilities: { x: { via }, y: { via: ['x'] } } };
+    const exception: AuditException = { id: 'GHSA-aaaa-bbbb-cccc', reason: 'not reached', until: '2026-12-01' };
+    expect(judgeAudit(answer, [], '2026-11-22').faults).toEqual(['GHSA-aaaa-bbbb-cccc x <2: bad (high)']);
+    expect(judgeAudit(answer, [exception], '2026-11-22').faults).toEqual([]);
+    expect(judgeAudit(answer, [exception], '2026-12-02').faults).toEqual([
+      'the exception for GHSA-aaaa-bbbb-cccc ended on 2026-12-01: not reached',
+      'GHSA-aaaa-bbbb-cccc x <2: bad (high)',
+    ]);
+    expect(
+      judgeAudit({ vulnerabilities: {} }, [{ ...exception, reason: '', until: 'never' }], '2026-11-22').faults,
+    ).toHaveLength(1);
+    expect(judgeAudit({ message: '405 Method Not Allowed' }, [], '2026-11-22')).toEqual({
+      faults: [],
+      unanswered: '405 Method Not Allowed',
+    });
+    const kept = read('scripts/audit-exceptions.json') as readonly AuditException[];
+    expect(judgeAudit({ vulnerabilities: {} }, kept, '2026-11-22').faults).toEqual([]);
+  });
+});
