@@ -95,7 +95,7 @@ export function claim(situation: Situation, slots: Slots): Intent | undefined {
   return signed(situation, slots, slot, { acked: 0, why: before === undefined ? 'claim' : restartClaim });
 }
 
-const restartClaim = 'claim after a restart';
+export const restartClaim = 'claim after a restart';
 
 /** An earlier process of this very place held it and is gone: a container that was restarted in its pod. */
 function wasOurs(record: SlotRecord | undefined, { home, incarnation }: Self): boolean {

@@ -1,6 +1,6 @@
 import type { Home } from './home.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
-import { bringForward, claim, giveBack, isSetBack, keep, repair, stands, sweep } from './intents.ts';
+import { bringForward, claim, giveBack, isSetBack, keep, repair, restartClaim, stands, sweep } from './intents.ts';
 import type { Situation } from './intents.ts';
 import type { Instant, Intent, Observation, World } from './member-types.ts';
 import { Planner } from './planner.ts';
@@ -37,6 +37,8 @@ export class Member {
   #leaving = false;
   /** Another slot is ours by name: this one was taken while nobody said how many replicas there are. */
   #misplaced = false;
+  /** What the process before in this place had acknowledged, and until when its requests may still be carried out. */
+  #heritage: { readonly acked: number; readonly until: number } | undefined;
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -156,7 +158,7 @@ export class Member {
     if (world.leaving) this.#leaving = true;
     this.#checkPlace(world);
     this.#renewals += 1;
-    const situation = this.#situation(world, now);
+    const situation = this.#situation(this.#isHeir(now) ? { ...world, drained: false } : world, now);
     const released = this.#leaving || this.#misplaced ? this.#giveBack(situation) : undefined;
     if (released !== undefined || this.#leaving) return released;
     const slots = this.#hub.slots();
@@ -180,7 +182,20 @@ export class Member {
       return;
     }
     this.#lastSlot = record.slot;
+    if (intent.why === restartClaim) {
+      const acked = this.#hub.holders().get(record.slot)?.acked ?? 0;
+      this.#heritage = { acked, until: now.monotonic + this.#options.timing.marginMs };
+    }
     this.#tenure.renewed(record, sent, now, stands(this.#hub, this.#tenure));
+  }
+
+  /**
+   * Requests of the process before may still be carried out, for parts that it had. Under the table that it obeyed they are this replica's own; under
+   * another one, or when the slot is given back, they may be somebody else's: as a write of unknown outcome they count as under way.
+   */
+  #isHeir({ monotonic }: Instant): boolean {
+    if (this.#heritage === undefined || monotonic >= this.#heritage.until) return false;
+    return this.#leaving || this.#misplaced || this.#tenure.table()?.epoch !== this.#heritage.acked;
   }
 
   #mayKeepSlot({ slots }: Observation, now: Instant): boolean {

@@ -1030,6 +1030,53 @@ describe('13.1: a process that is started again where it was', () => {
     expect(await restarted(pod(17), pod(23))).toBe(1);
   });
 
+  it('13.1: gives nothing away for the margin: what the earlier process sent may still be carried out, for clusters that it had', async () => {
+    const world = new World();
+    world.hub.scale('Deployment', 2);
+    const [first, other] = [pod(1), undefined].map((home) =>
+      world.start(home === undefined ? 'pod-b' : 'pod-a', { dynamic: true, ...(home === undefined ? {} : { home }) }),
+    ) as [Replica, Replica];
+    load([first, other]);
+    await world.clock.advance(8000);
+    const had = clusters.filter(({ server }) => first.ownership.ownsCluster(server));
+    first.kill();
+    const successor = world.start('pod-a', { dynamic: true, home: pod(1) });
+    load([successor]);
+    // A table that moves clusters comes before the successor, or with it.
+    world.hub.scale('Deployment', 3);
+    const third = world.start('pod-c', { dynamic: true });
+    load([third]);
+    const { marginMs } = timingOf(heartbeatMs);
+    const others = [other, third];
+    for (let ms = 0; ms < marginMs; ms += 500) {
+      expect(owners(others, had)).toEqual(had.map(() => 0));
+      await world.clock.advance(500);
+    }
+    await world.clock.advance(10_000);
+    expect(owners([successor, ...others])).toEqual(once);
+    expect(Math.max(...owners(others, had))).toBe(1);
+  });
+
+  it('13.1: gives its slot back only after that, too', async () => {
+    const world = new World();
+    world.hub.scale('Deployment', 1);
+    const first = world.start('pod-a', { dynamic: true, home: pod(1) });
+    load([first]);
+    await world.clock.advance(8000);
+    first.kill();
+    const successor = world.start('pod-a', { dynamic: true, home: pod(1) });
+    load([successor]);
+    await world.clock.advance(2000);
+    expect(owners([successor])).toEqual(once);
+    await successor.stop();
+    const next = world.start('pod-d', { dynamic: true });
+    load([next]);
+    await world.clock.advance(timingOf(heartbeatMs).marginMs - 8000);
+    expect(owners([next])).toEqual(clusters.map(() => 0));
+    await world.clock.advance(2 * leaseMs);
+    expect(owners([next])).toEqual(once);
+  });
+
   it.each([
     ['the earlier process still runs', pod(1), pod(23, [1])],
     ['it is another pod', { ...pod(1), place: 'pod/2' }, pod(1)],

@@ -396,6 +396,21 @@ export const mutations = [
     '',
     by('member', '13.6: nothing more for a slot that somebody else holds now'),
   ),
+  // A process that was started again in its place.
+  m(
+    'what the process before has sent is forgotten when clusters move',
+    'member.ts',
+    'return this.#leaving || this.#misplaced || this.#tenure.table()?.epoch !== this.#heritage.acked;',
+    'return this.#leaving || this.#misplaced;',
+    by('ownership', '13.1: gives nothing away for the margin'),
+  ),
+  m(
+    'what the process before has sent is forgotten when the slot is given back',
+    'member.ts',
+    'return this.#leaving || this.#misplaced || this.#tenure',
+    'return this.#tenure',
+    by('ownership', '13.1: gives its slot back only after that, too'),
+  ),
   // A machine all of whose clocks stood still.
   m(
     "the hub's time is not listened to",

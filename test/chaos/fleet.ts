@@ -8,11 +8,12 @@ import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
 import { eventually, Program } from '#support';
 import { argoCrds, GitFixture } from '../acceptance/world.ts';
+import { DroppingProxy } from './dropping-proxy.ts';
 
 export const workload = 'argocd-application-controller';
 const namespace = 'argocd';
-/** In seconds. */
-const heartbeat = 1;
+/** In seconds, unless a test changes it. */
+const usualHeartbeat = 1;
 /** With that heartbeat: a write that waits for an admission webhook fits into its margin (sharding/timing.ts). */
 export const leaseMs = 16_500;
 const mutating = ['create', 'update', 'patch', 'delete'];
@@ -42,6 +43,12 @@ export class ChaosFleet {
   readonly #replicas = new Map<string, Program>();
   readonly #writers = new Map<string, string>();
   readonly #stopped: Program[] = [];
+  /** Before each cluster. */
+  readonly #proxies = new Map<SimCluster, DroppingProxy>();
+  /** Of the replicas that are started from now on, in seconds. */
+  heartbeat = usualHeartbeat;
+  /** By replica and cluster: whether somebody else had the cluster when it read that for the first time. */
+  readonly #prepared = new Map<string, boolean>();
   readonly violations: string[] = [];
   /** Writes by replica. */
   readonly writes = new Map<string, number>();
@@ -65,6 +72,7 @@ export class ChaosFleet {
     const names = Array.from({ length: options.clusters }, (_, i) => `c${i}`);
     const clusters = await Promise.all(names.map((name) => startSimCluster({ ...common, name })));
     const fleet = new ChaosFleet(hub, clusters, options);
+    for (const cluster of clusters) fleet.#proxies.set(cluster, await DroppingProxy.start(cluster.url, fleet.random));
     fleet.#prepare();
     return fleet;
   }
@@ -76,13 +84,17 @@ export class ChaosFleet {
     store.create(projectObject());
     for (const cluster of this.#clusters) {
       cluster.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
-      store.create(secretOf(cluster));
+      const url = this.#urlOf(cluster);
+      store.create(secretOf(cluster.name, url));
       for (let i = 0; i < appsPerCluster; i += 1) {
         const name = `${cluster.name}-${i}`;
         git.commit({ [`${name}/cm.yaml`]: manifestOf(name) });
-        store.create(applicationOf(name, git.url, cluster.url));
+        store.create(applicationOf(name, git.url, url));
       }
-      cluster.onRequest((request) => this.#judge(cluster, request));
+      cluster.onRequest((request) => {
+        this.#judge(cluster, request);
+        this.#noteReading(cluster, request);
+      });
     }
     writeFileSync(join(this.#folder, 'kubeconfig'), kubeconfigFor([this.#hub]));
   }
@@ -138,6 +150,47 @@ export class ChaosFleet {
     return end;
   }
 
+  /** Of a hundred writes so many are reset for their senders, and carried out some seconds later. */
+  drop(percent: number): void {
+    for (const proxy of this.#proxies.values()) proxy.dropped = percent;
+  }
+
+  /** How many writes landed after their senders had heard of a reset. */
+  landedLate(): number {
+    return [...this.#proxies.values()].reduce((sum, { landedLate }) => sum + landedLate, 0);
+  }
+
+  /** The replica that plans hears of no Secret any more. Returns how to end that. */
+  blindPlanner(): () => void {
+    const rule = { agent: `driftless ${workload}-0)`, resource: 'secrets', fault: { kind: 'loseEvents' } } as const;
+    const end = this.#hub.addFault(rule);
+    return () => {
+      end();
+      this.#hub.disconnect();
+    };
+  }
+
+  /** Adds the Secret of one more cluster, which is not there. */
+  addHidden(name: string): string {
+    const url = 'http://127.0.0.1:9';
+    this.#hub.store.create(secretOf(name, url));
+    return url;
+  }
+
+  /** Of the clusters that a replica has by the table now: those that it began to read while somebody else had them. */
+  preparedBy(name: string): { readonly has: readonly string[]; readonly prepared: readonly string[] } {
+    const { holders, shards } = this.#books();
+    const has = this.#clusters.filter((cluster) => holders.get(shards.get(this.#urlOf(cluster)) ?? -1) === name);
+    const prepared = has.filter((cluster) => this.#prepared.get(`${name} ${cluster.name}`) === true);
+    return { has: has.map((cluster) => cluster.name), prepared: prepared.map((cluster) => cluster.name) };
+  }
+
+  /** Ends a replica in order and starts it again, as a rolling update does. */
+  async roll(name: string): Promise<void> {
+    await this.#endOne(name);
+    this.restart(name);
+  }
+
   names(): readonly string[] {
     return [...this.#replicas.keys()];
   }
@@ -149,7 +202,7 @@ export class ChaosFleet {
   /** The replica that owns the first cluster. */
   ownerOfFirst(): string {
     const { holders, shards } = this.#books();
-    return holders.get(shards.get(this.#clusters[0]?.url ?? '') ?? -1) ?? '';
+    return holders.get(shards.get(this.#urlOf(this.#clusters[0])) ?? -1) ?? '';
   }
 
   /** Each cluster has one owner among the living, by their own word. */
@@ -244,6 +297,7 @@ export class ChaosFleet {
     const programs = [...this.#replicas.values(), ...this.#stopped];
     for (const { child } of programs) child.kill('SIGKILL');
     await Promise.all(programs.map(({ ended }) => ended));
+    await Promise.all([...this.#proxies.values()].map((proxy) => proxy.close()));
     await Promise.all([this.#hub, ...this.#clusters].map((cluster) => cluster.close()));
     rmSync(this.#folder, { recursive: true, force: true });
   }
@@ -254,7 +308,7 @@ export class ChaosFleet {
     const program = new Program([
       'run',
       ...[`--kubeconfig=${join(this.#folder, 'kubeconfig')}`, '--context=hub', `--namespace=${namespace}`],
-      ...[`--hostname=${name}`, `--heartbeat-seconds=${heartbeat}`, '--sharding-method=round-robin'],
+      ...[`--hostname=${name}`, `--heartbeat-seconds=${this.heartbeat}`, '--sharding-method=round-robin'],
       `--dynamic-cluster-distribution-enabled=${this.#dynamic}`,
       ...['--metrics-host=127.0.0.1', '--metrics-port=0', '--self-heal-backoff-timeout-seconds=0'],
       ...['--sync-wave-delay-seconds=0', `--cache-dir=${join(this.#folder, name)}`],
@@ -284,13 +338,27 @@ export class ChaosFleet {
     const writer = /driftless (\S+)\)/.exec(agent)?.[1] ?? '';
     this.writes.set(writer, (this.writes.get(writer) ?? 0) + 1);
     const { holders, shards, epoch } = this.#books();
-    const holder = holders.get(shards.get(cluster.url) ?? -1);
+    const holder = holders.get(shards.get(this.#urlOf(cluster)) ?? -1);
     // A create says no name in its path: judged for the whole cluster, which is stricter. To have written under an earlier table is not to
     // have taken over: a cluster may have gone to a stand-in since, whose last writes are on their way when it comes back.
     const tenure = `${holder ?? ''} under table ${epoch}`;
     if (writer === holder) this.#writers.set(cluster.name, tenure);
     else if (this.#writers.get(cluster.name) === tenure && holder !== undefined)
       this.violations.push(`${writer} wrote to ${cluster.name}, where ${tenure} had already taken over`);
+  }
+
+  #noteReading(cluster: SimCluster, { verb, agent }: SimRequest): void {
+    const reader = /driftless (\S+)\)/.exec(agent)?.[1] ?? '';
+    const key = `${reader} ${cluster.name}`;
+    if (verb !== 'list' || this.#prepared.has(key)) return;
+    const { holders, shards } = this.#books();
+    const holder = holders.get(shards.get(this.#urlOf(cluster)) ?? -1);
+    this.#prepared.set(key, holder !== undefined && holder !== reader);
+  }
+
+  /** By which replicas know a cluster. */
+  #urlOf(cluster: SimCluster | undefined): string {
+    return cluster === undefined ? '' : (this.#proxies.get(cluster)?.url ?? cluster.url);
   }
 
   #books(): Books {
@@ -348,7 +416,7 @@ function projectObject(): KubeObject {
 
 const canary = 'c4nary-cluster-hunter2';
 
-function secretOf({ name, url }: SimCluster): KubeObject {
+function secretOf(name: string, url: string): KubeObject {
   const labels = { 'argocd.argoproj.io/secret-type': 'cluster' };
   return {
     apiVersion: 'v1',
