@@ -85,6 +85,8 @@ export interface CompareFacts {
   readonly isNamespaced: (gk: GroupKind) => boolean | undefined;
   /** May this application, by its project, have this object in this place? */
   readonly permitted: (object: KubeObject) => boolean;
+  /** Another text whenever `isNamespaced` or `permitted` may say something else. Absent: nobody can tell. */
+  readonly premises?: string;
   readonly persistResourceHealth: boolean;
   /** What the cluster publishes of the kinds that are sent by server-side apply. */
   readonly schemas?: LiveSchemas;

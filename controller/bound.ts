@@ -12,6 +12,8 @@ import type {
 
 /** What one application may have on its cluster, by its project. */
 export interface ResourceGate {
+  /** Another text whenever one of the others may say something else. */
+  readonly version: string;
   readonly permits: (object: KubeObject) => boolean;
   readonly permitsRef: (ref: ResourceRef) => boolean;
   /** Why nothing at all may be created where the application goes; for objects of a namespace, theirs counts as well. */
