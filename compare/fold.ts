@@ -18,6 +18,7 @@ import type { Frame } from './pairing.ts';
 import { sideOf } from './row.ts';
 import type { Row, RowFacts } from './row.ts';
 import { faultConditions } from './rule-faults.ts';
+import { likeBefore } from './order.ts';
 import { comparedToOf } from './sources.ts';
 import { gkOf } from './targets.ts';
 import { unreadConditions, unreadRow } from './unread.ts';
@@ -42,6 +43,15 @@ export interface Counters {
 export interface Folded {
   readonly comparison: Comparison;
   readonly counters: Counters;
+  /** In their order, that of the pairs of the comparison. */
+  readonly rows: readonly ComparedRow[];
+}
+
+/** A row that comes into the place of another one of the same resource. */
+export interface Replaced {
+  readonly place: number;
+  readonly old: ComparedRow;
+  readonly now: ComparedRow;
 }
 
 /**
@@ -82,7 +92,72 @@ export function fold(facts: CompareFacts, frame: Frame, unordered: readonly Comp
     degraded: live.degraded,
     unread,
   };
-  return { comparison, counters };
+  return { comparison, counters, rows };
+}
+
+/**
+ * What {@link fold} gives when some rows are replaced and the facts are otherwise what they were; by the difference, at the cost of what was replaced.
+ * Undefined when a replaced row has conditions, or had: those are gathered anew.
+ */
+export function refold(facts: CompareFacts, before: Folded, replaced: readonly Replaced[]): Folded | undefined {
+  if (replaced.some(({ old, now }) => speaks(old) || speaks(now) || !isSamePlace(old, now))) return undefined;
+  const [rows, pairs] = [[...before.rows], [...before.comparison.pairs]];
+  for (const { place, now } of replaced) {
+    rows[place] = now;
+    pairs[place] = pairOf(now);
+  }
+  const counters = recounted(before.counters, replaced);
+  const isSameHealth = replaced.every(({ old, now }) => old.row.health === now.row.health);
+  const { rendered } = facts;
+  const comparison: Comparison = {
+    ...before.comparison,
+    syncStatus: syncStatus(facts, codeOf(facts.app, false, counters)),
+    health: isSameHealth ? before.comparison.health : applicationHealth(rows.map(judgedOf)),
+    resources: restated(before.comparison.resources, replaced),
+    resourceHealth: isSameHealth
+      ? before.comparison.resourceHealth
+      : new Map(rows.flatMap(({ row }) => healthEntry(row))),
+    pairs: likeBefore(before.comparison.pairs, pairs),
+    sourceTypes: rendered.sourceTypes,
+    mayHaveChanges: rendered.mayHaveChanges,
+    degraded: facts.live.degraded,
+    unread: facts.live.unread ?? [],
+  };
+  return { comparison, counters, rows };
+}
+
+function speaks({ row }: ComparedRow): boolean {
+  return row.conditions.length > 0 || row.diff.faults.length > 0;
+}
+
+function isSamePlace(old: ComparedRow, now: ComparedRow): boolean {
+  return old.row.key === now.row.key && identity(old.row.status) === identity(now.row.status);
+}
+
+function recounted(before: Counters, replaced: readonly Replaced[]): Counters {
+  const codes = new Map(Object.entries(before.health) as [HealthStatusCode, number][]);
+  let { outOfSync, unknown } = before;
+  const add = ({ row }: ComparedRow, sign: 1 | -1): void => {
+    if (row.counts) outOfSync += sign;
+    if (row.stale) unknown += sign;
+    if (row.health === null) return;
+    codes.set(row.health.status, (codes.get(row.health.status) ?? 0) + sign);
+  };
+  for (const { old, now } of replaced) {
+    add(old, -1);
+    add(now, 1);
+  }
+  const health: Counters['health'] = Object.fromEntries([...codes].filter(([, count]) => count > 0));
+  return { rows: before.rows, outOfSync, unknown, health };
+}
+
+/** The very same list where nothing in it is another. */
+function restated(resources: readonly ResourceStatus[], replaced: readonly Replaced[]): readonly ResourceStatus[] {
+  const others = replaced.filter(({ old, now }) => old.row.status !== now.row.status);
+  if (others.length === 0) return resources;
+  const next = [...resources];
+  for (const { old, now } of others) next[next.indexOf(old.row.status)] = now.row.status;
+  return next;
 }
 
 /** In rendering order; what no manifest names by key. */

@@ -3,7 +3,8 @@
  *
  * Mental model: both sides are paired up, resource by resource (pairing); a row follows from one resource and from what all rows have in common
  * (row); rows fold into one comparison, whatever their order (fold). The store keeps the rows of each Application, and uses those again whose
- * every input is the same: what comes out equals a full comparison (decision D6).
+ * every input is the same; of a big one where only some live objects moved, it replaces their rows in the last comparison (change). What comes out
+ * equals a full comparison (decision D6).
  *
  * Interface:
  *   normalizeTargets(rendered, rules) -> targets       what the sources say, as it is meant for this Application

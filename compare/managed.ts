@@ -2,40 +2,56 @@ import { maskSecrets } from '#diff';
 import { parseResourceKey, versionOf } from '#model';
 import type { Settings } from '#model';
 import type { ManagedResource } from '#publish';
-import type { Comparison } from './types.ts';
+import { derived, sortedPlaces } from './order.ts';
+import type { Comparison, ManagedPair } from './types.ts';
 import { sideOf } from './row.ts';
 import type { TreeRoot } from './tree.ts';
 
+const shown = Symbol('what the UI reads');
+const byIdentity = Symbol('what the UI reads, in its order');
+const rooted = Symbol('roots of the tree');
+
 /** What the UI reads about each managed resource. Secrets are masked, equal values equally on all four sides (decision D10). */
 export function managedResources(comparison: Comparison, settings: Settings): readonly ManagedResource[] {
-  return comparison.pairs
-    .map(({ key, target, live, hook, diff }): ManagedResource => {
-      const shown = maskSecrets(target, live, settings.sensitiveAnnotations);
-      const predicted = maskSecrets(diff.predictedLive, diff.normalizedLive, settings.sensitiveAnnotations);
-      return {
-        ...parseResourceKey(key),
-        targetState: shown.target,
-        liveState: shown.live,
-        normalizedLiveState: predicted.live,
-        predictedLiveState: predicted.target,
-        hook,
-        resourceVersion: live?.metadata.resourceVersion ?? '',
-        modified: diff.modified,
-      };
-    })
-    .sort((a, b) => (identity(a) < identity(b) ? -1 : Number(identity(a) > identity(b))));
+  const resources = derived(comparison.pairs, shown, settings, {
+    of: (pair) => managedResource(pair, settings),
+    isSame: () => false,
+  });
+  const textOf = (place: number): string => {
+    const resource = resources[place];
+    return resource === undefined ? '' : identity(resource);
+  };
+  return sortedPlaces(comparison.pairs, byIdentity, textOf).flatMap((place) => resources[place] ?? []);
+}
+
+function managedResource({ key, target, live, hook, diff }: ManagedPair, settings: Settings): ManagedResource {
+  const sides = maskSecrets(target, live, settings.sensitiveAnnotations);
+  const predicted = maskSecrets(diff.predictedLive, diff.normalizedLive, settings.sensitiveAnnotations);
+  return {
+    ...parseResourceKey(key),
+    targetState: sides.target,
+    liveState: sides.live,
+    normalizedLiveState: predicted.live,
+    predictedLiveState: predicted.target,
+    hook,
+    resourceVersion: live?.metadata.resourceVersion ?? '',
+    modified: diff.modified,
+  };
 }
 
 function identity(r: ManagedResource): string {
   return `${r.group}/${r.kind}/${r.namespace}/${r.name}`;
 }
 
-/** The roots of the tree, kept until the next comparison. */
+/** The roots of the tree, kept until the next comparison. The very same list where nothing about them is another. */
 export function treeRoots(comparison: Comparison): readonly TreeRoot[] {
-  return comparison.pairs.map(({ key, target, live, unread }) => ({
-    key,
-    version: versionOf(sideOf({ live, target }).apiVersion),
-    // The cache may know it, although it could not be read whole.
-    live: live !== null || unread === true,
-  }));
+  return derived(comparison.pairs, rooted, undefined, {
+    of: ({ key, target, live, unread }) => ({
+      key,
+      version: versionOf(sideOf({ live, target }).apiVersion),
+      // The cache may know it, although it could not be read whole.
+      live: live !== null || unread === true,
+    }),
+    isSame: (a, b) => a.key === b.key && a.version === b.version && a.live === b.live,
+  });
 }

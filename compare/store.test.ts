@@ -8,7 +8,7 @@ import { compareState, rulesOf } from './comparison.ts';
 import type { CompareFacts, Comparison } from './types.ts';
 import { fold } from './fold.ts';
 import type { ComparedRow } from './fold.ts';
-import { managedResources } from './managed.ts';
+import { managedResources, treeRoots } from './managed.ts';
 import { pairUp } from './pairing.ts';
 import { makeRow } from './row.ts';
 import { RowStore } from './store.ts';
@@ -111,6 +111,20 @@ const event: fc.Arbitrary<Event> = fc.oneof(
     }),
   },
 );
+
+/** What Git has before anything happens, so that most changes are of something that is wanted. */
+const pushed: readonly Shape[] = [0, 1, 3, 5].map((kind) => ({ kind, name: 0, note: 0, data: 0 }));
+const touch: fc.Arbitrary<Event> = fc.record({
+  on: fc.constant('live' as const),
+  shape: fc.record({
+    kind: fc.constantFrom(0, 1, 3, 5),
+    name: fc.constant(0),
+    note: fc.constantFrom(0, 0, 0, 0, 2, 9),
+    data: fc.nat(1),
+  }),
+  id: fc.constantFrom('own' as const, 'own' as const, 'own' as const, ...ids),
+  status: fc.nat(2),
+});
 
 /** One application in a small world: what Git and the cluster say, by what has happened. */
 class World {
@@ -216,6 +230,7 @@ class World {
       isNamespaced: ({ kind }) => (kind === unknownKind ? undefined : !clusterScoped.has(kind)),
       permitted: ({ kind }) => kind !== forbiddenKind,
       permittedKind: ({ kind }) => kind !== forbiddenKind,
+      ...(failed === 5 ? {} : { premises: `${forbiddenKind} ${unknownKind}` }),
       persistResourceHealth: true,
       ...(this.#jqSteps === undefined ? {} : { jqSteps: this.#jqSteps }),
     };
@@ -293,6 +308,68 @@ describe('9.1: the rows of an application', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  /** Of live objects that change where they are, mostly: what is compared by its difference to the last comparison. */
+  const touches = fc.array(
+    fc.tuple(fc.oneof({ weight: 1, arbitrary: event }, { weight: 3, arbitrary: touch }), fc.nat(9)),
+    {
+      minLength: 2,
+      maxLength: 5,
+    },
+  );
+
+  it('15.1: give, by the difference to the last comparison, what a full comparison gives, over random histories (D6)', () => {
+    let byDifference = 0;
+    fc.assert(
+      fc.property(touches, fc.boolean(), (history, scripted) => {
+        const [world, store] = [new World(), new RowStore(0)];
+        world.happen({ on: 'push', shapes: pushed });
+        if (scripted) world.happen({ on: 'settings', which: 1 });
+        let before: Comparison | undefined;
+        for (const [what, odds] of history) {
+          const changed = world.happen(what);
+          const facts = world.facts();
+          const { comparison } = store.compare(facts, odds === 0 ? undefined : new Set(odds < 5 ? changed : []));
+          expect(said(comparison)).toBe(said(compareState(facts)));
+          // Pairs are the very same only where the comparison was made by its difference.
+          if (comparison.pairs.some((pair, i) => pair === before?.pairs[i])) byDifference += 1;
+          before = comparison;
+        }
+        const facts = world.facts();
+        const [outcome, full] = [store.compare(facts, new Set()), new RowStore().compare(facts, undefined)];
+        expect(outcome.counters).toEqual(full.counters);
+        expect(managedResources(outcome.comparison, facts.settings)).toEqual(
+          managedResources(full.comparison, facts.settings),
+        );
+        expect(treeRoots(outcome.comparison)).toEqual(treeRoots(full.comparison));
+      }),
+      // 50,000 in the long run.
+      { numRuns: 1000 },
+    );
+    expect(byDifference).toBeGreaterThan(300);
+  });
+
+  it('15.1: of a big application that are not made again stay the very same, and so does what others read of them', () => {
+    const store = new RowStore();
+    const facts = (changed?: number): CompareFacts => {
+      const made = manyConfigMaps(500, changed);
+      return { ...made, premises: 'p', rendered: { ...made.rendered, targets: many.rendered.targets } };
+    };
+    const many = manyConfigMaps(500, undefined);
+    const before = store.compare(facts(), undefined);
+    const [roots, resources] = [treeRoots(before.comparison), managedResources(before.comparison, defaultSettings)];
+    const after = store.compare(facts(7), new Set([resourceKey('', 'ConfigMap', 'apps', 'c7')]));
+    const others = after.comparison.pairs.filter((pair, i) => pair !== before.comparison.pairs[i]);
+    expect([after.made, after.comparison.syncStatus.status, others.map(({ key }) => key)]).toEqual([
+      1,
+      'OutOfSync',
+      ['/ConfigMap/apps/c7'],
+    ]);
+    expect(treeRoots(after.comparison)).toBe(roots);
+    const shared = managedResources(after.comparison, defaultSettings).filter((one) => resources.includes(one));
+    expect(shared).toHaveLength(499);
+    expect(store.compare(facts(7), new Set()).comparison.resources).toBe(after.comparison.resources);
   });
 
   it('9.1: also where the ignore rules take more work than one comparison may do', () => {

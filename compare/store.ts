@@ -1,5 +1,7 @@
 import { keyOf } from '#model';
 import type { AppKey, ResourceKey } from '#model';
+import { compareChange } from './change.ts';
+import type { Last } from './change.ts';
 import { jqSteps, rulesOf } from './comparison.ts';
 import type { CompareFacts } from './types.ts';
 import { fold } from './fold.ts';
@@ -34,15 +36,34 @@ export interface StoredComparison extends Folded {
  * A row takes about 2 kB beside the live object, with which it shares the two sides of the difference.
  */
 export class RowStore {
-  readonly #apps = new Map<AppKey, ReadonlyMap<string, KeptRow>>();
+  readonly #apps = new Map<AppKey, Map<string, KeptRow>>();
+  /** Of big applications alone: all that a comparison was made of. */
+  readonly #last = new Map<AppKey, Last>();
+  readonly #big: number;
+
+  /** @param big from how many resources on a comparison is made by its difference to the last one. */
+  constructor(big = 100) {
+    this.#big = big;
+  }
 
   /**
    * Compares, with the rows that are kept where they hold.
    * @param changed the resources that are known to have changed: their rows are made anew whatever their identity says. Undefined: all are.
    */
   compare(facts: CompareFacts, changed: ReadonlySet<ResourceKey> | undefined): StoredComparison {
-    const { frame, resources } = pairUp(facts);
     const version = versionOfRules(rulesOf(facts));
+    const last = changed === undefined ? undefined : this.#last.get(facts.key);
+    const outcome =
+      last === undefined || changed === undefined ? undefined : compareChange(last, facts, version, changed);
+    if (outcome === undefined) return this.#compareAll(facts, version, changed);
+    this.#last.set(facts.key, outcome.last);
+    // Nobody will use their old rows again; those hold on to old objects.
+    for (const key of outcome.again) this.#apps.get(facts.key)?.delete(key);
+    return { ...outcome.last.folded, made: outcome.again.length };
+  }
+
+  #compareAll(facts: CompareFacts, version: string, changed: ReadonlySet<ResourceKey> | undefined): StoredComparison {
+    const { frame, resources } = pairUp(facts);
     const kept = changed === undefined ? undefined : this.#apps.get(facts.key);
     const candidates = resources.map((resource) => candidate(resource, version, kept, changed));
     const work = { left: (facts.jqSteps ?? jqSteps) - candidates.reduce((sum, { row }) => sum + (row?.spent ?? 0), 0) };
@@ -54,20 +75,38 @@ export class RowStore {
     const made = candidates.filter(({ row }) => row === undefined).length;
     if (work.left >= 0) {
       this.#keep(facts.key, candidates, rows);
-      return { ...fold(facts, frame, rows), made };
+      const folded = fold(facts, frame, rows);
+      this.#remember(facts.key, { facts, version, folded }, candidates);
+      return { ...folded, made };
     }
     // All programs together were too much work: which rows still got some depends on their order, so none of them is good for another time.
-    this.#apps.delete(facts.key);
+    this.forget(facts.key);
     return made === rows.length ? { ...fold(facts, frame, rows), made } : this.compare(facts, undefined);
   }
 
   /** The application is gone, or another replica's. */
   forget(key: AppKey): void {
     this.#apps.delete(key);
+    this.#last.delete(key);
   }
 
   get size(): number {
     return this.#apps.size;
+  }
+
+  #remember(key: AppKey, last: Omit<Last, 'open' | 'places' | 'spent'>, candidates: readonly Candidate[]): void {
+    const { rows } = last.folded;
+    const places = new Map(rows.map(({ row }, place) => [row.key, place]));
+    // What the server is to name has no key of its own.
+    if (rows.length < this.#big || places.size < rows.length) {
+      this.#last.delete(key);
+      return;
+    }
+    const unsure = new Set(candidates.filter(({ identity }) => identity === undefined).map(({ facts }) => facts));
+    const isOpen = ({ facts, row }: ComparedRow): boolean => row.passing || unsure.has(facts);
+    const open = new Set(rows.flatMap((one, place) => (isOpen(one) ? [place] : [])));
+    const spent = rows.reduce((sum, { row }) => sum + row.spent, 0);
+    this.#last.set(key, { ...last, open, places, spent });
   }
 
   #keep(key: AppKey, candidates: readonly Candidate[], rows: readonly ComparedRow[]): void {

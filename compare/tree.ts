@@ -147,7 +147,9 @@ function summaryOf(app: Application, nodes: readonly TreeNode[]): ApplicationSum
 }
 
 function sorted(nodes: readonly TreeNode[]): readonly TreeNode[] {
-  const key = (node: TreeNode): string =>
-    keyOfRef({ group: node.group ?? '', kind: node.kind, namespace: node.namespace ?? '', name: node.name });
-  return [...nodes].sort((a, b) => (key(a) < key(b) ? -1 : Number(key(a) > key(b))));
+  const keyed = nodes.map((node) => {
+    const { group = '', kind, namespace = '', name } = node;
+    return { node, key: keyOfRef({ group, kind, namespace, name }) };
+  });
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key))).map(({ node }) => node);
 }

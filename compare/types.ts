@@ -86,6 +86,8 @@ export interface CompareFacts {
   readonly permitted: (object: KubeObject) => boolean;
   /** May it have an object of this kind and name at all? A kind that the cluster does not know is asked about as one without namespaces. */
   readonly permittedKind: (object: KubeObject, namespaced: boolean) => boolean;
+  /** Another text whenever `isNamespaced` or `permitted` may say something else. Absent: nobody can tell. */
+  readonly premises?: string;
   readonly persistResourceHealth: boolean;
   /** What the cluster publishes of the kinds that are sent by server-side apply. */
   readonly schemas?: LiveSchemas;

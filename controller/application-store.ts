@@ -68,6 +68,8 @@ export interface Started {
 export class ApplicationStore {
   readonly #deps: ApplicationStoreDeps;
   readonly #locks = new KeyedMutex<AppKey>();
+  /** Writes that are under way: the version that each makes. */
+  readonly #writing = new Map<AppKey, Promise<string | undefined>>();
 
   constructor(deps: ApplicationStoreDeps) {
     this.#deps = deps;
@@ -372,9 +374,29 @@ export class ApplicationStore {
     return asApplication(stored);
   }
 
-  #locked<T>(app: Application, send: Send<T>): Promise<T> {
+  #locked(app: Application, send: Send<KubeObject>): Promise<KubeObject> {
     const { signal, fenced } = this.#deps;
-    return this.#locks.run(appKeyOf(app), signal, () => fenced(app, signal, send));
+    const key = appKeyOf(app);
+    return this.#locks.run(key, signal, async () => {
+      const sent = fenced(app, signal, send);
+      this.#writing.set(
+        key,
+        sent.then(
+          ({ metadata }) => metadata.resourceVersion,
+          () => undefined,
+        ),
+      );
+      try {
+        return await sent;
+      } finally {
+        this.#writing.delete(key);
+      }
+    });
+  }
+
+  /** The version that the write makes that is under way for an application, undefined where it fails; undefined: there is none. */
+  written(key: AppKey): Promise<string | undefined> | undefined {
+    return this.#writing.get(key);
   }
 
   #call(): { readonly signal: AbortSignal } {

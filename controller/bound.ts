@@ -12,6 +12,8 @@ import type {
 
 /** What one application may have on its cluster, by its project. */
 export interface ResourceGate {
+  /** Another text whenever one of the others may say something else. */
+  readonly version: string;
   readonly permits: (object: KubeObject) => boolean;
   readonly permitsRef: (ref: ResourceRef) => boolean;
   /** The same of its kind and name alone, wherever it is. */

@@ -133,6 +133,7 @@ export class Comparer {
       isNamespaced: (gk) => cluster.isNamespaced(gk),
       permitted: (object) => gate.permits(object),
       permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
+      ...premisesOf(cluster, gate.version),
       persistResourceHealth: this.#config.persistResourceHealth,
       ...(sent.length === 0 ? {} : { schemas: await cluster.schemas(sent, signal) }),
     };
@@ -232,6 +233,21 @@ export class Comparer {
   }
 }
 
+/** Another cluster at the same URL counts the versions of what it serves from the beginning. */
+const clusterNumbers = new WeakMap<LiveCluster, number>();
+let lastCluster = 0;
+
+/** What the cluster and the project say of kinds and places; nothing while the cluster says nothing. */
+function premisesOf(cluster: LiveCluster, gate: string): { readonly premises?: string } {
+  try {
+    const number = clusterNumbers.get(cluster) ?? (lastCluster += 1);
+    clusterNumbers.set(cluster, number);
+    return { premises: `${number} ${cluster.discovery().version} ${gate}` };
+  } catch {
+    return {};
+  }
+}
+
 /**
  * What the application had when it was compared last, of kinds that discovery has not been able to read since the start: nobody watches them,
  * so that the cache does not have it says nothing. What a manifest names is among the unread already.
@@ -241,6 +257,7 @@ function undiscovered(
   { objects, unread }: Pick<ManagedObjects, 'objects' | 'unread'>,
   discovery: ApiDiscovery,
 ): readonly UnreadObject[] {
+  if (discovery.failedGroups.size === 0) return [];
   const known = new Set([...objects.keys(), ...unread.map(({ key }) => key)]);
   return (app.status?.resources ?? []).flatMap((resource): UnreadObject[] => {
     const { group = '', kind = '', namespace = '', name = '', version = '' } = resource;

@@ -79,6 +79,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     seen: (key) => {
       memories.of(key).seenAt = deps.clock.monotonic();
     },
+    written: (key) => store.written(key),
     forget: (key, deleted) => {
       memories.forget(key);
       if (deleted === undefined) deps.publisher.forget(instanceName(key, config.namespace));

@@ -124,7 +124,7 @@ export function isWatched(config: ControllerConfig, namespace: string): boolean 
 export function makeTriggers(
   deps: WatchDeps,
   config: ControllerConfig,
-  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen'> & {
+  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen' | 'written'> & {
     readonly queues: TriggerQueues;
     readonly projectInformer: Informer;
     readonly guard: OwnershipGuard;
@@ -144,6 +144,7 @@ export function makeTriggers(
     watchesOrphans: (app) => projects.watchesOrphans(app),
     forget: parts.forget,
     seen: parts.seen,
+    ...(parts.written === undefined ? {} : { written: parts.written }),
     namespace: config.namespace,
     clock: deps.clock,
     keepLostMs: config.keepLostClustersMs ?? 0,

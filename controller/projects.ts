@@ -1,7 +1,7 @@
-import { DriftlessError, isObject } from '#base';
+import { DriftlessError, hashJson, isObject } from '#base';
 import type { Clock } from '#base';
 import type { Informer } from '#kube';
-import { appKeyOf, asProject, destinationNamespaceOf, projectOf, refOf, repositoryUrlsOf } from '#model';
+import { appKeyOf, asProject, destinationNamespaceOf, jsonOf, projectOf, refOf, repositoryUrlsOf } from '#model';
 import type { Application, AppProject, Cluster, KubeObject, OperationState, ResourceRef } from '#model';
 import {
   appNamespaceDenied,
@@ -149,7 +149,10 @@ export class Projects {
     const misplaced = destinationDenied(app, project, cluster, scoped);
     const permitsKind = (object: KubeObject, namespaced: boolean): boolean =>
       isGroupKindPermitted(project, refOf(object), namespaced);
-    return { permits: (object) => permitsRef(refOf(object)), permitsRef, permitsKind, misplaced, denied };
+    const { spec, metadata } = project;
+    const places = scoped.map((one) => [one.server, one.name]);
+    const version = hashJson(jsonOf([metadata.name ?? '', spec, server, name, places, destinationNamespaceOf(app)]));
+    return { version, permits: (object) => permitsRef(refOf(object)), permitsRef, permitsKind, misplaced, denied };
   }
 
   #windows(app: Application, project: AppProject): WindowGate {

@@ -25,6 +25,7 @@ let mine: boolean;
 let orphans: boolean;
 let forgotten: string[];
 let measured: object[];
+let writing: Promise<string | undefined> | undefined;
 let clusters: readonly Pick<Cluster, 'server'>[];
 let parts: Readonly<Record<string, OwnedParts>>;
 let bodies: ReadonlyMap<string, BodyFilter>;
@@ -37,6 +38,7 @@ beforeEach(async () => {
   orphans = false;
   forgotten = [];
   measured = [];
+  writing = undefined;
   clusters = [];
   parts = {};
   refreshQueue = createWorkQueue<AppKey, RefreshRequest>({ clock, name: '', merge: mergeRequests });
@@ -86,6 +88,7 @@ beforeEach(async () => {
     isWatched: (namespace) => namespace === 'argocd',
     watchesOrphans: () => orphans,
     seen: () => undefined,
+    written: () => writing,
     forget: (key, deleted) => forgotten.push(`${key} ${deleted === undefined ? 'lost' : 'deleted'}`),
     namespace: 'argocd',
     clock,
@@ -297,6 +300,20 @@ describe('a status that the owner before wrote', () => {
     await clock.advance(1000);
     changes(app('3', { status: running }), app('4', { status: ended }));
     expect(await due(refreshQueue)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+  });
+
+  it('15.4: is not what this replica writes itself, also when the watch is faster than the answer', async () => {
+    const [before, after] = [app('1', { status: running }), app('2', { status: ended })];
+    await takenUp(before);
+    let answer: (version: string | undefined) => void = () => undefined;
+    writing = new Promise((resolve) => (answer = resolve));
+    changes(before, after);
+    answer('2');
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+    // What another one writes meanwhile still counts, also where our own write comes to nothing.
+    writing = Promise.resolve(undefined);
+    changes(after, app('3', { status: running }));
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), expect.objectContaining({ level: 1 }), 'live']]);
   });
 
   it('is not thought of long after that', async () => {

@@ -43,6 +43,8 @@ export interface TriggerDeps {
   readonly forget: (key: AppKey, deleted: Application | undefined) => void;
   /** Something is new in the application itself: what it asks for, it asks for now. */
   readonly seen: (key: AppKey) => void;
+  /** The version that the write of this replica makes that is under way (undefined: none); undefined: there is no such write. */
+  readonly written?: (key: AppKey) => Promise<string | undefined> | undefined;
   /** The controller's own. */
   readonly namespace: string;
   readonly clock: Clock;
@@ -154,8 +156,7 @@ export class Triggers implements Runnable {
     this.#mine.add(key);
     if (old === undefined) this.#enqueue(app, undefined, 'the application appeared');
     else if (automationStarted(old, app)) this.#enqueue(app, compareLevel.latest, 'the application changed');
-    else if (this.#knewTooLittle(old, app))
-      this.#enqueue(app, compareLevel.recent, 'the owner before had written its status');
+    else if (this.#knewTooLittle(old, app)) void this.#afterOwnerBefore(app);
     else this.#enqueue(app, undefined, 'the application changed');
   }
 
@@ -167,10 +168,24 @@ export class Triggers implements Runnable {
     const key = appKeyOf(app);
     const until = this.#takenUp.get(key);
     if (until === undefined || equalLoosely(old.status, app.status)) return false;
-    const now = this.#deps.clock.monotonic();
-    if (now > until) this.#takenUp.delete(key);
-    else this.#takenUp.set(key, Math.min(until, now + settleMs));
-    return now <= until;
+    const isOver = this.#deps.clock.monotonic() > until;
+    if (isOver) this.#takenUp.delete(key);
+    return !isOver;
+  }
+
+  /** The watch may be faster than the answer to our own write: what that wrote is nobody else's, and tells nothing new. */
+  async #afterOwnerBefore(app: Application): Promise<void> {
+    const key = appKeyOf(app);
+    const writing = this.#deps.written?.(key);
+    const isOwn = writing !== undefined && (await writing) === app.metadata.resourceVersion;
+    const until = this.#takenUp.get(key);
+    if (!this.#mine.has(key)) return;
+    if (isOwn || until === undefined) {
+      this.#enqueue(app, undefined, 'the application changed');
+      return;
+    }
+    this.#takenUp.set(key, Math.min(until, this.#deps.clock.monotonic() + settleMs));
+    this.#enqueue(app, compareLevel.recent, 'the owner before had written its status');
   }
 
   #enqueue(app: Application, level: CompareLevel | undefined, reason: string): void {

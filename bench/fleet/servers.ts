@@ -26,6 +26,7 @@ export interface Requests {
 
 const argo = 'argoproj.io';
 const refresh = 'argocd.argoproj.io/refresh';
+const refreshTimestamp = 'argocd.argoproj.io/refresh-timestamp';
 const verbs = new Set(['create', 'patch', 'update', 'delete']);
 /** How often it is looked whether what is waited for has come. */
 const lookMs = 5;
@@ -100,13 +101,17 @@ export class Servers {
     return { ...this.#counts };
   }
 
-  /** What `argocd app get --refresh` writes, to each of them. */
+  /** What Argo CD's API server writes when somebody asks for a refresh, to each of them. */
   ask(names: readonly string[]): void {
     const { hub } = this.#both();
     for (const name of names) {
       const object = hub.store.get(argo, 'Application', 'argocd', name);
       if (object === undefined) throw new Error(`no application ${name}`);
-      const annotations = { ...object.metadata.annotations, [refresh]: 'normal' };
+      const annotations = {
+        ...object.metadata.annotations,
+        [refresh]: 'normal',
+        [refreshTimestamp]: new Date(systemClock.now()).toISOString(),
+      };
       hub.store.update({ ...object, metadata: { ...object.metadata, annotations } });
     }
   }
