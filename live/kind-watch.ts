@@ -172,8 +172,7 @@ export class KindWatch {
         });
         this.relist();
       } catch (error) {
-        if (signal.aborted) return;
-        logger.debug('A comparison of the cache with the server failed', { error });
+        if (!isAbort(error)) logger.debug('A comparison of the cache with the server failed', { error });
       }
     }
   }
