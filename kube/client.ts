@@ -74,7 +74,8 @@ class RawClient implements KubeClient {
       continue: options.continue,
       resourceVersion,
     });
-    const spec = this.#spec('list', resource, options, { method: 'GET', path, repeatable: true });
+    const headers = options.metadataOnly === true ? { headers: { accept: metadataLists } } : {};
+    const spec = this.#spec('list', resource, options, { method: 'GET', path, repeatable: true, ...headers });
     return this.#exchange.send(spec, (response, request) =>
       readList(response, { resource, request, sink: options.items }),
     );
@@ -233,6 +234,8 @@ class RawClient implements KubeClient {
     };
   }
 }
+
+const metadataLists = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 
 type Wire = Pick<Spec, 'method' | 'path' | 'headers' | 'body' | 'repeatable'>;
 

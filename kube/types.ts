@@ -40,6 +40,8 @@ export interface ListOptions extends CallOptions {
   readonly continue?: string;
   /** "0": whatever the server's cache holds. */
   readonly resourceVersion?: string;
+  /** Only the metadata of the objects, whose apiVersion and kind are then those of PartialObjectMetadata. Servers may send more. */
+  readonly metadataOnly?: boolean;
   /** Takes the items while they arrive, so that a page is never in memory as a whole; the page that is returned has then only what was not taken. */
   readonly items?: ItemSink;
 }

@@ -59,6 +59,8 @@ async function withSink(body: (sink: ReflectorSink, cache: ClusterCache) => Prom
     lists: new Limiter(1),
     pageSize: 2,
     relistMs: 0,
+    auditMs: 0,
+    onAudit: () => undefined,
     onState: () => undefined,
     onEvent: () => undefined,
     onWentBack: () => undefined,

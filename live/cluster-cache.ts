@@ -55,6 +55,11 @@ export class ClusterCache {
     return node !== undefined && node.uid === uid && node.resourceVersion === resourceVersion ? node : undefined;
   }
 
+  /** UIDs of the latest deletions. */
+  deleted(): ReadonlySet<string> {
+    return this.#deleted;
+  }
+
   read(object: KubeObject): StoredNode {
     return this.#ingest(object);
   }

@@ -20,7 +20,9 @@ export interface LiveTuning {
   readonly discoveryMs: number;
   /** Deadline of one discovery. */
   readonly discoveryDeadlineMs: number;
-  /** Each kind is listed anew this often, to repair what a watch may have lost (ARGOCD_CLUSTER_CACHE_WATCH_RESYNC_DURATION); 0: never. */
+  /** The cache of each kind is compared with the server this often, and repaired (ARGOCD_CLUSTER_CACHE_WATCH_RESYNC_DURATION); 0: never. */
+  readonly auditMs: number;
+  /** Each kind is listed anew this often, whatever the audits say (ARGOCD_CLUSTER_CACHE_RESYNC_DURATION); 0: never. */
   readonly relistMs: number;
   /** Lists of one cluster that run at once (ARGOCD_CLUSTER_CACHE_LIST_SEMAPHORE). */
   readonly lists: number;
@@ -32,7 +34,8 @@ export const defaultTuning: LiveTuning = {
   batchMs: 50,
   discoveryMs: 300_000,
   discoveryDeadlineMs: 60_000,
-  relistMs: 600_000,
+  auditMs: 600_000,
+  relistMs: 43_200_000,
   lists: 12,
   pageSize: 500,
 };
@@ -50,6 +53,7 @@ export interface ClusterWatchDeps {
   /** State or discovery may have changed. */
   readonly onState: () => void;
   readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+  readonly onAudit: (resource: ApiResource, differing: number) => void;
 }
 
 /** After a change of a CRD or APIService, discovery runs soon, then again: servers take seconds to serve what they have just accepted. */
@@ -212,7 +216,7 @@ export class ClusterWatch {
   #start(key: string, { resource, namespace }: WatchPlan): void {
     const parent = this.#signal;
     if (parent === undefined || parent.aborted) return;
-    const { client, cache, clock, random, logger, lists, tuning, reflect, onState, onEvent } = this.#deps;
+    const { client, cache, clock, random, logger, lists, tuning, reflect, onState, onEvent, onAudit } = this.#deps;
     const watch = new KindWatch(resource, namespace, {
       client,
       cache,
@@ -222,9 +226,11 @@ export class ClusterWatch {
       reflect,
       onState,
       onEvent,
+      onAudit,
       onWentBack: (found) => this.#wentBack(found),
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,
+      auditMs: tuning.auditMs,
       relistMs: tuning.relistMs,
     });
     const { started, stop } = startChild(parent, (signal) => watch.run(signal));

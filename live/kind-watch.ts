@@ -5,6 +5,7 @@ import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, Reflec
 import { groupKindName, keyOf } from '#model';
 import type { ApiResource, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
+import { Audit } from './audit.ts';
 import { isSameReading } from './node.ts';
 import type { StoredNode } from './node.ts';
 import type { ClusterCache } from './cluster-cache.ts';
@@ -18,7 +19,9 @@ export interface KindWatchDeps {
   readonly logger: Logger;
   readonly lists: Limiter;
   readonly pageSize: number;
-  /** The list is made anew this often, to repair what a watch may have lost; 0: never. */
+  /** What is kept is compared with what the server has this often; 0: never. */
+  readonly auditMs: number;
+  /** The list is made anew this often, whatever the audits say; 0: never. */
   readonly relistMs: number;
   readonly reflect: (options: ReflectorOptions) => Runnable;
   /** Something about the state has changed. */
@@ -27,6 +30,8 @@ export interface KindWatchDeps {
   readonly onWentBack: (found: WentBack) => void;
   /** A watch event, or an object that a later list shows changed. */
   readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+  /** What is kept was compared with the server; so many objects were wrong, and everything is listed again. */
+  readonly onAudit: (resource: ApiResource, differing: number) => void;
 }
 
 /**
@@ -116,6 +121,7 @@ export class KindWatch {
   async #once(signal: AbortSignal, abort: (reason: Error) => void): Promise<void> {
     const { client, clock, random, logger, lists, pageSize, relistMs } = this.#deps;
     this.#restart = abort;
+    const auditing = this.#auditForever(signal);
     // Spread over a tenth, or all kinds of a cluster would list again in the same second.
     const timer = relistMs > 0 ? clock.timer(relistMs * (0.95 + 0.1 * random.next()), () => this.relist()) : undefined;
     try {
@@ -136,6 +142,38 @@ export class KindWatch {
     } finally {
       timer?.cancel();
       this.#restart = undefined;
+      abort(new Superseded('the watch ended'));
+      await auditing;
+    }
+  }
+
+  /** Instead of listing everything again and again. Never rejects. */
+  async #auditForever(signal: AbortSignal): Promise<void> {
+    const { client, cache, clock, random, lists, pageSize, auditMs, logger } = this.#deps;
+    const { resource, namespace } = this;
+    const rows = (): Iterable<StoredNode> => this.#rows();
+    const audit = new Audit({ client, cache, clock, lists, pageSize, resource, namespace, rows });
+    while (auditMs > 0 && !signal.aborted) {
+      try {
+        await clock.sleep(auditMs * (0.95 + 0.1 * random.next()), signal);
+        if (this.#state.state !== 'synced') continue;
+        const before = this.#version;
+        const { version, differing } = await audit.compare(signal);
+        this.#deps.onAudit(resource, differing.length);
+        // A list shows at least what was told before it was asked for.
+        const wentBack = isOlderVersion(version, before);
+        if (wentBack) this.#deps.onWentBack({ kind: groupKindName(resource), version, before });
+        if (wentBack) this.relist(true);
+        if (wentBack || differing.length === 0) continue;
+        const named = differing.slice(0, mostNamed);
+        logger.warn('The cache differs from the server; listing everything again', {
+          objects: differing.length,
+          named,
+        });
+        this.relist();
+      } catch (error) {
+        if (!isAbort(error)) logger.debug('A comparison of the cache with the server failed', { error });
+      }
     }
   }
 
@@ -263,5 +301,7 @@ interface Fault {
   readonly sinceMs: number;
 }
 
+/** Of the objects that differ, in the log. */
+const mostNamed = 10;
 const restartDelayMs = 1000;
 const doubtMs = 5000;

@@ -7,6 +7,7 @@ import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, Ob
 import type { Logger } from '#telemetry';
 import type { Configuration } from './adapt.ts';
 import { ParsedBodies } from './body.ts';
+import type { ChattyObject } from './budgets.ts';
 import { ChangeBatch } from './changes.ts';
 import { ClusterWatch } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
@@ -50,6 +51,7 @@ export interface LiveClusterDeps {
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onEvent: (resource: ApiResource) => void;
+  readonly onAudit: (resource: ApiResource, differing: number) => void;
   /** The tracked objects of the cache that this one replaces: when the new one is complete, their applications hear of it. */
   readonly earlier?: ReadonlyMap<ResourceKey, StoredNode>;
 }
@@ -96,6 +98,7 @@ export class WatchedCluster implements LiveCluster {
       versions,
       reflect,
       lists: new Limiter(tuning.lists),
+      onAudit: deps.onAudit,
       onState: () => this.#onState(),
       onEvent: (resource, object) => {
         this.#events += 1;
@@ -139,6 +142,11 @@ export class WatchedCluster implements LiveCluster {
   abandon(): void {
     this.#abandoned = true;
     this.#wakeWaiters();
+  }
+
+  /** Objects that change too often. */
+  chatty(): readonly ChattyObject[] {
+    return this.#changes.chatty();
   }
 
   /** All tracked objects, for the cache that replaces this one. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
 import { findResource, KubeApiError, KubeConnectionError, SharedClients } from '#kube';
 import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
@@ -65,6 +66,12 @@ class FakeServer {
   /** As if its data store had been restored from a backup, with the same objects. */
   setBack(): void {
     this.#version = 10;
+  }
+
+  /** What is stored, by key. */
+  contents(): Record<string, string> {
+    const all = [...this.#objects].map(([key, { metadata: m }]) => [key, `${m.uid ?? ''} ${m.resourceVersion ?? ''}`]);
+    return Object.fromEntries(all.sort()) as Record<string, string>;
   }
 
   cutWatches(error?: Error): void {
@@ -255,7 +262,7 @@ async function world(
     random: seededRandom(1),
     logger: options.logger ?? silentLogger,
     clients,
-    tuning: { relistMs: 0, ...options.tuning },
+    tuning: { relistMs: 0, auditMs: 0, ...options.tuning },
   });
   const changes: LiveChange[] = [];
   live.onChange((change) => changes.push(change));
@@ -603,7 +610,7 @@ describe('faults', () => {
         server.put(tracked('a'));
         server.put(tracked('b'));
       },
-      { tuning: { relistMs: 600_000 } },
+      { tuning: { auditMs: 600_000 } },
     );
     w.server.silent.add('configmaps');
     w.server.remove('ConfigMap', 'a');
@@ -614,6 +621,76 @@ describe('faults', () => {
     await w.clock.advance(640_000);
     expect(await managedNames(w)).toEqual(['b', 'c']);
     expect(w.changes).toHaveLength(3);
+    await w.stop();
+  });
+});
+
+describe('15.3: the cache is compared with the server', () => {
+  const auditing = { tuning: { auditMs: 600_000 } };
+  const lists = (w: World): number => w.server.count('list configmaps');
+
+  it('lists once for the comparison, and nothing again, while both agree', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    expect(lists(w)).toBe(1);
+    await w.clock.advance(650_000);
+    expect(lists(w)).toBe(2);
+    expect(await w.metrics.expose()).toContain('driftless_cluster_cache_audits_total{server="https://a"} 3');
+    expect(await w.metrics.expose()).not.toContain('driftless_cluster_cache_repairs_total{');
+    await w.stop();
+  });
+
+  it('repairs nothing while the watch is only behind the list', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    w.server.silent.add('configmaps');
+    await w.clock.advance(569_000);
+    const late = w.server.put(tracked('b'));
+    for (let i = 0; i < 640 && lists(w) < 2; i += 1) await w.clock.advance(100);
+    expect(lists(w)).toBe(2);
+    w.server.silent.delete('configmaps');
+    w.server.put({ ...late, data: { now: 'told' } });
+    await w.clock.advance(15_000);
+    expect(await managedNames(w)).toEqual(['a', 'b']);
+    expect(lists(w)).toBe(2);
+    await w.stop();
+  });
+
+  it('equals the server in the end, whatever was lost and whenever it was set back', async () => {
+    const act = fc.constantFrom('put', 'put', 'remove', 'deaf', 'hear', 'back', 'cut', 'wait');
+    const step = fc.record({ act, name: fc.constantFrom('a', 'b', 'c') });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
+        const w = await world((server) => server.put(tracked('a')), auditing);
+        for (const { act, name } of steps) {
+          const key = resourceKey('', 'ConfigMap', 'ns', name);
+          if (act === 'put') w.server.put(tracked(name));
+          else if (act === 'remove' && key in w.server.contents()) w.server.remove('ConfigMap', name);
+          else if (act === 'deaf') w.server.silent.add('configmaps');
+          else if (act === 'hear') w.server.silent.delete('configmaps');
+          else if (act === 'back') w.server.setBack();
+          else if (act === 'cut') w.server.cutWatches();
+          await w.clock.advance(act === 'wait' ? 30_000 : 100);
+        }
+        await w.clock.advance(1_300_000);
+        const keys = ['a', 'b', 'c'].map((name) => resourceKey('', 'ConfigMap', 'ns', name));
+        const rows = await w.cluster().rows(keys, w.signal);
+        const kept = [...rows.values()].map((row) => [row.key, `${row.uid} ${row.resourceVersion}`]);
+        expect(Object.fromEntries(kept.sort())).toEqual(w.server.contents());
+        await w.stop();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('counts what it repairs, by kind', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    w.server.silent.add('configmaps');
+    w.server.remove('ConfigMap', 'a');
+    w.server.put(tracked('b'));
+    await w.clock.advance(650_000);
+    expect(await managedNames(w)).toEqual(['b']);
+    expect(await w.metrics.expose()).toContain(
+      'driftless_cluster_cache_repairs_total{server="https://a",group="",kind="ConfigMap"} 2',
+    );
     await w.stop();
   });
 });

@@ -11,6 +11,7 @@ import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterIgnored } from './errors.ts';
 import { WatchedCluster } from './live-cluster.ts';
 import { registerMetrics } from './metrics.ts';
+import type { LiveInstruments } from './metrics.ts';
 import { SchemaStore } from './schemas.ts';
 import { Versions } from './versioned.ts';
 import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
@@ -46,7 +47,7 @@ class WatchedClusters implements LiveClusters {
   readonly #kept = new Map<string, Kept>();
   readonly #listeners = new Set<(change: LiveChange) => void>();
   readonly #running = new Set<Promise<void>>();
-  readonly #countEvent: (server: string, group: string, kind: string) => void;
+  readonly #instruments: LiveInstruments;
   /** One for all: the cache that replaces another one must not count from the start. */
   readonly #versions = new Versions();
   readonly #schemas = new SchemaStore();
@@ -54,13 +55,13 @@ class WatchedClusters implements LiveClusters {
 
   constructor(deps: LiveClustersDeps) {
     this.#deps = deps;
-    const instruments = registerMetrics(deps.metrics, deps.clock, () =>
+    this.#instruments = registerMetrics(deps.metrics, deps.clock, () =>
       this.#owned().map(({ configuration, live }) => ({
         name: configuration.cluster.name,
         info: live.info(),
+        chatty: () => live.chatty(),
       })),
     );
-    this.#countEvent = instruments.countEvent;
   }
 
   /** Runs until `signal` aborts and every watch has ended. */
@@ -155,7 +156,8 @@ class WatchedClusters implements LiveClusters {
       emit: (change) => {
         if (!kept.isSpare) this.#emit(change);
       },
-      onEvent: ({ group, kind }) => this.#countEvent(cluster.server, group, kind),
+      onEvent: ({ group, kind }) => this.#instruments.countEvent(cluster.server, group, kind),
+      onAudit: ({ group, kind }, differing) => this.#instruments.countAudit(cluster.server, { group, kind }, differing),
       ...(earlier === undefined ? {} : { earlier }),
     });
     // Until its watches run, and close the client at their end, nobody else would.

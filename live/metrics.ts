@@ -1,21 +1,27 @@
 import type { Clock } from '#base';
 import type { Labels, Metrics } from '#telemetry';
+import type { GroupKind } from '#model';
+import { parseResourceKey } from '#model';
+import type { ChattyObject } from './budgets.ts';
 import type { ClusterInfo } from './types.ts';
 
 interface Named {
   readonly name: string;
   readonly info: ClusterInfo;
+  /** Objects that change too often. */
+  readonly chatty: () => readonly ChattyObject[];
+}
+
+export interface LiveInstruments {
+  countEvent(server: string, group: string, kind: string): void;
+  countAudit(server: string, gk: GroupKind, differing: number): void;
 }
 
 /**
  * The cluster metrics of Argo CD (controller/metrics/clustercollector.go), computed when they are scraped, and one of ours: kinds by
  * state, which tells a degraded kind from a healthy cluster.
  */
-export function registerMetrics(
-  metrics: Metrics,
-  clock: Clock,
-  clusters: () => readonly Named[],
-): { readonly countEvent: (server: string, group: string, kind: string) => void } {
+export function registerMetrics(metrics: Metrics, clock: Clock, clusters: () => readonly Named[]): LiveInstruments {
   const family = (
     name: string,
     help: string,
@@ -46,5 +52,25 @@ export function registerMetrics(
   });
   const labels = ['server', 'group', 'kind'];
   const events = metrics.counter('argocd_cluster_events_total', 'Number of processes k8s resource events.', labels);
-  return { countEvent: (server, group, kind) => events.inc({ server, group, kind }) };
+  const help = 'Changes of objects that change too often, since they are told less often, by object.';
+  family('driftless_cluster_chatty_object_changes', help, ({ info, chatty }) =>
+    chatty().map(({ key, changes }) => ({ labels: { server: info.server, ...parseResourceKey(key) }, value: changes })),
+  );
+  const audits = metrics.counter(
+    'driftless_cluster_cache_audits_total',
+    'Comparisons of the cache of a kind with its API server.',
+    ['server'],
+  );
+  const repairs = metrics.counter(
+    'driftless_cluster_cache_repairs_total',
+    'Objects that were wrong in the cache, by a comparison with the API server.',
+    labels,
+  );
+  return {
+    countEvent: (server, group, kind) => events.inc({ server, group, kind }),
+    countAudit: (server, { group, kind }, differing) => {
+      audits.inc({ server });
+      if (differing > 0) repairs.inc({ server, group, kind }, differing);
+    },
+  };
 }

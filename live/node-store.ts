@@ -23,6 +23,7 @@ export class NodeStore {
   /** Derived from the pods, as the indexes are. */
   readonly load = new MachineLoad();
   readonly #byKey = new Map<ResourceKey, StoredNode>();
+  #stamp = 0;
   readonly #rows: (StoredNode | undefined)[] = [];
   /** Rows that are free again. */
   readonly #free: number[] = [];
@@ -33,6 +34,11 @@ export class NodeStore {
   readonly #sets = new NodeIndex<string>();
   readonly #byOwnerUid = new NodeIndex<string>();
   readonly #byOwnerKey = new NodeIndex<ResourceKey>();
+
+  /** The place of the latest node in the order of their coming. */
+  get stamp(): number {
+    return this.#stamp;
+  }
 
   get size(): number {
     return this.#byKey.size;
@@ -52,6 +58,8 @@ export class NodeStore {
       // One text for the map and for the node, or the former one would live on in the map.
       node.key = before.key;
     }
+    this.#stamp += 1;
+    node.stamp = this.#stamp;
     this.#rows[node.row] = node;
     this.#byKey.set(node.key, node);
     if (before !== undefined && before.claims.length > 0 && node.claims.length === 0) this.#disown(before);

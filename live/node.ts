@@ -62,6 +62,8 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app'> {
   seen = 0;
   /** Its number in the store. */
   row = -1;
+  /** Its place in the order of everything that came into the store. */
+  stamp = 0;
   readonly app: string | undefined;
   /** Hash of what matters to an application; undefined when nobody compares it. */
   readonly fingerprint: string | undefined;

@@ -1,0 +1,115 @@
+import type { Clock, Limiter } from '#base';
+import { KubeApiError } from '#kube';
+import type { KubeClient } from '#kube';
+import { resourceKey } from '#model';
+import type { ApiResource, KubeObject, ResourceKey } from '#model';
+import type { ClusterCache } from './cluster-cache.ts';
+import type { StoredNode } from './node.ts';
+
+export interface AuditDeps {
+  readonly client: Pick<KubeClient, 'list'>;
+  readonly cache: ClusterCache;
+  readonly clock: Clock;
+  readonly lists: Limiter;
+  readonly pageSize: number;
+  readonly resource: ApiResource;
+  readonly namespace: string | undefined;
+  /** The rows that the watch has filled. */
+  readonly rows: () => Iterable<StoredNode>;
+}
+
+/** What a comparison has found. */
+export interface Audited {
+  /** Of the list. */
+  readonly version: string;
+  /** The objects of which the cache is wrong. */
+  readonly differing: readonly ResourceKey[];
+}
+
+/** A place where list and cache differ: what the cache had there when it was looked at, and the UID that was listed. */
+interface Difference {
+  readonly row: string;
+  readonly listedUid: string | undefined;
+}
+
+/** A watch may be so far behind a list, or ahead of it. */
+const graceMs = 10_000;
+const pageDeadlineMs = 60_000;
+
+/**
+ * Compares what a watch has made of a kind with what the server has, by UID and resourceVersion: a list of metadata, of which nothing is kept. A watch
+ * runs ahead of such a list or behind it; so only those differences count that are still there after a while, in rows that were there before the list and
+ * have not moved since. This finds what no watch says: events that were lost, and a server that was set back and has passed our versions since.
+ */
+export class Audit {
+  readonly #deps: AuditDeps;
+  /** Some extension API servers do not know lists of metadata. */
+  #whole = false;
+
+  constructor(deps: AuditDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws what the list threw */
+  async compare(signal: AbortSignal): Promise<Audited> {
+    const { clock, cache, lists } = this.#deps;
+    const gone = new Set(cache.deleted());
+    const { stamp } = cache.store;
+    const { version, differences } = await lists.run(signal, () => this.#listed(signal));
+    if (differences.size === 0) return { version, differing: [] };
+    await clock.sleep(graceMs, signal);
+    const explained = (key: ResourceKey, { row, listedUid }: Difference): boolean => {
+      const node = cache.store.get(key);
+      if (versionText(node) !== row) return true;
+      // What was there before the list was asked for cannot be newer than it, whatever its number.
+      if (node !== undefined) return node.stamp > stamp;
+      return listedUid !== undefined && !gone.has(listedUid) && cache.deleted().has(listedUid);
+    };
+    const left = [...differences].filter(([key, difference]) => !explained(key, difference));
+    return { version, differing: left.map(([key]) => key) };
+  }
+
+  async #listed(
+    signal: AbortSignal,
+  ): Promise<{ readonly version: string; readonly differences: ReadonlyMap<ResourceKey, Difference> }> {
+    const { client, resource, namespace, pageSize, cache, rows } = this.#deps;
+    const seen = new Set<ResourceKey>();
+    const differences = new Map<ResourceKey, Difference>();
+    const add = (items: readonly KubeObject[]): void => {
+      for (const { metadata } of items) {
+        const { uid = '', resourceVersion = '', namespace: place = '', name = '' } = metadata;
+        const key = resourceKey(resource.group, resource.kind, place, name);
+        seen.add(key);
+        const row = versionText(cache.store.get(key));
+        if (row !== `${uid} ${resourceVersion}`) differences.set(key, { row, listedUid: uid });
+      }
+    };
+    const scope = namespace === undefined ? {} : { namespace };
+    const options = { ...scope, limit: pageSize, deadlineMs: pageDeadlineMs, signal, metadataOnly: !this.#whole };
+    // A page that arrives twice is compared twice, with the same outcome or that of a later moment.
+    const items = { begin: () => undefined, add };
+    let version = '';
+    try {
+      for (let next: string | undefined = undefined, more = true; more; more = next !== undefined) {
+        const page: Awaited<ReturnType<KubeClient['list']>> = await client.list(resource, {
+          ...options,
+          items,
+          ...(next === undefined ? {} : { continue: next }),
+        });
+        add(page.items);
+        version = page.resourceVersion;
+        next = page.continue;
+      }
+    } catch (error) {
+      if (error instanceof KubeApiError && error.status === 406) this.#whole = true;
+      throw error;
+    }
+    for (const node of rows())
+      if (!seen.has(node.key)) differences.set(node.key, { row: versionText(node), listedUid: undefined });
+    return { version, differences };
+  }
+}
+
+function versionText(node: StoredNode | undefined): string {
+  return node === undefined ? '' : `${node.uid} ${node.resourceVersion}`;
+}
