@@ -7,6 +7,7 @@ import { canonicalise } from './canonical.ts';
 import type { Empties } from './canonical.ts';
 import { withDefaults } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
+import { shapeForManagers } from './known-shape.ts';
 import { withoutManaged } from './managed-fields.ts';
 import { kindKey } from './open-api.ts';
 import type { KindSchema } from './open-api.ts';
@@ -45,7 +46,8 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const ignored = ignoredInDiff(refOf(target), rules);
   const tracked = asJson(normalizeTracking(target, live, settings.tracking));
   const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
-  const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers);
+  const ownedBy = (): Shape => shapeForManagers(target, asJson(live), rules);
+  const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers, ownedBy);
   const prepare = preparer(settings, ignored);
   const isStructured = appliesServerSide(target, rules);
   const before = isStructured ? undefined : lastApplied(live);
@@ -134,6 +136,21 @@ export function appliesServerSide(
   const options = csvAnnotation(target, annotations.syncOptions);
   if (options.includes('ServerSideApply=false')) return false;
   return serverSideApply || options.includes('ServerSideApply=true');
+}
+
+/**
+ * Does it matter how lists and maps of an object are owned, so that what its server publishes is wanted? Of what is sent by server-side apply, and of
+ * custom resources that a rule leaves to managers.
+ */
+export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
+  if (appliesServerSide(target, rules)) return true;
+  if (schemaOf(target) !== undefined || !trustsManagers(rules)) return false;
+  return ignoredInDiff(refOf(target), rules).managers.size > 0;
+}
+
+function trustsManagers({ settings, ignoreDifferences }: DiffRules): boolean {
+  const lists = [ignoreDifferences, ...Object.values(settings.overrides).map((one) => [one.ignoreDifferences ?? {}])];
+  return lists.flat().some(({ managedFieldsManagers = [] }) => managedFieldsManagers.length > 0);
 }
 
 /**
