@@ -17,6 +17,9 @@ import { changedAt, holdersOf, leavesOf, otherAt, placesIn } from './testing/lea
 import type { Steps } from './testing/leaves.ts';
 import { without } from './values.ts';
 
+/** Thousands of comparisons each. */
+const limitMs = 600_000;
+
 const rules = { settings: defaultSettings, ignoreDifferences: [] };
 const modes = { client: rules, server: { ...rules, serverSideApply: true } } as const;
 type Mode = keyof typeof modes;
@@ -119,28 +122,35 @@ const overruled: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe.each(['client', 'server'] as const)('12.1: each leaf of each kind, applied %s-side', (mode) => {
-  it.each(Object.keys(kinds))(`12.1: T-DIFF-2: %s, ${mode}-side: what is changed, removed or added is found`, (key) => {
-    const [apiVersion = '', kind = ''] = key.split(' ');
-    const finder = new Finder(mode);
-    for (const { path, object, other, zero } of leavesOf(apiVersion, kind)) {
-      if (overruled[key]?.includes(path.join('.')) === true) continue;
-      finder.at(path);
-      const changed = (value: Json | undefined): JsonObject => changedAt(object, path, value) as JsonObject;
-      finder.value(object, changed(other), changed(undefined));
-      const zeroed = zero === undefined ? object : changed(zero);
-      const isSame = deepEqual(stored(zeroed), stored(object));
-      finder.expect('nothing in Git, something in the cluster', !isSame, [zeroed, { last: zeroed, now: object }]);
-    }
-    for (const { path, object, more, empty, whole } of holdersOf(apiVersion, kind)) {
-      finder.at(path);
-      finder.expect('one more in the cluster', whole[mode], [object, { last: object, now: more, others: 'too' }]);
-      finder.expect('one more in Git', true, [more, { last: object, now: object }]);
-      finder.expect('one less in Git', true, [object, { last: more, now: more }]);
-      const isEmptied = whole[mode] && !deepEqual(stored(empty), stored(object));
-      finder.expect('none in Git, one in the cluster', isEmptied, [empty, { last: empty, now: object, others: 'too' }]);
-    }
-    expect(finder.wrong.filter((place) => !lost(key, mode, place))).toEqual([]);
-  });
+  it.each(Object.keys(kinds))(
+    `12.1: T-DIFF-2: %s, ${mode}-side: what is changed, removed or added is found`,
+    (key) => {
+      const [apiVersion = '', kind = ''] = key.split(' ');
+      const finder = new Finder(mode);
+      for (const { path, object, other, zero } of leavesOf(apiVersion, kind)) {
+        if (overruled[key]?.includes(path.join('.')) === true) continue;
+        finder.at(path);
+        const changed = (value: Json | undefined): JsonObject => changedAt(object, path, value) as JsonObject;
+        finder.value(object, changed(other), changed(undefined));
+        const zeroed = zero === undefined ? object : changed(zero);
+        const isSame = deepEqual(stored(zeroed), stored(object));
+        finder.expect('nothing in Git, something in the cluster', !isSame, [zeroed, { last: zeroed, now: object }]);
+      }
+      for (const { path, object, more, empty, whole } of holdersOf(apiVersion, kind)) {
+        finder.at(path);
+        finder.expect('one more in the cluster', whole[mode], [object, { last: object, now: more, others: 'too' }]);
+        finder.expect('one more in Git', true, [more, { last: object, now: object }]);
+        finder.expect('one less in Git', true, [object, { last: more, now: more }]);
+        const isEmptied = whole[mode] && !deepEqual(stored(empty), stored(object));
+        finder.expect('none in Git, one in the cluster', isEmptied, [
+          empty,
+          { last: empty, now: object, others: 'too' },
+        ]);
+      }
+      expect(finder.wrong.filter((place) => !lost(key, mode, place))).toEqual([]);
+    },
+    limitMs,
+  );
 });
 
 /**
@@ -197,23 +207,27 @@ describe.each(['client', 'server'] as const)('12.1: manifests with many fields, 
     'FlowSchema spec.matchingPrecedence removed from Git',
   ];
 
-  it(`12.1: T-DIFF-2: any value of theirs, ${mode}-side, that is changed, removed or added is found`, () => {
-    const wrong: string[] = [];
-    const taken = examples.filter((raw) => mode === 'client' || !isRefused(raw, shapeOf(schemaOf(asKube(raw)))));
-    expect(taken.length).toBeGreaterThan(800);
-    for (const object of taken) {
-      const finder = new Finder(mode);
-      for (const path of placesIn(object)) {
-        if (['apiVersion', 'kind', 'metadata'].includes(String(path[0])) || isEmptyAt(object, path)) continue;
-        finder.at([object['kind'] as string, ...path]);
-        finder.value(object, otherAt(object, path) as JsonObject, changedAt(object, path, undefined) as JsonObject);
+  it(
+    `12.1: T-DIFF-2: any value of theirs, ${mode}-side, that is changed, removed or added is found`,
+    () => {
+      const wrong: string[] = [];
+      const taken = examples.filter((raw) => mode === 'client' || !isRefused(raw, shapeOf(schemaOf(asKube(raw)))));
+      expect(taken.length).toBeGreaterThan(800);
+      for (const object of taken) {
+        const finder = new Finder(mode);
+        for (const path of placesIn(object)) {
+          if (['apiVersion', 'kind', 'metadata'].includes(String(path[0])) || isEmptyAt(object, path)) continue;
+          finder.at([object['kind'] as string, ...path]);
+          finder.value(object, otherAt(object, path) as JsonObject, changedAt(object, path, undefined) as JsonObject);
+        }
+        wrong.push(...finder.wrong);
       }
-      wrong.push(...finder.wrong);
-    }
-    expect(
-      wrong.map((text) => text.replace('.', ' ')).filter((text) => !passedOver.some((one) => text.startsWith(one))),
-    ).toEqual([]);
-  });
+      expect(
+        wrong.map((text) => text.replace('.', ' ')).filter((text) => !passedOver.some((one) => text.startsWith(one))),
+      ).toEqual([]);
+    },
+    limitMs,
+  );
 });
 
 /** Lists and maps without anything in them are holders, not values. */
