@@ -12,7 +12,8 @@ import { withoutManaged } from './managed-fields.ts';
 import { kindKey } from './open-api.ts';
 import type { KindSchema } from './open-api.ts';
 import { normalize, normalizeTracking } from './normalize.ts';
-import { removeSteps } from './remove.ts';
+import { removeSteps, stepsOf } from './remove.ts';
+import type { Path } from './remove.ts';
 import { ignoredInDiff, ignoredInUpdates, untilSettled } from './rules.ts';
 import type { Ignored } from './rules.ts';
 import { schemaOf } from './schema.ts';
@@ -201,16 +202,17 @@ function withTrimmedClaims(original: JsonObject | undefined, target: JsonObject,
 /** JSON pointers of the first differences; empty exactly when the two are equal. */
 function differingPaths(a: Json, b: Json): readonly string[] {
   const paths: string[] = [];
-  const visit = (left: Json | undefined, right: Json | undefined, steps: readonly string[]): void => {
+  const visit = (left: Json | undefined, right: Json | undefined, path: Path | undefined): void => {
     if (paths.length >= maxPaths || left === right) return;
     if (isObject(left) && isObject(right)) {
-      const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-      for (const key of keys) visit(own(left, key), own(right, key), [...steps, key]);
+      for (const key of Object.keys(left)) visit(left[key], own(right, key), { parent: path, step: key });
+      for (const key of Object.keys(right))
+        if (!Object.hasOwn(left, key)) visit(undefined, right[key], { parent: path, step: key });
     } else if (isList(left) && isList(right) && left.length === right.length)
-      for (const [i, item] of left.entries()) visit(item, right[i], [...steps, String(i)]);
-    else if (!deepEqual(left, right)) paths.push(formatPointer(steps));
+      for (const [i, item] of left.entries()) visit(item, right[i], { parent: path, step: i });
+    else if (!deepEqual(left, right)) paths.push(formatPointer(stepsOf(path).map(String)));
   };
-  visit(a, b, []);
+  visit(a, b, undefined);
   return paths;
 }
 
