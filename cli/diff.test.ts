@@ -24,6 +24,7 @@ beforeAll(async () => {
     metadata: { name: 'argocd-cm', namespace: 'argocd' },
     data: {
       'resource.customizations.ignoreDifferences.ConfigMap': 'jsonPointers: [/data/ignored]',
+      'resource.customizations.ignoreDifferences.e.io_Gadget': 'jqPathExpressions: [".data | limit(1; .[])"]',
       'resource.customizations.health.ConfigMap': 'return {status = "Degraded", message = "as argocd-cm says"}',
       'resource.sensitive.mask.annotations': 'token',
     },
@@ -83,6 +84,23 @@ describe('12.8: driftless diff', () => {
     const judged = await driftless('health', '-f', files[1] ?? '', '--kubeconfig', kubeconfig, '-n', 'argocd');
     expect(judged.said).toContain('as argocd-cm says');
     expect([...hub.requests().keys()].filter((request) => !/^get\b/i.test(request))).toEqual([]);
+  });
+
+  it('12.4: has the programs run that only jq can run', async () => {
+    const text = (first: string, second: string): string =>
+      file(
+        `${first}-${second}.yaml`,
+        `apiVersion: e.io/v1\nkind: Gadget\nmetadata: {name: g}\ndata: {a: ${first}, b: ${second}}\n`,
+      );
+    const settings = ['--kubeconfig', kubeconfig, '-n', 'argocd'];
+    const of = (live: string, target: string): Promise<{ code: number; said: string }> =>
+      driftless('diff', '--live', live, '--target', target, ...settings);
+    expect((await of(text('eA==', 'eA=='), text('eQ==', 'eA=='))).code).toBe(0);
+    const found = await of(text('eA==', 'eA=='), text('eA==', 'eQ=='));
+    expect([found.code, JSON.parse(found.said)]).toEqual([
+      1,
+      expect.not.objectContaining({ faults: expect.anything() }),
+    ]);
   });
 
   it.each([

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { isObject, messageOf, parseYamlDocuments, stringifyJson, UsageError } from '#base';
+import { isObject, messageOf, parseYamlDocuments, stringifyJson, systemClock, UsageError } from '#base';
 import type { Json, JsonObject } from '#base';
-import { diffObjects, maskSecrets } from '#diff';
+import { JqRunner } from '#controller';
+import { diffObjects, JqAnswers, maskSecrets } from '#diff';
+import type { DiffResult } from '#diff';
 import { healthOf } from '#health';
 import { groupOf } from '#model';
-import type { KubeObject } from '#model';
+import type { KubeObject, Settings } from '#model';
 import { describe, readArgs } from './args.ts';
 import type { CommandContext } from './command.ts';
 import { loadHealthScripts } from './health-scripts.ts';
@@ -60,6 +62,7 @@ export async function diff({ argv, env, output: to, signal }: CommandContext): P
     live: { flag: 'live', kind: 'string', default: '', help: 'File with the live object.' },
     target: { flag: 'target', kind: 'string', default: '', help: 'File with the target object.' },
     ...settingsOptions,
+    jqTimeout: runOptions.jqTimeout,
     output,
     help,
   } as const;
@@ -72,7 +75,8 @@ export async function diff({ argv, env, output: to, signal }: CommandContext): P
   const [live, target] = [readOne(config.live), readOne(config.target)];
   const settings = await readSettings(config, readOne, signal);
   try {
-    const result = diffObjects(target, live, { settings, ignoreDifferences: [] });
+    const jq = new JqRunner({ clock: systemClock }, { limitMs: config.jqTimeout });
+    const result = await compared({ target, live }, settings, jq, signal).finally(() => jq.close());
     const { modified, faults } = result;
     const shown = maskSecrets(result.predictedLive, result.normalizedLive, settings.sensitiveAnnotations);
     const said = { modified, normalizedLive: shown.live, predictedLive: shown.target };
@@ -80,6 +84,21 @@ export async function diff({ argv, env, output: to, signal }: CommandContext): P
     return modified ? 1 : 0;
   } catch (error) {
     throw new UsageError(messageOf(error), { cause: error });
+  }
+}
+
+/** Compares, and again with what jq says, for as long as rules ask for more. */
+async function compared(
+  { target, live }: { readonly target: KubeObject; readonly live: KubeObject },
+  settings: Settings,
+  runner: JqRunner,
+  signal: AbortSignal,
+): Promise<DiffResult> {
+  const jq = new JqAnswers();
+  for (;;) {
+    const result = diffObjects(target, live, { settings, ignoreDifferences: [], jq });
+    if (jq.open().length === 0) return result;
+    await runner.answer(jq, signal);
   }
 }
 

@@ -32,7 +32,7 @@ export { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged }
 export { heldBack } from './rule-faults.ts';
 export { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 export { comparedToOf } from './sources.ts';
-export { serverSideApiVersions } from './row.ts';
+export { schemaApiVersions } from './row.ts';
 export { RowStore } from './store.ts';
 export type { StoredComparison } from './store.ts';
 export { gkOf, normalizeTargets } from './targets.ts';

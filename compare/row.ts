@@ -1,5 +1,5 @@
 import { DriftlessError, hashJson } from '#base';
-import { appliesServerSide, diffDryRun, diffObjects } from '#diff';
+import { diffDryRun, diffObjects, readsOwnership } from '#diff';
 import type { DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
 import { healthOf } from '#health';
 import type { LiveSchemas } from '#live';
@@ -228,11 +228,16 @@ function appliesAllServerSide(app: Application): boolean {
   return app.spec.syncPolicy?.syncOptions?.includes('ServerSideApply=true') ?? false;
 }
 
-/** The group versions of the targets that are sent by server-side apply: their schemas are wanted. */
-export function serverSideApiVersions(app: Application, targets: readonly KubeObject[]): readonly string[] {
-  const serverSideApply = appliesAllServerSide(app);
-  const sent = targets.filter((target) => appliesServerSide(target, { serverSideApply }));
-  return [...new Set(sent.map(({ apiVersion }) => apiVersion))];
+/** The group versions of the targets of which it matters how lists and maps are owned: their schemas are wanted. */
+export function schemaApiVersions(
+  app: Application,
+  targets: readonly KubeObject[],
+  settings: Settings,
+): readonly string[] {
+  const ignoreDifferences = app.spec.ignoreDifferences ?? [];
+  const rules = { settings, ignoreDifferences, serverSideApply: appliesAllServerSide(app) };
+  const read = targets.filter((target) => readsOwnership(target, rules));
+  return [...new Set(read.map(({ apiVersion }) => apiVersion))];
 }
 
 /** Hooks and what could not be read do not differ, and nothing does while one side of the application is not known. */

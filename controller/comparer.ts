@@ -1,6 +1,6 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
-import { compareState, normalizeTargets, serverSideApiVersions, toDryRun } from '#compare';
+import { compareState, normalizeTargets, schemaApiVersions, toDryRun } from '#compare';
 import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
 import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
@@ -117,7 +117,7 @@ export class Comparer {
     const { loop } = this.#deps;
     const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
     const live = await this.#live(request, cluster, normal.targets, signal);
-    const sent = serverSideApiVersions(app, normal.targets);
+    const described = schemaApiVersions(app, normal.targets, settings);
     const facts: CompareFacts = {
       app,
       key,
@@ -135,7 +135,7 @@ export class Comparer {
       permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
       ...premisesOf(cluster, gate.version),
       persistResourceHealth: this.#config.persistResourceHealth,
-      ...(sent.length === 0 ? {} : { schemas: await cluster.schemas(sent, signal) }),
+      ...(described.length === 0 ? {} : { schemas: await cluster.schemas(described, signal) }),
     };
     const complete = await this.#asked(facts, request, cluster, signal);
     const comparison = await this.#compared(complete, request.changed, signal);

@@ -28,3 +28,4 @@ export type { Disagreement, PlannedWrite, Verdict } from './verdict.ts';
 export { createShadowController } from './create-shadow.ts';
 export type { ShadowConfig, ShadowDeps } from './create-shadow.ts';
 export { createController } from './create-controller.ts';
+export { JqRunner } from './jq-runner.ts';

@@ -7,11 +7,13 @@ import { canonicalise } from './canonical.ts';
 import type { Empties } from './canonical.ts';
 import { withDefaults } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
+import { shapeForManagers } from './known-shape.ts';
 import { withoutManaged } from './managed-fields.ts';
 import { kindKey } from './open-api.ts';
 import type { KindSchema } from './open-api.ts';
 import { normalize, normalizeTracking } from './normalize.ts';
-import { removeSteps } from './remove.ts';
+import { removeSteps, stepsOf } from './remove.ts';
+import type { Path } from './remove.ts';
 import { ignoredInDiff, ignoredInUpdates, untilSettled } from './rules.ts';
 import type { Ignored } from './rules.ts';
 import { schemaOf } from './schema.ts';
@@ -45,7 +47,8 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const ignored = ignoredInDiff(refOf(target), rules);
   const tracked = asJson(normalizeTracking(target, live, settings.tracking));
   const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
-  const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers);
+  const ownedBy = (): Shape => shapeForManagers(target, asJson(live), rules);
+  const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers, ownedBy);
   const prepare = preparer(settings, ignored);
   const isStructured = appliesServerSide(target, rules);
   const before = isStructured ? undefined : lastApplied(live);
@@ -137,6 +140,21 @@ export function appliesServerSide(
 }
 
 /**
+ * Does it matter how lists and maps of an object are owned, so that what its server publishes is wanted? Of what is sent by server-side apply, and of
+ * custom resources that a rule leaves to managers.
+ */
+export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
+  if (appliesServerSide(target, rules)) return true;
+  if (schemaOf(target) !== undefined || !trustsManagers(rules)) return false;
+  return ignoredInDiff(refOf(target), rules).managers.size > 0;
+}
+
+function trustsManagers({ settings, ignoreDifferences }: DiffRules): boolean {
+  const lists = [ignoreDifferences, ...Object.values(settings.overrides).map((one) => [one.ignoreDifferences ?? {}])];
+  return lists.flat().some(({ managedFieldsManagers = [] }) => managedFieldsManagers.length > 0);
+}
+
+/**
  * {@link predict} for server-side apply by our manager; who owns what is read from the live object as it is. How lists and maps are owned is what
  * the server publishes; else what is known of built-in kinds, or what the server made of the managed fields of a custom resource.
  */
@@ -184,16 +202,17 @@ function withTrimmedClaims(original: JsonObject | undefined, target: JsonObject,
 /** JSON pointers of the first differences; empty exactly when the two are equal. */
 function differingPaths(a: Json, b: Json): readonly string[] {
   const paths: string[] = [];
-  const visit = (left: Json | undefined, right: Json | undefined, steps: readonly string[]): void => {
+  const visit = (left: Json | undefined, right: Json | undefined, path: Path | undefined): void => {
     if (paths.length >= maxPaths || left === right) return;
     if (isObject(left) && isObject(right)) {
-      const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-      for (const key of keys) visit(own(left, key), own(right, key), [...steps, key]);
+      for (const key of Object.keys(left)) visit(left[key], own(right, key), { parent: path, step: key });
+      for (const key of Object.keys(right))
+        if (!Object.hasOwn(left, key)) visit(undefined, right[key], { parent: path, step: key });
     } else if (isList(left) && isList(right) && left.length === right.length)
-      for (const [i, item] of left.entries()) visit(item, right[i], [...steps, String(i)]);
-    else if (!deepEqual(left, right)) paths.push(formatPointer(steps));
+      for (const [i, item] of left.entries()) visit(item, right[i], { parent: path, step: i });
+    else if (!deepEqual(left, right)) paths.push(formatPointer(stepsOf(path).map(String)));
   };
-  visit(a, b, []);
+  visit(a, b, undefined);
   return paths;
 }
 

@@ -7,6 +7,7 @@
  *   maskSecrets(target | null, live | null, annotations) -> masked pair (both sides, equal values get equal masks)
  *   respectIgnored(target, live, rules, method) -> what to send so that everything ignored stays as it is
  *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing
+ *   faultsOfUpdates(settings)       what keeps rules of ignoreResourceUpdates from working
  *   readOpenApi(document) -> schemas of a group version       what an API server publishes, for `DiffRules.schemas`
  *   JqAnswers       the questions that a comparison leaves open for jq, and their answers
  *   milliQuantity(text) -> thousandths of the unit of a Kubernetes quantity
@@ -16,7 +17,8 @@
 export { adoptFields, clientSideManagers } from './adopt.ts';
 export { clientSideApplyPatch, predictApply, withLastApplied } from './client-side-apply.ts';
 export type { ApplyPatch } from './client-side-apply.ts';
-export { appliesServerSide, diffObjects, fingerprint } from './diff.ts';
+export { diffObjects, fingerprint, readsOwnership } from './diff.ts';
+export { faultsOfUpdates } from './rules.ts';
 export { JqAnswers } from './jq-answers.ts';
 export type { JqAnswer, JqQuestion } from './jq-answers.ts';
 export { kindKey, readOpenApi } from './open-api.ts';

@@ -1,30 +1,42 @@
 import { deepEqual, isObject, own, parseJson, JsonSyntaxError } from '#base';
 import type { Json, JsonObject } from '#base';
+import { canonicalStep } from './field-set.ts';
 import { removeAll } from './remove.ts';
 import type { Path } from './remove.ts';
+import { stepOf } from './shape.ts';
+import type { Shape } from './shape.ts';
 import { isList, textOf } from './values.ts';
 
 /**
  * Both sides without the fields that a trusted manager owns in live and that both have with different values (Argo CD:
  * util/argo/managedfields Normalize). A field that only one side has is left: it is a difference of ours. An entry that cannot be read
  * changes nothing.
+ *
+ * @param shapeOfKind how lists and maps of the kind are owned; asked for when there are managers only.
  */
 export function withoutManaged(
   target: JsonObject,
   live: JsonObject,
   managers: ReadonlySet<string>,
+  shapeOfKind: () => Shape,
 ): { readonly target: JsonObject; readonly live: JsonObject } {
-  const found = managedDifferences(target, live, managers);
+  const found = managedDifferences(target, live, managers, shapeOfKind);
   if (found.target.length === 0) return { target, live };
   return { target: removeAll(target, found.target) as JsonObject, live: removeAll(live, found.live) as JsonObject };
 }
 
 /** Where the two differ in what trusted managers own, in each. */
-export function managedDifferences(target: JsonObject, live: JsonObject, managers: ReadonlySet<string>): Found {
+export function managedDifferences(
+  target: JsonObject,
+  live: JsonObject,
+  managers: ReadonlySet<string>,
+  shapeOfKind: () => Shape,
+): Found {
   const found: Found = { target: [], live: [] };
   if (managers.size === 0) return found;
+  const places = { target: undefined, live: undefined };
   for (const fields of fieldsOwned(live, (entry) => managers.has(textOf(own(entry, 'manager')))))
-    walk(fields, { target, live }, { target: undefined, live: undefined }, found);
+    walk(fields, { values: { target, live }, places, shape: shapeOfKind() }, found);
   return found;
 }
 
@@ -48,45 +60,59 @@ interface Pair<T> {
   readonly live: T;
 }
 
-/** Down the set of owned fields: `f:name`, `k:{"key":…}` for an item of a list, `v:…` for an item of a set, `i:n` for an index. */
-function walk(fields: JsonObject, values: Pair<Json>, places: Pair<Path | undefined>, found: Found): void {
+/** A place in both, and how it is owned. */
+interface Here {
+  readonly values: Pair<Json>;
+  readonly places: Pair<Path | undefined>;
+  readonly shape: Shape;
+}
+
+/** Down the set of owned fields: `f:name`, `k:{"key":…}` for an item of a list, `v:…` for an item of a set. */
+function walk(fields: JsonObject, here: Here, found: Found): void {
   for (const [key, inner] of Object.entries(fields)) {
-    const next = step(key, values);
-    if (next === undefined) continue;
-    const here = {
-      target: { parent: places.target, step: next.steps.target },
-      live: { parent: places.live, step: next.steps.live },
-    };
-    const children = isObject(inner) ? Object.keys(inner).filter((name) => name !== '.') : [];
-    if (children.length > 0 && isObject(inner)) walk(inner, next.values, here, found);
-    else if (!deepEqual(next.values.target, next.values.live)) {
-      found.target.push(here.target);
-      found.live.push(here.live);
+    const next = step(key, here);
+    if (next === undefined || !isObject(inner)) continue;
+    const { values, places, shape } = next;
+    if (Object.keys(inner).some((name) => name !== '.')) walk(inner, next, found);
+    else if (isWhole(values.target, shape) && isWhole(values.live, shape) && !deepEqual(values.target, values.live)) {
+      found.target.push(places.target);
+      found.live.push(places.live);
     }
   }
 }
 
-interface Next {
-  readonly values: Pair<Json>;
-  readonly steps: Pair<string | number>;
+interface Next extends Here {
+  readonly places: Pair<Path>;
 }
 
-function step(key: string, { target, live }: Pair<Json>): Next | undefined {
+/** Who owns a list by items, or a map by members, and nothing in it, may decide about nothing in it. */
+function isWhole(value: Json, shape: Shape): boolean {
+  if (isList(value)) return shape.listKeys === undefined;
+  return !isObject(value) || shape.atomicMap;
+}
+
+function step(key: string, { values: { target, live }, places, shape }: Here): Next | undefined {
   if (key.startsWith('f:')) {
     const name = key.slice(2);
     const [a, b] = [isObject(target) ? own(target, name) : undefined, isObject(live) ? own(live, name) : undefined];
-    return a === undefined || b === undefined
-      ? undefined
-      : { values: { target: a, live: b }, steps: { target: name, live: name } };
+    if (a === undefined || b === undefined || shape.atomicMap) return undefined;
+    return {
+      values: { target: a, live: b },
+      places: { target: { parent: places.target, step: name }, live: { parent: places.live, step: name } },
+      shape: shape.member(name),
+    };
   }
-  if (!isList(target) || !isList(live)) return undefined;
-  const matches = itemMatcher(key);
-  if (matches === undefined) return undefined;
-  const [i, j] = [target.findIndex(matches), live.findIndex(matches)];
+  const wanted = canonicalStep(key);
+  if (!isList(target) || !isList(live) || shape.listKeys === undefined || wanted === undefined) return undefined;
+  const find = (list: readonly Json[]): number => list.findIndex((item) => stepOf(item, shape) === wanted);
+  const [i, j] = [find(target), find(live)];
   const [a, b] = [target[i], live[j]];
-  return a === undefined || b === undefined
-    ? undefined
-    : { values: { target: a, live: b }, steps: { target: i, live: j } };
+  if (a === undefined || b === undefined) return undefined;
+  return {
+    values: { target: a, live: b },
+    places: { target: { parent: places.target, step: i }, live: { parent: places.live, step: j } },
+    shape: shape.items(),
+  };
 }
 
 /** A default of a key (protocol TCP of ports) is written in the key and may be missing in the target. */

@@ -19,7 +19,10 @@ export function normalize(object: JsonObject, ignoreAggregatedRoles: boolean, em
   let result = removeSteps(object, ['metadata', 'creationTimestamp']) as JsonObject;
   if (apiVersion === 'v1' && kind === 'Secret') result = normalizeSecret(result);
   if (apiVersion === 'v1' && kind === 'Endpoints') result = normalizeEndpoints(result);
-  if (kind === 'Role' || kind === 'ClusterRole') result = normalizeRole(result, apiVersion, ignoreAggregatedRoles);
+  if (kind === 'Role' || kind === 'ClusterRole') {
+    const ofRole = { apiVersion, ignoreAggregatedRoles, empties };
+    result = normalizeRole(result, ofRole);
+  }
   return canonicalise(result, schemaOf({ apiVersion, kind }), empties) as JsonObject;
 }
 
@@ -46,12 +49,23 @@ export function normalizeSecret(secret: JsonObject): JsonObject {
   return result;
 }
 
-function normalizeRole(role: JsonObject, apiVersion: string, ignoreAggregated: boolean): JsonObject {
+interface RoleOptions {
+  readonly apiVersion: string;
+  readonly ignoreAggregatedRoles: boolean;
+  readonly empties: Empties;
+}
+
+/**
+ * No rules, however it is written. A manifest that says so asks for it: rules that somebody has given the role since are found (Argo CD passes
+ * them over). Unless others fill them in: then it says nothing.
+ */
+function normalizeRole(role: JsonObject, { apiVersion, ignoreAggregatedRoles, empties }: RoleOptions): JsonObject {
   if (!apiVersion.startsWith('rbac.authorization.k8s.io/')) return role;
   const rules = own(role, 'rules');
-  const aggregated = ignoreAggregated && isObject(own(role, 'aggregationRule'));
-  const empty = rules === null || (isList(rules) && rules.length === 0);
-  return rules !== undefined && (aggregated || empty) ? (removeSteps(role, ['rules']) as JsonObject) : role;
+  const isAggregated = isObject(own(role, 'aggregationRule'));
+  const isEmpty = rules === null || (isList(rules) && rules.length === 0);
+  const saysNothing = (isAggregated && ignoreAggregatedRoles) || (isEmpty && (isAggregated || empties === 'drop'));
+  return rules !== undefined && saysNothing ? (removeSteps(role, ['rules']) as JsonObject) : role;
 }
 
 /** The API server repacks and orders subsets: compare them in one order. */

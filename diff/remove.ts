@@ -33,9 +33,10 @@ export function markAll(root: Marks, paths: readonly Path[]): void {
   for (const steps of paths.map((path) => original(root, stepsOf(path)))) mark(root, steps);
 }
 
-function stepsOf(path: Path): (string | number)[] {
+/** From the outside in. */
+export function stepsOf(path: Path | undefined): (string | number)[] {
   const steps: (string | number)[] = [];
-  for (let here: Path | undefined = path; here !== undefined; here = here.parent) steps.push(here.step);
+  for (let here = path; here !== undefined; here = here.parent) steps.push(here.step);
   return steps.reverse();
 }
 

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '#base';
 import { annotations, refOf } from '#model';
 import type { KubeObject, TrackingSettings } from '#model';
 import { asJson, asKube, lastApplied } from './client-side-apply.ts';
+import { shapeForManagers } from './known-shape.ts';
 import { fieldsOwned, managedDifferences } from './managed-fields.ts';
 import { normalizeSecret } from './normalize.ts';
 import { markAll, noMarks, prune } from './remove.ts';
@@ -35,7 +36,7 @@ export function respectIgnored(
 ): KubeObject {
   const ignored = ignoredInDiff(refOf(target), rules);
   const [wanted, present] = [folded(asJson(target)), asJson(live)];
-  const managed = managedDifferences(wanted, present, ignored.managers);
+  const managed = managedDifferences(wanted, present, ignored.managers, () => shapeForManagers(target, present, rules));
   const marks = untilSettled(ignored, () => {
     const fresh = { target: noMarks(), live: noMarks() };
     markAll(fresh.target, managed.target);

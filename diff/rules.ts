@@ -75,6 +75,21 @@ export function ignoredInUpdates(ref: ResourceRef, settings: Settings): Ignored 
   return combine(compiled(settings).updates, ref);
 }
 
+/**
+ * What is wrong with the rules of `ignoreResourceUpdates`: what is no rule, and what only jq can run. An object that changes is not kept waiting for
+ * jq, so that such a program hides no change of it.
+ */
+export function faultsOfUpdates(settings: Settings): readonly RuleFault[] {
+  return Object.entries(settings.overrides).flatMap(([key, { ignoreResourceUpdates }]) =>
+    systemRules(key, settings, { ignoreResourceUpdates }).flatMap(({ parts, faults }) => [
+      ...faults,
+      ...parts.flatMap((part) => ('find' in part && part.program !== undefined ? [part.fault(onlyByJq)] : [])),
+    ]),
+  );
+}
+
+const onlyByJq = 'can only be run by jq, which is not asked when an object changes: it hides no change';
+
 function combine(rules: readonly Rule[], ref: ResourceRef, { work, jq }: Evaluation = {}): Ignored {
   const matching = rules.filter((rule) => rule.matches(ref));
   const parts = matching.flatMap((rule) => rule.parts);

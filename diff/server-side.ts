@@ -6,13 +6,12 @@ import { asJson, asKube } from './client-side-apply.ts';
 import { fieldManager, preparer, resultOf } from './diff.ts';
 import { fieldStep, select } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
+import { publishedShape, shapeForManagers } from './known-shape.ts';
 import { fieldsOwned, withoutManaged } from './managed-fields.ts';
 import { normalizeSecret, normalizeTracking } from './normalize.ts';
-import { kindKey } from './open-api.ts';
 import { removeSteps } from './remove.ts';
 import { ignoredInDiff, untilSettled } from './rules.ts';
-import { schemaOf } from './schema.ts';
-import { fieldSetOf, shapeOf, shapeOfFields } from './shape.ts';
+import { fieldSetOf, shapeOfFields } from './shape.ts';
 import type { Shape } from './shape.ts';
 import { withoutNulls } from './strategic.ts';
 import { merge, ownershipOf, remove, unionOf } from './structured.ts';
@@ -57,7 +56,7 @@ export function diffDryRun(
   const present = asJson(normalizeTracking(target, live, tracking));
   const answer = asJson(normalizeTracking(target, predicted, tracking));
   const after = mutations === 'included' || ownsNothing(target) ? answer : withoutMutations(answer, present, rules);
-  const trusted = withoutManaged(after, present, ignored.managers);
+  const trusted = withoutManaged(after, present, ignored.managers, () => shapeForManagers(target, present, rules));
   const prepare = preparer(rules.settings, ignored);
   const sides = untilSettled(ignored, () => ({
     predicted: prepare(withoutServerFields(trusted.target)),
@@ -85,7 +84,7 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
       `predictedLive for resource ${textOf(own(predicted, 'kind'))}/${asKube(predicted).metadata.name ?? ''} must have the managedFields`,
       { retry: 'never' },
     );
-  const shape = knownShape(asKube(predicted), all, rules);
+  const shape = publishedShape(asKube(predicted), rules) ?? shapeOfFields(unionOf(all));
   const now = fieldsOwned(predicted, (entry) => own(entry, 'manager') === fieldManager);
   // What is given up, and the server fills in again, is a change that we make.
   const ours = unionOf([...now, ...ownershipOf(live, fieldManager).last]);
@@ -94,11 +93,6 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
   const gone = select(fieldSetOf(live, shape), [whole, undefined], (stays) => !stays);
   const after = withoutNulls(remove(merge(live, applied, shape), gone, shape));
   return isObject(after) ? after : live;
-}
-
-function knownShape(object: KubeObject, all: readonly JsonObject[], { schemas }: DiffRules): Shape {
-  const type = schemaOf(object);
-  return schemas?.get(kindKey(object))?.shape ?? (type === undefined ? shapeOfFields(unionOf(all)) : shapeOf(type));
 }
 
 /** What only the server writes, and what an apply by us takes away or keeps as it likes. */

@@ -96,22 +96,24 @@ function zeroOf(field: FieldSchema | undefined): Json | undefined {
 /**
  * The shape of a custom resource as its managed fields show it: the API server wrote them by the schema of its CRD, so that they say how
  * each list and map that somebody has applied or changed is owned.
+ *
+ * @param maps `by member`: none is owned as a whole.
  */
-export function shapeOfFields(fields: FieldSet | undefined): Shape {
+export function shapeOfFields(fields: FieldSet | undefined, maps: 'as they are' | 'by member' = 'as they are'): Shape {
   if (fields === undefined) return untyped;
   const steps = [...fields.children.keys()];
   const keyed = steps.find((step) => step.startsWith('k:'));
   const keys = keyed === undefined ? undefined : Object.keys(JSON.parse(keyed.slice(2)) as object);
   const isSet = steps.some((step) => step.startsWith('v:'));
   return {
-    atomicMap: fields.member && steps.length === 0,
+    atomicMap: maps === 'as they are' && fields.member && steps.length === 0,
     listKeys: keys ?? (isSet ? [] : undefined),
-    member: (name) => shapeOfFields(fields.children.get(fieldStep(name))),
+    member: (name) => shapeOfFields(fields.children.get(fieldStep(name)), maps),
     items: () => {
       const all: FieldSet = { member: false, children: new Map() };
       for (const step of steps)
         for (const [name, child] of fields.children.get(step)?.children ?? []) merge(all, name, child);
-      return shapeOfFields(all);
+      return shapeOfFields(all, maps);
     },
     named: (name) => fields.children.get(fieldStep(name))?.member === false,
     keyDefault: () => undefined,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { deepEqual, parseJson } from '#base';
+import { deepEqual, parseJson, seededRandom } from '#base';
 import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
@@ -8,8 +8,10 @@ import { canonicalise } from './canonical.ts';
 import { withDefaults } from './defaults.ts';
 import { diffObjects } from './diff.ts';
 import { schemaOf } from './schema.ts';
-import { shapeOf } from './shape.ts';
-import { ownershipOf, structuredMerge } from './structured.ts';
+import { addAll } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { fieldSetOf, shapeOf } from './shape.ts';
+import { unionOf, ownershipOf, pruneBelow, pruneHere, structuredMerge } from './structured.ts';
 import { without } from './values.ts';
 
 const kube = (object: unknown): KubeObject => object as KubeObject;
@@ -59,6 +61,35 @@ describe('12.1: what a server-side apply would change', () => {
     const [before, then] = [stored(asJson(result.normalizedLive)), stored(asJson(result.predictedLive))];
     expect(!deepEqual(before, then)).toBe(isChanged);
     expect(result.modified || !isChanged).toBe(true);
+  });
+});
+
+/** Of a set of fields, each with a chance of a half. */
+function half(set: FieldSet, chance: () => boolean): FieldSet {
+  const children = [...set.children].flatMap(([step, child]): [string, FieldSet][] =>
+    chance() ? [[step, half(child, chance)]] : [],
+  );
+  return { member: set.member && chance(), children: new Map(children) };
+}
+
+describe('12.1: what goes', () => {
+  it('12.1: is the same, whether it is looked for in a whole object or only where something goes', () => {
+    const random = seededRandom(12);
+    const chance = (): boolean => random.next() < 0.5;
+    let gone = 0;
+    for (const { live } of merges) {
+      const shape = shapeOf(schemaOf(kube(live)));
+      const all = unionOf([...ownershipOf(live, manager).last, ...ownershipOf(live, manager).others]);
+      for (let i = 0; i < 4; i += 1) {
+        const before = fieldSetOf(live, shape);
+        const wanted = half(before, chance);
+        addAll(wanted, half(all, chance));
+        const here = pruneHere(live, before, { wanted, shape });
+        expect(pruneBelow(live, before, { wanted, shape })).toEqual(here);
+        if (!deepEqual(here, live)) gone += 1;
+      }
+    }
+    expect(gone).toBeGreaterThan(200);
   });
 });
 

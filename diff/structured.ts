@@ -56,14 +56,77 @@ function prune(merged: JsonObject, target: JsonObject, { last, others }: Ownersh
   const before = unionOf(last);
   const wanted = fieldSetOf(target, shape);
   addAll(wanted, unionOf(others));
-  if (isWithin(before, wanted)) return merged;
+  return pruneBelow(merged, before, { wanted, shape }) as JsonObject;
+}
+
+/** What stays in a place: by whom it is wanted, and how it is owned. */
+interface Kept {
+  readonly wanted: FieldSet;
+  readonly shape: Shape;
+}
+
+/**
+ * {@link pruneHere}, as deep down as something goes: most of a big object stays as it is, and what goes in one of its members does not depend on the
+ * others. Null when nothing is left.
+ */
+export function pruneBelow(merged: Json, before: FieldSet, kept: Kept): Json {
+  const { wanted, shape } = kept;
+  const steps = [...before.children.keys()].filter((step) => {
+    const child = before.children.get(step);
+    return child !== undefined && !isWithin(child, wanted.children.get(step));
+  });
+  if (steps.length === 0) return merged;
+  if (!isObject(merged) && !isList(merged)) return pruneHere(merged, before, kept);
+  const stays = steps.every((step) => staysItself(step, before, kept));
+  if (!stays) return pruneHere(merged, before, kept);
+  const after = new Map<string, Json>();
+  for (const step of steps) {
+    const value = childAt(merged, step, shape);
+    const [was, now] = [before.children.get(step), wanted.children.get(step)];
+    if (value === undefined || was === undefined || now === undefined) return pruneHere(merged, before, kept);
+    const left = pruneBelow(value, was, { wanted: now, shape: belowOf(step, shape) });
+    // Whatever holds nothing any more goes with it, and what that means is seen from here.
+    if (left === null) return pruneHere(merged, before, kept);
+    after.set(step, left);
+  }
+  return withChildren(merged, after, shape);
+}
+
+/** Is a member wanted that has lost something? Then nothing goes but in it. */
+function staysItself(step: string, before: FieldSet, { wanted, shape }: Kept): boolean {
+  const [was, now] = [before.children.get(step), wanted.children.get(step)];
+  if (was === undefined || now === undefined || (was.member && !now.member)) return false;
+  return now.member || (step.startsWith('f:') && shape.named(step.slice(2)));
+}
+
+function belowOf(step: string, shape: Shape): Shape {
+  return step.startsWith('f:') ? shape.member(step.slice(2)) : shape.items();
+}
+
+/** Undefined where nothing is, or more than one item is meant, or all is owned as one. */
+function childAt(value: JsonObject | readonly Json[], step: string, shape: Shape): Json | undefined {
+  if (isObject(value)) return step.startsWith('f:') && !shape.atomicMap ? own(value, step.slice(2)) : undefined;
+  if (shape.listKeys === undefined) return undefined;
+  const found = value.filter((item) => stepOf(item, shape) === step);
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function withChildren(value: JsonObject | readonly Json[], after: ReadonlyMap<string, Json>, shape: Shape): Json {
+  if (!isObject(value)) return value.map((item) => after.get(stepOf(item, shape)) ?? item);
+  const copy: MutableJsonObject = { ...(value as MutableJsonObject) };
+  for (const [step, member] of after) setOwn(copy, step.slice(2), member as MutableJson);
+  return copy;
+}
+
+/** What goes in a place: all that was ours, is wanted by nobody, and has nothing in it that is somebody's. */
+export function pruneHere(merged: Json, before: FieldSet, { wanted, shape }: Kept): Json {
   const [was, kept, whole] = [withNamed(before, shape), withNamed(wanted, shape), fieldSetOf(merged, shape, 'structs')];
   const first = fieldSetOf(remove(merged, was, shape), shape, 'structs');
   // What was in something that went, and is not ours to take, stays.
   const notOurs = select(whole, [first, kept], (left, isKept) => !left && !isKept);
   const owned = fieldSetOf(remove(merged, notOurs, shape), shape, 'structs');
   const gone = select(whole, [owned, was], (left, isOurs) => !left && isOurs);
-  return withoutNulls(remove(merged, gone, shape)) as JsonObject;
+  return withoutNulls(remove(merged, gone, shape));
 }
 
 /** Is all that we applied last still wanted, or owned by others? Then nothing goes. */

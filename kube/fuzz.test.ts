@@ -63,7 +63,7 @@ const targets: readonly FuzzTarget[] = [
           .replace(/[^ -~]/g, '')
           .slice(0, 60),
       };
-      return errorOf({ status: 400 + (input.length % 200), headers, body: bodyOf(input) }, 'GET /x', 0);
+      return errorOf({ status: 400 + (input.length % 200), headers, body: bodyOf(input) }, asked, 0);
     },
   },
   {

@@ -8,7 +8,7 @@ import { beside, layers } from '../.dependency-cruiser.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /**
- * What starts processes (helm and kustomize too), waits for a lease or tries every await: minutes, which `.ci/run` has and nobody else waits for. What they prove is proven
+ * What starts processes (helm and kustomize too), waits for a lease, tries every await or changes every field: minutes, which `.ci/run` has and nobody else waits for. What they prove is proven
  * in small by the tests beside the code.
  */
 const slow = [
@@ -23,6 +23,7 @@ const slow = [
   'desired/generate/jsonnet.test.ts',
   'desired/generate/kustomize.test.ts',
   'desired/generate/plugins.test.ts',
+  'diff/mutations.test.ts',
   'live/sim.test.ts',
   'test/acceptance/bad-input.test.ts',
   'test/acceptance/cli.test.ts',

@@ -20,6 +20,16 @@ describe('parseSettings', () => {
     expect(enabledSourceTypes).toEqual({ Kustomize: true, Helm: true, Directory: true, Plugin: true });
   });
 
+  it('12.4: says which rules of ignoreResourceUpdates hide nothing, because only jq can run them or nobody can', () => {
+    const key = 'resource.customizations.ignoreResourceUpdates.apps_Deployment';
+    const rule = (program: string): Record<string, string> => ({ [key]: `jqPathExpressions: ['${program}']` });
+    expect(messages(rule('.status.conditions[] | select(.type == "x")'))).toEqual([]);
+    expect(messages(rule('.status | limit(1; .[])'))).toEqual([
+      `${key}: the jqPathExpression ".status | limit(1; .[])" can only be run by jq, which is not asked when an object changes: it hides no change`,
+    ]);
+    expect(messages(rule('.status |'))).toEqual([expect.stringContaining(`${key}: the jqPathExpression ".status |" `)]);
+  });
+
   it('has another version for other content, whatever the order of keys', () => {
     expect(settings({ a: '1', b: '2' }).version).toBe(settings({ b: '2', a: '1' }).version);
     expect(settings({ a: '1' }).version).not.toBe(settings({ a: '2' }).version);

@@ -1,5 +1,6 @@
 import { hashJson, isObject, own, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
+import { faultsOfUpdates } from '#diff';
 import { defaultSettings, serverPattern } from '#model';
 import type { FilteredResource, Settings, TrackingMethod } from '#model';
 import { parseOverrides } from './overrides.ts';
@@ -48,6 +49,8 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
     },
     raw: data,
   };
+  for (const { where, rule, problem } of faultsOfUpdates(settings))
+    report(where.replace(/^argocd-cm /, ''), `the ${rule} ${problem}`);
   return { settings, problems };
 }
 

@@ -522,6 +522,8 @@ const undetected: Readonly<Record<string, string>> = {
   'sources that together render nothing (only `ref`), a hydrator without `syncSource.path`': byComparison,
   "the repository of an operation's own source (a rollback, an operation written by hand)":
     'about operations that are still to come',
+  'rules of a Role that Git says has none (`rules: []`)': byComparison,
+  'a jq program of `ignoreResourceUpdates` that only jq can run': 'told as a malformed entry of argocd-cm',
   'a revision whose signature is not good': signed,
   'signatures where Argo CD does not look': signed,
   'a signed tag that was resolved to its commit': signed,
