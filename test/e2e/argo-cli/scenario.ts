@@ -245,11 +245,12 @@ async function order(stage: Stage): Promise<void> {
 }
 
 async function deletion(stage: Stage): Promise<void> {
-  await stage.say('app delete', ['app', 'delete', 'stuck', '--yes', '--wait']);
+  // Without --wait: that begins to watch after it has asked, and waits for ever when the Application was gone by then.
+  await stage.say('app delete', ['app', 'delete', 'stuck', '--yes']);
   await stage.gone('stuck');
   await stage.say('app delete --cascade=false', ['app', 'delete', 'broken', '--yes', '--cascade=false']);
   await stage.gone('broken');
-  await stage.say('app delete guestbook', ['app', 'delete', 'guestbook', '--yes', '--wait']);
+  await stage.say('app delete guestbook', ['app', 'delete', 'guestbook', '--yes']);
   await stage.gone('guestbook');
   const left = await stage.world.hub.api.list<{ metadata: { name: string } }>(
     '/api/v1/namespaces/guestbook/configmaps',

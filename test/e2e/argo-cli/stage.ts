@@ -4,7 +4,13 @@ import { atRest, conclusion, normalised } from './transcript.ts';
 import type { ArgoWorld, Said } from './world.ts';
 
 export interface App {
-  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+    readonly finalizers?: readonly string[];
+    readonly ownerReferences?: readonly object[];
+  };
   readonly operation?: object | null;
   readonly status?: {
     readonly sync?: { readonly status: string; readonly revision?: string };
@@ -84,7 +90,15 @@ export class Stage {
   async gone(name: string, withinMs = 90_000): Promise<void> {
     await eventually(async () => {
       const app = await this.world.hub.api.get<App>(`${applications}/${name}`);
-      if (app !== undefined) throw new Error(`${name} is still there: ${JSON.stringify(app.status)}`);
+      if (app === undefined) return;
+      const { deletionTimestamp = null, finalizers = [], ownerReferences = [] } = app.metadata;
+      const held = JSON.stringify({
+        deletionTimestamp,
+        finalizers,
+        ownerReferences,
+        conditions: app.status?.conditions,
+      });
+      throw new Error(`${name} is still there: ${held}\n${this.world.tail()}`);
     }, withinMs);
   }
 }

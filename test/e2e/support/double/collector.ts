@@ -12,6 +12,8 @@ const orphan = 'orphan';
  */
 export class Collector {
   readonly #store: RemoteStore;
+  /** UIDs of objects about which a question or a write failed. */
+  readonly #again = new Set<string>();
 
   constructor(store: RemoteStore) {
     this.#store = store;
@@ -30,6 +32,14 @@ export class Collector {
       else if (finalizers.includes(foreground)) this.#foreground(object);
     } else if (object.metadata.ownerReferences !== undefined) this.#collect(object);
     this.#release(old?.metadata.ownerReferences);
+  }
+
+  /** What failed is tried again: no event may come that does it. To be called from time to time. */
+  retry(): void {
+    if (this.#again.size === 0) return;
+    const failed = this.#store.all().filter(({ metadata }) => this.#again.has(metadata.uid ?? ''));
+    this.#again.clear();
+    for (const object of failed) this.hear({ type: 'MODIFIED', object });
   }
 
   #dependents(uid: string): KubeObject[] {
@@ -57,7 +67,7 @@ export class Collector {
     const waiting = owners.some((owner) => this.#state(object, owner) === 'waiting');
     const cascade = waiting && this.#dependents(object.metadata.uid ?? '').length > 0;
     const { namespace = '', name = '', uid = '' } = object.metadata;
-    this.#quietly(() => {
+    this.#quietly(object, () => {
       this.#store.delete(groupOf(object.apiVersion), object.kind, namespace, name, {
         propagationPolicy: cascade ? 'Foreground' : 'Background',
         uid,
@@ -73,16 +83,17 @@ export class Collector {
     const place = served.namespaced ? namespace : '';
     const known = this.#store.get(served.group, served.kind, place, owner.name);
     const found =
-      known?.metadata.uid === owner.uid ? known : this.#ask(() => this.#store.live(served, place, owner.name));
+      known?.metadata.uid === owner.uid ? known : this.#ask(object, () => this.#store.live(served, place, owner.name));
     if (found === 'unknown') return 'solid';
     if (found?.metadata.uid !== owner.uid) return 'absent';
     return isForeground(found) ? 'waiting' : 'solid';
   }
 
-  #ask(question: () => KubeObject | undefined): KubeObject | 'unknown' | undefined {
+  #ask(object: KubeObject, question: () => KubeObject | undefined): KubeObject | 'unknown' | undefined {
     try {
       return question();
     } catch {
+      this.#again.add(object.metadata.uid ?? '');
       return 'unknown';
     }
   }
@@ -107,15 +118,14 @@ export class Collector {
   }
 
   #write(object: KubeObject): void {
-    this.#quietly(() => this.#store.update(object));
+    this.#quietly(object, () => this.#store.update(object));
   }
 
-  /** A write that loses a race is made again by the event of the one that won. */
-  #quietly(write: () => unknown): void {
+  #quietly(object: KubeObject, write: () => unknown): void {
     try {
       write();
     } catch {
-      // See above.
+      this.#again.add(object.metadata.uid ?? '');
     }
   }
 }

@@ -50,6 +50,13 @@ export async function startDouble(
   };
 }
 
+/** What of a CustomResourceDefinition says which kind it makes. */
+interface Definition {
+  readonly group: string;
+  readonly names: { readonly kind: string };
+  readonly versions: readonly { readonly name: string; readonly served: boolean }[];
+}
+
 /** Runs what is not a workload: events queue up and are worked off outside of the write that caused them. */
 class Surroundings {
   readonly #store: RemoteStore;
@@ -66,12 +73,17 @@ class Surroundings {
     this.#collector = new Collector(store);
   }
 
-  /** Namespaces are looked at again and again while they end: what is left in them may be held by others. */
+  /**
+   * Namespaces are looked at again and again while they end: what is left in them may be held by others. So are kinds that a definition promises
+   * and discovery does not show yet: on a loaded machine that takes seconds.
+   */
   start(): void {
     const look = (): void => {
       for (const namespace of this.#store.list('', 'Namespace')) {
         if (namespace.metadata.deletionTimestamp !== undefined) reconcileNamespace(this.#store, namespace, this.#ca);
       }
+      this.#collector.retry();
+      if (this.#isKindMissing()) void this.#rediscover();
       if (!this.#stopped) this.#later(500, look);
     };
     look();
@@ -130,6 +142,16 @@ class Surroundings {
     } catch {
       // It is gone already, or the server is away and says it again when it is back.
     }
+  }
+
+  #isKindMissing(): boolean {
+    return this.#store.list('apiextensions.k8s.io', 'CustomResourceDefinition').some((definition) => {
+      const { spec } = definition as KubeObject & { readonly spec: Definition };
+      const version = spec.versions.find(({ served }) => served)?.name;
+      const kind = { apiVersion: `${spec.group}/${version ?? ''}`, kind: spec.names.kind };
+      const isStaying = definition.metadata.deletionTimestamp === undefined;
+      return isStaying && version !== undefined && this.#store.servedOf(kind) === undefined;
+    });
   }
 
   async #rediscover(): Promise<void> {
