@@ -46,7 +46,7 @@ export { runGroups } from './lifecycle.ts';
 export type { Runnable } from './lifecycle.ts';
 export { omit } from './omit.ts';
 export { outsideText, splitUserInfo } from './outside.ts';
-export type { ConfidentialAnswer, OutsideOptions, OutsideSource } from './outside.ts';
+export type { OutsideOptions, OutsideSource } from './outside.ts';
 export { compileLinearPattern } from './pattern.ts';
 export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';

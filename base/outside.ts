@@ -2,7 +2,7 @@ import { scrub } from './secret.ts';
 
 /**
  * What a text that was not written here comes from:
- * - `server`: the message of an API server's answer (Status). About a Secret: see {@link OutsideOptions.about}
+ * - `server`: the message of an API server's answer (Status). About a Secret: see {@link OutsideOptions.instead}
  * - `page`: an answer that is no Status, of a proxy or a load balancer
  * - `program`: stderr and command lines of git, helm, kustomize, jsonnet, gpg
  * - `credential plugin`: stderr of a program whose trade is credentials. Nothing of it is shown but well-known names of failures
@@ -19,19 +19,8 @@ export type OutsideSource =
 export interface OutsideOptions {
   /** Credentials and values that the other side was given, and may repeat. Taken out as they are, percent-encoded, in base64, and as JSON has them. */
   readonly hidden?: readonly string[];
-  /** The text is about an object whose values nobody may see. Only reason and paths of fields are shown then, and sentences that hold names only. */
-  readonly about?: ConfidentialAnswer;
-}
-
-/** What is known of a text about a Secret besides its words. */
-export interface ConfidentialAnswer {
-  /** What it is, for the message: "this Secret". */
-  readonly what: string;
-  /** HTTP status of the answer, where there is one. */
-  readonly status?: number;
-  /** The reason in one word. Left out unless it is one of Kubernetes' own: a webhook may put anything there. */
-  readonly reason?: string;
-  readonly causes?: readonly { readonly field?: string; readonly reason?: string }[];
+  /** The text is about an object whose values nobody may see: what is shown in its place, made of the text without `hidden` and controls. */
+  readonly instead?: (text: string) => string;
 }
 
 interface Treatment {
@@ -66,10 +55,10 @@ const treatments: Readonly<Record<OutsideSource, Treatment>> = {
  */
 export function outsideText(source: OutsideSource, text: string, options: OutsideOptions = {}): string {
   const { limit, lines, also } = treatments[source];
-  const { hidden = [], about } = options;
+  const { hidden = [], instead } = options;
   // No more is worked on than anybody is to read, and far more than is shown: a credential that is cut off is no longer known as one.
   const bounded = withoutControls(text.length > workLimit ? text.slice(0, workLimit) : text);
-  if (about !== undefined) return confidential(source, withoutValues(bounded, hidden), about);
+  if (instead !== undefined) return scrub(instead(withoutValues(bounded, hidden)));
   const shown = lines === 'first' ? (bounded.split('\n', 1)[0] ?? '') : bounded;
   const clean = scrub(withoutValues(shown, hidden));
   const treated = also === undefined ? clean : also(clean);
@@ -162,87 +151,6 @@ const failures =
 
 function failuresIn(text: string): string {
   return [...new Set(text.match(failures) ?? [])].join(', ');
-}
-
-const name = '[A-Za-z0-9._:/@*-]{1,253}';
-
-/** Whole sentences of API servers that hold names only. */
-const sentences: readonly RegExp[] = [
-  `${name} "${name}" (?:not found|already exists)`,
-  `${name} "${name}" is forbidden: User "${name}" cannot [a-z]+ resource "${name}" in API group "(?:${name})?"(?: in the namespace "${name}"| at the cluster scope)?`,
-  `${name} "${name}" is forbidden: unable to create new content in namespace ${name} because it is being terminated`,
-  `${name} "${name}" is forbidden: exceeded quota: [A-Za-z0-9.-]{1,253}, requested: [a-z0-9./=,-]{1,300}, used: [a-z0-9./=,-]{1,300}, limited: [a-z0-9./=,-]{1,300}`,
-  `${name} is forbidden: User "${name}" cannot [a-z]+ resource "${name}" in API group "(?:${name})?"(?: in the namespace "${name}"| at the cluster scope)?`,
-  `Operation cannot be fulfilled on ${name} "${name}": the object has been modified; please apply your changes to the latest version and try again`,
-  `admission webhook "${name}" does not support dry run`,
-  'Unauthorized',
-  'the server could not find the requested resource',
-  'the server is currently unable to handle the request',
-  'the server has received too many requests and has asked us to try again later',
-  'Too many requests, please try again later.',
-  'etcdserver: [a-z ]{1,60}',
-  'The resourceVersion for the provided (?:list|watch) is too old.',
-  'too old resource version: [0-9]+ \\([0-9]+\\)',
-  'Too large resource version: [0-9]+, current: [0-9]+',
-].map((sentence) => new RegExp(`^${sentence}$`));
-
-/** Kubernetes' words for the reasons of its answers and of their causes. */
-const reasons = new Set(
-  `Unauthorized Forbidden NotFound AlreadyExists Conflict Gone Invalid ServerTimeout Timeout TooManyRequests BadRequest MethodNotAllowed NotAcceptable
-   RequestEntityTooLarge UnsupportedMediaType InternalError Expired ServiceUnavailable StoreReadError`.split(/\s+/),
-);
-const causeReasons: Readonly<Record<string, string>> = {
-  FieldValueNotFound: 'Not found',
-  FieldValueRequired: 'Required value',
-  FieldValueDuplicate: 'Duplicate value',
-  FieldValueInvalid: 'Invalid value',
-  FieldValueNotSupported: 'Unsupported value',
-  FieldValueForbidden: 'Forbidden',
-  FieldValueTooLong: 'Too long',
-  FieldValueTooMany: 'Too many',
-  FieldValueTypeInvalid: 'Invalid type',
-  InternalError: 'Internal error',
-  FieldManagerConflict: 'Conflict',
-};
-
-/** Where in a Secret: the fields that one has, and the names of its keys. */
-const fieldPath =
-  /^\.?(?:data|stringData|type|immutable|metadata|kind|apiVersion)(?:\.[A-Za-z0-9_-]{1,63}|\[[A-Za-z0-9 ._/-]{1,253}\]){0,4}$/;
-
-function confidential(source: OutsideSource, text: string, about: ConfidentialAnswer): string {
-  const said = text.trim();
-  if (source !== 'script' && said.length < 2000 && sentences.some((sentence) => sentence.test(said)))
-    return scrub(said);
-  if (source === 'script') return `what it says about ${about.what} is not shown, because it may hold values`;
-  const { status, reason = '' } = about;
-  const details = [...(reasons.has(reason) ? [reason] : []), ...causesOf(about), ...placesIn(said)];
-  const how = status === undefined ? '' : ` with HTTP ${status}`;
-  const why = details.length === 0 ? '' : ` (${[...new Set(details)].join('; ')})`;
-  const webhook = /^admission webhook "([A-Za-z0-9.-]{1,253})" denied the request/.exec(said)?.[1];
-  const by = webhook === undefined ? 'the API server' : `the admission webhook ${webhook}`;
-  return `${by} refuses ${about.what}${how}${why}; what it says is not shown, because it may hold values`;
-}
-
-function causesOf({ causes = [] }: ConfidentialAnswer): string[] {
-  return causes.slice(0, 16).flatMap(({ field = '', reason = '' }) => {
-    const word = causeReasons[reason];
-    const where = fieldPath.test(field) ? field : undefined;
-    if (where === undefined) return word === undefined ? [] : [word];
-    return [word === undefined ? where : `${where}: ${word}`];
-  });
-}
-
-/** Paths that an answer without causes has in its text: of a value of a wrong type, and of text that is no base64. */
-const places: readonly RegExp[] = [
-  /Go struct field Secret\.((?:data|stringData|metadata|type|immutable)(?:\.[A-Za-z]{1,40}){0,3}) of type/g,
-  /(?:^|[\s(])(\.(?:data|stringData|metadata|type|immutable)(?:\.[A-Za-z0-9_-]{1,63}){0,3}): (?:expected|field not declared)/g,
-];
-
-function placesIn(text: string): string[] {
-  const bounded = text.slice(0, 16_384);
-  const found = places.flatMap((place) => [...bounded.matchAll(place)].slice(0, 8).map((match) => match[1] ?? ''));
-  const base64 = /illegal base64 data at input byte \d+/.exec(bounded);
-  return base64 === null ? found : [...found, 'data: illegal base64'];
 }
 
 /** An address in two: without user and password, and these, decoded. What is no address comes back as it is. */

@@ -1,6 +1,6 @@
 import { compileGlob, isObject, outsideText } from '#base';
 import type { JsonObject } from '#base';
-import { healthOrder } from '#model';
+import { healthOrder, scriptAboutSecret } from '#model';
 import type { HealthScripts, HealthStatus, HealthStatusCode, KubeObject, Settings } from '#model';
 import type { LuaEngine, LuaScript } from './lua/engine.ts';
 
@@ -156,7 +156,7 @@ class Runner {
   /** Lua quotes what it stumbles over. Of a limit the words are our own. */
   #shown(text: string, object: KubeObject, limit: boolean): string {
     return isSecret(object) && !limit
-      ? outsideText('script', text, { about: { what: 'this Secret' } })
+      ? outsideText('script', text, { instead: scriptAboutSecret })
       : outsideText('script', text);
   }
 

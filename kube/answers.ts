@@ -1,7 +1,7 @@
 import { at, isObject, JsonSyntaxError, JsonTooDeepError, messageOf, outsideText, parseJson, yieldToLoop } from '#base';
-import type { ConfidentialAnswer, Json, JsonObject, OutsideOptions } from '#base';
-import { apiVersionOf, groupKindName } from '#model';
-import type { ApiResource, KubeObject } from '#model';
+import type { Json, JsonObject, OutsideOptions } from '#base';
+import { aboutSecret, apiVersionOf, groupKindName } from '#model';
+import type { ApiResource, ConfidentialAnswer, KubeObject } from '#model';
 import { KubeApiError, KubeProtocolError } from './errors.ts';
 import type { KubeStatus } from './errors.ts';
 import { asHead, asRead } from './head.ts';
@@ -122,12 +122,12 @@ function confidential(
     reason: facts.reason ?? reasons[facts.status] ?? '',
     causes,
   };
-  return { hidden, about };
+  return { hidden, instead: aboutSecret(about) };
 }
 
 function plainMessage(code: number, text: string, asked: Asked): string {
   const options = confidential(asked, { status: code, causes: [] });
-  if (options.about !== undefined && text.trim() !== '') return outsideText('page', text, options);
+  if (options.instead !== undefined && text.trim() !== '') return outsideText('page', text, options);
   const said = outsideText('page', text, options);
   return `the server answered ${code}${said === '' ? '' : `: ${said}`}`;
 }

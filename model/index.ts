@@ -5,6 +5,7 @@
 export * from './annotations.ts';
 export * from './application.ts';
 export * from './cluster.ts';
+export * from './confidential.ts';
 export * from './hooks.ts';
 export * from './names.ts';
 export * from './object.ts';

@@ -2,6 +2,7 @@ import { env } from 'node:process';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { compileGlob, compileLinearPattern, formatYaml, outsideText, parseJson, parseYamlDocuments } from '#base';
+import { aboutSecret } from '#model';
 
 /**
  * 14.5: what reads texts of others, with texts that nobody would write. Each either answers or refuses with an error that has a name: no overflow of
@@ -92,10 +93,10 @@ const readers: Readonly<Record<string, (input: string) => unknown>> = {
     return pattern.ok && pattern.test(input.slice(0, 1000));
   },
   'texts from outside': (input) => {
-    const about = { what: 'this Secret' };
+    const instead = aboutSecret({ what: 'this Secret' });
     for (const source of ['program', 'rpc', 'parser', 'credential plugin', 'field'] as const)
       outsideText(source, input);
-    return outsideText('server', input, { hidden: [input.slice(0, 7)], about });
+    return outsideText('server', input, { hidden: [input.slice(0, 7)], instead });
   },
 };
 
