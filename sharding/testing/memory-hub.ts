@@ -40,24 +40,17 @@ export class MemoryHub {
     this.put(kind, 'argocd-application-controller', { spec: { replicas } });
   }
 
-  /** A replica's way to the hub. `cut` makes its requests hang; `cutOff` is how many do. */
-  client(): Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'> & {
-    cut: boolean;
-    cutOff: number;
-  } {
+  /** A replica's way to the hub. `cut` makes its requests hang. */
+  client(): Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'> & { cut: boolean } {
     const answer = async <T>(signal: AbortSignal, act: () => T): Promise<T> => {
       await Promise.resolve();
-      if (way.cut) {
-        way.cutOff += 1;
-        await hang(signal);
-      }
+      if (way.cut) await hang(signal);
       if (this.refusal !== undefined) throw failure(this.refusal.code, 'Forbidden', this.refusal.message);
       return act();
     };
     const way = {
       server: 'https://hub',
       cut: false,
-      cutOff: 0,
       get: (resource: ApiResource, { name }: { name: string }, { signal }: { signal: AbortSignal }) =>
         answer(signal, () => {
           this.reads += 1;
