@@ -1,5 +1,5 @@
 import { deepEqual } from '#base';
-import { isHook, jsonOf, keyOf } from '#model';
+import { isHook, jsonOf, keyOf, readingOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import { jqSteps, rulesOf } from './comparison.ts';
 import { refold } from './fold.ts';
@@ -32,7 +32,7 @@ const most = 256;
 
 /**
  * The comparison of facts that are those of the last one, but for some live objects whose place is the same: only their rows are made, and put in the
- * place of the old ones. What is the same is known by identity, object by object, so that nothing is taken on trust. Undefined where anything
+ * place of the old ones. What is the same is known object by object, by what it was made from, so that nothing is taken on trust. Undefined where anything
  * else is different, or bears on more than its own row: then everything is paired up and folded anew.
  */
 export function compareChange(
@@ -87,16 +87,21 @@ function movedPlaces(last: Last, facts: CompareFacts): ReadonlyMap<number, KubeO
   const moved = new Map<number, KubeObject>();
   for (const [key, object] of now) {
     const old = before.get(key);
-    if (old === object) continue;
+    if (isSameObject(old, object)) continue;
     const place = last.places.get(key);
     const row = place === undefined ? undefined : last.folded.rows[place];
-    if (old === undefined || place === undefined || row?.facts.live !== old || row.facts.target === null)
-      return undefined;
+    if (old === undefined || place === undefined || row === undefined || row.facts.target === null) return undefined;
+    if (!isSameObject(row.facts.live ?? undefined, old)) return undefined;
     if (!isSamePlace(old, object) || !facts.permitted(object) || isHook(row.facts.target)) return undefined;
     moved.set(place, object);
     if (moved.size > most) return undefined;
   }
   return moved;
+}
+
+/** Objects that are kept as text are other ones each time that they are parsed. */
+function isSameObject(old: KubeObject | undefined, object: KubeObject): boolean {
+  return old === object || (old !== undefined && readingOf(old) === readingOf(object));
 }
 
 /** Whatever pairs objects up sees no difference between them. */

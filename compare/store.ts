@@ -10,6 +10,9 @@ import { pairUp } from './pairing.ts';
 import { identityOf, makeRow, sideOf, versionOfRules } from './row.ts';
 import type { Row, RowFacts } from './row.ts';
 
+/** Rows of comparisons that are remembered with all their objects; one that is bigger than this is remembered alone. */
+const mostRemembered = 5_000;
+
 /** A row that was made, and what it follows from; undefined: nobody can tell whether it would be the same again. */
 interface KeptRow {
   readonly row: Row;
@@ -36,8 +39,10 @@ export interface StoredComparison extends Folded {
  * A row takes about 2 kB beside the live object, with which it shares the two sides of the difference.
  */
 export class RowStore {
+  /** Rows of `last`, in all. */
+  #remembered = 0;
   readonly #apps = new Map<AppKey, Map<string, KeptRow>>();
-  /** Of big applications alone: all that a comparison was made of. */
+  /** Of big applications alone, and of those that were compared last: all that a comparison was made of. */
   readonly #last = new Map<AppKey, Last>();
   readonly #big: number;
 
@@ -56,7 +61,7 @@ export class RowStore {
     const outcome =
       last === undefined || changed === undefined ? undefined : compareChange(last, facts, version, changed);
     if (outcome === undefined) return this.#compareAll(facts, version, changed);
-    this.#last.set(facts.key, outcome.last);
+    this.#setLast(facts.key, outcome.last);
     // Nobody will use their old rows again; those hold on to old objects.
     for (const key of outcome.again) this.#apps.get(facts.key)?.delete(key);
     return { ...outcome.last.folded, made: outcome.again.length };
@@ -87,7 +92,7 @@ export class RowStore {
   /** The application is gone, or another replica's. */
   forget(key: AppKey): void {
     this.#apps.delete(key);
-    this.#last.delete(key);
+    this.#setLast(key, undefined);
   }
 
   get size(): number {
@@ -99,14 +104,28 @@ export class RowStore {
     const places = new Map(rows.map(({ row }, place) => [row.key, place]));
     // What the server is to name has no key of its own.
     if (rows.length < this.#big || places.size < rows.length) {
-      this.#last.delete(key);
+      this.#setLast(key, undefined);
       return;
     }
     const unsure = new Set(candidates.filter(({ identity }) => identity === undefined).map(({ facts }) => facts));
     const isOpen = ({ facts, row }: ComparedRow): boolean => row.passing || unsure.has(facts);
     const open = new Set(rows.flatMap((one, place) => (isOpen(one) ? [place] : [])));
     const spent = rows.reduce((sum, { row }) => sum + row.spent, 0);
-    this.#last.set(key, { ...last, open, places, spent });
+    this.#setLast(key, { ...last, open, places, spent });
+  }
+
+  /** The latest stands last. A comparison holds on to all objects that it was made of, so that few of them are remembered. */
+  #setLast(key: AppKey, last: Last | undefined): void {
+    this.#remembered -= this.#last.get(key)?.places.size ?? 0;
+    this.#last.delete(key);
+    if (last === undefined) return;
+    this.#last.set(key, last);
+    this.#remembered += last.places.size;
+    for (const [oldest, { places }] of this.#last) {
+      if (oldest === key || this.#remembered <= mostRemembered) return;
+      this.#remembered -= places.size;
+      this.#last.delete(oldest);
+    }
   }
 
   #keep(key: AppKey, candidates: readonly Candidate[], rows: readonly ComparedRow[]): void {

@@ -63,6 +63,7 @@ const targets: readonly FuzzTarget[] = [
           .replace(/[^ -~]/g, '')
           .slice(0, 60),
       };
+      const asked = { request: 'GET /x', verb: 'get', kind: 'ConfigMap', hidden: ['hidden'] };
       return errorOf({ status: 400 + (input.length % 200), headers, body: bodyOf(input) }, asked, 0);
     },
   },
