@@ -54,10 +54,13 @@ const treatments: Readonly<Record<OutsideSource, Treatment>> = {
  * changes nothing that matters. Time in proportion to the text.
  */
 export function outsideText(source: OutsideSource, text: string, options: OutsideOptions = {}): string {
+  // Whoever writes past a schema gives numbers where texts are meant.
+  const said: unknown = text;
+  const given = typeof said === 'string' ? said : JSON.stringify([said]);
   const { limit, lines, also } = treatments[source];
   const { hidden = [], instead } = options;
   // No more is worked on than anybody is to read, and far more than is shown: a credential that is cut off is no longer known as one.
-  const bounded = withoutControls(text.length > workLimit ? text.slice(0, workLimit) : text);
+  const bounded = withoutControls(given.length > workLimit ? given.slice(0, workLimit) : given);
   if (instead !== undefined) return scrub(instead(withoutValues(bounded, hidden)));
   const shown = lines === 'first' ? (bounded.split('\n', 1)[0] ?? '') : bounded;
   const clean = scrub(withoutValues(shown, hidden));

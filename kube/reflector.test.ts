@@ -588,6 +588,46 @@ describe('against a real socket', () => {
     }
   });
 
+  it('15.3: a first page that is cut off and asked for again is another list: what only the one before it showed is gone', async () => {
+    const clock = new FakeClock();
+    let lists = 0;
+    const server = await ScriptedServer.start((turn) => {
+      if (turn.query.has('watch')) {
+        turn.begin();
+        return;
+      }
+      lists += 1;
+      if (lists > 1) {
+        const items = [{ metadata: { name: 'stays', resourceVersion: '9' } }];
+        turn.reply(200, { metadata: { resourceVersion: '20' }, items });
+        return;
+      }
+      turn.begin();
+      turn.write('{"metadata":{"resourceVersion":"10"},"items":[{"metadata":{"name":"gone","resourceVersion":"8"}},');
+      // So much that the first ones are handed on before the rest is there.
+      turn.write(' '.repeat(300_000));
+      turn.end();
+    });
+    const client = clientFor(server, { clock });
+    const sink = new CacheSink();
+    const deps = { client, resource: configMaps, sink, clock, random: seededRandom(3), logger: silentLogger };
+    const reflector = new Reflector(deps);
+    const life = new AbortController();
+    const ended = reflector.run(life.signal);
+    try {
+      await eventually(async () => {
+        await clock.advance(1_000);
+        expect([...sink.objects.keys()]).toEqual(['stays']);
+      });
+      expect([lists, reflector.stats().failures]).toEqual([2, 0]);
+    } finally {
+      life.abort(new Shutdown());
+      await ended;
+      await client.close();
+      await server.close();
+    }
+  });
+
   it('survives everything in a row: 500, hang, bad line, 410, reset, and misses nothing', async () => {
     const clock = new FakeClock();
     let lists = 0;

@@ -38,14 +38,14 @@ export class Body {
   }
 }
 
-/** What is read again within this time stays parsed. */
-const keptMs = 30_000;
+/** What is read again within this time stays parsed: longer than from one resync to the next. */
+const keptMs = 300_000;
 /** Text of what stays parsed, at most; parsed it takes about three times as much. */
 const keptLength = 24 * 1024 * 1024;
 
 /**
- * Parses bodies, and keeps for a short while what it has parsed: an Application that is being worked on is read again and again. What was not asked for
- * during one to two turns of the clock is dropped, so that at rest nothing is kept. Once it is full it takes nothing more until then: who reads
+ * Parses bodies, and keeps for a while what it has parsed: an Application is read again at each event and each resync. What was not asked for
+ * during one to two turns of the clock is dropped. Once it is full it takes nothing more until then: who reads
  * more than fits, from first to last, would otherwise find nothing of it the next time.
  */
 export class ParsedBodies {
