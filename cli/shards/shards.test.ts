@@ -678,9 +678,11 @@ describe('the number of replicas and the algorithm of a live hub', () => {
 
   it('but clusters that may not be read are an error', async () => {
     const { hub, where } = await hubWith([secret('one')]);
-    hub.addFault({ resource: 'secrets', fault: { kind: 'status', code: 403, message: 'secrets is forbidden' } });
+    const message =
+      'secrets is forbidden: User "u" cannot list resource "secrets" in API group "" in the namespace "argocd"';
+    hub.addFault({ resource: 'secrets', fault: { kind: 'status', code: 403, message } });
     const { code, stdout, stderr } = await driftless(['shards', ...where], { env });
-    expect([code, stdout, stderr.trimEnd().split('\n')]).toEqual([1, '', ['driftless: secrets is forbidden']]);
+    expect([code, stdout, stderr.trimEnd().split('\n')]).toEqual([1, '', [`driftless: ${message}`]]);
   });
 });
 
