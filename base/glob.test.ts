@@ -75,4 +75,12 @@ describe('compileGlob', () => {
   ])('14.1: are matched in time in proportion to the text: %s', (_name, pattern, text) => {
     expect(globMatch(pattern, text)).toBe(false);
   });
+
+  it('14.1: of braces in braces without end is refused, not run into', () => {
+    const nested = (depth: number): string => `${'{'.repeat(depth)}a${'}'.repeat(depth)}`;
+    expect(globMatch(nested(100), 'a')).toBe(true);
+    expect(compileGlob(nested(101))).toBeUndefined();
+    expect(compileGlob('{'.repeat(1_000_000))).toBeUndefined();
+    expect(globMatch('{a,b}'.repeat(200), 'ab'.repeat(100))).toBe(true);
+  });
 });

@@ -12,12 +12,14 @@ type Part =
 const maxStars = 3;
 const maxAlternatives = 64;
 const maxText = 256;
+/** Braces in braces; nobody writes more, and each takes its share of the stack. */
+const maxDepth = 100;
 
 /**
  * Compiles a glob with the meaning of gobwas/glob 0.2, which Argo CD uses: `*` crosses every character except the separators given
  * (none by default, so it crosses `/`), `**` crosses those too, `?` is one character that is no separator, `[abc]`, `[a-z]`, `[!abc]`
  * are classes (`^` is literal, a class holds a list or one range), `{a,b}` alternatives (the last brace may be missing), `\` escapes.
- * Returns undefined for a pattern that gobwas refuses: such a pattern matches nothing.
+ * Returns undefined for a pattern that gobwas refuses, and for one with more than a hundred braces in each other: such a pattern matches nothing.
  *
  * A pattern that is nothing but `?` or a negated class also matches the empty text, as upstream. Upstream faults that are not kept:
  * `?` before a multi-byte letter, and an empty pair of braces between texts (`x{}y`), match nothing there.
@@ -50,6 +52,7 @@ export function globMatch(pattern: string, text: string, separators = ''): boole
 class Parser {
   readonly #chars: readonly string[];
   #at = 0;
+  #depth = 0;
   #failed = false;
 
   constructor(pattern: string) {
@@ -92,11 +95,15 @@ class Parser {
 
   #either(): Part {
     const branches: Part[][] = [];
+    this.#depth += 1;
+    if (this.#depth > maxDepth) this.#failed = true;
     for (;;) {
       branches.push(this.#sequence(true));
       const end = this.#chars[this.#at];
       this.#at += 1;
-      if (end !== ',') return { kind: 'either', branches };
+      if (end === ',' && !this.#failed) continue;
+      this.#depth -= 1;
+      return { kind: 'either', branches };
     }
   }
 

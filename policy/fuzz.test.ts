@@ -15,7 +15,7 @@ const targets: readonly FuzzTarget[] = [
   },
   {
     name: 'a pattern of namespaces',
-    seeds: ['team-*', '!kube-*', '/^a(b|c)+$/', '/x{1,}{1,}/', '{a,b}'],
+    seeds: ['team-*', '!kube-*', '/^a(b|c)+$/', '/x{1,}{1,}/', '{a,b}', '{'.repeat(1000)],
     read: (text) => matchesNamespacePattern(text.toString().slice(0, 1000), 'team-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'),
   },
 ];
