@@ -24,5 +24,7 @@ function runTests(node) {
   const chosen = process.argv.slice(2);
   const patterns = chosen.length > 0 ? chosen : modules.map((name) => `^${root}/${name}/`);
   const args = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
-  return spawnSync(node, [...args, ...patterns], { cwd: root, stdio: 'inherit' }).status ?? 1;
+  // Four minutes in which no version of Node makes a difference.
+  const left = '--testPathIgnorePatterns=/node_modules/|/dist/|/diff/mutations[.]test[.]ts$';
+  return spawnSync(node, [...args, ...patterns, left], { cwd: root, stdio: 'inherit' }).status ?? 1;
 }
