@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { OwnershipLost, seededRandom, Shutdown } from '#base';
+import { OwnershipLost, Shutdown } from '#base';
 import type { Application } from '#model';
-import { PromMetrics, silentLogger } from '#telemetry';
 import { createOwnership } from './ownership.ts';
 import { slotsConfigMap } from './slots-document.ts';
 import { clusterOf } from './testing/cluster.ts';
+import { loneReplica } from './testing/lone-replica.ts';
 import { SimulatedHub } from './testing/simulated-hub.ts';
 import type { Line } from './testing/simulated-hub.ts';
 import { MachineClock, VirtualTime } from './testing/virtual-time.ts';
@@ -29,21 +29,7 @@ class Single {
 
   constructor() {
     this.hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas: 1 } });
-    this.ownership = createOwnership({
-      client: this.client,
-      namespace: 'argocd',
-      clock: this.machine,
-      random: seededRandom(1),
-      logger: silentLogger,
-      metrics: new PromMetrics(),
-      algorithm: 'legacy',
-      dynamic: false,
-      hostname: 'ctl-0',
-      replicas: 0,
-      heartbeatMs,
-      controllerName: 'argocd-application-controller',
-      bootMs: () => this.machine.boot(),
-    });
+    this.ownership = createOwnership(loneReplica(this.client, this.machine, heartbeatMs));
     this.#run = this.ownership.run(this.#end.signal);
     this.ownership.update([cluster], [] as Application[]);
   }

@@ -14,6 +14,7 @@ import type { OwnershipDeps } from './ownership.ts';
 import { membersKey, parseSlots, slotsConfigMap, slotsKey } from './slots-document.ts';
 import { tableConfigMap, tableKey } from './table-document.ts';
 import { clusterOf } from './testing/cluster.ts';
+import { loneReplica } from './testing/lone-replica.ts';
 import { MemoryHub } from './testing/memory-hub.ts';
 import { SimulatedHub } from './testing/simulated-hub.ts';
 import { MachineClock, VirtualTime } from './testing/virtual-time.ts';
@@ -1210,21 +1211,7 @@ describe('13.4: a machine that was suspended', () => {
     const hub = new SimulatedHub(time, { latency: () => 5, fate: () => 'arrives' });
     hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas: 1 } });
     const client = hub.client({ clock: machine, cutUntil: 0, cut: 'all' });
-    const ownership = createOwnership({
-      client,
-      namespace: 'argocd',
-      clock: machine,
-      random: seededRandom(1),
-      logger: silentLogger,
-      metrics: new PromMetrics(),
-      algorithm: 'legacy',
-      dynamic: false,
-      hostname: 'ctl-0',
-      replicas: 0,
-      heartbeatMs,
-      controllerName: 'argocd-application-controller',
-      bootMs: () => machine.boot(),
-    });
+    const ownership = createOwnership(loneReplica(client, machine, heartbeatMs));
     const end = new AbortController();
     const run = ownership.run(end.signal);
     ownership.update(clusters, apps);
@@ -1264,22 +1251,9 @@ describe('13.4: a machine all of whose clocks stood still, the boot clock too', 
       asked += 1;
       hubTime.answered(told);
     };
-    const ownership = createOwnership({
-      client: hub.client({ clock: machine, cutUntil: 0, cut: 'all', onAnswer }),
-      namespace: 'argocd',
-      clock: machine,
-      random: seededRandom(1),
-      logger: silentLogger,
-      metrics: new PromMetrics(),
-      algorithm: 'legacy',
-      dynamic: false,
-      hostname: 'ctl-0',
-      replicas: 0,
-      heartbeatMs,
-      controllerName: 'argocd-application-controller',
-      bootMs: () => machine.boot(),
-      hubTime,
-    });
+    const ownership = createOwnership(
+      loneReplica(hub.client({ clock: machine, cutUntil: 0, cut: 'all', onAnswer }), machine, heartbeatMs, { hubTime }),
+    );
     const end = new AbortController();
     const run = ownership.run(end.signal);
     ownership.update(clusters, apps);
