@@ -184,9 +184,9 @@ describe('Tree', () => {
 
 describe('14.4: repositories on the local disk', () => {
   it.each([
-    '/proc/self/root/cache/git/x',
+    '/proc/self/cwd/git/x',
     '/proc/self/cwd',
-    'file:///proc/1/root/srv',
+    'file:///proc/1/cwd/srv',
     'file://localhost/proc/self/environ',
     '/srv/../proc/self/fd/3',
     '/dev/shm/x',
