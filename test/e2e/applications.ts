@@ -97,9 +97,13 @@ export class TestApplication {
 /**
  * Somebody who writes to an object all the time: whoever writes with the resourceVersion of a cache loses. With pauses, which are longer than
  * writes also on a slow machine, who reads first and tries again gets through. Begins when the object is there.
- * @returns what stops it; that tells how often it wrote
+ * @returns how often it has written, and what stops it, which tells the same when it has ended
  */
-export function hammer(server: Server, path: string, { pauses = true } = {}): () => Promise<number> {
+export function hammer(
+  server: Server,
+  path: string,
+  { pauses = true } = {},
+): { readonly written: () => number; readonly stop: () => Promise<number> } {
   let [stopped, written] = [false, 0];
   const working = (async () => {
     for (let count = 0; !stopped; count += 1) {
@@ -111,9 +115,10 @@ export function hammer(server: Server, path: string, { pauses = true } = {}): ()
       if (pauses) await systemClock.sleep(Math.max(20, 5 * (systemClock.monotonic() - begin)));
     }
   })();
-  return async () => {
+  const stop = async (): Promise<number> => {
     stopped = true;
     await working;
     return written;
   };
+  return { written: () => written, stop };
 }
