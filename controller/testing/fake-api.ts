@@ -145,6 +145,7 @@ export class FakeApi {
       discover: () => call('discover', () => this.discovery),
       openApiIndex: () => call('openapi', () => new Map()),
       openApiDocument: () => call('openapi', () => ({})),
+      mayList: () => call('review', () => true),
       version: () => call('version', () => 'v1.30.0'),
       impersonate: (user) => {
         this.impersonated.push(user);
