@@ -23,7 +23,7 @@ import type { Shape } from './shape.ts';
 import { applyStrategic, strategicPatch } from './strategic.ts';
 import { allOf, ownershipOf, structuredMerge } from './structured.ts';
 import type { DiffResult, DiffRules } from './types.ts';
-import { isList } from './values.ts';
+import { isList, Known } from './values.ts';
 
 const maxPaths = 10;
 /** Who we are among the managers of a live object's fields. */
@@ -124,9 +124,15 @@ function predict(
   const comparable = isStatefulSet(target) ? withTrimmedClaims(original, target, live) : target;
   const patch = strategicPatch({ original, target: comparable, live }, type);
   if (patch === undefined) return [live, live];
-  const stored = (value: JsonObject): JsonObject =>
-    canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject;
+  const stored = storing(type);
   return [stored(applyStrategic(live, patch, type)), stored(live)];
+}
+
+/** Objects of a type as the API server would store them; what two of them share is looked at once. */
+function storing(type: TypeSchema): (value: JsonObject) => JsonObject {
+  const [canonical, complete] = [new Known(), new Known()];
+  const written = (value: Json): Json => canonicalise(value, type, 'drop', canonical);
+  return (value) => written(withDefaults(written(value), type, complete)) as JsonObject;
 }
 
 /** By its own option, else by that of the Application. */
@@ -169,10 +175,8 @@ function predictStructured(
   const known = (): Shape => (type === undefined ? shapeOfFields(allOf(ownership)) : shapeOf(type));
   const after = structuredMerge(target, live, ownership, published?.shape ?? known());
   if (after === live) return [live, live];
-  const stored = (value: JsonObject): JsonObject =>
-    type === undefined
-      ? (published?.withDefaults(value) ?? value)
-      : (canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject);
+  const stored =
+    type === undefined ? (value: JsonObject): JsonObject => published?.withDefaults(value) ?? value : storing(type);
   return [stored(withoutLastApplied(after)), stored(withoutLastApplied(live))];
 }
 
