@@ -381,6 +381,23 @@ async function stepsOfRefresh(how: string): Promise<readonly string[]> {
   return world.hub.calls.slice(before);
 }
 
+describe('T-CACHE-2: a cluster that never published a schema', () => {
+  it.each([['ServerSideApply=true'], ['ServerSideApply=false'], ['Replace=true']])(
+    'T-CACHE-2: is written to all the same, with %s, and nobody asks for one before a write',
+    async (how) => {
+      world.application({ syncPolicy: { automated: { prune: true, selfHeal: true }, syncOptions: [how] } });
+      const before = (call: string): void => {
+        if (call === 'openapi') throw new Error('503');
+      };
+      await start({ dest: { before } });
+      expect(world.app.status?.sync?.status).toBe('Synced');
+      world.dest.put({ ...world.dest.get('ConfigMap', 'one')!, data: { key: 'by hand' } });
+      await clock.advance(10_000);
+      expect(world.dest.get('ConfigMap', 'one')).toMatchObject({ data: { key: '1' } });
+    },
+  );
+});
+
 describe('T-API-1: API servers that answer 429 for a minute', () => {
   const slowDown = (): never => {
     const status = { code: 429, reason: 'TooManyRequests', message: 'slow down', retryAfterMs: 1000 };

@@ -1,4 +1,4 @@
-import { applyMergePatch, cloneJson, deepEqual, parsePointer, removeAt, setOwn } from '#base';
+import { applyMergePatch, cloneJson, deepEqual, omit, parsePointer, removeAt, setOwn } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient, ListPage, NamedObject, Patch, WatchEvent, WatchOptions } from '#kube';
@@ -235,19 +235,16 @@ function applied(old: KubeObject, patch: Patch): KubeObject {
   return withoutNulls(applyMergePatch(jsonOf(old), jsonOf(patch.body)) as unknown as KubeObject);
 }
 
-/** After an apply, everything in it is its writer's. */
+/** After an apply, everything that says something is its writer's. */
 function applyOwned(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata as KubeObject['metadata'] & {
-    readonly managedFields?: Json;
+  const { annotations = {}, labels = {} } = object.metadata;
+  const said = {
+    ...omit(jsonOf(object), 'apiVersion', 'kind', 'metadata', 'status'),
+    metadata: { annotations, labels },
   };
-  const fieldsV1 = fieldsOf(jsonOf({ ...object, metadata }));
-  const entry = {
-    manager: 'argocd-controller',
-    operation: 'Apply',
-    apiVersion: object.apiVersion,
-    fieldsType: 'FieldsV1',
-  };
-  return { ...object, metadata: { ...metadata, managedFields: [{ ...entry, fieldsV1 }] } as KubeObject['metadata'] };
+  const entry = { manager: 'argocd-controller', operation: 'Apply', fieldsType: 'FieldsV1' };
+  const managedFields = [{ ...entry, apiVersion: object.apiVersion, fieldsV1: fieldsOf(said) }];
+  return { ...object, metadata: { ...object.metadata, managedFields } };
 }
 
 function fieldsOf(value: Json): Json {
