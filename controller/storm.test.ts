@@ -26,11 +26,11 @@ describe('T-STORM-2: a hundred new Applications at once', () => {
       const source = { repoURL: 'https://git/x', path: 'p', targetRevision: sha };
       world.application({ ...automated, source }, { metadata: { name } });
     }
-    // What the syncs of all others make changes the orphans' namespace for each of them, and so does somebody else.
-    for (let second = 0; second < 60; second += 1) {
-      const metadata = { name: `orphan-${second % 20}`, namespace: 'apps' };
-      world.dest.put({ ...configMap(metadata.name, String(second)), metadata });
-      await clock.advance(1000);
+    // What is synced changes the namespace for all the others, and somebody else changes it, too.
+    for (let turn = 0; turn < 10; turn += 1) {
+      const metadata = { name: `orphan-${turn}`, namespace: 'apps' };
+      world.dest.put({ ...configMap(metadata.name, 'changed'), metadata });
+      await clock.advance(6000);
     }
     const notYet = names.filter((name) => {
       const status = world.hub.get('Application', name)?.['status'] as { sync?: { status?: string } } | undefined;

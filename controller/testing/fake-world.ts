@@ -438,8 +438,13 @@ function changeOf(object: KubeObject): LiveChange {
   return { ...change, apps: new Map(), ...(namespace === undefined ? {} : { orphanNamespace: namespace }) };
 }
 
+/** Stored objects are never changed in place. */
+const rows = new WeakMap<KubeObject, LiveRow>();
+
 function rowOf(object: KubeObject): LiveRow {
-  return {
+  const known = rows.get(object);
+  if (known !== undefined) return known;
+  const row: LiveRow = {
     ...refOf(object),
     key: keyOf(object),
     group: groupOf(object.apiVersion),
@@ -453,6 +458,8 @@ function rowOf(object: KubeObject): LiveRow {
     deleting: false,
     images: [],
   };
+  rows.set(object, row);
+  return row;
 }
 
 /** A ConfigMap in the namespace of the application. */
