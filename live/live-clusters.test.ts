@@ -132,6 +132,7 @@ class FakeServer {
       { clock: this.clock, limitMs: options.deadlineMs ?? 30_000, what: `list ${resource.resource}` },
       (signal) => this.#act(options.limit === 1 ? 'look' : 'list', resource.resource, signal),
     );
+    if (!this.kinds.some(({ group, kind }) => group === resource.group && kind === resource.kind)) throw apiError(404);
     const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
     const page = { items, resourceVersion: String(this.#version) };
     await this.listAnswers;
@@ -748,6 +749,52 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.stop();
   });
 
+  it('keeps the kinds that a server names not yet when it has just started, and drops them when they are gone', async () => {
+    const w = await world(
+      (server) => {
+        server.serve('example.com', 'v1', 'Widget');
+        server.put(widget);
+      },
+      { tuning: { discoveryMs: 10_000 } },
+    );
+    const served = w.server.kinds.splice(-1);
+    w.server.faults.set('look widgets', 503);
+    await w.clock.advance(20_000);
+    expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
+    expect(w.server.watching()).toContain('widgets');
+    expect(w.cluster().isNamespaced({ group: 'example.com', kind: 'Widget' })).toBe(true);
+    expect(w.cluster().info().message).toBe(
+      'discovery does not name example.com/Widget, which was served before and has not been removed',
+    );
+    w.server.faults.clear();
+    w.server.kinds.push(...served);
+    await w.clock.advance(30_000);
+    expect(w.changes).toEqual([]);
+    expect(w.cluster().info().message).toBeUndefined();
+    w.server.kinds.pop();
+    await w.clock.advance(30_000);
+    expect(w.server.watching()).not.toContain('widgets');
+    expect(await row(w, widgetKey)).toBeUndefined();
+    await w.stop();
+  });
+
+  it('believes a discovery in the end that leaves out what is served', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.kinds.pop();
+    w.server.faults.set('look widgets', 500);
+    await w.clock.advance(400_000);
+    expect(w.server.watching()).not.toContain('widgets');
+    await w.stop();
+  });
+
+  it('asks a server once more soon after its first answer, which may have named too little', async () => {
+    const w = await world();
+    w.server.serve('example.com', 'v1', 'Widget');
+    await w.clock.advance(20_000);
+    expect(w.server.watching()).toContain('widgets');
+    await w.stop();
+  });
+
   it('keeps the kinds of a group that discovery cannot read (an aggregated API that is down)', async () => {
     const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
     w.server.put(widget);
@@ -1276,6 +1323,7 @@ describe('observe', () => {
 describe('setClusters', () => {
   it('swaps credentials in place: no list, no watch, no new client (T-AUTH-1)', async () => {
     const w = await world((server) => server.put(tracked('a')));
+    await w.clock.advance(30_000);
     const before = [...w.server.requests];
     const live = w.cluster();
     for (let i = 0; i < 60; i += 1) {
