@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
+import { abortable, seededRandom, Secret, Shutdown, withDeadline } from '#base';
 import { findResource, KubeApiError, KubeConnectionError, SharedClients } from '#kube';
 import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
 import { annotations, appKey, defaultSettings, groupOf, keyOf, partIndex, resourceKey } from '#model';
@@ -135,7 +135,7 @@ class FakeServer {
     if (!this.kinds.some(({ group, kind }) => group === resource.group && kind === resource.kind)) throw apiError(404);
     const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
     const page = { items, resourceVersion: String(this.#version) };
-    await this.listAnswers;
+    await abortable(this.listAnswers, options.signal);
     return page;
   }
 
@@ -1299,6 +1299,28 @@ describe('observe', () => {
     await w.clock.settle();
     w.cluster().observe(written);
     expect(await row(w, configMap('a'))).toBeUndefined();
+    await w.stop();
+  });
+
+  it('8.1.11: answers that do not fit have everything listed again, and do not end that list before it has come', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    const lists = w.server.count('list configmaps');
+    const stored = w.server.put(tracked('a', 'shop', { data: { x: '1' } }));
+    await w.clock.settle();
+    let answer = (): void => undefined;
+    w.server.listAnswers = new Promise((resolve) => (answer = resolve));
+    for (let i = 0; i < 10; i += 1) {
+      w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: String(50 + i) } });
+      await w.clock.advance(6000);
+    }
+    expect(w.server.count('list configmaps') - lists).toBe(1);
+    answer();
+    await w.clock.advance(1000);
+    expect(w.server.watching()).toContain('configmaps');
+    w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: '70' } });
+    w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: '71' } });
+    await w.clock.advance(1000);
+    expect(w.server.count('list configmaps') - lists).toBe(2);
     await w.stop();
   });
 
