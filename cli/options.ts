@@ -900,6 +900,13 @@ export const runOptions = {
     min: 0,
     help: 'Requests for which it is not rendered; 0: not by number.',
   },
+  credentialPlugins: {
+    flag: 'credential-plugins',
+    kind: 'csv',
+    default: [],
+    env: 'DRIFTLESS_CREDENTIAL_PLUGINS',
+    help: 'The only programs that Secrets of clusters may name as credential plugins, as they name them; empty: any.',
+  },
   sshDataPath: {
     flag: 'ssh-data-path',
     kind: 'string',

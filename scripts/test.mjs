@@ -17,6 +17,7 @@ const slow = [
   'cli/shards/shards.test.ts',
   'controller/crash.test.ts',
   'controller/poison.test.ts',
+  'controller/storm.test.ts',
   'desired/fetch/verifier.test.ts',
   'desired/generate/chart-sources.test.ts',
   'desired/generate/helm.test.ts',
