@@ -749,34 +749,37 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.stop();
   });
 
-  it('keeps the kinds that a server names not yet when it has just started, and drops them when they are gone', async () => {
-    const w = await world(
-      (server) => {
-        server.serve('example.com', 'v1', 'Widget');
-        server.put(widget);
-      },
-      { tuning: { discoveryMs: 10_000 } },
-    );
-    const served = w.server.kinds.splice(-1);
-    w.server.faults.set('look widgets', 503);
-    await w.clock.advance(20_000);
-    expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
-    expect(w.server.watching()).toContain('widgets');
-    expect(w.cluster().isNamespaced({ group: 'example.com', kind: 'Widget' })).toBe(true);
-    expect(w.cluster().info().message).toBe(
-      'discovery does not name example.com/Widget, which was served before and has not been removed',
-    );
-    w.server.faults.clear();
-    w.server.kinds.push(...served);
-    await w.clock.advance(30_000);
-    expect(w.changes).toEqual([]);
-    expect(w.cluster().info().message).toBeUndefined();
-    w.server.kinds.pop();
-    await w.clock.advance(30_000);
-    expect(w.server.watching()).not.toContain('widgets');
-    expect(await row(w, widgetKey)).toBeUndefined();
-    await w.stop();
-  });
+  it.each([503, 403])(
+    'keeps the kinds that a server names not yet when it has just started (%s), and drops them when they are gone',
+    async (status) => {
+      const w = await world(
+        (server) => {
+          server.serve('example.com', 'v1', 'Widget');
+          server.put(widget);
+        },
+        { tuning: { discoveryMs: 10_000 } },
+      );
+      const served = w.server.kinds.splice(-1);
+      w.server.faults.set('look widgets', status);
+      await w.clock.advance(20_000);
+      expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
+      expect(w.server.watching()).toContain('widgets');
+      expect(w.cluster().isNamespaced({ group: 'example.com', kind: 'Widget' })).toBe(true);
+      expect(w.cluster().info().message).toBe(
+        'discovery does not name example.com/Widget, which was served before and has not been removed',
+      );
+      w.server.faults.clear();
+      w.server.kinds.push(...served);
+      await w.clock.advance(30_000);
+      expect(w.changes).toEqual([]);
+      expect(w.cluster().info().message).toBeUndefined();
+      w.server.kinds.pop();
+      await w.clock.advance(30_000);
+      expect(w.server.watching()).not.toContain('widgets');
+      expect(await row(w, widgetKey)).toBeUndefined();
+      await w.stop();
+    },
+  );
 
   it('believes a discovery in the end that leaves out what is served', async () => {
     const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
