@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { aborted, systemClock, systemRandom } from '#base';
+import { aborted, systemClock, systemRandom, UsageError } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource, createRemoteSource, parserProgram } from '#desired';
+import { createDesiredSource, createRemoteSource, faultyNetworks, parserProgram } from '#desired';
 import type {
   AzureWorkload,
   CommandHelper,
@@ -252,12 +252,19 @@ function pluginRunner(commands: CommandHelper): RunCommand {
   };
 }
 
+function networks(given: readonly string[]): readonly string[] {
+  const [faulty] = faultyNetworks(given);
+  if (faulty === undefined) return given;
+  throw new UsageError(`--denied-networks: a network such as 10.0.0.0/8, or metadata, not "${faulty}"`);
+}
+
 /** What sources may cost. */
 function limits(config: RunConfig): Partial<DesiredLimits> {
   return {
     ...(config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {}),
     ...programMemory(process.constrainedMemory()),
     hostParallelism: config.repositoryHostParallelism,
+    deniedNetworks: networks(config.deniedNetworks),
     mirrorDiskBytes: config.repositoryCacheSize * 1024 * 1024,
     mirrorAgeMs: config.repositoryCacheAge,
     pauseAfterFailures: config.pauseAfterFailures,

@@ -861,6 +861,13 @@ export const runOptions = {
     min: 0,
     help: 'Requests at once to one host of repositories, charts or images; 0: any number.',
   },
+  deniedNetworks: {
+    flag: 'denied-networks',
+    kind: 'csv',
+    default: [],
+    env: 'DRIFTLESS_DENIED_NETWORKS',
+    help: 'Networks that no source may lie in, as 10.0.0.0/8; the word metadata: where clouds tell credentials of machines.',
+  },
   allowLocalRepositories: {
     flag: 'allow-local-repositories',
     kind: 'bool',

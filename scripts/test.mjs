@@ -12,6 +12,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * in small by the tests beside the code.
  */
 const slow = [
+  'bench/live/cold-start.test.ts',
   'bench/smoke.test.ts',
   'cli/preflight/preflight.test.ts',
   'cli/shards/shards.test.ts',

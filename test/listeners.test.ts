@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { loadAll } from 'js-yaml';
-import { layers } from '../.dependency-cruiser.mjs';
 
 /** Every file of the program; none of its tests, benchmarks and helpers of tests. */
-const sources = [...layers.flat(), 'sim', 'dashboard'].flatMap((folder) =>
+const { imports } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly imports: object };
+const modules = Object.keys(imports).filter((name) => !['#support', '#test'].includes(name));
+const sources = ['cli', ...modules.map((name) => name.slice(1))].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !/(?:^|\/)testing\//.test(name))
     .map((name) => ({ path: join(folder, name), text: readFileSync(join(folder, name), 'utf8') })),

@@ -239,11 +239,11 @@ function applied(old: KubeObject, patch: Patch): KubeObject {
 function applyOwned(object: KubeObject): KubeObject {
   const { annotations = {}, labels = {} } = object.metadata;
   const said = {
-    ...omit(jsonOf(object), 'apiVersion', 'kind', 'metadata', 'status'),
+    ...omit(object, 'apiVersion', 'kind', 'metadata', 'status'),
     metadata: { annotations, labels },
   };
   const entry = { manager: 'argocd-controller', operation: 'Apply', fieldsType: 'FieldsV1' };
-  const managedFields = [{ ...entry, apiVersion: object.apiVersion, fieldsV1: fieldsOf(said) }];
+  const managedFields = [{ ...entry, apiVersion: object.apiVersion, fieldsV1: fieldsOf(jsonOf(said)) }];
   return { ...object, metadata: { ...object.metadata, managedFields } };
 }
 
