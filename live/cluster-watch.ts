@@ -272,6 +272,7 @@ export class ClusterWatch {
       onState,
       onEvent,
       onAudit,
+      respectRBAC: () => this.#settings.respectRBAC,
       onWentBack: (found) => this.#wentBack(found),
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,

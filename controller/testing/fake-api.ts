@@ -149,6 +149,7 @@ export class FakeApi {
       discover: () => call('discover', () => this.discovery),
       openApiIndex: () => call('openapi', () => new Map()),
       openApiDocument: () => call('openapi', () => ({})),
+      mayList: () => call('review', () => true),
       version: () => call('version', () => 'v1.30.0'),
       impersonate: (other) => {
         this.impersonated.push(other);
