@@ -7,7 +7,7 @@ import type { Logger } from '#telemetry';
 import type { BoundApplication } from './bound.ts';
 import type { Syncer } from './syncer.ts';
 import type { Deleter } from './deletion.ts';
-import { ApplicationChanged, ClusterNotReady } from './errors.ts';
+import { ApplicationChanged, ClusterNotReady, StateTooLarge } from './errors.ts';
 import { compareLevel } from './freshness.ts';
 import type { RefreshRequest } from './freshness.ts';
 import { nextHistory } from './history.ts';
@@ -15,6 +15,7 @@ import type { Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import { backstopMs, endPass, shownState, startPass } from './operation-state.ts';
 import type { ApplicationStore } from './application-store.ts';
+import { tooLargeState } from './state-size.ts';
 
 export interface OperationDeps {
   readonly store: ApplicationStore;
@@ -123,7 +124,15 @@ export class OperationProcessor {
     state: OperationState,
     history: readonly RevisionHistory[] | undefined,
   ): Promise<Outcome<OperationPayload>> {
-    const stored = await this.#deps.store.writeOperationState(app, state, history);
+    let stored: Application | undefined;
+    try {
+      stored = await this.#deps.store.writeOperationState(app, state, history);
+    } catch (error) {
+      if (!(error instanceof StateTooLarge)) throw error;
+      // To wait for a retry would be to try the same again.
+      const over = endPass({ ...untimed, state: tooLargeState(state), now: this.#now() });
+      return this.#finish(pass, app, over, undefined);
+    }
     if (stored === undefined) return 'done';
     if (isCompleted(state.phase)) {
       this.#completed(pass, stored, state);
