@@ -6,6 +6,7 @@ import type { AppKey, Application } from '#model';
 import type { Fence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
+import type { Claims } from './claims.ts';
 import { ClusterLabels } from './cluster-labels.ts';
 import { ClusterReports } from './cluster-reports.ts';
 import { Syncer } from './syncer.ts';
@@ -22,6 +23,7 @@ import { OperationProcessor } from './operation.ts';
 import {
   isWatched,
   limiters,
+  makeClaims,
   makeComparer,
   makeInformers,
   makeJq,
@@ -97,7 +99,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     signal: persist,
   });
   const [jq, jqEnd] = makeJq(deps, config);
-  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq });
+  const claims = makeClaims(apps, guard, projects);
+  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, claims });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
@@ -236,10 +239,11 @@ interface Shared {
   readonly guard: OwnershipGuard;
   readonly projects: Projects;
   readonly jq: JqRunner;
+  readonly claims: Claims;
 }
 
 function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
-  const { queues, store, memories, loop, guard, projects, jq } = shared;
+  const { queues, store, memories, loop, guard, projects, jq, claims } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const limiter = new Limiter(config.kubectlParallelism);
@@ -249,6 +253,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     store,
     comparer,
     memories,
+    claims,
     metrics,
     isMine: (app: Application) => guard.isMine(app),
     clock,

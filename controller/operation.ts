@@ -177,7 +177,8 @@ export class OperationProcessor {
     { message }: ClusterNotReady,
   ): Promise<Outcome<OperationPayload>> {
     const { key } = pass;
-    this.#remember(key, message, soonMs);
+    if (app.metadata.deletionTimestamp === undefined) this.#remember(key, message, soonMs);
+    else await this.#deps.deleter.waits(key, app, message);
     const memory = this.#deps.memories.of(key);
     // An operation that ran out of its time in this very pass is Terminating by now.
     const fresh = this.#deps.store.get(key) ?? app;
