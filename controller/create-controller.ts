@@ -18,7 +18,7 @@ import type { RefreshRequest } from './freshness.ts';
 import type { JqRunner } from './jq-runner.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { Memories } from './memory.ts';
-import { AppMetrics, exposeApplications } from './metrics.ts';
+import { AppMetrics, exposeApplications, exposeOverdue } from './metrics.ts';
 import { OperationProcessor } from './operation.ts';
 import {
   isWatched,
@@ -103,7 +103,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
   const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, claims });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
-  exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
+  expose(deps, config, { memories, guard, mine });
   return {
     apps,
     projects: projectInformer,
@@ -121,6 +121,23 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     guard,
     mine,
   };
+}
+
+/** What is counted at each scrape. */
+function expose(
+  { metrics, clock }: ControllerDeps,
+  config: ControllerConfig,
+  { memories, guard, mine }: Pick<Parts, 'memories' | 'guard' | 'mine'>,
+): void {
+  const serverOf = (app: Application): string | undefined => guard.clusterOf(app)?.server;
+  exposeApplications(metrics, mine, serverOf);
+  exposeOverdue(metrics, {
+    mine,
+    serverOf,
+    comparedAt: (key) => memories.peek(key)?.comparedAt,
+    now: () => clock.now(),
+    resyncMs: config.appResyncMs > 0 ? config.appResyncMs : config.hardResyncMs,
+  });
 }
 
 function makeUnownedWarnings(
