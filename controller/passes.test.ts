@@ -351,18 +351,6 @@ it('14.1: whoever writes an Application at each moment holds no processor up: th
   expect(before).toBeGreaterThan(4);
 });
 
-it('15.4: a first sync is three writes: what differs and its beginning, its end, and what is seen then', async () => {
-  world.application(automated);
-  const calls: string[] = [];
-  const before = (call: string): void => {
-    if (/^(patch|replace) Application/.test(call)) calls.push(call.split(' ')[0] ?? '');
-  };
-  await start({ hub: { before } });
-  await clock.advance(10_000);
-  expect(world.app.status?.sync?.status).toBe('Synced');
-  expect(calls).toEqual(['replace', 'patch', 'patch']);
-});
-
 function request(how: string, n: number): Record<string, string> {
   return how === 'without one' ? { [refresh]: 'normal' } : { [refresh]: 'normal', [`${refresh}-timestamp`]: `t${n}` };
 }

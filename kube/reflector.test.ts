@@ -500,6 +500,20 @@ describe('watching', () => {
     expect(reflector.stats().failures).toBe(0);
   });
 
+  it('8.1.11: lists again at once also when it is told so while it looks where the server is', async () => {
+    const { source, sink, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('900')]) });
+    source.answers = [page('901'), page('902', object('a', '15'))];
+    source.onList = () => {
+      source.onList = () => undefined;
+      reflector.relist();
+    };
+    source.last.send(cut());
+    await clock.advance(5_000);
+    expect(source.looks).toHaveLength(1);
+    expect([...sink.objects.keys()]).toEqual(['a']);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['900', '902']);
+  });
+
   it('whatever happens, ends up equal to the server', async () => {
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.record({ do: fc.constant('write' as const), name: fc.constantFrom('a', 'b', 'c') }) },
