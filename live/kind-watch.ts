@@ -108,6 +108,8 @@ export class KindWatch {
 
   /** Something that the server says does not fit what is kept: everything is read again, unless that was done a moment ago. */
   doubt(): void {
+    // It is being read again: whoever begins that anew at each answer never comes to its end.
+    if (this.#readAgain) return;
     const now = this.#deps.clock.monotonic();
     if (this.#doubtedAt !== undefined && now - this.#doubtedAt < doubtMs) return;
     this.#doubtedAt = now;

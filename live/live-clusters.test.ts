@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
+import { abortable, seededRandom, Secret, Shutdown, withDeadline } from '#base';
 import { findResource, KubeApiError, KubeConnectionError, SharedClients } from '#kube';
 import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
 import { annotations, appKey, defaultSettings, groupOf, keyOf, partIndex, resourceKey } from '#model';
@@ -138,9 +138,10 @@ class FakeServer {
       { clock: this.clock, limitMs: options.deadlineMs ?? 30_000, what: `list ${resource.resource}` },
       (signal) => this.#act(options.limit === 1 ? 'look' : 'list', resource.resource, signal),
     );
+    if (!this.kinds.some(({ group, kind }) => group === resource.group && kind === resource.kind)) throw apiError(404);
     const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
     const page = { items, resourceVersion: String(this.#version) };
-    await this.listAnswers;
+    await abortable(this.listAnswers, options.signal);
     return page;
   }
 
@@ -883,6 +884,55 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     await w.stop();
   });
 
+  it.each([503, 403])(
+    'keeps the kinds that a server names not yet when it has just started (%s), and drops them when they are gone',
+    async (status) => {
+      const w = await world(
+        (server) => {
+          server.serve('example.com', 'v1', 'Widget');
+          server.put(widget);
+        },
+        { tuning: { discoveryMs: 10_000 } },
+      );
+      const served = w.server.kinds.splice(-1);
+      w.server.faults.set('look widgets', status);
+      await w.clock.advance(20_000);
+      expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
+      expect(w.server.watching()).toContain('widgets');
+      expect(w.cluster().isNamespaced({ group: 'example.com', kind: 'Widget' })).toBe(true);
+      expect(w.cluster().info().message).toBe(
+        'discovery does not name example.com/Widget, which was served before and has not been removed',
+      );
+      w.server.faults.clear();
+      w.server.kinds.push(...served);
+      await w.clock.advance(30_000);
+      expect(w.changes).toEqual([]);
+      expect(w.cluster().info().message).toBeUndefined();
+      w.server.kinds.pop();
+      await w.clock.advance(30_000);
+      expect(w.server.watching()).not.toContain('widgets');
+      expect(await row(w, widgetKey)).toBeUndefined();
+      await w.stop();
+    },
+  );
+
+  it('believes a discovery in the end that leaves out what is served', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.kinds.pop();
+    w.server.faults.set('look widgets', 500);
+    await w.clock.advance(400_000);
+    expect(w.server.watching()).not.toContain('widgets');
+    await w.stop();
+  });
+
+  it('asks a server once more soon after its first answer, which may have named too little', async () => {
+    const w = await world();
+    w.server.serve('example.com', 'v1', 'Widget');
+    await w.clock.advance(20_000);
+    expect(w.server.watching()).toContain('widgets');
+    await w.stop();
+  });
+
   it('keeps the kinds of a group that discovery cannot read (an aggregated API that is down)', async () => {
     const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
     w.server.put(widget);
@@ -1390,6 +1440,28 @@ describe('observe', () => {
     await w.stop();
   });
 
+  it('8.1.11: answers that do not fit have everything listed again, and do not end that list before it has come', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    const lists = w.server.count('list configmaps');
+    const stored = w.server.put(tracked('a', 'shop', { data: { x: '1' } }));
+    await w.clock.settle();
+    let answer = (): void => undefined;
+    w.server.listAnswers = new Promise((resolve) => (answer = resolve));
+    for (let i = 0; i < 10; i += 1) {
+      w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: String(50 + i) } });
+      await w.clock.advance(6000);
+    }
+    expect(w.server.count('list configmaps') - lists).toBe(1);
+    answer();
+    await w.clock.advance(1000);
+    expect(w.server.watching()).toContain('configmaps');
+    w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: '70' } });
+    w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: '71' } });
+    await w.clock.advance(1000);
+    expect(w.server.count('list configmaps') - lists).toBe(2);
+    await w.stop();
+  });
+
   it('keeps what we created while a list was on its way', async () => {
     const w = await world((server) => server.put(tracked('a')), { tuning: { relistMs: 60_000 } });
     w.server.silent.add('configmaps');
@@ -1411,6 +1483,7 @@ describe('observe', () => {
 describe('setClusters', () => {
   it('swaps credentials in place: no list, no watch, no new client (T-AUTH-1)', async () => {
     const w = await world((server) => server.put(tracked('a')));
+    await w.clock.advance(30_000);
     const before = [...w.server.requests];
     const live = w.cluster();
     for (let i = 0; i < 60; i += 1) {

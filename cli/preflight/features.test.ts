@@ -568,6 +568,7 @@ const undetected: Readonly<Record<string, string>> = {
   'failed passes': harmless,
   'changes of a project or of repository Secrets': harmless,
   reconciledAt: harmless,
+  'the end of a sync': harmless,
   'the grace period of repository errors': harmless,
   'an error of a repository': harmless,
   'order within a wave': harmless,
