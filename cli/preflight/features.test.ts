@@ -41,7 +41,7 @@ interface Given {
 }
 
 function installation(given: Given = {}): Installation {
-  const { settings, problems, notes } = parseSettings(given.cm ?? {});
+  const { settings, problems, notes: weaker } = parseSettings(given.cm ?? {});
   const facts = (list: readonly KubeObject[] | undefined, template: boolean): Installation['repositories'] =>
     (list ?? []).map((each) => repositoryFacts(each, template)!);
   const project = asProject({
@@ -54,7 +54,7 @@ function installation(given: Given = {}): Installation {
     namespace: 'argocd',
     settings,
     problems,
-    notes,
+    weaker,
     labelled: given.labelled ?? true,
     params: given.params ?? {},
     clusters: clusterList(given.clusters ?? [], true),

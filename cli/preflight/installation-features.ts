@@ -33,14 +33,14 @@ const unread: readonly (readonly [RegExp, string, Feature['severity']])[] = [
   [/^resource\.(?:include|exclude)EventLabelKeys$/, 'labels of Applications are not copied to Events', 'differs'],
 ];
 
-function settingsFeatures({ settings, problems, notes, labelled, namespace }: Installation): readonly Feature[] {
+function settingsFeatures({ settings, problems, weaker, labelled, namespace }: Installation): readonly Feature[] {
   const found: Feature[] = problems.map(({ object, message }) => ({
     feature: `cannot be read, and is left out: ${outsideText('field', message)}`,
     where: object,
     severity: 'differs',
     row: rows.malformed,
   }));
-  for (const { object, message } of notes)
+  for (const { object, message } of weaker)
     found.push({ feature: outsideText('field', message), where: object, severity: 'differs', row: rows.updatesByJq });
   if (!labelled)
     found.push({

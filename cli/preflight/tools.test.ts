@@ -46,7 +46,7 @@ const installation = (clusters: readonly Cluster[] = []): Installation => ({
   namespace: 'argocd',
   settings: defaultSettings,
   problems: [],
-  notes: [],
+  weaker: [],
   labelled: true,
   params: {},
   clusters,
