@@ -24,7 +24,7 @@ import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf 
 import type { Logger } from '#telemetry';
 import type { BoundApplication } from './bound.ts';
 import type { Syncer } from './syncer.ts';
-import { filledCluster } from './comparer.ts';
+import { filledCluster, namesOf } from './comparer.ts';
 import type { Comparer } from './comparer.ts';
 import { ClusterNotReady, DeletionBlocked } from './errors.ts';
 import { cleanupOf, hookNames } from './finalizers.ts';
@@ -169,17 +169,19 @@ export class Deleter {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
     const instance = instanceName(leaving.bound.key, this.#namespace);
-    const { objects, degraded, unread } = await leaving.cluster.managed(instance, targets, signal);
-    if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
     const known = leaving.bound.app.status?.resources ?? [];
-    const blind = degraded.kinds.find((kind) =>
-      known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
+    const { cluster } = leaving;
+    const { objects, degraded, unread } = await cluster.managed(instance, targets, signal, namesOf(known));
+    if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
+    // Of a kind that is left out all that the application is known to have was read, one by one.
+    const blind = degraded.kinds.find(
+      (kind) => kind.state !== 'left-out' && known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
     );
     if (blind !== undefined)
       throw new DeletionBlocked(
         `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,
       );
-    refuseUnknown(known, leaving.cluster.discovery());
+    refuseUnknown(known, cluster.discovery());
     return objects;
   }
 

@@ -256,6 +256,38 @@ describe('watching', () => {
     expect([...sink.objects.keys()]).toEqual(['new']);
   });
 
+  it.each([[1000], [undefined]])(
+    'T-API-1: a server that answers 429 for a minute (Retry-After: %s ms) costs no event, and is asked now and then only',
+    async (retryAfterMs) => {
+      const busy = (): Error[] => Array.from({ length: 10_000 }, () => answer(429, 'TooManyRequests', retryAfterMs));
+      const { source, sink, clock } = await start({ prepare: (s) => (s.answers = [...busy(), page('10')]) });
+      await clock.advance(60_000);
+      expect(source.lists.length).toBeGreaterThan(2);
+      expect(source.lists.length).toBeLessThanOrEqual(60);
+      expect(source.watches).toHaveLength(0);
+      source.answers = [page('10', object('a', '5'))];
+      await clock.advance(60_000);
+      expect([...sink.objects]).toEqual([['a', '5']]);
+      // Now the watch: what happens meanwhile comes when the server takes watches again, from the place where it was.
+      const lists = source.lists.length;
+      source.last.send(event('MODIFIED', 'a', '11'));
+      await clock.settle();
+      const watches = source.watches.length;
+      source.refusals = busy();
+      source.last.send('end');
+      await clock.advance(60_000);
+      expect(source.watches.length - watches).toBeGreaterThan(2);
+      expect(source.watches.length - watches).toBeLessThanOrEqual(60);
+      source.refusals = [];
+      await clock.advance(60_000);
+      expect(source.last.options.resourceVersion).toBe('11');
+      source.last.send(event('ADDED', 'b', '12'), event('DELETED', 'a', '13'));
+      await clock.settle();
+      expect([...sink.objects]).toEqual([['b', '12']]);
+      expect(source.lists).toHaveLength(lists);
+    },
+  );
+
   it('the first 410 is answered with a list at once', async () => {
     const { source, clock } = await start();
     source.last.send(expired());

@@ -198,7 +198,7 @@ export class ClusterWatch {
 
   /**
    * An API server that has just started answers discovery before it has read its CustomResourceDefinitions, and names none of their kinds; requests for
-   * their objects it refuses until then (503). Only what it says of a kind's own address counts: 404, the kind is gone.
+   * their objects it refuses until then (503; 403 before it has read its roles). Only what it says of a kind's own address counts: 404, the kind is gone.
    * @throws Error when a watched kind is served all the same: then this discovery is none to go by.
    */
   async #lookForVanished(found: ApiDiscovery, signal: AbortSignal): Promise<void> {
@@ -225,7 +225,7 @@ export class ClusterWatch {
       return true;
     } catch (error) {
       signal.throwIfAborted();
-      return !(error instanceof KubeApiError && [403, 404, 405].includes(error.status));
+      return !(error instanceof KubeApiError && [404, 405].includes(error.status));
     }
   }
 
@@ -272,6 +272,7 @@ export class ClusterWatch {
       onState,
       onEvent,
       onAudit,
+      respectRBAC: () => this.#settings.respectRBAC,
       onWentBack: (found) => this.#wentBack(found),
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,
