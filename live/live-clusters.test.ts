@@ -935,6 +935,18 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     },
   );
 
+  it('a kind that may not be listed holds discovery up for two minutes when it goes, not for five', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.faults.set('look widgets', 403).set('list widgets', 403).set('watch widgets', 403);
+    w.server.kinds.pop();
+    w.server.serve('example.com', 'v1', 'Gadget');
+    await w.clock.advance(150_000);
+    expect(w.server.watching()).toContain('gadgets');
+    expect(w.server.watching()).not.toContain('widgets');
+    expect(w.cluster().info().message).toBeUndefined();
+    await w.stop();
+  });
+
   it('believes a discovery in the end that leaves out what is served', async () => {
     const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
     w.server.kinds.pop();
