@@ -41,7 +41,7 @@ type Ending = 'resume' | 'relist';
 /**
  * Keeps a sink equal to what a server has of one kind, for as long as it runs.
  *
- *             ┌───── 410, a version from the future, bad line, k empty watches, k failures ────────┐
+ *             ┌───── 410, a version from the future, bad line, k empty watches, k failures ───────┐
  *             v                                                                                   │
  *   ──> list, page by page ── commit ──> watch from the last resourceVersion ── closed, cut ──> same again
  *             │                                  │
