@@ -86,13 +86,15 @@ export class ArgoController implements Controller {
   #appSnapshot(app: Application): AppSnapshot {
     const key = appKeyOf(app);
     const memory = this.#parts.memories.peek(key);
+    const leaving = memory?.leaving === undefined ? undefined : { ...memory.leaving, until: 0 };
+    const waiting = leaving ?? memory?.waiting;
     return {
       key,
       project: projectOf(app),
       cluster: this.#parts.guard.clusterOf(app)?.server ?? '',
       ...statusFacts(app),
       ...(memory?.lastRefresh === undefined ? {} : { lastRefresh: memory.lastRefresh }),
-      ...(memory?.waiting === undefined ? {} : { waiting: memory.waiting }),
+      ...(waiting === undefined ? {} : { waiting }),
       differences: memory?.differences ?? [],
     };
   }

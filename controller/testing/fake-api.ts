@@ -34,6 +34,8 @@ export class FakeApi {
   readonly callers: (string | undefined)[] = [];
   /** Groups that discovery cannot read, and why. */
   readonly failedGroups = new Map<string, string>();
+  /** The biggest object that it stores for a client, in characters of its JSON: etcd says what it says to more than 1.5 MiB. */
+  limit = Number.POSITIVE_INFINITY;
   /** Why discovery has never worked; undefined: it has. */
   unreachable: string | undefined;
   readonly #kinds: readonly ApiResource[];
@@ -183,7 +185,7 @@ export class FakeApi {
     const version = object.metadata.resourceVersion;
     if (version !== undefined && version !== old.metadata.resourceVersion)
       refuse(409, 'Conflict', 'object was modified');
-    return dryRun ? object : this.put(withoutNulls(object));
+    return dryRun ? object : this.put(this.#fitting(withoutNulls(object)));
   }
 
   #patch(resource: ApiResource, name: NamedObject, patch: Patch, dryRun: boolean): KubeObject {
@@ -196,7 +198,13 @@ export class FakeApi {
     if (patch.type !== 'json' && next.metadata.resourceVersion !== old.metadata.resourceVersion)
       refuse(409, 'Conflict', 'object was modified');
     if (dryRun || deepEqual(jsonOf(next), jsonOf(old))) return dryRun ? next : old;
-    return this.put(next);
+    return this.put(this.#fitting(next));
+  }
+
+  #fitting(object: KubeObject): KubeObject {
+    if (this.limit < Number.POSITIVE_INFINITY && JSON.stringify(object).length > this.limit)
+      refuse(500, '', 'etcdserver: request is too large');
+    return object;
   }
 
   async *#watch(resource: ApiResource, { signal }: WatchOptions): AsyncIterable<WatchEvent> {
