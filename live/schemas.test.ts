@@ -131,7 +131,18 @@ describe('12.1: the schemas that a cluster publishes', () => {
     schemas = make(store);
     const second = await schemas.of(['e.io/v1'], signal);
     expect(second.kinds.get('e.io/v1 Widget')).toBe(first.kinds.get('e.io/v1 Widget'));
-    expect(server.asked).toEqual(['index', 'apis/e.io/v1 H1', 'index']);
+    expect(server.asked).toEqual(['index', 'apis/e.io/v1 H1', 'index', 'apis/e.io/v1 H1']);
+  });
+
+  it('14.2: of a cluster that gives the hash of another with another document decide about that cluster only', async () => {
+    server.kind = 'Gadget';
+    schemas = make(store);
+    const forged = await schemas.of(['e.io/v1'], signal);
+    server.kind = 'Widget';
+    schemas = make(store);
+    const honest = await schemas.of(['e.io/v1'], signal);
+    expect([...forged.kinds.keys(), ...honest.kinds.keys()]).toEqual(['e.io/v1 Gadget', 'e.io/v1 Widget']);
+    expect(honest.version).not.toBe(forged.version);
   });
 
   it('12.1: who gives up gets nothing', async () => {

@@ -1,4 +1,4 @@
-import { isAbort, withDeadline } from '#base';
+import { hashJson, isAbort, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { readOpenApi } from '#diff';
 import type { GroupVersionSchemas, KindSchema } from '#diff';
@@ -17,8 +17,8 @@ const maxAgeMs = 600_000;
 const settleMs = 10_000;
 
 /**
- * Schemas that were read, of all clusters, by the hash that their servers give: clusters of one version publish the same. Held weakly: a
- * schema goes with the last cluster that uses it.
+ * Schemas that were read, of all clusters, by the hash of the document: clusters of one version publish the same. Held weakly: a schema goes with
+ * the last cluster that uses it. Not by the hash that a server gives: one that gives another's would decide how all clusters are compared.
  */
 export class SchemaStore {
   readonly #byHash = new Map<string, WeakRef<GroupVersionSchemas>>();
@@ -40,6 +40,14 @@ export interface ClusterSchemasDeps {
   readonly logger: Logger;
 }
 
+interface Document {
+  /** As the server names it. */
+  readonly hash: string;
+  /** Of what was read. */
+  readonly content: string;
+  readonly kinds: GroupVersionSchemas;
+}
+
 /** Which document of which hash a server has, and when it said so. */
 interface Index {
   readonly hashes: ReadonlyMap<string, string>;
@@ -53,8 +61,8 @@ interface Index {
 export class ClusterSchemas {
   readonly #deps: ClusterSchemasDeps;
   readonly #reading = new SingleFlight<Index | undefined>();
-  readonly #fetching = new Map<string, SingleFlight<GroupVersionSchemas | undefined>>();
-  readonly #known = new Map<string, { readonly hash: string; readonly kinds: GroupVersionSchemas }>();
+  readonly #fetching = new Map<string, SingleFlight<Document | undefined>>();
+  readonly #known = new Map<string, Document>();
   /** When something could not be read, by its path; "" is the index. */
   readonly #failed = new Map<string, number>();
   #index: Index | undefined;
@@ -78,7 +86,7 @@ export class ClusterSchemas {
       const hash = index?.hashes.get(path);
       const found = hash === undefined ? undefined : await this.#document(path, hash, signal);
       if (found === undefined) continue;
-      versions.push(`${path} ${found.hash}`);
+      versions.push(`${path} ${found.content}`);
       for (const [kind, schema] of found.kinds) kinds.set(kind, schema);
     }
     return { version: versions.join('\n'), kinds };
@@ -99,28 +107,27 @@ export class ClusterSchemas {
     return this.#index;
   }
 
-  async #document(
-    path: string,
-    hash: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly hash: string; readonly kinds: GroupVersionSchemas } | undefined> {
+  async #document(path: string, hash: string, signal: AbortSignal): Promise<Document | undefined> {
     const known = this.#known.get(path);
     if (known?.hash === hash || this.#hasFailed(path, this.#deps.clock.monotonic())) return known;
     const flight = this.#fetching.get(path) ?? new SingleFlight();
     this.#fetching.set(path, flight);
-    const kinds =
-      this.#deps.store.get(`${path} ${hash}`) ?? (await flight.run(signal, (inner) => this.#fetch(path, hash, inner)));
+    const found = await flight.run(signal, (inner) => this.#fetch(path, hash, inner));
     // What it was before is nearer to the truth than nothing.
-    if (kinds === undefined) return known;
-    this.#deps.store.put(`${path} ${hash}`, kinds);
-    this.#known.set(path, { hash, kinds });
-    return { hash, kinds };
+    if (found === undefined) return known;
+    this.#known.set(path, found);
+    return found;
   }
 
-  #fetch(path: string, hash: string, signal: AbortSignal): Promise<GroupVersionSchemas | undefined> {
-    return this.#read(path, signal, async (inner) =>
-      readOpenApi(await this.#deps.client.openApiDocument(path, hash, { signal: inner })),
-    );
+  #fetch(path: string, hash: string, signal: AbortSignal): Promise<Document | undefined> {
+    const { client, store } = this.#deps;
+    return this.#read(path, signal, async (inner) => {
+      const document = await client.openApiDocument(path, hash, { signal: inner });
+      const content = hashJson(document);
+      const kinds = store.get(content) ?? readOpenApi(document);
+      store.put(content, kinds);
+      return { hash, content, kinds };
+    });
   }
 
   /** Undefined when it cannot be read: noted, so that it is not asked for again by every pass. */
