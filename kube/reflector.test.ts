@@ -341,6 +341,23 @@ describe('watching', () => {
     expect(source.lists).toHaveLength(1);
   });
 
+  it.each([
+    ['an event that the server cannot write', answer(500, 'InternalError')],
+    ['a proxy that answers for a server that is down', answer(503, 'ServiceUnavailable')],
+    ['connections that are cut at once', cut()],
+  ])('8.1.11: does not stay at its place for ever when nothing comes of it: %s', async (_name, error) => {
+    const { source, sink, clock } = await start({ prepare: (s) => (s.answers = [page('10', object('a', '4'))]) });
+    source.refusals = Array.from({ length: 8 }, () => error);
+    source.last.send(event('MODIFIED', 'a', '12'), 'end');
+    await clock.advance(20_000);
+    expect(source.lists).toHaveLength(1);
+    source.answers = [page('20', object('b', '15'))];
+    await clock.advance(300_000);
+    expect([...sink.objects.keys()]).toEqual(['b']);
+    expect(source.lists).toHaveLength(2);
+    expect(source.last.options.resourceVersion).toBe('20');
+  });
+
   it('a forbidden watch says so at once and resumes from its place', async () => {
     const { source, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('10')]) });
     source.refusals = Array.from({ length: 3 }, () => answer(403, 'Forbidden'));

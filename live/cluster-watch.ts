@@ -1,6 +1,6 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
 import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
-import { KubeApiError } from '#kube';
+import { isForbidden, KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, WentBack } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
 import { groupKindName, groupOf, jsonOf } from '#model';
@@ -64,6 +64,8 @@ const afterStartMs = 15_000;
 /** To ask whether a kind is served that discovery does not name; after so long discovery is right, whatever is answered. */
 const lookDeadlineMs = 10_000;
 const longestDoubtMs = 300_000;
+/** Refused is also what may not be listed at all, and is gone; a server that has just started has read its roles by then. */
+const longestRefusalMs = 60_000;
 const firstRetryMs = 1000;
 const retryCapMs = 30_000;
 /** Longer than any watch lives: the last kind notices when its watch ends. */
@@ -208,9 +210,10 @@ export class ClusterWatch {
       const kind = kindText(resource);
       if (known.has(kind) || failureOf(found, resource.group) !== undefined) continue;
       known.add(kind);
-      if (!(await this.#isServed(resource, namespace, signal))) continue;
-      this.#doubtedSince ??= clock.monotonic();
-      if (clock.monotonic() - this.#doubtedSince > longestDoubtMs) break;
+      const doubtMs = await this.#doubtOf(resource, namespace, signal);
+      const since = this.#doubtedSince ?? clock.monotonic();
+      if (clock.monotonic() - since >= doubtMs) continue;
+      this.#doubtedSince = since;
       throw new Error(
         `discovery does not name ${groupKindName(resource)}, which was served before and has not been removed`,
       );
@@ -218,14 +221,16 @@ export class ClusterWatch {
     this.#doubtedSince = undefined;
   }
 
-  async #isServed(resource: ApiResource, namespace: string | undefined, signal: AbortSignal): Promise<boolean> {
+  /** For how long discovery is not believed that this kind is gone. */
+  async #doubtOf(resource: ApiResource, namespace: string | undefined, signal: AbortSignal): Promise<number> {
     const scope = namespace === undefined ? {} : { namespace };
     try {
       await this.#deps.client.list(resource, { ...scope, limit: 1, deadlineMs: lookDeadlineMs, signal });
-      return true;
+      return longestDoubtMs;
     } catch (error) {
       signal.throwIfAborted();
-      return !(error instanceof KubeApiError && [404, 405].includes(error.status));
+      if (isForbidden(error)) return longestRefusalMs;
+      return error instanceof KubeApiError && [404, 405].includes(error.status) ? 0 : longestDoubtMs;
     }
   }
 

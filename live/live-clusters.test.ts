@@ -30,6 +30,10 @@ class FakeServer {
   readonly clock = new FakeClock();
   closed = 0;
   #version = 100;
+  #backup: { readonly version: number; readonly objects: ReadonlyMap<string, KubeObject> } = {
+    version: 100,
+    objects: new Map(),
+  };
   readonly #objects = new Map<string, KubeObject>();
   readonly #watchers = new Set<{
     resource: ApiResource;
@@ -68,6 +72,18 @@ class FakeServer {
   /** As if its data store had been restored from a backup, with the same objects. */
   setBack(): void {
     this.#version = 10;
+  }
+
+  /** A backup of the data store. */
+  save(): void {
+    this.#backup = { version: this.#version, objects: new Map(this.#objects) };
+  }
+
+  /** What came since the backup has never been; what comes now gets the same numbers. */
+  restore(): void {
+    this.#version = this.#backup.version;
+    this.#objects.clear();
+    for (const [key, object] of this.#backup.objects) this.#objects.set(key, object);
   }
 
   /** What is stored, by key. */
@@ -791,18 +807,21 @@ describe('15.3: the cache is compared with the server', () => {
   });
 
   it('equals the server in the end, whatever was lost and whenever it was set back', async () => {
-    const act = fc.constantFrom('put', 'put', 'remove', 'deaf', 'hear', 'back', 'cut', 'wait');
+    const act = fc.constantFrom('put', 'put', 'remove', 'deaf', 'hear', 'back', 'cut', 'wait', 'save', 'restore');
     const step = fc.record({ act, name: fc.constantFrom('a', 'b', 'c') });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
         const w = await world((server) => server.put(tracked('a')), auditing);
+        let n = 0;
         for (const { act, name } of steps) {
           const key = resourceKey('', 'ConfigMap', 'ns', name);
-          if (act === 'put') w.server.put(tracked(name));
+          if (act === 'put') w.server.put(tracked(name, 'shop', { data: { n: String((n += 1)) } }));
           else if (act === 'remove' && key in w.server.contents()) w.server.remove('ConfigMap', name);
           else if (act === 'deaf') w.server.silent.add('configmaps');
           else if (act === 'hear') w.server.silent.delete('configmaps');
           else if (act === 'back') w.server.setBack();
+          else if (act === 'save') w.server.save();
+          else if (act === 'restore') w.server.restore();
           else if (act === 'cut') w.server.cutWatches();
           await w.clock.advance(act === 'wait' ? 30_000 : 100);
         }
@@ -915,6 +934,18 @@ describe('kinds that come and go (T-CACHE-5)', () => {
       await w.stop();
     },
   );
+
+  it('a kind that may not be listed holds discovery up for two minutes when it goes, not for five', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.faults.set('look widgets', 403).set('list widgets', 403).set('watch widgets', 403);
+    w.server.kinds.pop();
+    w.server.serve('example.com', 'v1', 'Gadget');
+    await w.clock.advance(150_000);
+    expect(w.server.watching()).toContain('gadgets');
+    expect(w.server.watching()).not.toContain('widgets');
+    expect(w.cluster().info().message).toBeUndefined();
+    await w.stop();
+  });
 
   it('believes a discovery in the end that leaves out what is served', async () => {
     const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });

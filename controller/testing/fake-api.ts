@@ -192,7 +192,7 @@ export class FakeApi {
     const isNew =
       patch.type === 'apply' &&
       !this.objects.has(resourceKey(resource.group, resource.kind, name.namespace, name.name));
-    if (isNew) return this.#create(resource, applyOwned(patch.body as KubeObject), dryRun);
+    if (isNew) return this.#create(resource, applyOwned(patch.body), dryRun);
     const old = this.#read(resource, name);
     const next = patch.type === 'apply' ? applyOwned(applied(old, patch)) : applied(old, patch);
     if (patch.type !== 'json' && next.metadata.resourceVersion !== old.metadata.resourceVersion)

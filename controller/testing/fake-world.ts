@@ -2,27 +2,8 @@ import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base
 import type { Clock } from '#base';
 import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
 import { apiResource, findResource } from '#kube';
-import type {
-  ClusterInfo,
-  DegradedKinds,
-  KindState,
-  LiveChange,
-  LiveCluster,
-  LiveClusters,
-  LiveRow,
-  UnreadObject,
-} from '#live';
-import {
-  asApplication,
-  bareRepository,
-  defaultSettings,
-  groupOf,
-  keyOf,
-  parseTrackingId,
-  refOf,
-  trackedApp,
-  versionOf,
-} from '#model';
+import type { ClusterInfo, DegradedKinds, KindState, LiveCluster, LiveClusters, UnreadObject } from '#live';
+import { asApplication, bareRepository, defaultSettings, keyOf, refOf, trackedApp, versionOf } from '#model';
 import type {
   Application,
   ApplicationSource,
@@ -48,6 +29,7 @@ import { createShadowController } from '../create-shadow.ts';
 import { createController } from '../create-controller.ts';
 import { FakeApi } from './fake-api.ts';
 import type { Interference } from './fake-api.ts';
+import { changeOf, rowOf } from './live-rows.ts';
 
 export const server = 'https://dest';
 
@@ -381,7 +363,7 @@ export class FakeWorld {
         this.ready ? Promise.resolve(cluster) : aborted(signal).then(() => Promise.reject(signal.reason as Error)),
       peek: () => (this.replaced ? this.#liveCluster() : cluster),
       infos: () => [],
-      onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(object))),
+      onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(server, object))),
     };
   }
 
@@ -428,38 +410,6 @@ export class FakeWorld {
       observe: () => undefined,
     };
   }
-}
-
-function changeOf(object: KubeObject): LiveChange {
-  const id = parseTrackingId(object.metadata.annotations?.['argocd.argoproj.io/tracking-id'] ?? '');
-  const change = { server, key: keyOf(object) };
-  if (id !== undefined) return { ...change, apps: new Map([[id.app, { managed: true }]]) };
-  const { namespace } = object.metadata;
-  return { ...change, apps: new Map(), ...(namespace === undefined ? {} : { orphanNamespace: namespace }) };
-}
-
-/** Stored objects are never changed in place. */
-const rows = new WeakMap<KubeObject, LiveRow>();
-
-function rowOf(object: KubeObject): LiveRow {
-  const known = rows.get(object);
-  if (known !== undefined) return known;
-  const row: LiveRow = {
-    ...refOf(object),
-    key: keyOf(object),
-    group: groupOf(object.apiVersion),
-    version: versionOf(object.apiVersion),
-    uid: object.metadata.uid ?? '',
-    resourceVersion: object.metadata.resourceVersion ?? '',
-    createdAt: '',
-    owners: [],
-    parents: [],
-    health: null,
-    deleting: false,
-    images: [],
-  };
-  rows.set(object, row);
-  return row;
 }
 
 /** A ConfigMap in the namespace of the application. */
