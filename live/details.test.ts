@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
-import { detailsOf, infoOf } from './details.ts';
+import { customLabelsOf, detailsOf, infoOf } from './details.ts';
 import { networkingOf } from './networking.ts';
 
 const object = (apiVersion: string, kind: string, more: object = {}): KubeObject => ({
@@ -141,6 +142,16 @@ describe('other lines', () => {
       'argocd.argoproj.io/managed-by-url': 'https://a',
     });
     expect(lines(found)).toEqual({ 'managed-by-url': 'https://a' });
+  });
+
+  it('12.7: the labels that resource.customLabels names, letter by letter: a space is a part of the name', () => {
+    const labels = { team: 'a', 'example.com/tier': 'web', other: 'b' };
+    const labelled = object('v1', 'ConfigMap', { metadata: { name: 'web', namespace: 'prod', labels } });
+    const named = (text: string): readonly string[] =>
+      customLabelsOf({ ...defaultSettings, raw: { 'resource.customLabels': text } });
+    expect(lines(labelled, named('team,example.com/tier,missing'))).toEqual({ team: 'a', 'example.com/tier': 'web' });
+    expect(lines(labelled, named('team, other'))).toEqual({ team: 'a' });
+    expect(lines(labelled, customLabelsOf(defaultSettings))).toEqual({});
   });
 
   it('11.2: of most objects there is nothing to keep', () => {
