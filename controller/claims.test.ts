@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { appKey, keyOfRef } from '#model';
 import type { Application, ResourceStatus } from '#model';
 import { Claims } from './claims.ts';
 import { ProjectUnusable } from './errors.ts';
@@ -21,7 +22,9 @@ function claimant(
   permits: (app: Application) => boolean = () => true,
 ): string | undefined {
   const claims = new Claims({ apps: () => apps, serverOf: (app) => app.spec.destination.server, permits });
-  return claims.claimant({ key: 'argocd/own' as never, server: 'https://a', ref });
+  return claims
+    .claimants({ key: appKey('argocd', 'own'), server: 'https://a', refs: [ref, { ...ref, name: 'more' }] })
+    .get(keyOfRef(ref));
 }
 
 describe('T-PRUNE-3: who else has an object among its manifests', () => {
@@ -54,6 +57,21 @@ describe('T-PRUNE-3: who else has an object among its manifests', () => {
     ['has no project', application('b'), unusable],
   ])('T-PRUNE-3: is none that %s', (_name, app, permits) => {
     expect(claimant([own, app], permits)).toBeUndefined();
+  });
+
+  it('T-PRUNE-3: costs one look at the Applications for any number of objects, and none for none', () => {
+    let looks = 0;
+    const apps = (): readonly Application[] => {
+      looks += 1;
+      return [application('b')];
+    };
+    const claims = new Claims({ apps, serverOf: () => 'https://a', permits: () => true });
+    const refs = Array.from({ length: 1000 }, (_, i) => ({ ...ref, name: `n${i}` }));
+    const doomed = { key: appKey('argocd', 'own'), server: 'https://a' };
+    expect([...claims.claimants({ ...doomed, refs: [...refs, ref] }).keys()]).toEqual([keyOfRef(ref)]);
+    expect(looks).toBe(1);
+    expect(claims.claimants({ ...doomed, refs: [] }).size).toBe(0);
+    expect(looks).toBe(1);
   });
 
   it('T-PRUNE-3: an error that is no answer about a project is not taken for one', () => {
