@@ -1,4 +1,4 @@
-import { deepEqual, KeyedMutex, messageOf, Superseded } from '#base';
+import { deepEqual, isAbort, KeyedMutex, messageOf, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { isConflict, isNotFound, isTooLarge, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
@@ -25,6 +25,7 @@ import { applicationResource } from './resources.ts';
 import { bareState, storableState } from './state-size.ts';
 import {
   comparedBefore,
+  endPatch,
   normalizationPatch,
   operationStateMerge,
   operationStatePatch,
@@ -198,11 +199,12 @@ export class ApplicationStore {
   /**
    * Stores `after` and, in the same write, takes away the refresh request that it answers: if the object has not changed since `before` was
    * read. Otherwise in two writes, each by its own difference and test. `answered` is false when another request stands there now. What nobody
-   * asked for is not written when a sync has ended meanwhile: the comparison that must follow that is due (freshness).
+   * asked for is not written when a sync has ended meanwhile, whose end may have told of a later comparison: it is to be made `again`.
    */
   async settle(before: Application, after: ApplicationStatus, asked: AskedRefresh | undefined): Promise<Settled> {
     const ended = this.#endedSince(before);
-    if (asked === undefined) return { app: ended ?? (await this.persistStatus(before, after)), answered: true };
+    if (asked === undefined && ended !== undefined) return { app: ended, answered: true, again: true };
+    if (asked === undefined) return { app: await this.persistStatus(before, after), answered: true };
     if (requestOf(before) === requestText(asked)) {
       const app = await this.#settleAtOnce(before, after);
       if (app !== undefined) return { app, answered: true };
@@ -242,7 +244,7 @@ export class ApplicationStore {
       const isChanged =
         lastRun(fresh) !== lastRun(app) || fresh.metadata.deletionTimestamp !== undefined || isContended;
       if (isBusy || isChanged)
-        return { result: isBusy ? 'busy' : 'changed', app: await this.persistStatus(app, status) };
+        return { result: isBusy ? 'busy' : 'changed', app: (await this.settle(app, status, undefined)).app };
       const begun = { operation, operationState: firstState(operation, this.#deps.clock.now()) };
       try {
         const stored = await this.#replace(fresh, begun, patch);
@@ -312,6 +314,27 @@ export class ApplicationStore {
         this.#deps.logger.warn('Unable to store the state of an operation, trying again', { error });
         await this.#deps.clock.sleep(1000, this.#deps.signal);
       }
+    }
+  }
+
+  /**
+   * Stores the end of an operation together with the status of a comparison that was made after its last step: one write, of exactly the version
+   * `known`. Undefined when that could not be, for whatever reason (somebody has written the object since, the status is too big, the server does
+   * not answer): nothing is lost then, {@link writeOperationState} stores the end alone.
+   */
+  async endOperation(
+    known: Application,
+    { state, status }: { readonly state: OperationState; readonly status: ApplicationStatus },
+  ): Promise<Application | undefined> {
+    const body = endPatch(known, state, status);
+    try {
+      const stored = await this.#patch(known, { type: 'merge', body }, patched(known, body));
+      this.#announceStatus(known, status);
+      return stored;
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      this.#deps.logger.debug('The end of an operation is stored without a comparison', { error });
+      return undefined;
     }
   }
 

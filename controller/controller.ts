@@ -2,7 +2,7 @@ import { abortable, aborted, newAbortController, runGroups } from '#base';
 import type { Runnable } from '#base';
 import { appKeyOf, groupKindName, projectOf } from '#model';
 import type { Application } from '#model';
-import type { ClusterInfo } from '#live';
+import type { ClusterInfo, KindState } from '#live';
 import { stallOf } from '#queues';
 import type { Parts } from './parts.ts';
 import type { AppSnapshot, Controller, ControllerSnapshot, WatchDeps } from './types.ts';
@@ -78,7 +78,8 @@ export class ArgoController implements Controller {
         ...pool.progress(),
       })),
       clusters,
-      degraded: clusters.flatMap(degradedKinds),
+      degraded: clusters.flatMap((cluster) => kindsThat(isDegraded, cluster)),
+      leftOut: clusters.flatMap((cluster) => kindsThat(({ state }) => state === 'left-out', cluster)),
     };
   }
 
@@ -99,10 +100,12 @@ export class ArgoController implements Controller {
   }
 }
 
-function degradedKinds({ server, kinds }: ClusterInfo): readonly string[] {
-  return kinds
-    .filter(({ state, message }) => state === 'degraded' || (state === 'synced' && message !== undefined))
-    .map((kind) => `${server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`);
+function isDegraded({ state, message }: KindState): boolean {
+  return state === 'degraded' || (state === 'synced' && message !== undefined);
+}
+
+function kindsThat(are: (kind: KindState) => boolean, { server, kinds }: ClusterInfo): readonly string[] {
+  return kinds.filter(are).map((kind) => `${server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`);
 }
 
 function statusFacts(

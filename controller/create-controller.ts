@@ -9,6 +9,7 @@ import type { Handler, WorkQueue } from '#queues';
 import type { Claims } from './claims.ts';
 import { ClusterLabels } from './cluster-labels.ts';
 import { ClusterReports } from './cluster-reports.ts';
+import { Closing } from './closing.ts';
 import { Syncer } from './syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from './deletion.ts';
@@ -287,12 +288,13 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     },
     { waveDelayMs: config.syncWaveDelayMs },
   );
+  const effects = makeEffects(deps, config, shared);
   const refresher = new RefreshProcessor(
     {
       ...common,
       comparer: makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq }),
       lookup: (key) => store.get(key),
-      effects: makeEffects(deps, config, shared),
+      effects,
       random,
       validate: (app) => loop.run(appKeyOf(app), 'validation', () => projects.validate(app)),
       peek: (server) => live.peek(server),
@@ -304,6 +306,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
       ...common,
       syncer,
       deleter: makeDeleter(deps, config, shared, { ...common, syncer }),
+      closing: new Closing({ store, refresher, effects, clock, logger }),
       bind: (app) => projects.ofOperation(app),
       refresh: (key, request) => queues.refresh.add(key, { payload: request, priority: 'asked' }),
     },
@@ -342,6 +345,7 @@ function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, qu
     requeue: (key, options) => queues.refresh.add(key, options),
     startOperation: (key) => queues.operation.add(key),
     namespace: config.namespace,
+    clock: deps.clock,
   });
 }
 

@@ -26,7 +26,7 @@ import type { Logger } from '#telemetry';
 import type { BoundApplication } from './bound.ts';
 import type { Claims } from './claims.ts';
 import type { Syncer } from './syncer.ts';
-import { filledCluster } from './comparer.ts';
+import { filledCluster, namesOf } from './comparer.ts';
 import type { Comparer } from './comparer.ts';
 import { ClusterNotReady, DeletionBlocked } from './errors.ts';
 import { cleanupOf, hookNames } from './finalizers.ts';
@@ -182,7 +182,7 @@ export class Deleter {
     );
     if (candidates.length === 0) return undefined;
     const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
-    if (going.length > 0) return `waiting for the deletion of ${namesOf(going)}`;
+    if (going.length > 0) return `waiting for the deletion of ${listed(going)}`;
     if (candidates.some((object) => lacksApproval(app, object))) return forConfirmation;
     const top = Math.max(...candidates.map(waveOf));
     const background = cascadeFinalizer(app) === finalizers.resourcesBackground;
@@ -206,17 +206,19 @@ export class Deleter {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
     const instance = instanceName(leaving.bound.key, this.#namespace);
-    const { objects, degraded, unread } = await leaving.cluster.managed(instance, targets, signal);
-    if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
     const known = leaving.bound.app.status?.resources ?? [];
-    const blind = degraded.kinds.find((kind) =>
-      known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
+    const { cluster } = leaving;
+    const { objects, degraded, unread } = await cluster.managed(instance, targets, signal, namesOf(known));
+    if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
+    // Of a kind that is left out all that the application is known to have was read, one by one.
+    const blind = degraded.kinds.find(
+      (kind) => kind.state !== 'left-out' && known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
     );
     if (blind !== undefined)
       throw new DeletionBlocked(
         `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,
       );
-    refuseUnknown(known, leaving.cluster.discovery());
+    refuseUnknown(known, cluster.discovery());
     return objects;
   }
 
@@ -243,7 +245,7 @@ export class Deleter {
       throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
     }
     const running = present.filter((hook) => this.#health(hook, leaving) === 'Progressing');
-    return running.length === 0 ? undefined : `waiting for the end of ${type} hook(s) ${namesOf(running)}`;
+    return running.length === 0 ? undefined : `waiting for the end of ${type} hook(s) ${listed(running)}`;
   }
 
   /** Deletes the hooks of a type whose delete policy says so. */
@@ -258,7 +260,7 @@ export class Deleter {
     for (const hook of doomed)
       if (hook.metadata.deletionTimestamp === undefined)
         await tolerant(leaving.writer.delete(hook, 'Foreground', signal));
-    return doomed.length === 0 ? undefined : `waiting for the deletion of ${type} hook(s) ${namesOf(doomed)}`;
+    return doomed.length === 0 ? undefined : `waiting for the deletion of ${type} hook(s) ${listed(doomed)}`;
   }
 
   #targets({ bound, cluster }: Leaving, signal: AbortSignal): Promise<readonly KubeObject[]> {
@@ -296,7 +298,7 @@ function named(hook: KubeObject, type: DeleteHook, { app }: BoundApplication): K
 const forConfirmation = 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)';
 
 /** `ConfigMap apps/a (finalizers: x/y)`: what a person has to look at. */
-function namesOf(objects: readonly KubeObject[]): string {
+function listed(objects: readonly KubeObject[]): string {
   const names = objects.slice(0, shownNames).map(({ kind, metadata }) => {
     const place = metadata.namespace === undefined ? '' : `${metadata.namespace}/`;
     const held = metadata.deletionTimestamp === undefined ? [] : (metadata.finalizers ?? []);

@@ -409,7 +409,12 @@ export class FakeWorld {
         const found = roots.filter((key) => !leaveOut.includes(key)).map((key) => this.dest.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
-      topLevel: () => Promise.resolve([]),
+      topLevel: (namespace) =>
+        Promise.resolve(
+          all()
+            .filter((o) => o.metadata.namespace === namespace)
+            .map(rowOf),
+        ),
       machines: () => Promise.resolve([]),
       schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
       isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,

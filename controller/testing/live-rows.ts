@@ -5,12 +5,20 @@ import type { KubeObject } from '#model';
 /** What is told of an object that changed. */
 export function changeOf(server: string, object: KubeObject): LiveChange {
   const id = parseTrackingId(object.metadata.annotations?.['argocd.argoproj.io/tracking-id'] ?? '');
-  return { server, key: keyOf(object), apps: new Map(id === undefined ? [] : [[id.app, { managed: true }]]) };
+  const change = { server, key: keyOf(object) };
+  if (id !== undefined) return { ...change, apps: new Map([[id.app, { managed: true }]]) };
+  const { namespace } = object.metadata;
+  return { ...change, apps: new Map(), ...(namespace === undefined ? {} : { orphanNamespace: namespace }) };
 }
+
+/** Stored objects are never changed in place. */
+const rows = new WeakMap<KubeObject, LiveRow>();
 
 /** What a tree knows of an object. */
 export function rowOf(object: KubeObject): LiveRow {
-  return {
+  const known = rows.get(object);
+  if (known !== undefined) return known;
+  const row: LiveRow = {
     ...refOf(object),
     key: keyOf(object),
     group: groupOf(object.apiVersion),
@@ -24,4 +32,6 @@ export function rowOf(object: KubeObject): LiveRow {
     deleting: false,
     images: [],
   };
+  rows.set(object, row);
+  return row;
 }
