@@ -99,7 +99,7 @@ function notNow({ app, syncStatus, resources, unread, claimed }: AutosyncFacts):
   return undefined;
 }
 
-export function keyOfStatus({ group = '', kind = '', namespace = '', name = '' }: ResourceStatus): ResourceKey {
+function keyOfStatus({ group = '', kind = '', namespace = '', name = '' }: ResourceStatus): ResourceKey {
   return keyOfRef({ group, kind, namespace, name });
 }
 

@@ -1,5 +1,5 @@
-import { appKeyOf } from '#model';
-import type { AppKey, Application, ResourceRef, ResourceStatus } from '#model';
+import { appKeyOf, keyOfRef } from '#model';
+import type { AppKey, Application, ResourceKey, ResourceRef } from '#model';
 import { ProjectUnusable } from './errors.ts';
 
 export interface ClaimsDeps {
@@ -10,11 +10,11 @@ export interface ClaimsDeps {
   readonly permits: (app: Application, ref: ResourceRef) => boolean;
 }
 
-/** An object on a cluster, and the Application that would delete it. */
+/** Objects on a cluster, and the Application that would delete them. */
 export interface Doomed {
   readonly key: AppKey;
   readonly server: string;
-  readonly ref: ResourceRef;
+  readonly refs: readonly ResourceRef[];
 }
 
 /**
@@ -33,16 +33,22 @@ export class Claims {
     this.#deps = deps;
   }
 
-  /** The first other Application, by its key, that has the object; undefined when none has. Looks at all Applications: ask only about what is to go. */
-  claimant({ key, server, ref }: Doomed): AppKey | undefined {
-    let found: AppKey | undefined;
-    for (const app of this.#deps.apps()) {
+  /**
+   * Those of the objects that another Application has, each with the first that has it, by its key. One look at the rows of all Applications, however
+   * many objects are asked about: ask about all that are to go at once, and about no others.
+   */
+  claimants({ key, server, refs }: Doomed): ReadonlyMap<ResourceKey, AppKey> {
+    const found = new Map<ResourceKey, AppKey>();
+    const names = new Set(refs.map(({ name }) => name));
+    const wanted = new Set(refs.map(keyOfRef));
+    for (const app of wanted.size === 0 ? [] : this.#deps.apps()) {
       const other = appKeyOf(app);
       if (other === key || app.metadata.deletionTimestamp !== undefined) continue;
-      if (found !== undefined && found < other) continue;
-      const rows = app.status?.resources ?? [];
-      if (!rows.some((row) => isWanted(row, ref)) || this.#deps.serverOf(app) !== server) continue;
-      if (this.#permits(app, ref)) found = other;
+      for (const ref of claimedBy(app, names)) {
+        const known = found.get(keyOfRef(ref));
+        if (!wanted.has(keyOfRef(ref)) || (known !== undefined && known < other)) continue;
+        if (this.#deps.serverOf(app) === server && this.#permits(app, ref)) found.set(keyOfRef(ref), other);
+      }
     }
     return found;
   }
@@ -57,14 +63,10 @@ export class Claims {
   }
 }
 
-/** In Git, as far as the last comparison knows: what is there only because it was left over requires pruning. */
-function isWanted(row: ResourceStatus, { group, kind, namespace, name }: ResourceRef): boolean {
-  return (
-    row.name === name &&
-    row.kind === kind &&
-    (row.group ?? '') === group &&
-    (row.namespace ?? '') === namespace &&
-    row.requiresPruning !== true &&
-    row.hook !== true
+/** What is in Git, as far as the last comparison knows: what is there only because it was left over requires pruning. */
+function claimedBy(app: Application, names: ReadonlySet<string>): readonly ResourceRef[] {
+  const rows = (app.status?.resources ?? []).filter(
+    (row) => names.has(row.name ?? '') && row.requiresPruning !== true && row.hook !== true,
   );
+  return rows.map(({ group = '', kind = '', namespace = '', name = '' }) => ({ group, kind, namespace, name }));
 }

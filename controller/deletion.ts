@@ -42,7 +42,7 @@ export interface DeleterDeps {
   readonly live: LiveClusters;
   readonly syncer: Syncer;
   readonly memories: Memories;
-  readonly claims: Pick<Claims, 'claimant'>;
+  readonly claims: Pick<Claims, 'claimants'>;
   /** Undefined: the destination cannot be resolved. Throws when the project cannot be used: deletion waits for it. */
   readonly bind: (app: Application) => BoundApplication | undefined;
   /** The application has no more finalizers of ours: forget it everywhere. */
@@ -176,7 +176,10 @@ export class Deleter {
     const { app, gate } = leaving.bound;
     const live = await this.#managed(leaving, [], signal);
     const objects = [...live.values()].filter((object) => gate.permits(object));
-    const candidates = objects.filter((object) => isDeletable(app, object) && !this.#isClaimed(leaving, object));
+    const candidates = this.#unclaimed(
+      leaving,
+      objects.filter((object) => isDeletable(app, object)),
+    );
     if (candidates.length === 0) return undefined;
     const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
     if (going.length > 0) return `waiting for the deletion of ${listed(going)}`;
@@ -191,8 +194,10 @@ export class Deleter {
     return '';
   }
 
-  #isClaimed({ bound, cluster }: Leaving, object: KubeObject): boolean {
-    return this.#deps.claims.claimant({ key: bound.key, server: cluster.server, ref: refOf(object) }) !== undefined;
+  /** Without what other Applications have, too. */
+  #unclaimed({ bound, cluster }: Leaving, objects: readonly KubeObject[]): readonly KubeObject[] {
+    const claimed = this.#deps.claims.claimants({ key: bound.key, server: cluster.server, refs: objects.map(refOf) });
+    return objects.filter((object) => !claimed.has(keyOf(object)));
   }
 
   async #managed(

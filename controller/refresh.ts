@@ -8,7 +8,7 @@ import type { AppKey, Application, ApplicationCondition, ApplicationStatus, Reso
 import type { ManagedResource } from '#publish';
 import type { Outcome, Place, Taken } from '#queues';
 import type { Logger } from '#telemetry';
-import { decideAutosync, keyOfStatus } from './autosync.ts';
+import { decideAutosync } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
 import type { BoundApplication, SpecVerdict } from './bound.ts';
 import type { Claims } from './claims.ts';
@@ -33,7 +33,7 @@ export interface RefreshDeps {
   readonly memories: Memories;
   readonly metrics: AppMetrics;
   readonly isMine: (app: Application) => boolean;
-  readonly claims: Pick<Claims, 'claimant'>;
+  readonly claims: Pick<Claims, 'claimants'>;
   readonly validate: (app: Application) => SpecVerdict;
   readonly peek: (server: string) => LiveCluster | undefined;
   readonly clock: Clock;
@@ -366,15 +366,10 @@ export class RefreshProcessor {
   /** Asked only of what is to go: that is little, and rare. */
   #claimed(key: AppKey, comparison: Comparison, { app, cluster }: BoundApplication): ReadonlySet<ResourceKey> {
     if (app.spec.syncPolicy?.automated?.prune !== true) return new Set();
-    const doomed = comparison.resources.filter(({ requiresPruning }) => requiresPruning === true);
-    return new Set(
-      doomed
-        .filter(({ group = '', kind = '', namespace = '', name = '' }) => {
-          const ref = { group, kind, namespace, name };
-          return this.#deps.claims.claimant({ key, server: cluster.server, ref }) !== undefined;
-        })
-        .map(keyOfStatus),
-    );
+    const refs = comparison.resources
+      .filter(({ requiresPruning }) => requiresPruning === true)
+      .map(({ group = '', kind = '', namespace = '', name = '' }) => ({ group, kind, namespace, name }));
+    return new Set(this.#deps.claims.claimants({ key, server: cluster.server, refs }).keys());
   }
 
   #nextStatus(pass: Pass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): ApplicationStatus {

@@ -19,9 +19,11 @@ import {
   sourceOf,
 } from '#model';
 import type {
+  AppKey,
   Application,
   KubeObject,
   OperationState,
+  ResourceKey,
   ResourceRef,
   ResourceResult,
   SyncOperation,
@@ -47,7 +49,7 @@ export interface SyncDeps {
   /** The cluster that is kept under this URL now. */
   readonly peek: (server: string) => LiveCluster | undefined;
   readonly toCluster: OwnershipGuard['toCluster'];
-  readonly claims: Pick<Claims, 'claimant'>;
+  readonly claims: Pick<Claims, 'claimants'>;
   /** --kubectl-parallelism-limit: writes of all syncs and deletions together, and dry runs, pass it. */
   readonly limiter: Limiter;
   readonly jq: Pick<JqRunner, 'answer'>;
@@ -168,7 +170,7 @@ export class Syncer {
         !comparison.failed &&
         !isUnreadKind(comparison.unread, gk) &&
         !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
-      claimant: (object) => this.#deps.claims.claimant({ key: bound.key, server: cluster.server, ref: refOf(object) }),
+      claimant: this.#claimant(bound, compared),
       namespaceModifier: (live) => managedNamespace(app, live),
       writer: respectingWriter(
         this.writer(bound, cluster, { user: context.user, dryRun: sync.dryRun === true }),
@@ -181,6 +183,15 @@ export class Syncer {
       warn: (message, error) => this.#deps.logger.warn(message, { application: bound.key, error }),
       clock: this.#deps.clock,
       signal: context.signal,
+    };
+  }
+
+  /** Asked of all that might be pruned, and only when something is. */
+  #claimant({ key }: BoundApplication, { comparison, cluster }: Compared): SyncRequest['claimant'] {
+    let known: ReadonlyMap<ResourceKey, AppKey> | undefined;
+    return (object) => {
+      known ??= this.#deps.claims.claimants({ key, server: cluster.server, refs: leftovers(comparison) });
+      return known.get(keyOf(object));
     };
   }
 
@@ -203,6 +214,10 @@ export class Syncer {
       dryRun,
     });
   }
+}
+
+function leftovers({ pairs }: Comparison): readonly ResourceRef[] {
+  return pairs.flatMap(({ target, live }) => (target === null && live !== null ? [refOf(live)] : []));
 }
 
 function failed(state: OperationState, phase: 'Error' | 'Failed', message: string): StepState {

@@ -25,9 +25,12 @@ class FakeServer {
   readonly reviews = new Map<string, boolean>();
   readonly credentials: string[] = [];
   readonly silent = new Set<string>();
+  /** Watches begin with what has happened since the version that they name, as those of a real server. */
+  replays = false;
+  readonly #happened: WatchEvent[] = [];
   /** Lists are made at once and answered when this has come. */
   listAnswers: Promise<void> = Promise.resolve();
-  readonly clock = new FakeClock();
+  readonly clock: FakeClock;
   closed = 0;
   #version = 100;
   #backup: { readonly version: number; readonly objects: ReadonlyMap<string, KubeObject> } = {
@@ -41,6 +44,10 @@ class FakeServer {
     push: (event: WatchEvent) => void;
     cut: (error?: Error) => void;
   }>();
+
+  constructor(clock = new FakeClock()) {
+    this.clock = clock;
+  }
 
   serve(group: string, version: string, kind: string, namespaced = true): void {
     const resource = `${kind.toLowerCase()}s`;
@@ -175,6 +182,11 @@ class FakeServer {
       queue.push(event);
       wake();
     };
+    for (const event of this.replays ? this.#happened : []) {
+      const { object } = event as { readonly object: KubeObject };
+      const isNew = Number(object.metadata.resourceVersion) > Number(options.resourceVersion);
+      if (isNew && matches(object, resource, options.namespace)) queue.push(event);
+    }
     const watcher = { resource, namespace: options.namespace, push, cut };
     const onAbort = (): void => cut(options.signal.reason as Error);
     this.#watchers.add(watcher);
@@ -204,6 +216,7 @@ class FakeServer {
   }
 
   #tell(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): void {
+    this.#happened.push({ type, object });
     for (const { resource, namespace, push } of this.#watchers)
       if (!this.silent.has(resource.resource) && matches(object, resource, namespace)) push({ type, object });
   }
@@ -268,7 +281,13 @@ interface World {
 /** A server with ConfigMaps, Pods and Deployments, watched, in virtual time. */
 async function world(
   prepare: (server: FakeServer) => void = () => undefined,
-  options: { cluster?: Cluster; settings?: Settings; tuning?: Partial<LiveTuning>; logger?: Logger } = {},
+  options: {
+    cluster?: Cluster;
+    settings?: Settings;
+    tuning?: Partial<LiveTuning>;
+    logger?: Logger;
+    others?: ReadonlyMap<string, FakeServer>;
+  } = {},
 ): Promise<World> {
   const server = new FakeServer();
   server.serve('', 'v1', 'ConfigMap');
@@ -278,7 +297,9 @@ async function world(
   const { clock } = server;
   const metrics = new PromMetrics();
   const controller = new AbortController();
-  const clients = new SharedClients((connection) => server.client(connection));
+  const clients = new SharedClients((connection) =>
+    (options.others?.get(connection.server) ?? server).client(connection),
+  );
   const live = createLiveClusters({
     clock,
     metrics,
@@ -289,7 +310,8 @@ async function world(
   });
   const changes: LiveChange[] = [];
   live.onChange((change) => changes.push(change));
-  live.setClusters([options.cluster ?? clusterAt(url)], options.settings ?? defaultSettings);
+  const others = [...(options.others?.keys() ?? [])].map((other) => clusterAt(other));
+  live.setClusters([options.cluster ?? clusterAt(url), ...others], options.settings ?? defaultSettings);
   const running = live.run(controller.signal);
   await clock.advance(0);
   const cluster = (): LiveCluster => {
@@ -361,6 +383,52 @@ describe('the first fill of a cache', () => {
     expect(await managedNames(w)).toEqual(['a']);
     await w.stop();
   });
+
+  it.each([
+    ['watches only', ['watch *']] as const,
+    ['everything', ['watch *', 'list *', 'look *', 'get *', 'discover', 'version']] as const,
+  ])(
+    'T-HANG-4: %s answered with 401 for five minutes: others go on, and all is current soon after, without a restart',
+    async (_name, refused) => {
+      const others = new Map<string, FakeServer>();
+      const w = await world(
+        (server) => {
+          server.put(tracked('stays'));
+          server.put(tracked('goes'));
+          server.replays = true;
+          const other = new FakeServer(server.clock);
+          other.serve('', 'v1', 'ConfigMap');
+          others.set('https://b', other);
+        },
+        { others },
+      );
+      await w.clock.advance(1000);
+      const before = w.cluster();
+      const [lists, watches] = [w.server.count('list configmaps'), w.server.requests.length];
+      for (const fault of refused) w.server.faults.set(fault, 401);
+      w.server.cutWatches(apiError(401));
+      await w.clock.advance(150_000);
+      w.server.remove('ConfigMap', 'goes');
+      w.server.put(tracked('comes'));
+      others.get('https://b')?.put(tracked('there'));
+      await w.clock.advance(150_000);
+      // Nobody hammers a server that refuses: three kinds, five minutes.
+      expect(w.server.requests.length - watches).toBeLessThan(150);
+      expect(w.changes.filter(({ server: at }) => at === 'https://b')).toHaveLength(1);
+      expect(w.changes.filter(({ server: at }) => at === url)).toEqual([]);
+      w.server.faults.clear();
+      await w.clock.advance(60_000);
+      expect(await managedNames(w)).toEqual(['comes', 'stays']);
+      expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'pods']);
+      expect(w.cluster()).toBe(before);
+      expect(w.cluster().info()).toMatchObject({ state: 'synced' });
+      expect(w.server.count('list configmaps') - lists).toBeLessThan(40);
+      w.server.put(tracked('later'));
+      await w.clock.advance(1000);
+      expect(await managedNames(w)).toEqual(['comes', 'later', 'stays']);
+      await w.stop();
+    },
+  );
 
   it('says that discovery fails, in the words that users know, and goes on trying', async () => {
     const w = await world((server) => server.faults.set('version', 'refuse'));

@@ -57,6 +57,7 @@ class World {
   /** Finalizers that were left on an object. */
   readonly patches: string[] = [];
   readonly warnings: string[] = [];
+  startedAt = 1_700_000_000_000;
   /** Thrown by the next writes of metadata, one each; also run before them. */
   readonly meddle: (() => Error | undefined)[] = [];
   results: SyncOutcome['results'] = [];
@@ -133,7 +134,7 @@ class World {
       options: { ...readSyncOptions({ prune: true }, { pruneConfirmed: false, waveDelayMs: 0 }), ...options },
       destinationNamespace: 'prod',
       revision: '0123456789abcdef',
-      startedAt: 1_700_000_000_000,
+      startedAt: this.startedAt,
       attempt: '2023-11-14T22:13:20Z/0',
       results: this.results,
       selected: () => true,
@@ -241,6 +242,47 @@ describe('waves', () => {
     object('Deployment', 'first', wave(-1)),
     object('ConfigMap', 'last', wave(2)),
   ];
+
+  it.each(['Healthy', 'Degraded'] as const)(
+    'T-WAIT-1: do not take a resource for %s by a status that is older than its spec',
+    async (status) => {
+      const world = new World();
+      world.startedAt = world.clock.now();
+      world.health.set('Deployment/first', { status });
+      await world.step(targets);
+      const seen = (generation: number, observedGeneration: number): void => {
+        const first = object('Deployment', 'first', wave(-1));
+        world.put({ ...first, metadata: { ...first.metadata, generation }, status: { observedGeneration } });
+      };
+      // What was before was seen, and judged; what was just applied was not.
+      seen(2, 1);
+      for (let turn = 0; turn < 3; turn += 1)
+        expect(await world.step(targets)).toMatchObject({
+          phase: 'Running',
+          message: 'waiting for healthy state of apps/Deployment/first',
+        });
+      expect(world.log).toEqual(['apply Deployment/first']);
+      seen(2, 2);
+      await world.step(targets);
+      expect(world.log).toEqual(
+        status === 'Healthy' ? ['apply Deployment/first', 'apply Deployment/second'] : ['apply Deployment/first'],
+      );
+    },
+  );
+
+  it('T-WAIT-1: believe the check all the same when a controller never says what it has seen', async () => {
+    const world = new World();
+    world.startedAt = world.clock.now();
+    world.health.set('Deployment/first', { status: 'Healthy' });
+    await world.step(targets);
+    const first = object('Deployment', 'first', wave(-1));
+    world.put({ ...first, metadata: { ...first.metadata, generation: 7 }, status: { observedGeneration: 1 } });
+    await world.step(targets);
+    expect(world.log).toEqual(['apply Deployment/first']);
+    await world.clock.advance(180_000);
+    await world.step(targets);
+    expect(world.log).toEqual(['apply Deployment/first', 'apply Deployment/second']);
+  });
 
   it('starts the next wave only when the one before is healthy', async () => {
     const world = new World();

@@ -25,6 +25,7 @@ import {
   hasHookFinalizer,
   isBeingDeleted,
   isLeaving,
+  isOutdated,
   lacksConfirmation,
   nextWave,
   observe,
@@ -126,11 +127,14 @@ class Step {
 
   /** Looks at what runs; true when a hook came to its end since the last step. */
   #observeRunning(): boolean {
+    const { clock, startedAt } = this.#request;
     let ended = false;
     for (const task of this.#tasks) {
       if (!isRunning(task) || task.live === null) continue;
       try {
-        const seen = observe(task, task.live, this.#request.health(task.live));
+        const health = this.#request.health(task.live);
+        if (health !== null && isOutdated(task, task.live, clock.now() - startedAt)) continue;
+        const seen = observe(task, task.live, health);
         this.#record(task, { operationPhase: seen.phase, message: seen.message });
       } catch (error) {
         this.#record(task, { operationPhase: 'Error', message: `failed to get resource health: ${messageOf(error)}` });

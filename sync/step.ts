@@ -24,6 +24,21 @@ export function observe(task: SyncTask, live: KubeObject, health: HealthStatus |
   return { phase: health.status === 'Degraded' ? 'Failed' : 'Running', message };
 }
 
+/** How long after its start an operation does not take a status for granted that is older than its object's spec. */
+const staleMs = 180_000;
+
+/**
+ * Whether the status of an ordinary resource is still that of an earlier spec, by its own word (`status.observedGeneration`). Many checks of health do
+ * not look at that, and would find what was applied a moment ago Healthy, or Degraded, by what was before. Some controllers never say that they have
+ * seen a spec: after three minutes the check is believed. Argo CD always believes it.
+ */
+export function isOutdated({ hook }: SyncTask, live: KubeObject, ageMs: number): boolean {
+  const { generation } = live.metadata;
+  const status = live['status'] as { readonly observedGeneration?: unknown } | null | undefined;
+  const seen = status?.observedGeneration;
+  return !hook && ageMs < staleMs && typeof generation === 'number' && typeof seen === 'number' && seen < generation;
+}
+
 /** More than one phase or wave: then resources must become healthy before the next begins. */
 export function isMultiStep(tasks: readonly SyncTask[]): boolean {
   const first = tasks[0];

@@ -573,6 +573,12 @@ const undetected: Readonly<Record<string, string>> = {
   'an error of a repository': harmless,
   'order within a wave': harmless,
   'prune rules': 'about the moment of a prune: which kinds can be read then',
+  'an object that another Application has in Git, too':
+    'told by the condition SharedResourceWarning of one of the two; to the better',
+  "a status that is older than its object's spec (`observedGeneration`)": 'about operations that are still to come',
+  'a status or the state of an operation above what the API server stores (1.5 MiB)':
+    'about operations that are still to come',
+  'a deletion that does not come to its end': 'about deletions that are still to come',
   'the try before a sync': harmless,
   'resuming after a restart': harmless,
   'retry delay': harmless,

@@ -78,6 +78,8 @@ export class FakeGit {
   readonly requests: ManifestsRequest[] = [];
   head = '';
   failure: Error | undefined;
+  /** Which sources the failure is of. */
+  fails: (source: ApplicationSource) => boolean = () => true;
   /** What verifying finds, by commit; and all that was to be verified. */
   readonly problems = new Map<string, readonly string[]>();
   readonly verified: VerifyRequest[] = [];
@@ -122,7 +124,7 @@ export class FakeGit {
           }
           this.asked.push(asked);
           this.rendered.push(source);
-          if (this.failure !== undefined) return Promise.reject(this.failure);
+          if (this.failure !== undefined && this.fails(source)) return Promise.reject(this.failure);
           sources.push({ objects: this.commits.get(revision) ?? [], revision, sourceType: 'Directory' });
         }
         return Promise.resolve({ sources });
@@ -137,7 +139,7 @@ export class FakeGit {
  */
 export class FakeWorld {
   readonly hub = new FakeApi('https://hub', []);
-  readonly dest = new FakeApi(server, kinds);
+  readonly dest: FakeApi;
   readonly git = new FakeGit();
   /** Kinds whose live cache is not fresh. */
   degraded: KindState[] = [];
@@ -147,6 +149,8 @@ export class FakeWorld {
   readonly charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
   /** False: the cluster has no cache yet. */
   ready = true;
+  /** False: its Secret is gone. */
+  known = true;
   /** False: there is no client for it. */
   connected = true;
   /** Another cluster stands at its URL since it was asked. */
@@ -160,8 +164,10 @@ export class FakeWorld {
   readonly #stops: (() => Promise<void>)[] = [];
   readonly #owners = new Set<(change: OwnershipChange) => void>();
 
-  constructor(clock: Clock) {
+  /** `dest`: of another world, whose installation manages the same cluster. */
+  constructor(clock: Clock, dest = new FakeApi(server, kinds)) {
     this.clock = clock;
+    this.dest = dest;
     this.project('default');
   }
 
@@ -202,14 +208,19 @@ export class FakeWorld {
   }
 
   get app(): Application {
-    const object = this.hub.get('Application', 'demo');
+    return this.applicationOf('demo');
+  }
+
+  applicationOf(name: string): Application {
+    const object = this.hub.get('Application', name);
     if (object === undefined) throw new Error('the application is gone');
     return asApplication(object);
   }
 
   /** Changes the application as someone else would. */
-  edit(change: (object: KubeObject) => object): void {
-    this.hub.put({ ...(this.app as unknown as KubeObject), ...change(this.app as unknown as KubeObject) });
+  edit(change: (object: KubeObject) => object, name = 'demo'): void {
+    const object = this.applicationOf(name) as unknown as KubeObject;
+    this.hub.put({ ...object, ...change(object) });
   }
 
   annotate(annotations: Readonly<Record<string, string>>): void {
@@ -311,9 +322,9 @@ export class FakeWorld {
       name: 'settings',
       run: (signal) => aborted(signal),
       settings: () => this.settings,
-      clusters: () => [this.#cluster()],
+      clusters: () => (this.known ? [this.#cluster()] : []),
       resolve: (destination) =>
-        destination.server === server || destination.name === 'dest'
+        this.known && (destination.server === server || destination.name === 'dest')
           ? this.#cluster()
           : { error: `error getting cluster by server "${destination.server ?? ''}"` },
       repository: (url) => bareRepository(url),
