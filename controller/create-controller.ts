@@ -6,6 +6,8 @@ import type { AppKey, Application } from '#model';
 import type { Fence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
+import { ApplyGate } from './apply-gate.ts';
+import { WorkMetrics } from './apply-metrics.ts';
 import { ClusterLabels } from './cluster-labels.ts';
 import { ClusterReports } from './cluster-reports.ts';
 import { Closing } from './closing.ts';
@@ -67,7 +69,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
   warnOfPatterns(deps, config);
   const queues = makeQueues(deps, config);
   const { apps, projects: projectInformer } = makeInformers(deps, config);
-  const memories = new Memories();
+  const work = new WorkMetrics(deps);
+  const memories = new Memories(new ApplyGate({ ...deps, counts: work.gate }));
   const loop = new LoopWatch(deps);
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const projects = new Projects({ ...deps, informer: projectInformer, guard }, config);
@@ -98,7 +101,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     signal: persist,
   });
   const [jq, jqEnd] = makeJq(deps, config);
-  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq });
+  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, work });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
@@ -237,20 +240,22 @@ interface Shared {
   readonly guard: OwnershipGuard;
   readonly projects: Projects;
   readonly jq: JqRunner;
+  readonly work: WorkMetrics;
 }
 
 function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
-  const { queues, store, memories, loop, guard, projects, jq } = shared;
+  const { queues, store, memories, loop, guard, projects, jq, work } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const limiter = new Limiter(config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, limiter, known: memories.dryRuns });
-  const comparer = makeComparer(deps, config, { loop, dryRuns, jq });
+  const comparer = makeComparer(deps, config, { loop, dryRuns, jq, work });
   const common = {
     store,
     comparer,
     memories,
     metrics,
+    work,
     isMine: (app: Application) => guard.isMine(app),
     clock,
     logger,
@@ -270,7 +275,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
   const refresher = new RefreshProcessor(
     {
       ...common,
-      comparer: makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq }),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work }),
       lookup: (key) => store.get(key),
       effects,
       random,

@@ -183,6 +183,8 @@ export class FakeApi {
   }
 
   #patch(resource: ApiResource, name: NamedObject, patch: Patch, dryRun: boolean): KubeObject {
+    const isNew = !this.objects.has(resourceKey(resource.group, resource.kind, name.namespace, name.name));
+    if (patch.type === 'apply' && isNew) return this.#create(resource, patch.body, dryRun);
     const old = this.#read(resource, name);
     const next = applied(old, patch);
     if (patch.type !== 'json' && next.metadata.resourceVersion !== old.metadata.resourceVersion)
