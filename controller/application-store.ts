@@ -1,6 +1,6 @@
 import { deepEqual, isAbort, KeyedMutex, messageOf, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { isConflict, isNotFound, KubeApiError } from '#kube';
+import { isConflict, isNotFound, isTooLarge, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
 import { annotationOf, annotations, appKeyOf, asApplication, asObject, isCompleted, jsonOf, splitAppKey } from '#model';
 import type {
@@ -15,13 +15,14 @@ import type {
 } from '#model';
 import type { Logger } from '#telemetry';
 import { ownedConditions } from './conditions.ts';
-import { ApplicationChanged } from './errors.ts';
+import { ApplicationChanged, StateTooLarge } from './errors.ts';
 import type { AppEvent, EventRecorder } from './events.ts';
 import { inProgressMark, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh } from './freshness.ts';
 import { endOfSync, firstState } from './operation-state.ts';
 import type { Settled } from './refresh.ts';
 import { applicationResource } from './resources.ts';
+import { bareState, storableState } from './state-size.ts';
 import {
   comparedBefore,
   endPatch,
@@ -276,16 +277,19 @@ export class ApplicationStore {
 
   /**
    * Stores the state of an operation; a final one clears `operation` and adds `history` in the same write, so that a crash leaves all or
-   * nothing. Retries for as long as the process lives: without this write the operation would run again.
+   * nothing. Retries for as long as the process lives: without this write the operation would run again. A state that is too big is stored with less,
+   * see {@link storableState}.
    *
+   * @throws StateTooLarge when even that is refused and the operation still runs: end it.
    * @throws ApplicationChanged when the stored state is of another operation or in another phase than the one that `app` was read with (a person
    * terminated it, another owner began the next one); read again.
    */
   async writeOperationState(
     app: Application,
-    state: OperationState,
+    wanted: OperationState,
     history: readonly RevisionHistory[] | undefined,
   ): Promise<Application | undefined> {
+    let state = storableState(wanted, (this.get(appKeyOf(app)) ?? app).status);
     if (
       history === undefined &&
       !isCompleted(state.phase) &&
@@ -297,6 +301,10 @@ export class ApplicationStore {
         return await this.#patch(app, operationPatch(this.#comparedLast(app), state, history));
       } catch (error) {
         if (isNotFound(error)) return undefined;
+        if (isTooLarge(error)) {
+          state = smaller(state, error);
+          continue;
+        }
         if (isInvalid(error)) {
           await this.#refused(app, error);
           return;
@@ -470,6 +478,14 @@ function operationPatch(
     : { type: 'json', body: operationStatePatch(app, state, history) };
 }
 
+/** @throws what the server said, or {@link StateTooLarge}, when nothing can be left out. */
+function smaller(state: OperationState, refusal: unknown): OperationState {
+  if (!isCompleted(state.phase)) throw new StateTooLarge(refusal);
+  const bare = bareState(state);
+  if (bare === undefined) throw refusal as Error;
+  return bare;
+}
+
 function pointer(annotation: string): string {
   return `/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
@@ -477,10 +493,6 @@ function pointer(annotation: string): string {
 /** A test of a JSON patch failed, or what it names is not there. */
 function isInvalid(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 422;
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof KubeApiError && error.status === 413;
 }
 
 function isTransient(error: unknown): boolean {

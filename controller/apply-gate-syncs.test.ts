@@ -72,7 +72,8 @@ describe('a sync of an Application that is as it should be', () => {
     world.dest.put({ ...world.dest.get('ConfigMap', 'two')!, data: { key: 'by hand' } });
     await clock.advance(1000);
     expect(await sync()).toEqual(['patch ConfigMap two']);
-    world.dest.put({ ...world.dest.get('ConfigMap', 'one')!, immutable: true });
+    const one = world.dest.get('ConfigMap', 'one')!;
+    world.dest.put({ ...one, metadata: { ...one.metadata, finalizers: ['example.com/theirs'] } });
     await clock.advance(1000);
     expect(await sync()).toEqual(['patch ConfigMap one']);
     expect(await sync()).toEqual([]);

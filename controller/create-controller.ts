@@ -8,6 +8,7 @@ import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
 import { ApplyGate } from './apply-gate.ts';
 import { WorkMetrics } from './apply-metrics.ts';
+import type { Claims } from './claims.ts';
 import { ClusterLabels } from './cluster-labels.ts';
 import { ClusterReports } from './cluster-reports.ts';
 import { Closing } from './closing.ts';
@@ -20,11 +21,12 @@ import type { RefreshRequest } from './freshness.ts';
 import type { JqRunner } from './jq-runner.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { Memories } from './memory.ts';
-import { AppMetrics, exposeApplications } from './metrics.ts';
+import { AppMetrics, exposeApplications, exposeOverdue } from './metrics.ts';
 import { OperationProcessor } from './operation.ts';
 import {
   isWatched,
   limiters,
+  makeClaims,
   makeComparer,
   makeInformers,
   makeJq,
@@ -101,10 +103,11 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     signal: persist,
   });
   const [jq, jqEnd] = makeJq(deps, config);
-  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, work });
+  const claims = makeClaims(apps, guard, projects);
+  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, claims, work });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
-  exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
+  expose(deps, config, { memories, guard, mine });
   return {
     apps,
     projects: projectInformer,
@@ -122,6 +125,23 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     guard,
     mine,
   };
+}
+
+/** What is counted at each scrape. */
+function expose(
+  { metrics, clock }: ControllerDeps,
+  config: ControllerConfig,
+  { memories, guard, mine }: Pick<Parts, 'memories' | 'guard' | 'mine'>,
+): void {
+  const serverOf = (app: Application): string | undefined => guard.clusterOf(app)?.server;
+  exposeApplications(metrics, mine, serverOf);
+  exposeOverdue(metrics, {
+    mine,
+    serverOf,
+    comparedAt: (key) => memories.peek(key)?.comparedAt,
+    now: () => clock.now(),
+    resyncMs: config.appResyncMs > 0 ? config.appResyncMs : config.hardResyncMs,
+  });
 }
 
 function makeUnownedWarnings(
@@ -240,11 +260,12 @@ interface Shared {
   readonly guard: OwnershipGuard;
   readonly projects: Projects;
   readonly jq: JqRunner;
+  readonly claims: Claims;
   readonly work: WorkMetrics;
 }
 
 function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
-  const { queues, store, memories, loop, guard, projects, jq, work } = shared;
+  const { queues, store, memories, loop, guard, projects, jq, claims, work } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const limiter = new Limiter(config.kubectlParallelism);
@@ -254,6 +275,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     store,
     comparer,
     memories,
+    claims,
     metrics,
     work,
     isMine: (app: Application) => guard.isMine(app),

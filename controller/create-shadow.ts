@@ -3,6 +3,7 @@ import type { AppKey, Application } from '#model';
 import type { Handler, WorkQueue } from '#queues';
 import { WorkMetrics } from './apply-metrics.ts';
 import { ArgoController } from './controller.ts';
+import type { Claims } from './claims.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { JqRunner } from './jq-runner.ts';
 import { Ledger } from './ledger.ts';
@@ -12,6 +13,7 @@ import { AppMetrics } from './metrics.ts';
 import {
   applicationIn,
   isWatched,
+  makeClaims,
   makeComparer,
   makeInformers,
   makeJq,
@@ -82,7 +84,8 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     },
   });
   const [jq, jqEnd] = makeJq(deps, config);
-  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq });
+  const claims = makeClaims(apps, guard, projects);
+  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq, claims });
   const handler: Handler<AppKey, RefreshRequest> = (taken, signal, place) => refresher.handle(taken, signal, place);
   return {
     apps,
@@ -127,15 +130,17 @@ function makeRefresher(
     readonly guard: OwnershipGuard;
     readonly projects: Projects;
     readonly jq: JqRunner;
+    readonly claims: Claims;
   },
 ): RefreshProcessor {
-  const { effects, memories, loop, guard, projects, jq } = parts;
+  const { effects, memories, loop, guard, projects, jq, claims } = parts;
   const { clock, random, logger, live } = deps;
   const work = new WorkMetrics(deps);
   return new RefreshProcessor(
     {
       effects,
       memories,
+      claims,
       clock,
       random,
       logger,

@@ -8,7 +8,7 @@ import type { BoundApplication } from './bound.ts';
 import type { Syncer } from './syncer.ts';
 import type { Closing } from './closing.ts';
 import type { Deleter } from './deletion.ts';
-import { ApplicationChanged, ClusterNotReady } from './errors.ts';
+import { ApplicationChanged, ClusterNotReady, StateTooLarge } from './errors.ts';
 import { compareLevel } from './freshness.ts';
 import type { CompareLevel, RefreshRequest } from './freshness.ts';
 import { nextHistory } from './history.ts';
@@ -16,6 +16,7 @@ import type { Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import { backstopMs, endPass, shownState, startPass } from './operation-state.ts';
 import type { ApplicationStore } from './application-store.ts';
+import { tooLargeState } from './state-size.ts';
 
 export interface OperationDeps {
   readonly store: ApplicationStore;
@@ -133,7 +134,15 @@ export class OperationProcessor {
     signal: AbortSignal,
   ): Promise<Outcome<OperationPayload>> {
     if (isCompleted(state.phase)) return this.#end(pass, app, { state, history }, signal);
-    const stored = await this.#deps.store.writeOperationState(app, state, history);
+    let stored: Application | undefined;
+    try {
+      stored = await this.#deps.store.writeOperationState(app, state, history);
+    } catch (error) {
+      if (!(error instanceof StateTooLarge)) throw error;
+      // To wait for a retry would be to try the same again.
+      const over = endPass({ ...untimed, state: tooLargeState(state), now: this.#now() });
+      return this.#finish(pass, app, { state: over, history: undefined }, signal);
+    }
     if (stored === undefined) return 'done';
     const waiting = startPass(stored, this.#now(), this.#config.syncTimeoutMs);
     const moved = !deepEqual(
@@ -198,7 +207,8 @@ export class OperationProcessor {
     signal: AbortSignal,
   ): Promise<Outcome<OperationPayload>> {
     const { key } = pass;
-    this.#remember(key, message, soonMs);
+    if (app.metadata.deletionTimestamp === undefined) this.#remember(key, message, soonMs);
+    else await this.#deps.deleter.waits(key, app, message);
     const memory = this.#deps.memories.of(key);
     // An operation that ran out of its time in this very pass is Terminating by now.
     const fresh = this.#deps.store.get(key) ?? app;

@@ -4,13 +4,14 @@ import { buildTree, managedResources, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
 import { appKeyOf, appKeyOfInstance, hasMultipleSources, isCompleted, isErrorCondition, sourcesOf } from '#model';
-import type { AppKey, Application, ApplicationCondition, ApplicationStatus } from '#model';
+import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey } from '#model';
 import type { ManagedResource } from '#publish';
 import type { Outcome, Place, Taken } from '#queues';
 import type { Logger } from '#telemetry';
-import { decideAutosync } from './autosync.ts';
+import { decideAutosync, keyOfStatus } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
 import type { BoundApplication, SpecVerdict } from './bound.ts';
+import type { Claims } from './claims.ts';
 import type { Comparer } from './comparer.ts';
 import { ownedConditions } from './conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from './errors.ts';
@@ -34,6 +35,7 @@ export interface RefreshDeps {
   readonly metrics: AppMetrics;
   readonly work: Pick<WorkMetrics, 'stage'>;
   readonly isMine: (app: Application) => boolean;
+  readonly claims: Pick<Claims, 'claimant'>;
   readonly validate: (app: Application) => SpecVerdict;
   readonly peek: (server: string) => LiveCluster | undefined;
   readonly clock: Clock;
@@ -360,8 +362,23 @@ export class RefreshProcessor {
       driftSeenAt,
       unread: comparison.unread.length > 0,
       stale: comparison.degraded,
+      claimed: this.#claimed(pass.key, comparison, bound),
       now: pass.now,
     });
+  }
+
+  /** Asked only of what is to go: that is little, and rare. */
+  #claimed(key: AppKey, comparison: Comparison, { app, cluster }: BoundApplication): ReadonlySet<ResourceKey> {
+    if (app.spec.syncPolicy?.automated?.prune !== true) return new Set();
+    const doomed = comparison.resources.filter(({ requiresPruning }) => requiresPruning === true);
+    return new Set(
+      doomed
+        .filter(({ group = '', kind = '', namespace = '', name = '' }) => {
+          const ref = { group, kind, namespace, name };
+          return this.#deps.claims.claimant({ key, server: cluster.server, ref }) !== undefined;
+        })
+        .map(keyOfStatus),
+    );
   }
 
   #nextStatus(pass: Pass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): ApplicationStatus {

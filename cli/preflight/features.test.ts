@@ -395,8 +395,8 @@ const installationCases: readonly InstallationCase[] = [
       cm: { 'resource.respectRBAC': 'strict', 'resource.includeEventLabelKeys': 'team*', 'resource.customLabels': '' },
     },
     [
-      ['info', rows.cmKeys, 'ConfigMap argocd-cm: resource.respectRBAC'],
       ['differs', rows.cmKeys, 'ConfigMap argocd-cm: resource.includeEventLabelKeys'],
+      ['info', rows.respectRBAC, 'ConfigMap argocd-cm: resource.respectRBAC'],
     ],
   ],
   [
