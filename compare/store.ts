@@ -25,11 +25,36 @@ interface Candidate {
   readonly slot: string;
   readonly identity: string | undefined;
   readonly row: Row | undefined;
+  /** Why it has none. */
+  readonly miss: RowMiss | undefined;
 }
+
+/** Why a row was made although there is one of an earlier comparison, or might be. The first that holds is named. */
+export const rowMisses = [
+  /** All were asked for: at the resync, and when revision, spec or settings changed. */
+  'full',
+  /** There is none. */
+  'new',
+  /** Its resource is known to have changed, or to be one of which nobody can tell. */
+  'event',
+  /** Nobody can tell whether it would be the same: a script judged it, the cluster names no version. */
+  'unsure',
+  /** What all rows have in common: settings, spec, project, schemas. */
+  'rules',
+  /** What the sources say. */
+  'manifest',
+  /** What the cluster says. */
+  'live',
+  /** Its wave, what may be read and what is permitted. */
+  'place',
+] as const;
+export type RowMiss = (typeof rowMisses)[number];
 
 export interface StoredComparison extends Folded {
   /** Rows that were made in this comparison. The others are those of an earlier one. */
   readonly made: number;
+  /** The same by why. */
+  readonly misses: ReadonlyMap<RowMiss, number>;
 }
 
 /**
@@ -64,7 +89,8 @@ export class RowStore {
     this.#setLast(facts.key, outcome.last);
     // Nobody will use their old rows again; those hold on to old objects.
     for (const key of outcome.again) this.#apps.get(facts.key)?.delete(key);
-    return { ...outcome.last.folded, made: outcome.again.length };
+    const made = outcome.again.length;
+    return { ...outcome.last.folded, made, misses: new Map(made === 0 ? [] : [['event', made]]) };
   }
 
   #compareAll(facts: CompareFacts, version: string, changed: ReadonlySet<ResourceKey> | undefined): StoredComparison {
@@ -77,16 +103,18 @@ export class RowStore {
       facts: resource,
       row: row ?? makeRow(resource, rules),
     }));
+    const misses = new Map<RowMiss, number>();
+    for (const { miss } of candidates) if (miss !== undefined) misses.set(miss, (misses.get(miss) ?? 0) + 1);
     const made = candidates.filter(({ row }) => row === undefined).length;
     if (work.left >= 0) {
       this.#keep(facts.key, candidates, rows);
       const folded = fold(facts, frame, rows);
       this.#remember(facts.key, { facts, version, folded }, candidates);
-      return { ...folded, made };
+      return { ...folded, made, misses };
     }
     // All programs together were too much work: which rows still got some depends on their order, so none of them is good for another time.
     this.forget(facts.key);
-    return made === rows.length ? { ...fold(facts, frame, rows), made } : this.compare(facts, undefined);
+    return made === rows.length ? { ...fold(facts, frame, rows), made, misses } : this.compare(facts, undefined);
   }
 
   /** The application is gone, or another replica's. */
@@ -145,9 +173,20 @@ function candidate(
   changed: ReadonlySet<ResourceKey> | undefined,
 ): Candidate {
   const [slot, identity] = [slotOf(facts), identityOf(facts, version)];
-  const known = changed?.has(keyOf(sideOf(facts))) === true ? undefined : kept?.get(slot);
-  const holds = known?.identity !== undefined && known.identity === identity;
-  return { facts, slot, identity, row: holds ? known.row : undefined };
+  const known = kept?.get(slot);
+  const named = changed?.has(keyOf(sideOf(facts))) === true;
+  const miss = changed === undefined ? 'full' : named ? 'event' : missOf(known, identity);
+  return { facts, slot, identity, row: miss === undefined ? known?.row : undefined, miss };
+}
+
+/** Undefined: the kept row still holds. */
+function missOf(known: KeptRow | undefined, identity: string | undefined): RowMiss | undefined {
+  if (known === undefined) return 'new';
+  if (known.identity === undefined || identity === undefined) return 'unsure';
+  if (known.identity === identity) return undefined;
+  const [before, now] = [known.identity.split('\n'), identity.split('\n')];
+  // The parts of identityOf, in their order.
+  return (['rules', 'manifest', 'live'] as const).find((_, part) => before[part] !== now[part]) ?? 'place';
 }
 
 /** Its key; what the server will name has none, but a place. */

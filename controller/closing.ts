@@ -25,6 +25,8 @@ export interface Ending {
 
 /** For longer than this nobody is left waiting for the end of an operation, because its sources or its cluster are slow. */
 const limitMs = 1000;
+/** How often it is tried: a pass that began before may store its status meanwhile. */
+const most = 2;
 
 /**
  * Ends a sync and compares in one write (decision D17): clients see the end of the operation together with the state that it led to. The comparison
@@ -46,14 +48,19 @@ export class Closing {
    * @returns the application as it is stored; undefined when the end is to be written alone, and a comparison has to follow: nothing is written then.
    */
   async end(app: Application, ending: Ending, signal: AbortSignal): Promise<Application | undefined> {
-    const known = this.#known(app);
-    if (known === undefined || signal.aborted) return undefined;
-    const look = await this.#look(known, ending, signal);
-    if (look === undefined) return undefined;
-    const { state } = ending;
-    const stored = await this.#deps.store.endOperation(known, { state, status: look.assessment.status });
-    if (stored !== undefined) this.#deps.refresher.stored(look, stored);
-    return stored;
+    const { store, refresher, clock } = this.#deps;
+    const until = clock.monotonic() + limitMs;
+    for (let attempt = 0; attempt < most; attempt += 1) {
+      const known = this.#known(app);
+      if (known === undefined || signal.aborted) return undefined;
+      const look = await this.#look(known, ending, { signal, limitMs: until - clock.monotonic() });
+      if (look === undefined) return undefined;
+      const { state } = ending;
+      const stored = await store.endOperation(known, { state, status: look.assessment.status });
+      if (stored !== undefined) refresher.stored(look, stored);
+      if (stored !== undefined) return stored;
+    }
+    return undefined;
   }
 
   /** The application as it is known now: others write its status while an operation runs. Undefined: it runs another operation, or somebody waits for a refresh. */
@@ -65,12 +72,17 @@ export class Closing {
     return !same || leaves || known === undefined || refreshAnnotation(known) !== undefined ? undefined : known;
   }
 
-  async #look(known: Application, ending: Ending, signal: AbortSignal): Promise<Look | undefined> {
+  async #look(
+    known: Application,
+    ending: Ending,
+    { signal, limitMs: restMs }: { readonly signal: AbortSignal; readonly limitMs: number },
+  ): Promise<Look | undefined> {
     const { clock, refresher, effects, logger } = this.#deps;
+    if (restMs <= 0) return undefined;
     const { level } = ending;
     const what = `the comparison after an operation of ${appKeyOf(known)}`;
     try {
-      return await withDeadline(signal, { clock, limitMs, what }, async (inner) => {
+      return await withDeadline(signal, { clock, limitMs: restMs, what }, async (inner) => {
         const refresh = { level, hard: false, reason: 'an operation ended' };
         const look = await refresher.look(ended(known, ending), refresh, inner);
         if (!isWhole(look, ending.state)) return undefined;

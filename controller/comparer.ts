@@ -1,7 +1,7 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { compareState, normalizeTargets, schemaApiVersions, toDryRun } from '#compare';
-import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
+import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore, StoredComparison } from '#compare';
 import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
@@ -18,6 +18,7 @@ import type {
   ResourceStatus,
 } from '#model';
 import type { Place } from '#queues';
+import type { WorkMetrics } from './apply-metrics.ts';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
 import { Renderer } from './rendering.ts';
@@ -36,6 +37,8 @@ export interface ComparerDeps extends RendererDeps {
   readonly dryRuns?: Pick<DryRuns, 'outcomes'>;
   /** Who runs the jq programs that are beyond path expressions; absent: they are refused. */
   readonly jq?: Pick<JqRunner, 'answer'>;
+  /** Who counts rows, and measures stages. */
+  readonly work: Pick<WorkMetrics, 'rows' | 'stage'>;
 }
 
 export interface ComparerConfig extends RendererConfig {
@@ -121,10 +124,12 @@ export class Comparer {
     const { app, key, settings, gate } = request.bound;
     const sources = request.sources ?? sourcesOf(app.spec);
     const cluster = await filledCluster(this.#deps, request.bound.cluster.server, signal);
-    const rendered = await this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
-    const { loop } = this.#deps;
+    const { loop, work } = this.#deps;
+    const rendered = await work.stage('sources', () =>
+      this.#renderer.render({ ...request, sources }, cluster, tolerate, signal),
+    );
     const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
-    const live = await this.#live(request, cluster, normal.targets, signal);
+    const live = await work.stage('live', () => this.#live(request, cluster, normal.targets, signal));
     const described = schemaApiVersions(app, normal.targets, settings);
     const facts: CompareFacts = {
       app,
@@ -146,7 +151,7 @@ export class Comparer {
       ...(described.length === 0 ? {} : { schemas: await cluster.schemas(described, signal) }),
     };
     const complete = await this.#asked(facts, request, cluster, signal);
-    const comparison = await this.#compared(complete, request.changed, signal);
+    const comparison = await work.stage('comparison', () => this.#compared(complete, request.changed, signal));
     return { comparison, cluster, revisions: rendered.facts.revisions };
   }
 
@@ -168,7 +173,7 @@ export class Comparer {
     const { rows, jq: runner, loop } = this.#deps;
     const once = (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Comparison =>
       loop.run(facts.key, 'comparison', () =>
-        rows === undefined ? compareState(given) : rows.compare(given, fresh).comparison,
+        rows === undefined ? compareState(given) : this.#counted(rows.compare(given, fresh)),
       );
     if (runner === undefined) return once(facts, changed);
     const jq = new JqAnswers();
@@ -177,6 +182,11 @@ export class Comparer {
       await runner.answer(jq, signal);
       comparison = once({ ...facts, jq }, new Set());
     }
+    return comparison;
+  }
+
+  #counted({ comparison, rows, made, misses }: StoredComparison): Comparison {
+    this.#deps.work.rows({ kept: rows.length - made, made: misses });
     return comparison;
   }
 

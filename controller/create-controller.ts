@@ -6,6 +6,8 @@ import type { AppKey, Application } from '#model';
 import type { Fence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
+import { ApplyGate } from './apply-gate.ts';
+import { WorkMetrics } from './apply-metrics.ts';
 import type { Claims } from './claims.ts';
 import { ClusterLabels } from './cluster-labels.ts';
 import { ClusterReports } from './cluster-reports.ts';
@@ -69,7 +71,8 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
   warnOfPatterns(deps, config);
   const queues = makeQueues(deps, config);
   const { apps, projects: projectInformer } = makeInformers(deps, config);
-  const memories = new Memories();
+  const work = new WorkMetrics(deps);
+  const memories = new Memories(new ApplyGate({ ...deps, counts: work.gate }));
   const loop = new LoopWatch(deps);
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const projects = new Projects({ ...deps, informer: projectInformer, guard }, config);
@@ -101,7 +104,7 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
   });
   const [jq, jqEnd] = makeJq(deps, config);
   const claims = makeClaims(apps, guard, projects);
-  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, claims });
+  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, claims, work });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   expose(deps, config, { memories, guard, mine });
@@ -258,21 +261,23 @@ interface Shared {
   readonly projects: Projects;
   readonly jq: JqRunner;
   readonly claims: Claims;
+  readonly work: WorkMetrics;
 }
 
 function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
-  const { queues, store, memories, loop, guard, projects, jq, claims } = shared;
+  const { queues, store, memories, loop, guard, projects, jq, claims, work } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const limiter = new Limiter(config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, limiter, known: memories.dryRuns });
-  const comparer = makeComparer(deps, config, { loop, dryRuns, jq });
+  const comparer = makeComparer(deps, config, { loop, dryRuns, jq, work });
   const common = {
     store,
     comparer,
     memories,
     claims,
     metrics,
+    work,
     isMine: (app: Application) => guard.isMine(app),
     clock,
     logger,
@@ -292,7 +297,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
   const refresher = new RefreshProcessor(
     {
       ...common,
-      comparer: makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq }),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work }),
       lookup: (key) => store.get(key),
       effects,
       random,

@@ -1,6 +1,7 @@
 import { newAbortController } from '#base';
 import type { AppKey, Application } from '#model';
 import type { Handler, WorkQueue } from '#queues';
+import { WorkMetrics } from './apply-metrics.ts';
 import { ArgoController } from './controller.ts';
 import type { Claims } from './claims.ts';
 import type { RefreshRequest } from './freshness.ts';
@@ -134,6 +135,7 @@ function makeRefresher(
 ): RefreshProcessor {
   const { effects, memories, loop, guard, projects, jq, claims } = parts;
   const { clock, random, logger, live } = deps;
+  const work = new WorkMetrics(deps);
   return new RefreshProcessor(
     {
       effects,
@@ -143,7 +145,8 @@ function makeRefresher(
       random,
       logger,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq }),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq, work }),
+      work,
       metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
       isMine: (app) => guard.isMine(app),
       validate: (app) => projects.validate(app),

@@ -148,6 +148,21 @@ describe('the end of a sync', () => {
     expect(world.app.status?.sync?.status).toBe('Synced');
   });
 
+  it('15.4: is compared once more when a pass that began before it has stored its status meanwhile', async () => {
+    world.application(automated);
+    let meddled = 0;
+    const meddle = (call: string): void => {
+      if (!call.startsWith('patch Application') || meddled > 0) return;
+      meddled += 1;
+      world.edit((object) => ({ status: { ...(object['status'] as object), summary: { images: ['x'] } } }));
+    };
+    world.replica({ hub: { before: meddle } });
+    await clock.advance(5000);
+    expect(meddled).toBe(1);
+    expect(ends()).toHaveLength(1);
+    expect(ends()[0]).toMatchObject({ sync: { status: 'Synced' }, summary: {} });
+  });
+
   it('15.4: is written alone when somebody has written the Application since, and a comparison follows', async () => {
     world.application(automated);
     const meddle = (call: string): void => {
@@ -185,13 +200,20 @@ describe('the end of a sync', () => {
     });
     const before = (call: string): Promise<void> | undefined =>
       call === 'get ConfigMap one' ? gates.read.opened : undefined;
-    world.replica({ publisher, dest: { before } });
+    const first = world.replica();
     world.edit(() => ({ operation: { sync: {} } }));
     await clock.advance(5000);
     expect(world.app.status?.sync?.status).toBe('Synced');
-    armed = true;
-    world.edit(() => ({ operation: { sync: { syncOptions: ['RespectIgnoreDifferences=true'] } } }));
+    const stopped = first.stop();
+    await clock.advance(2000);
+    await stopped;
+    // Begun by another process: passes of this one do not wait for its end.
+    const operation = { sync: { syncOptions: ['RespectIgnoreDifferences=true'] } };
+    const operationState = { operation, phase: 'Running', startedAt: '2026-01-01T00:00:07Z' };
+    world.edit((object) => ({ operation, status: { ...(object['status'] as object), operationState } }));
+    world.replica({ publisher, dest: { before } });
     await clock.advance(1500);
+    armed = true;
     gates.read.open();
     await clock.settle();
     expect(published).toBe(1);

@@ -2,6 +2,7 @@ import { RowStore } from '#compare';
 import type { DryRunOutcome } from '#compare';
 import type { TreeRoot } from '#compare';
 import type { AppKey, ResourceKey } from '#model';
+import type { ApplyGate } from './apply-gate.ts';
 import type { CompareLevel } from './freshness.ts';
 
 /** What this process remembers of an application beyond its object. Losing it (restart, hand-over) costs a comparison, nothing else. */
@@ -43,7 +44,13 @@ export class Memories {
   readonly rows = new RowStore();
   /** Answers of server-side diff, for as long as what they follow from is the same. */
   readonly dryRuns = new Map<AppKey, ReadonlyMap<ResourceKey, KnownDryRun>>();
+  /** What was sent to clusters, and need not be sent again; absent: this process sends nothing. */
+  readonly gate: ApplyGate | undefined;
   readonly #byKey = new Map<AppKey, AppMemory>();
+
+  constructor(gate?: ApplyGate) {
+    this.gate = gate;
+  }
 
   /** The memory of an application, made on first use; change it in place. */
   of(key: AppKey): AppMemory {
@@ -61,6 +68,7 @@ export class Memories {
     this.#byKey.delete(key);
     this.rows.forget(key);
     this.dryRuns.delete(key);
+    this.gate?.forget(key);
   }
 
   get size(): number {

@@ -164,6 +164,9 @@ export class OperationProcessor {
   ): Promise<Outcome<OperationPayload>> {
     const { store, closing } = this.#deps;
     const level = levelAfter(state);
+    const memory = this.#deps.memories.of(pass.key);
+    // Nothing else is to be told just now: it would be told twice.
+    if (memory.operationToldAt !== undefined) memory.operationToldAt = this.#deps.clock.monotonic();
     const closed = level === undefined ? undefined : await closing.end(app, { state, history, level }, signal);
     const stored = closed ?? (await store.writeOperationState(app, state, history));
     if (stored === undefined) return 'done';

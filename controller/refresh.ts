@@ -21,6 +21,7 @@ import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './fr
 import { hydrationConditions } from './hydration.ts';
 import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
+import type { WorkMetrics } from './apply-metrics.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
 import { kubeTime } from './kube-time.ts';
 import { readTree } from './tree-rows.ts';
@@ -32,6 +33,7 @@ export interface RefreshDeps {
   readonly comparer: Comparer;
   readonly memories: Memories;
   readonly metrics: AppMetrics;
+  readonly work: Pick<WorkMetrics, 'stage'>;
   readonly isMine: (app: Application) => boolean;
   readonly claims: Pick<Claims, 'claimants'>;
   readonly validate: (app: Application) => SpecVerdict;
@@ -247,10 +249,10 @@ export class RefreshProcessor {
   }
 
   async #pass(pass: Pass, signal: AbortSignal): Promise<Settled> {
-    const { effects } = this.#deps;
+    const { effects, work } = this.#deps;
     const assessment = await this.#assess(pass, signal);
-    await effects.publish(pass, assessment, signal);
-    const settled = await effects.settle(pass, assessment);
+    await work.stage('publishing', () => effects.publish(pass, assessment, signal));
+    const settled = await work.stage('status', () => effects.settle(pass, assessment));
     this.#remember(pass, assessment);
     return settled;
   }
@@ -303,6 +305,8 @@ export class RefreshProcessor {
     signal: AbortSignal,
   ): Promise<Assessment> {
     const { app } = bound;
+    // Nothing that is remembered counts for a hard refresh: what its sync sends, it sends whole.
+    if (pass.refresh.hard) this.#deps.memories.gate?.forget(pass.key);
     const { comparison, cluster } = await this.#deps.comparer.compare(
       {
         bound,
@@ -401,7 +405,7 @@ export class RefreshProcessor {
     const isApplication = (instance: string): boolean =>
       this.#deps.lookup(appKeyOfInstance(instance, this.#config.namespace)) !== undefined;
     const query = { ...subject, cluster, permitted: gate.permitsRef, isApplication };
-    const rows = await readTree(query, signal);
+    const rows = await this.#deps.work.stage('tree', () => readTree(query, signal));
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }
 

@@ -32,16 +32,20 @@ import type {
 import { readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncOutcome, SyncRequest } from '#sync';
 import type { Logger } from '#telemetry';
+import type { GateQuestion } from './apply-gate.ts';
+import type { WorkMetrics } from './apply-metrics.ts';
 import type { BoundApplication } from './bound.ts';
 import type { Compared, Comparer } from './comparer.ts';
 import type { Claims } from './claims.ts';
 import { formatConditions } from './conditions.ts';
 import { ClusterNotReady } from './errors.ts';
 import type { JqRunner } from './jq-runner.ts';
+import type { Memories } from './memory.ts';
 import { respectingWriter } from './respect.ts';
 import type { OwnershipGuard } from './ownership-guard.ts';
 import { parseTime } from './kube-time.ts';
 import { GuardedWriter } from './writer.ts';
+import type { Sending, WriterDeps } from './writer.ts';
 
 export interface SyncDeps {
   readonly comparer: Comparer;
@@ -53,6 +57,8 @@ export interface SyncDeps {
   /** --kubectl-parallelism-limit: writes of all syncs and deletions together, and dry runs, pass it. */
   readonly limiter: Limiter;
   readonly jq: Pick<JqRunner, 'answer'>;
+  readonly memories: Pick<Memories, 'gate'>;
+  readonly work: Pick<WorkMetrics, 'stage'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -67,6 +73,8 @@ export interface WritingAs {
   readonly user: string | undefined;
   /** For an operation that only tries: nothing is ever changed. */
   readonly dryRun?: boolean;
+  /** What the comparison found different; absent: nothing was compared, and everything is sent. */
+  readonly differing?: ReadonlySet<ResourceKey>;
 }
 
 /** How a step left the operation: what endPass works on. */
@@ -113,7 +121,9 @@ export class Syncer {
       return failed(pinned, 'Error', messageOf(error));
     }
     const request = this.#request(bound, pinned, compared, { user, signal });
-    const outcome = terminating ? await terminateSync(request) : await syncStep(request);
+    const outcome = await this.#deps.work.stage('sync', () =>
+      terminating ? terminateSync(request) : syncStep(request),
+    );
     return afterStep(bound.app, pinned, outcome, compared.cluster);
   }
 
@@ -173,7 +183,11 @@ export class Syncer {
       claimant: this.#claimant(bound, compared),
       namespaceModifier: (live) => managedNamespace(app, live),
       writer: respectingWriter(
-        this.writer(bound, cluster, { user: context.user, dryRun: sync.dryRun === true }),
+        this.writer(bound, cluster, {
+          user: context.user,
+          dryRun: sync.dryRun === true,
+          differing: differing(comparison),
+        }),
         comparison.pairs,
         hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
           ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: jqSteps } }
@@ -200,7 +214,8 @@ export class Syncer {
    * @throws ClusterNotReady when the cluster has just been given up, or another one stands at its URL: what was seen in this one says nothing
    * about that one.
    */
-  writer({ key, gate }: BoundApplication, cluster: LiveCluster, { user, dryRun = false }: WritingAs): GuardedWriter {
+  writer({ key, gate }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
+    const { user, dryRun = false, differing: differs } = as;
     const client = this.#deps.clients.of(cluster.server);
     if (client === undefined || this.#deps.peek(cluster.server) !== cluster)
       throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
@@ -211,8 +226,24 @@ export class Syncer {
       denied: (object, namespaced) => gate.denied(object, namespaced),
       limiter: this.#deps.limiter,
       clock: this.#deps.clock,
+      ...(differs === undefined ? {} : this.#gate({ app: key, server: cluster.server, user }, differs)),
       dryRun,
     });
+  }
+
+  #gate(
+    who: Pick<GateQuestion, 'app' | 'server' | 'user'>,
+    differing: ReadonlySet<ResourceKey>,
+  ): Pick<WriterDeps, 'gate'> {
+    const { gate } = this.#deps.memories;
+    if (gate === undefined) return {};
+    const differs = ({ target }: Sending): boolean => differing.has(keyOf(target));
+    return {
+      gate: {
+        ask: (sending) => gate.ask({ ...who, ...sending, differs: differs(sending) }),
+        merged: (sending, unchanged) => gate.merged({ ...sending, differs: differs(sending) }, unchanged),
+      },
+    };
   }
 }
 
@@ -289,6 +320,10 @@ function untouchedConditions(sync: SyncOperation, comparison: Comparison): Reado
 function isApproved(app: Application, startedAt: number): boolean {
   const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
   return approved !== undefined && approved >= startedAt;
+}
+
+function differing({ pairs }: Comparison): ReadonlySet<ResourceKey> {
+  return new Set(pairs.filter(({ diff }) => diff.modified).map(({ key }) => key));
 }
 
 /** Which objects this operation touches: those it names, and never a copy that carries another object's tracking, nor what could not be read. */

@@ -7,6 +7,7 @@ import type { LiveCluster } from '#live';
 import { fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { ApplyHow, ApplyResult, ClusterWriter } from '#sync';
+import type { GateAnswer, GateQuestion } from './apply-gate.ts';
 import { dryRunOnly } from './dry-run-client.ts';
 import { PolicyDenied, UnknownKind } from './errors.ts';
 import { adoptAfter, adoptBefore } from './migration.ts';
@@ -25,9 +26,20 @@ export interface WriterDeps {
   /** --kubectl-parallelism-limit, of the whole process. */
   readonly limiter: Limiter;
   readonly clock: Clock;
+  /** Knows what need not be sent; absent: everything is. */
+  readonly gate?: WriterGate;
   /** True: for an operation that only tries. Every write is a dry run then, whatever the caller asks for. */
   readonly dryRun?: boolean;
 }
+
+/** The gate of hashes, for one application on one cluster. */
+export interface WriterGate {
+  ask(sending: Sending): GateAnswer;
+  merged(sending: Sending, unchanged: boolean): void;
+}
+
+/** What is about to be sent over what. */
+export type Sending = Pick<GateQuestion, 'target' | 'live' | 'how'>;
 
 type Propagation = 'Foreground' | 'Background' | 'Orphan';
 
@@ -112,8 +124,8 @@ export class GuardedWriter implements ClusterWriter {
     const live = how.over === undefined ? known : await this.#read(resource, nameOf(target, resource), signal);
     try {
       const apply = { resource, target, live, how };
-      if (how.replace) return await this.#replace(apply, signal);
-      if (how.serverSide) return await this.#serverSide(apply, signal);
+      if (how.replace) return await this.#replaceCounted(apply, signal);
+      if (how.serverSide) return await this.#throughGate(apply, signal);
       return await this.#clientSide(apply, signal);
     } catch (error) {
       if (how.dryRun && isBeyondDryRun(error))
@@ -169,6 +181,7 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #applyOnce({ live, ...sent }: Apply, signal: AbortSignal): Promise<ApplyResult> {
+    if (live === null) this.#count({ ...sent, live }, false);
     if (live === null) return this.#createApplied(sent, signal);
     if (!bindsAnotherRole(sent.target, live)) return this.#patchApplied({ ...sent, live }, signal);
     return this.#recreate({ ...sent, target: withLastApplied(sent.target) }, signal);
@@ -187,6 +200,7 @@ export class GuardedWriter implements ClusterWriter {
     signal: AbortSignal,
   ): Promise<ApplyResult> {
     const patch = clientSideApplyPatch(target, live);
+    this.#count({ target, live, how }, patch === undefined);
     if (patch === undefined) return this.#done(live, 'unchanged', how.dryRun);
     const name = nameOf(target, resource);
     const sent = how.over === undefined ? patch : { ...patch, body: atVersion(patch.body, live) };
@@ -194,6 +208,26 @@ export class GuardedWriter implements ClusterWriter {
       this.#client.patch(resource, name, sent, this.#options(how, inner)),
     );
     return this.#done(stored, 'configured', how.dryRun);
+  }
+
+  #count(sending: Sending, unchanged: boolean): void {
+    if (!sending.how.dryRun) this.#deps.gate?.merged(sending, unchanged);
+  }
+
+  #replaceCounted(apply: Apply, signal: AbortSignal): Promise<ApplyResult> {
+    this.#count(apply, false);
+    return this.#replace(apply, signal);
+  }
+
+  /** What the gate keeps shut is told of in the words of an apply: to clients nothing is different. */
+  async #throughGate(apply: Apply, signal: AbortSignal): Promise<ApplyResult> {
+    const { live, how } = apply;
+    const answer = how.dryRun ? undefined : this.#deps.gate?.ask(apply);
+    if (answer?.unchanged === true && live !== null)
+      return { object: live, message: `${shortName(live)} serverside-applied` };
+    const result = await this.#serverSide(apply, signal);
+    if (answer?.unchanged === false) answer.learn(result.object);
+    return result;
   }
 
   async #serverSide(apply: Apply, signal: AbortSignal): Promise<ApplyResult> {

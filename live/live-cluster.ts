@@ -146,6 +146,11 @@ export class WatchedCluster implements LiveCluster {
     this.#wakeWaiters();
   }
 
+  /** Watches that follow what they have listed. */
+  openWatches(): number {
+    return this.#watch.watches().filter((watch) => watch.state().state === 'synced').length;
+  }
+
   /** Objects that change too often. */
   chatty(): readonly ChattyObject[] {
     return this.#changes.chatty();

@@ -1740,6 +1740,16 @@ describe('setClusters', () => {
 });
 
 describe('metrics', () => {
+  it('15.2: has the number of open watches, without those that have not listed yet', async () => {
+    const w = await world((server) => server.faults.set('list pods', 'hang'));
+    await w.clock.advance(1000);
+    expect(await w.metrics.expose()).toContain('driftless_cluster_open_watches{server="https://a"} 2');
+    w.server.faults.clear();
+    await w.clock.advance(120_000);
+    expect(await w.metrics.expose()).toContain('driftless_cluster_open_watches{server="https://a"} 3');
+    await w.stop();
+  });
+
   it("has Argo CD's names", async () => {
     const w = await world((server) => server.put(tracked('a')));
     w.server.put(tracked('b'));

@@ -59,6 +59,7 @@ class WatchedClusters implements LiveClusters {
       this.#owned().map(({ configuration, live }) => ({
         name: configuration.cluster.name,
         info: live.info(),
+        openWatches: () => live.openWatches(),
         chatty: () => live.chatty(),
       })),
     );

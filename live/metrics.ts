@@ -8,6 +8,8 @@ import type { ClusterInfo } from './types.ts';
 interface Named {
   readonly name: string;
   readonly info: ClusterInfo;
+  /** Watches that follow what they have listed. */
+  readonly openWatches: () => number;
   /** Objects that change too often. */
   readonly chatty: () => readonly ChattyObject[];
 }
@@ -50,6 +52,10 @@ export function registerMetrics(metrics: Metrics, clock: Clock, clusters: () => 
     for (const { state } of info.kinds) counts.set(state, (counts.get(state) ?? 0) + 1);
     return [...counts].map(([state, value]) => ({ labels: { server: info.server, state }, value }));
   });
+  const open = 'Watches that follow what they have listed: one for each kind, or for each kind and namespace.';
+  family('driftless_cluster_open_watches', open, ({ info, openWatches }) => [
+    { labels: { server: info.server }, value: openWatches() },
+  ]);
   const labels = ['server', 'group', 'kind'];
   const events = metrics.counter('argocd_cluster_events_total', 'Number of processes k8s resource events.', labels);
   const help = 'Changes of objects that change too often, since they are told less often, by object.';

@@ -586,6 +586,28 @@ describe('8.1.14: after a CRD was applied', () => {
     expect(world.warnings).toEqual(['failed to ensure that CRD w.example.com is ready: may not read']);
   });
 
+  it('15.2: one that was there and has not changed is not looked at again', async () => {
+    const world = new World();
+    const status = { conditions: [{ type: 'Established', status: 'True' }] };
+    const crd = { ...object('CustomResourceDefinition', 'w.example.com'), spec: { group: 'example.com' } };
+    const live = world.put({ ...crd, status });
+    const request = world.request([crd]);
+    const read: string[] = [];
+    const writer: ClusterWriter = {
+      ...world.writer,
+      get: (wanted) => {
+        read.push(wanted.kind);
+        return Promise.resolve(live);
+      },
+      apply: (_target, known) => Promise.resolve({ object: known ?? live, message: 'unchanged' }),
+    };
+    expect(await syncStep({ ...request, writer })).toMatchObject({ phase: 'Succeeded' });
+    expect(read).toEqual([]);
+    const apply: ClusterWriter['apply'] = () => Promise.resolve({ object: { ...live }, message: 'configured' });
+    expect(await syncStep({ ...request, writer: { ...writer, apply } })).toMatchObject({ phase: 'Succeeded' });
+    expect(read).toEqual(['CustomResourceDefinition']);
+  });
+
   it('8.1.14: one that is never established is told too', async () => {
     const world = new World();
     const crd = { ...object('CustomResourceDefinition', 'w.example.com'), spec: { group: 'example.com' } };

@@ -25,7 +25,8 @@ export async function applyTask(task: SyncTask, request: SyncRequest): Promise<T
   const target = inNamespace(objectOf(task), request);
   try {
     const result = await request.writer.apply(target, task.live, howToApply(task, request), request.signal);
-    if (!dryRun && crdGroupKind(target) !== undefined) await untilEstablished(target, request);
+    const isNew = result.object !== task.live || !isEstablished(task.live);
+    if (!dryRun && isNew && crdGroupKind(target) !== undefined) await untilEstablished(target, request);
     return { status: 'Synced', message: result.message, object: result.object };
   } catch (error) {
     rethrowAbort(error, request);

@@ -569,6 +569,8 @@ const undetected: Readonly<Record<string, string>> = {
   'changes of a project or of repository Secrets': harmless,
   reconciledAt: harmless,
   'the end of a sync': harmless,
+  'a full sync of what is in sync':
+    'what clusters end up with is the same: nothing is left out but writes that change nothing',
   'the grace period of repository errors': harmless,
   'an error of a repository': harmless,
   'order within a wave': harmless,

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+
+const modules = ['cli', 'controller', 'live', 'publish', 'queues', 'sharding', 'telemetry'];
+const root = join(import.meta.dirname, '..');
+
+function sources(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'testing' ? [] : sources(path);
+    return entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts') ? [path] : [];
+  });
+}
+
+const names = (text: string, pattern: RegExp): readonly string[] =>
+  [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
+
+it('15.2: docs/metrics.md has every metric of ours, and no other', () => {
+  const code = modules.flatMap(sources).map((path) => readFileSync(join(root, path), 'utf8'));
+  const made = names(code.join('\n'), /'(driftless_[a-z_]+)'/g);
+  expect(made.length).toBeGreaterThan(30);
+  expect(names(readFileSync(join(root, 'docs/metrics.md'), 'utf8'), /`(driftless_[a-z_]+)/g)).toEqual(made);
+});
