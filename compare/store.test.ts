@@ -248,6 +248,16 @@ function unreadOf(target: KubeObject): UnreadObject {
   return { ...refOf(target), key: keyOf(target), version: versionOf(target.apiVersion), message: 'no answer' };
 }
 
+const key = appKey('argocd', 'a');
+
+/** The facts, with which objects are others than those of an earlier comparison, where the same ones are there. */
+function named(facts: CompareFacts, since: CompareFacts['live']['objects'] | undefined, all: boolean): CompareFacts {
+  const { objects } = facts.live;
+  if (since?.size !== objects.size || [...objects.keys()].some((one) => !since.has(one))) return facts;
+  const keys = [...objects].filter(([one, object]) => all || object !== since.get(one)).map(([one]) => one);
+  return { ...facts, live: { ...facts.live, changes: { since, keys: new Set(keys) } } };
+}
+
 /** All that a comparison says. */
 function said(comparison: Comparison): string {
   const resourceHealth = [...comparison.resourceHealth];
@@ -329,7 +339,8 @@ describe('9.1: the rows of an application', () => {
         let before: Comparison | undefined;
         for (const [what, odds] of history) {
           const changed = world.happen(what);
-          const facts = world.facts();
+          // The cache may say which objects are others; now and then one too many.
+          const facts = named(world.facts(), odds % 2 === 0 ? store.lastObjects(key) : undefined, odds === 2);
           const { comparison } = store.compare(facts, odds === 0 ? undefined : new Set(odds < 5 ? changed : []));
           expect(said(comparison)).toBe(said(compareState(facts)));
           // Pairs are the very same only where the comparison was made by its difference.

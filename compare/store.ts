@@ -1,5 +1,5 @@
 import { keyOf } from '#model';
-import type { AppKey, ResourceKey } from '#model';
+import type { AppKey, KubeObject, ResourceKey } from '#model';
 import { compareChange } from './change.ts';
 import type { Last } from './change.ts';
 import { jqSteps, rulesOf } from './comparison.ts';
@@ -93,6 +93,11 @@ export class RowStore {
   forget(key: AppKey): void {
     this.#apps.delete(key);
     this.#setLast(key, undefined);
+  }
+
+  /** The live objects that a big application was compared with last: who reads them again may say what is another since then. */
+  lastObjects(key: AppKey): ReadonlyMap<ResourceKey, KubeObject> | undefined {
+    return this.#last.get(key)?.facts.live.objects;
   }
 
   get size(): number {

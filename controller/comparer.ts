@@ -12,6 +12,7 @@ import type { AppKey, Application, ApplicationSource, KubeObject, ResourceKey } 
 import type { Place } from '#queues';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
+import { Remembered } from './remembered.ts';
 import { Renderer } from './rendering.ts';
 import type { LoopWatch } from './loop-watch.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
@@ -98,6 +99,9 @@ export class Comparer {
   readonly #deps: ComparerDeps;
   readonly #config: ComparerConfig;
   readonly #renderer: Renderer;
+  /** Of rendered objects: as long as a source gives the same list, its normal form is the same list, too. */
+  readonly #normal = new Remembered<readonly KubeObject[], NormalTargets>();
+  readonly #described = new Remembered<readonly KubeObject[], readonly string[]>();
 
   constructor(deps: ComparerDeps, config: ComparerConfig) {
     this.#deps = deps;
@@ -117,7 +121,11 @@ export class Comparer {
     const { loop } = this.#deps;
     const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
     const live = await this.#live(request, cluster, normal.targets, signal);
-    const described = schemaApiVersions(app, normal.targets, settings);
+    const described = this.#described.of(
+      normal.targets,
+      [settings, app.spec.ignoreDifferences, app.spec.syncPolicy],
+      () => schemaApiVersions(app, normal.targets, settings),
+    );
     const facts: CompareFacts = {
       app,
       key,
@@ -203,13 +211,18 @@ export class Comparer {
     cluster: LiveCluster,
     objects: readonly KubeObject[],
   ): NormalTargets {
-    return normalizeTargets(objects, {
-      instance: this.#instance(key),
-      destinationNamespace: destinationNamespaceOf(app),
-      tracking: settings.tracking,
-      isNamespaced: (gk) => cluster.isNamespaced(gk),
-      isExcluded: (gk) => isExcluded(settings, gk, cluster.server),
-    });
+    const [instance, destinationNamespace] = [this.#instance(key), destinationNamespaceOf(app)];
+    const served = discoveryOf(cluster);
+    const make = (): NormalTargets =>
+      normalizeTargets(objects, {
+        instance,
+        destinationNamespace,
+        tracking: settings.tracking,
+        isNamespaced: (gk) => cluster.isNamespaced(gk),
+        isExcluded: (gk) => isExcluded(settings, gk, cluster.server),
+      });
+    if (served === undefined) return make();
+    return this.#normal.of(objects, [instance, destinationNamespace, settings, cluster, served], make);
   }
 
   async #live(
@@ -220,7 +233,10 @@ export class Comparer {
   ): Promise<LiveState> {
     try {
       cluster.discovery();
-      const { degraded, ...cache } = await cluster.managed(this.#instance(request.bound.key), targets, signal);
+      const { key } = request.bound;
+      const since = this.#deps.rows?.lastObjects(key);
+      const query = { app: this.#instance(key), targets, since };
+      const { degraded, ...cache } = await cluster.managed(query, signal);
       const unread = [...cache.unread, ...undiscovered(request.bound.app, cache, cluster.discovery())];
       return { ...cache, unread, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
@@ -230,6 +246,15 @@ export class Comparer {
       const conditions = [{ type: 'ComparisonError' as const, message }];
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
+  }
+}
+
+/** Undefined while the cluster says nothing. */
+function discoveryOf(cluster: LiveCluster): ApiDiscovery | undefined {
+  try {
+    return cluster.discovery();
+  } catch {
+    return undefined;
   }
 }
 

@@ -169,7 +169,7 @@ export class Deleter {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
     const instance = instanceName(leaving.bound.key, this.#namespace);
-    const { objects, degraded, unread } = await leaving.cluster.managed(instance, targets, signal);
+    const { objects, degraded, unread } = await leaving.cluster.managed({ app: instance, targets }, signal);
     if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
     const known = leaving.bound.app.status?.resources ?? [];
     const blind = degraded.kinds.find((kind) =>

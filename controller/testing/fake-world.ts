@@ -16,7 +16,6 @@ import {
   asApplication,
   bareRepository,
   defaultSettings,
-  groupOf,
   keyOf,
   parseTrackingId,
   refOf,
@@ -394,13 +393,12 @@ export class FakeWorld {
   #liveCluster(): LiveCluster {
     const all = (): readonly KubeObject[] =>
       [...this.dest.objects.values()].filter((o) => !this.dest.failedGroups.has(refOf(o).group));
-    const counts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
-    const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...counts, kinds: [] };
+    const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...noCounts, kinds: [] };
     return {
       server,
       info: () => info,
       discovery: () => this.dest.discovered(),
-      managed: (app, targets) => {
+      managed: ({ app, targets }) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
         const dark = new Map([...targets, ...found].map((o) => [keyOf(o), o] as const));
@@ -412,6 +410,7 @@ export class FakeWorld {
         return Promise.resolve({ objects: new Map(shown), unread, degraded: this.#degradedKinds() });
       },
       rows: () => Promise.resolve(new Map()),
+      news: () => Promise.resolve({ version: 0, changed: undefined }),
       tree: ({ roots, leaveOut }) => {
         const found = roots.filter((key) => !leaveOut.includes(key)).map((key) => this.dest.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
@@ -425,6 +424,8 @@ export class FakeWorld {
   }
 }
 
+const noCounts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
+
 function changeOf(object: KubeObject): LiveChange {
   const id = parseTrackingId(object.metadata.annotations?.['argocd.argoproj.io/tracking-id'] ?? '');
   return { server, key: keyOf(object), apps: new Map(id === undefined ? [] : [[id.app, { managed: true }]]) };
@@ -434,7 +435,6 @@ function rowOf(object: KubeObject): LiveRow {
   return {
     ...refOf(object),
     key: keyOf(object),
-    group: groupOf(object.apiVersion),
     version: versionOf(object.apiVersion),
     uid: object.metadata.uid ?? '',
     resourceVersion: object.metadata.resourceVersion ?? '',
