@@ -12,6 +12,7 @@
  *   RowStore.compare(facts, changed) -> Comparison     the same, at the cost of what changed
  *   toDryRun(facts) -> pairs                           what a server-side diff asks the API server; the answers are part of the facts
  *   managedResources, treeRoots, buildTree             what others read of it
+ *   growTree, changeTree                               the managed part of the tree, whole and by its difference
  *   equalSources, equalLoosely, ...                    whether two texts of a spec mean the same
  *
  * It refuses to fetch anything: what Git and the cluster say comes in as values.
@@ -37,6 +38,8 @@ export { RowStore } from './store.ts';
 export type { StoredComparison } from './store.ts';
 export { gkOf, normalizeTargets } from './targets.ts';
 export type { NormalTargets, TargetRules } from './targets.ts';
+export { changeTree, growTree, rowIn } from './grown-tree.ts';
+export type { GrownTree, RowChange, TreeRoot } from './grown-tree.ts';
 export { buildTree } from './tree.ts';
-export type { BuiltTree, TreeFacts, TreeRoot, TreeRows } from './tree.ts';
+export type { BuiltTree, TreeFacts, TreeRows } from './tree.ts';
 export { isUnreadKind, unreadConditions } from './unread.ts';

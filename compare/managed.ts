@@ -5,7 +5,7 @@ import type { ManagedResource } from '#publish';
 import { derived, sortedPlaces } from './order.ts';
 import type { Comparison, ManagedPair } from './types.ts';
 import { sideOf } from './row.ts';
-import type { TreeRoot } from './tree.ts';
+import type { TreeRoot } from './grown-tree.ts';
 
 const shown = Symbol('what the UI reads');
 const byIdentity = Symbol('what the UI reads, in its order');
@@ -21,7 +21,12 @@ export function managedResources(comparison: Comparison, settings: Settings): re
     const resource = resources[place];
     return resource === undefined ? '' : identity(resource);
   };
-  return sortedPlaces(comparison.pairs, byIdentity, textOf).flatMap((place) => resources[place] ?? []);
+  const ordered: ManagedResource[] = [];
+  for (const place of sortedPlaces(comparison.pairs, byIdentity, textOf)) {
+    const resource = resources[place];
+    if (resource !== undefined) ordered.push(resource);
+  }
+  return ordered;
 }
 
 function managedResource({ key, target, live, hook, diff }: ManagedPair, settings: Settings): ManagedResource {

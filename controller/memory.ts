@@ -3,6 +3,7 @@ import type { DryRunOutcome } from '#compare';
 import type { TreeRoot } from '#compare';
 import type { AppKey, ResourceKey } from '#model';
 import type { CompareLevel } from './freshness.ts';
+import { TreeStore } from './tree-store.ts';
 
 /** What this process remembers of an application beyond its object. Losing it (restart, hand-over) costs a comparison, nothing else. */
 export interface AppMemory {
@@ -37,6 +38,8 @@ export interface KnownDryRun {
 export class Memories {
   /** What the last comparison of each application found out about its resources. */
   readonly rows = new RowStore();
+  /** The trees that belong to them. */
+  readonly trees = new TreeStore();
   /** Answers of server-side diff, for as long as what they follow from is the same. */
   readonly dryRuns = new Map<AppKey, ReadonlyMap<ResourceKey, KnownDryRun>>();
   readonly #byKey = new Map<AppKey, AppMemory>();
@@ -56,6 +59,7 @@ export class Memories {
   forget(key: AppKey): void {
     this.#byKey.delete(key);
     this.rows.forget(key);
+    this.trees.forget(key);
     this.dryRuns.delete(key);
   }
 

@@ -22,7 +22,6 @@ import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
 import { kubeTime } from './kube-time.ts';
-import { readTree } from './tree-rows.ts';
 
 export interface RefreshDeps {
   /** The last known version of an application, from memory; its status says what this controller compared last. */
@@ -338,8 +337,8 @@ export class RefreshProcessor {
     const subject = { app, project, roots: pass.memory.roots ?? [] };
     const isApplication = (instance: string): boolean =>
       this.#deps.lookup(appKeyOfInstance(instance, this.#config.namespace)) !== undefined;
-    const query = { ...subject, cluster, permitted: gate.permitsRef, isApplication };
-    const rows = await readTree(query, signal);
+    const where = { key: pass.key, cluster, permitted: gate.permitsRef, premise: gate.version };
+    const rows = await this.#deps.memories.trees.read({ ...subject, ...where, isApplication }, signal);
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }
 
@@ -410,12 +409,11 @@ function finalizersOf(app: Application, comparison: Comparison): readonly string
 
 /** What differs, without values. */
 function differences(comparison: Comparison): readonly string[] {
-  const lines = comparison.pairs
-    .filter((pair) => !pair.hook && pair.own && pair.unread !== true)
-    .filter((pair) => pair.diff.modified || pair.live === null || pair.target === null)
-    .map(({ key, live, target, diff }) => {
-      const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
-      return `${key}: ${what}`;
-    });
+  const lines: string[] = [];
+  for (const { key, live, target, diff, hook, own, unread } of comparison.pairs) {
+    if (hook || !own || unread === true || !(diff.modified || live === null || target === null)) continue;
+    const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
+    lines.push(`${key}: ${what}`);
+  }
   return lines.sort().slice(0, shownDifferences);
 }
