@@ -1,3 +1,5 @@
+import { finish } from '#base';
+import type { Steps } from '#base';
 import type { LiveOwner, LiveRow } from '#live';
 import { keyOfRef, parseResourceKey } from '#model';
 import type { ResourceKey } from '#model';
@@ -32,11 +34,18 @@ export type RowChange =
 
 /** Makes the nodes of all rows, and of the roots that are not there. */
 export function growTree(roots: readonly TreeRoot[], rows: readonly LiveRow[]): GrownTree {
+  return finish(growSteps(roots, rows));
+}
+
+/** Step by step. */
+export function* growSteps(roots: readonly TreeRoot[], rows: readonly LiveRow[]): Steps<GrownTree> {
   const known = new Map(rows.map((row) => [row.key, row]));
-  const entries = [
-    ...roots.filter((root) => !root.live).map(missing),
-    ...rows.map((row): Grown => ({ key: row.key, row, node: treeNode(row, (key) => known.get(key)) })),
-  ].sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
+  const entries: Grown[] = roots.filter((root) => !root.live).map(missing);
+  for (const row of rows) {
+    entries.push({ key: row.key, row, node: treeNode(row, (key) => known.get(key)) });
+    yield;
+  }
+  entries.sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
   return { entries, isPlain: entries.every(({ key }, i) => key !== entries[i - 1]?.key) };
 }
 

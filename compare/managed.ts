@@ -1,8 +1,10 @@
+import { finish } from '#base';
+import type { Steps } from '#base';
 import { maskSecrets } from '#diff';
 import { parseResourceKey, versionOf } from '#model';
 import type { Settings } from '#model';
 import type { ManagedResource } from '#publish';
-import { derived, sortedPlaces } from './order.ts';
+import { derived, derivedSteps, sortedPlaces } from './order.ts';
 import type { Comparison, ManagedPair } from './types.ts';
 import { sideOf } from './row.ts';
 import type { TreeRoot } from './grown-tree.ts';
@@ -13,7 +15,12 @@ const rooted = Symbol('roots of the tree');
 
 /** What the UI reads about each managed resource. Secrets are masked, equal values equally on all four sides (decision D10). */
 export function managedResources(comparison: Comparison, settings: Settings): readonly ManagedResource[] {
-  const resources = derived(comparison.pairs, shown, settings, {
+  return finish(managedSteps(comparison, settings));
+}
+
+/** Step by step. */
+export function* managedSteps(comparison: Comparison, settings: Settings): Steps<readonly ManagedResource[]> {
+  const resources = yield* derivedSteps(comparison.pairs, shown, settings, {
     of: (pair) => managedResource(pair, settings),
     isSame: () => false,
   });

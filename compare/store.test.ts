@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { omit } from '#base';
+import { finish, omit } from '#base';
 import type { KindState, UnreadObject } from '#live';
 import { appKey, defaultSettings, keyOf, refOf, resourceKey, versionOf } from '#model';
 import type { Application, ApplicationSpec, KubeObject, ResourceKey, Settings } from '#model';
@@ -381,6 +381,27 @@ describe('9.1: the rows of an application', () => {
     const shared = managedResources(after.comparison, defaultSettings).filter((one) => resources.includes(one));
     expect(shared).toHaveLength(499);
     expect(store.compare(facts(7), new Set()).comparison.resources).toBe(after.comparison.resources);
+  });
+
+  it('15.1: are compared in steps as many as there are resources, and come to the same', () => {
+    const steps = (count: number): number => {
+      const facts = manyConfigMaps(count, undefined);
+      const work = new RowStore().steps(facts, undefined);
+      let taken = 0;
+      while (work.next().done !== true) taken += 1;
+      return taken;
+    };
+    const [small, large] = [steps(100), steps(400)];
+    expect(small).toBeGreaterThan(200);
+    expect((large - small) / 3).toBeCloseTo(small, -1);
+    // What is forgotten meanwhile is not remembered again.
+    const store = new RowStore();
+    const facts = manyConfigMaps(100, undefined);
+    const work = store.steps(facts, undefined);
+    work.next();
+    store.forget(facts.key);
+    const outcome = finish(work);
+    expect([said(outcome.comparison), store.size]).toEqual([said(compareState(facts)), 0]);
   });
 
   it('9.1: also where the ignore rules take more work than one comparison may do', () => {

@@ -1,7 +1,7 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
-import { compareState, normalizeTargets, schemaApiVersions, toDryRun } from '#compare';
-import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore } from '#compare';
+import { normalizeTargets, RowStore, schemaApiVersions, toDryRun } from '#compare';
+import type { CompareFacts, Comparison, LiveState, NormalTargets } from '#compare';
 import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
@@ -89,7 +89,7 @@ export async function filledCluster(
 }
 
 /**
- * Fetches both sides of a comparison and compares them. The comparing itself is {@link compareState}, a pure function.
+ * Fetches both sides of a comparison and compares them. The comparing itself is {@link RowStore.steps}, a pure function but for what it remembers.
  *
  * Errors of a side become conditions of the comparison, which then is `failed`, as in Argo CD. It throws only what keeps it from comparing
  * at all: the abort reason, {@link SourceUnavailable} when `tolerate` says that a source that cannot be read is not to be shown yet, and
@@ -138,7 +138,7 @@ export class Comparer {
       },
       live,
       requested: request.revisions,
-      isNamespaced: (gk) => cluster.isNamespaced(gk),
+      isNamespaced: scopesOf(cluster),
       permitted: (object) => gate.permits(object),
       permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
       ...premisesOf(cluster, gate.version),
@@ -166,16 +166,15 @@ export class Comparer {
     signal: AbortSignal,
   ): Promise<Comparison> {
     const { rows, jq: runner, loop } = this.#deps;
-    const once = (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Comparison =>
-      loop.run(facts.key, 'comparison', () =>
-        rows === undefined ? compareState(given) : rows.compare(given, fresh).comparison,
-      );
+    const store = rows ?? new RowStore();
+    const once = async (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Promise<Comparison> =>
+      (await loop.slices(facts.key, 'comparison', store.steps(given, fresh), signal)).comparison;
     if (runner === undefined) return once(facts, changed);
     const jq = new JqAnswers();
-    let comparison = once({ ...facts, jq }, changed);
+    let comparison = await once({ ...facts, jq }, changed);
     for (let round = 0; jq.open().length > 0 && round < jqRounds; round += 1) {
       await runner.answer(jq, signal);
-      comparison = once({ ...facts, jq }, new Set());
+      comparison = await once({ ...facts, jq }, new Set());
     }
     return comparison;
   }
@@ -256,6 +255,12 @@ function discoveryOf(cluster: LiveCluster): ApiDiscovery | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** As they are now: a comparison in slices must not see one half of its resources by what the cluster serves later. */
+function scopesOf(cluster: LiveCluster): CompareFacts['isNamespaced'] {
+  const discovery = discoveryOf(cluster);
+  return (gk) => (discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced);
 }
 
 /** Another cluster at the same URL counts the versions of what it serves from the beginning. */

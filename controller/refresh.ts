@@ -1,6 +1,6 @@
-import { omit } from '#base';
+import { inSlices, omit } from '#base';
 import type { Clock, Random } from '#base';
-import { buildTree, managedResources, treeRoots } from '#compare';
+import { buildTree, managedSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
 import { appKeyOf, appKeyOfInstance, hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
@@ -79,6 +79,14 @@ export interface Found {
   readonly finalizers: readonly string[] | undefined;
   /** What automated sync is to do; undefined: it may not act now. */
   readonly decision: AutosyncDecision | undefined;
+}
+
+/** What a comparison came to, and what others read of it. */
+interface Looked {
+  readonly comparison: Comparison;
+  readonly built: BuiltTree;
+  readonly bound: BoundApplication;
+  readonly managed: readonly ManagedResource[];
 }
 
 /** What a pass found out. Nothing of it has been told or written yet. */
@@ -269,14 +277,11 @@ export class RefreshProcessor {
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = differences(comparison);
     const built = await this.#tree(pass, bound, cluster, signal);
-    return this.#conclude(pass, status, { comparison, built, bound });
+    const managed = await inSlices(managedSteps(comparison, bound.settings), this.#deps, signal);
+    return this.#conclude(pass, status, { comparison, built, bound, managed });
   }
 
-  #conclude(
-    pass: Pass,
-    status: ApplicationStatus,
-    found: { readonly comparison: Comparison; readonly built: BuiltTree; readonly bound: BoundApplication },
-  ): Assessment {
+  #conclude(pass: Pass, status: ApplicationStatus, found: Looked): Assessment {
     const { comparison, built } = found;
     const fresh = [...comparison.conditions, ...built.conditions];
     const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
@@ -286,7 +291,7 @@ export class RefreshProcessor {
     return {
       status: this.#nextStatus(pass, decided, comparison, built),
       tree: built.tree,
-      managed: managedResources(comparison, found.bound.settings),
+      managed: found.managed,
       conditions: fresh,
       found: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
     };
@@ -337,7 +342,13 @@ export class RefreshProcessor {
     const subject = { app, project, roots: pass.memory.roots ?? [] };
     const isApplication = (instance: string): boolean =>
       this.#deps.lookup(appKeyOfInstance(instance, this.#config.namespace)) !== undefined;
-    const where = { key: pass.key, cluster, permitted: gate.permitsRef, premise: gate.version };
+    const where = {
+      key: pass.key,
+      cluster,
+      permitted: gate.permitsRef,
+      premise: gate.version,
+      clock: this.#deps.clock,
+    };
     const rows = await this.#deps.memories.trees.read({ ...subject, ...where, isApplication }, signal);
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }

@@ -5,6 +5,7 @@ import type { TreeRows } from '#compare';
 import type { LiveOwner, LiveRow } from '#live';
 import { appKey, resourceKey } from '#model';
 import type { ResourceKey } from '#model';
+import { FakeClock } from '#support';
 import { TreeStore } from './tree-store.ts';
 import type { StoredTreeQuery } from './tree-store.ts';
 
@@ -72,6 +73,7 @@ class SmallCluster {
       premise: String(this.forbidden),
       isApplication: () => true,
       cluster: this.cluster,
+      clock: new FakeClock(),
     };
   }
 

@@ -1,4 +1,6 @@
-import { changeTree, growTree, rowIn } from '#compare';
+import { inSlices } from '#base';
+import type { Clock } from '#base';
+import { changeTree, growSteps, rowIn } from '#compare';
 import type { GrownTree, RowChange, TreeRows } from '#compare';
 import type { LiveCluster, LiveOwner, LiveRow } from '#live';
 import type { AppKey, ResourceKey } from '#model';
@@ -15,6 +17,7 @@ export interface StoredTreeQuery extends TreeRowsQuery {
   readonly cluster: TreeCluster;
   /** Another text whenever `permitted` may say something else. */
   readonly premise: string;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 type TreeCluster = Pick<LiveCluster, 'tree' | 'topLevel' | 'machines' | 'news' | 'rows'>;
@@ -52,10 +55,10 @@ export class TreeStore {
       const live = next.grown.entries.flatMap(({ row }) => (row?.kind === 'Pod' ? [row] : []));
       return { managed: next.grown, orphaned: [], machines: await machinesOf(query, live, signal) };
     }
-    const { roots, cluster, premise } = query;
+    const { roots, cluster, premise, clock } = query;
     const { version } = await cluster.news(undefined, signal);
     const rows = await readTree(query, signal);
-    const grown = growTree(roots, rows.managed);
+    const grown = await inSlices(growSteps(roots, rows.managed), { clock }, signal);
     const isKept = grown.entries.length >= this.#big && grown.isPlain && rows.isWhole && !watchesOrphans(query);
     const live = new Set(isKept ? roots.flatMap((root) => (root.live ? [root.key] : [])) : []);
     this.#setLast(query.key, isKept ? { grown, roots, live, cluster, premise, version } : undefined);
