@@ -43,7 +43,9 @@ export function* pairUpSteps(facts: CompareFacts): Steps<PairedUp> {
     facts.isNamespaced,
   );
   const unread = new Set(facts.live.unread?.map(({ key }) => key));
-  const degraded = new Set(facts.live.degraded.map(({ group, kind }) => `${group}/${kind}`));
+  // Of a kind that is left out every object was read for itself: what was not found is not there.
+  const stale = facts.live.degraded.filter(({ state }) => state !== 'left-out');
+  const degraded = new Set(stale.map(({ group, kind }) => `${group}/${kind}`));
   const manifests = manifestsOf(hooks);
   yield;
   const resources = yield* mapped(pairs, ({ target, live: found }, index): RowFacts => {

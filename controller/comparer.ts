@@ -7,8 +7,16 @@ import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { ClusterIgnored, ClusterUnavailable, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, ManagedObjects, UnreadObject } from '#live';
-import { destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
-import type { AppKey, Application, ApplicationSource, KubeObject, ResourceKey } from '#model';
+import { apiVersionOf, destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationSource,
+  KubeObject,
+  ObjectName,
+  ResourceKey,
+  ResourceStatus,
+} from '#model';
 import type { Place } from '#queues';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
@@ -61,6 +69,8 @@ export interface Compared {
   readonly revisions: readonly string[];
 }
 
+const noResources: readonly ResourceStatus[] = [];
+
 /** More programs than this after each other on one object have no answer. */
 const jqRounds = 50;
 
@@ -102,6 +112,8 @@ export class Comparer {
   /** Of rendered objects: as long as a source gives the same list, its normal form is the same list, too. */
   readonly #normal = new Remembered<readonly KubeObject[], NormalTargets>();
   readonly #described = new Remembered<readonly KubeObject[], readonly string[]>();
+  /** Of the resources of a status. */
+  readonly #had = new Remembered<readonly ResourceStatus[], readonly ObjectName[]>();
 
   constructor(deps: ComparerDeps, config: ComparerConfig) {
     this.#deps = deps;
@@ -232,11 +244,14 @@ export class Comparer {
   ): Promise<LiveState> {
     try {
       cluster.discovery();
-      const { key } = request.bound;
+      const { key, app } = request.bound;
+      // A hook has done its work: nobody needs to find it again.
+      const resources = app.status?.resources ?? noResources;
+      const had = this.#had.of(resources, [], () => namesOf(resources.filter(({ hook }) => hook !== true)));
       const since = this.#deps.rows?.lastObjects(key);
-      const query = { app: this.#instance(key), targets, since };
+      const query = { app: this.#instance(key), targets, had, since };
       const { degraded, ...cache } = await cluster.managed(query, signal);
-      const unread = [...cache.unread, ...undiscovered(request.bound.app, cache, cluster.discovery())];
+      const unread = [...cache.unread, ...undiscovered(app, cache, cluster.discovery())];
       return { ...cache, unread, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
@@ -261,6 +276,15 @@ function discoveryOf(cluster: LiveCluster): ApiDiscovery | undefined {
 function scopesOf(cluster: LiveCluster): CompareFacts['isNamespaced'] {
   const discovery = discoveryOf(cluster);
   return (gk) => (discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced);
+}
+
+/** The names of what an application had when it was compared last. */
+export function namesOf(resources: readonly ResourceStatus[]): readonly ObjectName[] {
+  return resources.flatMap(({ group = '', version = '', kind = '', namespace = '', name = '' }) => {
+    if (kind === '' || name === '' || version === '') return [];
+    const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
+    return [{ apiVersion: apiVersionOf(group, version), kind, metadata }];
+  });
 }
 
 /** Another cluster at the same URL counts the versions of what it serves from the beginning. */

@@ -192,7 +192,7 @@ describe('the tree by its difference', () => {
           expect(shown(query, rows)).toEqual(shown(query, await new TreeStore().read(query, signal)));
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
     expect(reads.whole / counts.reads).toBeLessThan(0.6);
   });

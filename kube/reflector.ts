@@ -100,7 +100,8 @@ export class Reflector implements Runnable {
       try {
         if (this.#resourceVersion === undefined || this.#doubted) this.#resourceVersion = await this.#list(signal);
         else if (await this.#wentBack(this.#resourceVersion, signal)) this.#resourceVersion = undefined;
-        else await this.#watchUntilDoubt(this.#resourceVersion, signal);
+        // Whoever asked for a list meanwhile does not wait for the end of a watch.
+        else if (!this.#isDoubted()) await this.#watchUntilDoubt(this.#resourceVersion, signal);
       } catch (error) {
         if (isAborted(signal)) return;
         // Whatever the end of the interrupted watch looks like.
@@ -119,6 +120,10 @@ export class Reflector implements Runnable {
   relist(): void {
     this.#doubted = true;
     this.#interrupt?.(new Superseded('a new list'));
+  }
+
+  #isDoubted(): boolean {
+    return this.#doubted;
   }
 
   state(): ReflectorState {

@@ -1,7 +1,7 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Limiter, omit } from '#base';
 import { findResource } from '#kube';
-import type { KubeClient, ReflectorOptions, ReflectorState } from '#kube';
+import type { KubeClient, ReflectorOptions } from '#kube';
 import { jsonOf } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
@@ -12,7 +12,7 @@ import { ChangeBatch } from './changes.ts';
 import { ClusterWatch } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
-import type { KindWatch } from './kind-watch.ts';
+import type { KindWatch, KindWatchState } from './kind-watch.ts';
 import { machinesOf } from './machines.ts';
 import { changedObjects, managedObjects } from './managed.ts';
 import type { ManagedSources } from './managed.ts';
@@ -58,6 +58,8 @@ export interface LiveClusterDeps {
   /** The tracked objects of the cache that this one replaces: when the new one is complete, their applications hear of it. */
   readonly earlier?: ReadonlyMap<ResourceKey, StoredNode>;
 }
+
+type Place = GroupKind & { readonly namespace: string };
 
 /** One cluster: its cache, its watches, and the questions that others ask. */
 export class WatchedCluster implements LiveCluster {
@@ -186,7 +188,7 @@ export class WatchedCluster implements LiveCluster {
       ...(failure === undefined ? {} : { message: failure }),
       ...(serverVersion === undefined ? {} : { serverVersion }),
       resourcesCount: this.#store.size,
-      apisCount: kinds.length,
+      apisCount: kinds.filter(({ state }) => state !== 'left-out').length,
       eventsCount: this.#events,
       ...(lastSyncAt > 0 ? { lastSyncAt } : {}),
       kinds,
@@ -202,14 +204,14 @@ export class WatchedCluster implements LiveCluster {
     return discovery;
   }
 
-  async managed({ app, targets, since }: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
+  async managed({ app, targets, had, since }: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
     const sources = this.#sources(this.discovery());
     const before = this.#notFresh();
     signal.throwIfAborted();
     const changed = before.size > 0 ? undefined : changedObjects({ app, targets, since }, sources);
     if (changed !== undefined)
       return { ...changed, unread: [], degraded: { version: this.#degraded.of([]), kinds: [] } };
-    const found = await managedObjects(app, targets, sources, signal);
+    const found = await managedObjects({ app, targets, had: had ?? [] }, sources, signal);
     // Objects were taken from the cache at the start: a kind that has recovered since was not fresh for this answer.
     const kinds = [...new Map([...before, ...this.#notFresh()]).values()];
     return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
@@ -219,17 +221,19 @@ export class WatchedCluster implements LiveCluster {
     const watches = new Map<string, KindWatch[]>();
     for (const watch of this.#watch.watches())
       watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
+    const covers = (target: Place, is: (watch: KindWatch) => boolean): boolean =>
+      (watches.get(kindText(target)) ?? []).some(
+        (watch) => (watch.namespace === undefined || watch.namespace === target.namespace) && is(watch),
+      );
     return {
       cluster: this.#cluster,
       client: this.#deps.client,
       discovery,
       store: this.#store,
       bodies: this.#bodies,
-      isFresh: (target: GroupKind & { readonly namespace: string }) =>
-        (watches.get(kindText(target)) ?? []).some(
-          (watch) =>
-            watch.state().state === 'synced' && (watch.namespace === undefined || watch.namespace === target.namespace),
-        ),
+      isFresh: (target: Place) => covers(target, (watch) => watch.state().state === 'synced'),
+      isBlind: (target: Place) => covers(target, (watch) => watch.isBlind()),
+      appOf: (object: KubeObject) => this.#cache.read(object).app,
     };
   }
 
@@ -288,7 +292,9 @@ export class WatchedCluster implements LiveCluster {
       const sameKind = kind === object.kind && `${group === '' ? '' : `${group}/`}${version}` === object.apiVersion;
       return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
     });
-    if (watch !== undefined && !this.#cache.observe(object)) watch.doubt();
+    // Nobody would tell of what becomes of it afterwards.
+    if (watch === undefined || watch.isBlind()) return;
+    if (!this.#cache.observe(object)) watch.doubt();
   }
 
   #row(node: StoredNode): LiveRow {
@@ -345,12 +351,18 @@ export class WatchedCluster implements LiveCluster {
   }
 }
 
-function messageIn(state: ReflectorState, fault: string | undefined): { readonly message?: string } {
+function messageIn(state: KindWatchState, fault: string | undefined): { readonly message?: string } {
   if ('message' in state) return { message: state.message };
   return fault === undefined ? {} : { message: fault };
 }
 
-const severity: Readonly<Record<KindState['state'], number>> = { synced: 0, listing: 1, forbidden: 2, degraded: 3 };
+const severity: Readonly<Record<KindState['state'], number>> = {
+  synced: 0,
+  listing: 1,
+  'left-out': 2,
+  forbidden: 3,
+  degraded: 4,
+};
 
 /** As if it came from elsewhere: what is wrong rejects, and who has given up gets nothing. */
 function answer<T>(signal: AbortSignal, compute: () => T): Promise<T> {

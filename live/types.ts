@@ -107,7 +107,7 @@ export interface LiveSchemas {
   readonly kinds: ReadonlyMap<string, KindSchema>;
 }
 
-/** Kinds whose cache is not fresh: nothing of them may be pruned. */
+/** Kinds whose cache is not fresh, or that are left out of it: nothing of them may be pruned. */
 export interface DegradedKinds {
   /** Another number whenever other kinds are, or one for another reason. The counts of objects do not matter. */
   readonly version: number;
@@ -126,8 +126,9 @@ export interface LiveChange {
 
 export interface KindState extends GroupKind {
   readonly version: string;
-  readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden';
-  /** Why, when degraded or forbidden; when synced: which object of it cannot be read. */
+  /** `left-out`: it may not be listed, and `resource.respectRBAC` says that this is meant so. Its objects are read one by one. */
+  readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden' | 'left-out';
+  /** Why, when degraded, forbidden or left out; when synced: which object of it cannot be read. */
   readonly message?: string;
   readonly objects: number;
 }
@@ -176,6 +177,11 @@ export interface ManagedQuery {
   readonly app: string;
   /** Only their names are read. */
   readonly targets: readonly ObjectName[];
+  /**
+   * What the application had when somebody looked last. Of kinds that could never be listed these are read one by one: what is not in the cache may
+   * exist nevertheless.
+   */
+  readonly had?: readonly ObjectName[];
   /** `objects` of an earlier answer about the application: then the answer may say what is another since then, at the cost of that. */
   readonly since?: ReadonlyMap<ResourceKey, KubeObject> | undefined;
 }

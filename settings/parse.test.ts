@@ -30,6 +30,16 @@ describe('parseSettings', () => {
     expect(messages(rule('.status |'))).toEqual([expect.stringContaining(`${key}: the jqPathExpression ".status |" `)]);
   });
 
+  it.each([
+    ['', 'off', []],
+    ['normal', 'normal', []],
+    ['strict', 'strict', []],
+    ['Strict', 'off', ['resource.respectRBAC: must be normal, strict or empty; nothing is left out']],
+  ])('12.7: reads resource.respectRBAC "%s" as %s', (text, mode, problems) => {
+    const data = { 'resource.respectRBAC': text };
+    expect([settings(data).respectRBAC, messages(data)]).toEqual([mode, problems]);
+  });
+
   it('has another version for other content, whatever the order of keys', () => {
     expect(settings({ a: '1', b: '2' }).version).toBe(settings({ b: '2', a: '1' }).version);
     expect(settings({ a: '1' }).version).not.toBe(settings({ a: '2' }).version);

@@ -33,6 +33,7 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
     overrides: parseOverrides(data, report),
     ...compareOptions(data, report),
     ignoreResourceUpdatesEnabled: flag(data, 'resource.ignoreResourceUpdatesEnabled', true, report),
+    respectRBAC: respectRBAC(data, report),
     sensitiveAnnotations: csv(data['resource.sensitive.mask.annotations']),
     allowedNodeLabels: csv(data['application.allowedNodeLabels']),
     inClusterEnabled: data['cluster.inClusterEnabled'] !== 'false',
@@ -106,6 +107,14 @@ function statusField(value: Json | undefined, report: Report): Settings['ignoreR
   if (value === 'none' || value === 'off' || value === 'false' || value === false) return 'none';
   report('resource.compareoptions', 'ignoreResourceStatusField must be all, crd or none; all is used');
   return 'all';
+}
+
+function respectRBAC(data: Readonly<Record<string, string>>, report: Report): Settings['respectRBAC'] {
+  const key = 'resource.respectRBAC';
+  const text = data[key] ?? '';
+  if (text === 'normal' || text === 'strict') return text;
+  if (text !== '') report(key, 'must be normal, strict or empty; nothing is left out');
+  return 'off';
 }
 
 function globalProjects(data: Readonly<Record<string, string>>, report: Report): Settings['globalProjects'] {

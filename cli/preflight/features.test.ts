@@ -395,8 +395,8 @@ const installationCases: readonly InstallationCase[] = [
       cm: { 'resource.respectRBAC': 'strict', 'resource.includeEventLabelKeys': 'team*', 'resource.customLabels': '' },
     },
     [
-      ['info', rows.cmKeys, 'ConfigMap argocd-cm: resource.respectRBAC'],
       ['differs', rows.cmKeys, 'ConfigMap argocd-cm: resource.includeEventLabelKeys'],
+      ['info', rows.respectRBAC, 'ConfigMap argocd-cm: resource.respectRBAC'],
     ],
   ],
   [
@@ -559,6 +559,7 @@ const undetected: Readonly<Record<string, string>> = {
   'failed passes': harmless,
   'changes of a project or of repository Secrets': harmless,
   reconciledAt: harmless,
+  'the end of a sync': harmless,
   'the grace period of repository errors': harmless,
   'an error of a repository': harmless,
   'order within a wave': harmless,

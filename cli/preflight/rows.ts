@@ -29,6 +29,7 @@ export const rows = {
   namespacePatterns: 'regular expressions between slashes (`sourceNamespaces`, `application.namespaces`)',
   cmLabel: 'argocd-cm, cluster, repository and repo-creds Secrets',
   cmKeys: 'further keys of argocd-cm',
+  respectRBAC: '`resource.respectRBAC`',
   malformed: 'a malformed entry',
   flags: 'flags and environment variables of the controller',
   services: '`--repo-server`, `--redis`',

@@ -415,7 +415,12 @@ export class FakeWorld {
         const found = roots.filter((key) => !leaveOut.includes(key)).map((key) => this.dest.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
-      topLevel: () => Promise.resolve([]),
+      topLevel: (namespace) =>
+        Promise.resolve(
+          all()
+            .filter((o) => o.metadata.namespace === namespace)
+            .map(rowOf),
+        ),
       machines: () => Promise.resolve([]),
       schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
       isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
@@ -428,11 +433,19 @@ const noCounts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
 
 function changeOf(object: KubeObject): LiveChange {
   const id = parseTrackingId(object.metadata.annotations?.['argocd.argoproj.io/tracking-id'] ?? '');
-  return { server, key: keyOf(object), apps: new Map(id === undefined ? [] : [[id.app, { managed: true }]]) };
+  const change = { server, key: keyOf(object) };
+  if (id !== undefined) return { ...change, apps: new Map([[id.app, { managed: true }]]) };
+  const { namespace } = object.metadata;
+  return { ...change, apps: new Map(), ...(namespace === undefined ? {} : { orphanNamespace: namespace }) };
 }
 
+/** Stored objects are never changed in place. */
+const rows = new WeakMap<KubeObject, LiveRow>();
+
 function rowOf(object: KubeObject): LiveRow {
-  return {
+  const known = rows.get(object);
+  if (known !== undefined) return known;
+  const row: LiveRow = {
     ...refOf(object),
     key: keyOf(object),
     version: versionOf(object.apiVersion),
@@ -445,6 +458,8 @@ function rowOf(object: KubeObject): LiveRow {
     deleting: false,
     images: [],
   };
+  rows.set(object, row);
+  return row;
 }
 
 /** A ConfigMap in the namespace of the application. */
