@@ -357,8 +357,8 @@ describe('9.1: the rows of an application', () => {
         );
         expect(treeRoots(outcome.comparison)).toEqual(treeRoots(full.comparison));
       }),
-      // 50,000 in the long run.
-      { numRuns: 1000 },
+      // 50,000 in the long run (DRIFTLESS_LONG_FACTOR=50).
+      { numRuns: 10 * (fc.readConfigureGlobal().numRuns ?? 100) },
     );
     expect(byDifference).toBeGreaterThan(300);
   });

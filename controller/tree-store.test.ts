@@ -192,7 +192,8 @@ describe('the tree by its difference', () => {
           expect(shown(query, rows)).toEqual(shown(query, await new TreeStore().read(query, signal)));
         }
       }),
-      { numRuns: 300 },
+      // More in the long run.
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     );
     expect(reads.whole / counts.reads).toBeLessThan(0.6);
   });

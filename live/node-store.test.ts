@@ -388,7 +388,8 @@ describe('the log of changes', () => {
             if (old?.below.has(child) !== now?.below.has(child)) expect(named).toContain(child);
         }
       }),
-      { numRuns: 1000 },
+      // More in the long run.
+      { numRuns: 10 * (fc.readConfigureGlobal().numRuns ?? 100) },
     );
   });
 
