@@ -8,6 +8,8 @@
 export { abortable, aborted, newAbortController, withChild, withDeadline } from './abort.ts';
 export type { Deadline } from './abort.ts';
 export { KeyedMutex, Limiter, mapLimit, yieldToLoop } from './async.ts';
+export { finish, inSlices } from './slices.ts';
+export type { Steps } from './slices.ts';
 export { sleepOn, systemClock } from './clock.ts';
 export type { Clock, Timer } from './clock.ts';
 export { formatGoDuration, parseArgoDuration, parseGoDuration, parseSecondsOrDuration } from './duration.ts';

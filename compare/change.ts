@@ -32,7 +32,7 @@ const most = 256;
 
 /**
  * The comparison of facts that are those of the last one, but for some live objects whose place is the same: only their rows are made, and put in the
- * place of the old ones. What is the same is known object by object, by what it was made from, so that nothing is taken on trust. Undefined where anything
+ * place of the old ones. What is the same is known object by object, by what it was made from, and where the cache names those that are others (`LiveState.changes`), only these are looked at. Undefined where anything
  * else is different, or bears on more than its own row: then everything is paired up and folded anew.
  */
 export function compareChange(
@@ -75,8 +75,7 @@ function isSameSetting(before: CompareFacts, now: CompareFacts): boolean {
     now.premises !== undefined &&
     before.premises === now.premises &&
     before.jqSteps === now.jqSteps &&
-    old.length === targets.length &&
-    old.every((target, i) => target === targets[i])
+    (old === targets || (old.length === targets.length && old.every((target, i) => target === targets[i])))
   );
 }
 
@@ -85,8 +84,9 @@ function movedPlaces(last: Last, facts: CompareFacts): ReadonlyMap<number, KubeO
   const [before, now] = [last.facts.live.objects, facts.live.objects];
   if (before.size !== now.size) return undefined;
   const moved = new Map<number, KubeObject>();
-  for (const [key, object] of now) {
-    const old = before.get(key);
+  for (const key of candidatesOf(last, facts)) {
+    const [old, object] = [before.get(key), now.get(key)];
+    if (object === undefined) return undefined;
     if (isSameObject(old, object)) continue;
     const place = last.places.get(key);
     const row = place === undefined ? undefined : last.folded.rows[place];
@@ -97,6 +97,11 @@ function movedPlaces(last: Last, facts: CompareFacts): ReadonlyMap<number, KubeO
     if (moved.size > most) return undefined;
   }
   return moved;
+}
+
+/** Whoever read the objects may know which of them are others than the last time. */
+function candidatesOf(last: Last, { live }: CompareFacts): Iterable<ResourceKey> {
+  return live.changes?.since === last.facts.live.objects ? live.changes.keys : live.objects.keys();
 }
 
 /** Objects that are kept as text are other ones each time that they are parsed. */

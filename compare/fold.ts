@@ -73,7 +73,7 @@ export function fold(facts: CompareFacts, frame: Frame, unordered: readonly Comp
     syncStatus: syncStatus(facts, codeOf(facts.app, failed, counters)),
     health,
     resourceHealthSource: facts.persistResourceHealth ? '' : 'appTree',
-    resources: [...rows.map(({ row }) => row.status), ...extra].sort(byIdentity),
+    resources: byIdentity([...rows.map(({ row }) => row.status), ...extra]),
     resourceHealth: new Map(rows.flatMap(({ row }) => healthEntry(row))),
     conditions: [
       ...rendered.conditions,
@@ -242,9 +242,9 @@ function sameKind(a: GroupKind, b: GroupKind): boolean {
   return a.group === b.group && a.kind === b.kind;
 }
 
-function byIdentity(a: ResourceStatus, b: ResourceStatus): number {
-  const [left, right] = [identity(a), identity(b)];
-  return left < right ? -1 : Number(left > right);
+function byIdentity(resources: readonly ResourceStatus[]): readonly ResourceStatus[] {
+  const named = resources.map((resource) => ({ resource, id: identity(resource) }));
+  return named.sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id))).map(({ resource }) => resource);
 }
 
 function identity(r: ResourceStatus): string {

@@ -1,11 +1,13 @@
+import { finish } from '#base';
+import type { Steps } from '#base';
 import { maskSecrets } from '#diff';
 import { parseResourceKey, versionOf } from '#model';
 import type { Settings } from '#model';
 import type { ManagedResource } from '#publish';
-import { derived, sortedPlaces } from './order.ts';
+import { derived, derivedSteps, sortedPlaces } from './order.ts';
 import type { Comparison, ManagedPair } from './types.ts';
 import { sideOf } from './row.ts';
-import type { TreeRoot } from './tree.ts';
+import type { TreeRoot } from './grown-tree.ts';
 
 const shown = Symbol('what the UI reads');
 const byIdentity = Symbol('what the UI reads, in its order');
@@ -13,7 +15,12 @@ const rooted = Symbol('roots of the tree');
 
 /** What the UI reads about each managed resource. Secrets are masked, equal values equally on all four sides (decision D10). */
 export function managedResources(comparison: Comparison, settings: Settings): readonly ManagedResource[] {
-  const resources = derived(comparison.pairs, shown, settings, {
+  return finish(managedSteps(comparison, settings));
+}
+
+/** Step by step. */
+export function* managedSteps(comparison: Comparison, settings: Settings): Steps<readonly ManagedResource[]> {
+  const resources = yield* derivedSteps(comparison.pairs, shown, settings, {
     of: (pair) => managedResource(pair, settings),
     isSame: () => false,
   });
@@ -21,7 +28,12 @@ export function managedResources(comparison: Comparison, settings: Settings): re
     const resource = resources[place];
     return resource === undefined ? '' : identity(resource);
   };
-  return sortedPlaces(comparison.pairs, byIdentity, textOf).flatMap((place) => resources[place] ?? []);
+  const ordered: ManagedResource[] = [];
+  for (const place of sortedPlaces(comparison.pairs, byIdentity, textOf)) {
+    const resource = resources[place];
+    if (resource !== undefined) ordered.push(resource);
+  }
+  return ordered;
 }
 
 function managedResource({ key, target, live, hook, diff }: ManagedPair, settings: Settings): ManagedResource {

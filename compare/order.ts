@@ -1,3 +1,5 @@
+import { finish } from '#base';
+import type { Steps } from '#base';
 import type { ManagedPair } from './types.ts';
 
 /** What follows from the pairs of a comparison alone, pair by pair, and was found out for the last pairs in the same order. */
@@ -44,28 +46,31 @@ export function sortedPlaces(
  * A value for each pair; found out anew only for those that are others than the last time. The very same list where no value is another.
  * @param premise what the values depend on besides; another one makes all of them anew.
  */
-export function derived<T>(
+export function* derivedSteps<T>(
   pairs: readonly ManagedPair[],
   what: symbol,
   premise: unknown,
   { of, isSame }: { readonly of: (pair: ManagedPair) => T; readonly isSame: (a: T, b: T) => boolean },
-): readonly T[] {
+): Steps<readonly T[]> {
   const order = orders.get(pairs) ?? new Map<symbol, Derived | readonly number[]>();
   orders.set(pairs, order);
   const known = order.get(what) as Derived | undefined;
-  const isUsable = known !== undefined && known.premise === premise;
-  const old = !isUsable ? undefined : { from: known.from, values: known.values as readonly T[] };
+  const isUsable = known !== undefined && known.premise === premise && known.from.length === pairs.length;
+  const old = isUsable ? { from: known.from, values: known.values as readonly T[] } : undefined;
+  const values = old?.values ?? [];
   let next: T[] | undefined;
-  if (old?.from.length === pairs.length) {
-    pairs.forEach((pair, i) => {
-      if (pair === old.from[i]) return;
-      const value = of(pair);
-      if (isSame(old.values[i] as T, value)) return;
-      next ??= [...old.values];
-      next[i] = value;
-    });
-  } else next = pairs.map(of);
-  const values = next ?? old?.values ?? [];
-  order.set(what, { from: pairs, premise, values });
-  return values;
+  for (const [i, pair] of pairs.entries()) {
+    if (pair === old?.from[i]) continue;
+    const value = of(pair);
+    yield;
+    if (old !== undefined && isSame(old.values[i] as T, value)) continue;
+    (next ??= [...values])[i] = value;
+  }
+  order.set(what, { from: pairs, premise, values: next ?? values });
+  return next ?? values;
+}
+
+/** All steps of {@link derivedSteps} without a pause. */
+export function derived<T>(...of: Parameters<typeof derivedSteps<T>>): readonly T[] {
+  return finish(derivedSteps(...of));
 }

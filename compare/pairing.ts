@@ -1,4 +1,5 @@
-import { omit } from '#base';
+import { finish, omit } from '#base';
+import type { Steps } from '#base';
 import { annotations, destinationNamespaceOf, keyOf } from '#model';
 import type { Application, KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
@@ -23,8 +24,17 @@ export interface PairedUp {
  * its name, its annotations and its UID.
  */
 export function pairUp(facts: CompareFacts): PairedUp {
+  return finish(pairUpSteps(facts));
+}
+
+/** Step by step. */
+export function* pairUpSteps(facts: CompareFacts): Steps<PairedUp> {
   const deletion = partitionDeleteHooks(facts.rendered.targets);
-  const live = new Map([...facts.live.objects].filter(([, object]) => facts.permitted(object)));
+  const live = new Map<ResourceKey, KubeObject>();
+  for (const [key, object] of facts.live.objects) {
+    if (facts.permitted(object)) live.set(key, object);
+    yield;
+  }
   const targets = withManagedNamespace(facts, deletion.targets, live);
   const { pairs, hooks, liveHooks } = pairResources(
     targets,
@@ -37,7 +47,8 @@ export function pairUp(facts: CompareFacts): PairedUp {
   const stale = facts.live.degraded.filter(({ state }) => state !== 'left-out');
   const degraded = new Set(stale.map(({ group, kind }) => `${group}/${kind}`));
   const manifests = manifestsOf(hooks);
-  const resources = pairs.map(({ target, live: found }, index): RowFacts => {
+  yield;
+  const resources = yield* mapped(pairs, ({ target, live: found }, index): RowFacts => {
     const object = sideOf({ live: found, target });
     const gk = gkOf(object);
     return {
@@ -52,6 +63,16 @@ export function pairUp(facts: CompareFacts): PairedUp {
     };
   });
   return { frame: { hooks, liveHooks, ...deletion.flags }, resources };
+}
+
+/** What becomes of each item, one in a step. */
+export function* mapped<T, R>(items: readonly T[], of: (item: T, index: number) => R): Steps<readonly R[]> {
+  const results: R[] = [];
+  for (const [index, item] of items.entries()) {
+    results.push(of(item, index));
+    yield;
+  }
+  return results;
 }
 
 /** The first of each key. */

@@ -1,12 +1,14 @@
+import { finish } from '#base';
+import type { Steps } from '#base';
 import { keyOf } from '#model';
-import type { AppKey, ResourceKey } from '#model';
+import type { AppKey, KubeObject, ResourceKey } from '#model';
 import { compareChange } from './change.ts';
 import type { Last } from './change.ts';
 import { jqSteps, rulesOf } from './comparison.ts';
 import type { CompareFacts } from './types.ts';
 import { fold } from './fold.ts';
 import type { ComparedRow, Folded } from './fold.ts';
-import { pairUp } from './pairing.ts';
+import { mapped, pairUpSteps } from './pairing.ts';
 import { identityOf, makeRow, sideOf, versionOfRules } from './row.ts';
 import type { Row, RowFacts } from './row.ts';
 
@@ -70,22 +72,30 @@ export class RowStore {
   /** Of big applications alone, and of those that were compared last: all that a comparison was made of. */
   readonly #last = new Map<AppKey, Last>();
   readonly #big: number;
+  /** How often something was forgotten. */
+  #forgotten = 0;
 
   /** @param big from how many resources on a comparison is made by its difference to the last one. */
   constructor(big = 100) {
     this.#big = big;
   }
 
+  /** All steps of {@link steps} without a pause. */
+  compare(facts: CompareFacts, changed: ReadonlySet<ResourceKey> | undefined): StoredComparison {
+    return finish(this.steps(facts, changed));
+  }
+
   /**
-   * Compares, with the rows that are kept where they hold.
+   * Compares, with the rows that are kept where they hold; resource by resource, so that a big application need not hold everything else up. Two comparisons
+   * of one application may be under way at once: each comes to what its own facts say.
    * @param changed the resources that are known to have changed: their rows are made anew whatever their identity says. Undefined: all are.
    */
-  compare(facts: CompareFacts, changed: ReadonlySet<ResourceKey> | undefined): StoredComparison {
+  *steps(facts: CompareFacts, changed: ReadonlySet<ResourceKey> | undefined): Steps<StoredComparison> {
     const version = versionOfRules(rulesOf(facts));
     const last = changed === undefined ? undefined : this.#last.get(facts.key);
     const outcome =
       last === undefined || changed === undefined ? undefined : compareChange(last, facts, version, changed);
-    if (outcome === undefined) return this.#compareAll(facts, version, changed);
+    if (outcome === undefined) return yield* this.#compareAll(facts, version, changed);
     this.#setLast(facts.key, outcome.last);
     // Nobody will use their old rows again; those hold on to old objects.
     for (const key of outcome.again) this.#apps.get(facts.key)?.delete(key);
@@ -93,34 +103,48 @@ export class RowStore {
     return { ...outcome.last.folded, made, misses: new Map(made === 0 ? [] : [['event', made]]) };
   }
 
-  #compareAll(facts: CompareFacts, version: string, changed: ReadonlySet<ResourceKey> | undefined): StoredComparison {
-    const { frame, resources } = pairUp(facts);
+  *#compareAll(
+    facts: CompareFacts,
+    version: string,
+    changed: ReadonlySet<ResourceKey> | undefined,
+  ): Steps<StoredComparison> {
+    const forgotten = this.#forgotten;
+    const { frame, resources } = yield* pairUpSteps(facts);
     const kept = changed === undefined ? undefined : this.#apps.get(facts.key);
-    const candidates = resources.map((resource) => candidate(resource, version, kept, changed));
+    const candidates = yield* mapped(resources, (resource) => candidate(resource, version, kept, changed));
     const work = { left: (facts.jqSteps ?? jqSteps) - candidates.reduce((sum, { row }) => sum + (row?.spent ?? 0), 0) };
     const rules = rulesOf(facts, work);
-    const rows = candidates.map(({ facts: resource, row }): ComparedRow => ({
+    const rows = yield* mapped(candidates, ({ facts: resource, row }): ComparedRow => ({
       facts: resource,
       row: row ?? makeRow(resource, rules),
     }));
     const misses = new Map<RowMiss, number>();
     for (const { miss } of candidates) if (miss !== undefined) misses.set(miss, (misses.get(miss) ?? 0) + 1);
     const made = candidates.filter(({ row }) => row === undefined).length;
+    const folded = fold(facts, frame, rows);
     if (work.left >= 0) {
-      this.#keep(facts.key, candidates, rows);
-      const folded = fold(facts, frame, rows);
-      this.#remember(facts.key, { facts, version, folded }, candidates);
+      // Whoever lost the application meanwhile has had it forgotten.
+      if (forgotten === this.#forgotten) {
+        this.#keep(facts.key, candidates, rows);
+        this.#remember(facts.key, { facts, version, folded }, candidates);
+      }
       return { ...folded, made, misses };
     }
     // All programs together were too much work: which rows still got some depends on their order, so none of them is good for another time.
     this.forget(facts.key);
-    return made === rows.length ? { ...fold(facts, frame, rows), made, misses } : this.compare(facts, undefined);
+    return made === rows.length ? { ...folded, made, misses } : yield* this.steps(facts, undefined);
   }
 
   /** The application is gone, or another replica's. */
   forget(key: AppKey): void {
+    this.#forgotten += 1;
     this.#apps.delete(key);
     this.#setLast(key, undefined);
+  }
+
+  /** The live objects that a big application was compared with last: who reads them again may say what is another since then. */
+  lastObjects(key: AppKey): ReadonlyMap<ResourceKey, KubeObject> | undefined {
+    return this.#last.get(key)?.facts.live.objects;
   }
 
   get size(): number {

@@ -1,5 +1,5 @@
 import type { DiffResult, JqAnswers, Mutations } from '#diff';
-import type { KindState, LiveSchemas, UnreadObject } from '#live';
+import type { KindState, LiveSchemas, ObjectChanges, UnreadObject } from '#live';
 import type {
   AppKey,
   Application,
@@ -43,6 +43,8 @@ export interface RenderedTargets {
 /** What the cluster said. */
 export interface LiveState {
   readonly objects: ReadonlyMap<ResourceKey, KubeObject>;
+  /** Where the objects are known to be those of an earlier comparison, but for some. */
+  readonly changes?: ObjectChanges | undefined;
   /** What could not be read, although the cluster as a whole can be. */
   readonly unread?: readonly UnreadObject[];
   /** Kinds whose cache is not fresh. */

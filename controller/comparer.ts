@@ -1,7 +1,7 @@
 import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
-import { compareState, normalizeTargets, schemaApiVersions, toDryRun } from '#compare';
-import type { CompareFacts, Comparison, LiveState, NormalTargets, RowStore, StoredComparison } from '#compare';
+import { normalizeTargets, RowStore, schemaApiVersions, toDryRun } from '#compare';
+import type { CompareFacts, Comparison, LiveState, NormalTargets, StoredComparison } from '#compare';
 import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
@@ -21,6 +21,7 @@ import type { Place } from '#queues';
 import type { WorkMetrics } from './apply-metrics.ts';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
+import { Remembered } from './remembered.ts';
 import { Renderer } from './rendering.ts';
 import type { LoopWatch } from './loop-watch.ts';
 import type { RendererConfig, RendererDeps } from './rendering.ts';
@@ -71,6 +72,8 @@ export interface Compared {
   readonly revisions: readonly string[];
 }
 
+const noResources: readonly ResourceStatus[] = [];
+
 /** More programs than this after each other on one object have no answer. */
 const jqRounds = 50;
 
@@ -99,7 +102,7 @@ export async function filledCluster(
 }
 
 /**
- * Fetches both sides of a comparison and compares them. The comparing itself is {@link compareState}, a pure function.
+ * Fetches both sides of a comparison and compares them. The comparing itself is {@link RowStore.steps}, a pure function but for what it remembers.
  *
  * Errors of a side become conditions of the comparison, which then is `failed`, as in Argo CD. It throws only what keeps it from comparing
  * at all: the abort reason, {@link SourceUnavailable} when `tolerate` says that a source that cannot be read is not to be shown yet, and
@@ -109,6 +112,11 @@ export class Comparer {
   readonly #deps: ComparerDeps;
   readonly #config: ComparerConfig;
   readonly #renderer: Renderer;
+  /** Of rendered objects: as long as a source gives the same list, its normal form is the same list, too. */
+  readonly #normal = new Remembered<readonly KubeObject[], NormalTargets>();
+  readonly #described = new Remembered<readonly KubeObject[], readonly string[]>();
+  /** Of the resources of a status. */
+  readonly #had = new Remembered<readonly ResourceStatus[], readonly ObjectName[]>();
 
   constructor(deps: ComparerDeps, config: ComparerConfig) {
     this.#deps = deps;
@@ -130,7 +138,11 @@ export class Comparer {
     );
     const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
     const live = await work.stage('live', () => this.#live(request, cluster, normal.targets, signal));
-    const described = schemaApiVersions(app, normal.targets, settings);
+    const described = this.#described.of(
+      normal.targets,
+      [settings, app.spec.ignoreDifferences, app.spec.syncPolicy],
+      () => schemaApiVersions(app, normal.targets, settings),
+    );
     const facts: CompareFacts = {
       app,
       key,
@@ -143,7 +155,7 @@ export class Comparer {
       },
       live,
       requested: request.revisions,
-      isNamespaced: (gk) => cluster.isNamespaced(gk),
+      isNamespaced: scopesOf(cluster),
       permitted: (object) => gate.permits(object),
       permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
       ...premisesOf(cluster, gate.version),
@@ -171,16 +183,15 @@ export class Comparer {
     signal: AbortSignal,
   ): Promise<Comparison> {
     const { rows, jq: runner, loop } = this.#deps;
-    const once = (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Comparison =>
-      loop.run(facts.key, 'comparison', () =>
-        rows === undefined ? compareState(given) : this.#counted(rows.compare(given, fresh)),
-      );
+    const store = rows ?? new RowStore();
+    const once = async (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Promise<Comparison> =>
+      this.#counted(await loop.slices(facts.key, 'comparison', store.steps(given, fresh), signal));
     if (runner === undefined) return once(facts, changed);
     const jq = new JqAnswers();
-    let comparison = once({ ...facts, jq }, changed);
+    let comparison = await once({ ...facts, jq }, changed);
     for (let round = 0; jq.open().length > 0 && round < jqRounds; round += 1) {
       await runner.answer(jq, signal);
-      comparison = once({ ...facts, jq }, new Set());
+      comparison = await once({ ...facts, jq }, new Set());
     }
     return comparison;
   }
@@ -221,13 +232,18 @@ export class Comparer {
     cluster: LiveCluster,
     objects: readonly KubeObject[],
   ): NormalTargets {
-    return normalizeTargets(objects, {
-      instance: this.#instance(key),
-      destinationNamespace: destinationNamespaceOf(app),
-      tracking: settings.tracking,
-      isNamespaced: (gk) => cluster.isNamespaced(gk),
-      isExcluded: (gk) => isExcluded(settings, gk, cluster.server),
-    });
+    const [instance, destinationNamespace] = [this.#instance(key), destinationNamespaceOf(app)];
+    const served = discoveryOf(cluster);
+    const make = (): NormalTargets =>
+      normalizeTargets(objects, {
+        instance,
+        destinationNamespace,
+        tracking: settings.tracking,
+        isNamespaced: (gk) => cluster.isNamespaced(gk),
+        isExcluded: (gk) => isExcluded(settings, gk, cluster.server),
+      });
+    if (served === undefined) return make();
+    return this.#normal.of(objects, [instance, destinationNamespace, settings, cluster, served], make);
   }
 
   async #live(
@@ -240,8 +256,11 @@ export class Comparer {
       cluster.discovery();
       const { key, app } = request.bound;
       // A hook has done its work: nobody needs to find it again.
-      const had = namesOf((app.status?.resources ?? []).filter(({ hook }) => hook !== true));
-      const { degraded, ...cache } = await cluster.managed(this.#instance(key), targets, signal, had);
+      const resources = app.status?.resources ?? noResources;
+      const had = this.#had.of(resources, [], () => namesOf(resources.filter(({ hook }) => hook !== true)));
+      const since = this.#deps.rows?.lastObjects(key);
+      const query = { app: this.#instance(key), targets, had, since };
+      const { degraded, ...cache } = await cluster.managed(query, signal);
       const unread = [...cache.unread, ...undiscovered(app, cache, cluster.discovery())];
       return { ...cache, unread, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
@@ -252,6 +271,21 @@ export class Comparer {
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
   }
+}
+
+/** Undefined while the cluster says nothing. */
+function discoveryOf(cluster: LiveCluster): ApiDiscovery | undefined {
+  try {
+    return cluster.discovery();
+  } catch {
+    return undefined;
+  }
+}
+
+/** As they are now: a comparison in slices must not see one half of its resources by what the cluster serves later. */
+function scopesOf(cluster: LiveCluster): CompareFacts['isNamespaced'] {
+  const discovery = discoveryOf(cluster);
+  return (gk) => (discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced);
 }
 
 /** The names of what an application had when it was compared last. */

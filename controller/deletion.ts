@@ -208,7 +208,10 @@ export class Deleter {
     const instance = instanceName(leaving.bound.key, this.#namespace);
     const known = leaving.bound.app.status?.resources ?? [];
     const { cluster } = leaving;
-    const { objects, degraded, unread } = await cluster.managed(instance, targets, signal, namesOf(known));
+    const { objects, degraded, unread } = await cluster.managed(
+      { app: instance, targets, had: namesOf(known) },
+      signal,
+    );
     if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
     // Of a kind that is left out all that the application is known to have was read, one by one.
     const blind = degraded.kinds.find(

@@ -1,4 +1,5 @@
-import type { Clock } from '#base';
+import { inSlices } from '#base';
+import type { Clock, Steps } from '#base';
 import type { AppKey } from '#model';
 import type { CounterMetric, Logger, Metrics } from '#telemetry';
 
@@ -47,6 +48,11 @@ export class LoopWatch {
       const ms = this.#clock.monotonic() - began;
       if (ms > holdMs) this.#held({ key, stage, ms });
     }
+  }
+
+  /** Runs work that pauses now and then, and measures each of its slices. Rejects with the reason of the signal. */
+  slices<T>(key: AppKey, stage: Stage, steps: Steps<T>, signal: AbortSignal): Promise<T> {
+    return inSlices(steps, { clock: this.#clock, around: (slice) => this.run(key, stage, slice) }, signal);
   }
 
   /** The last hold of an Application since this was asked last, `none` when it was compared without one; undefined when nothing was done for it. */

@@ -4,6 +4,7 @@ import type { TreeRoot } from '#compare';
 import type { AppKey, ResourceKey } from '#model';
 import type { ApplyGate } from './apply-gate.ts';
 import type { CompareLevel } from './freshness.ts';
+import { TreeStore } from './tree-store.ts';
 
 /** What this process remembers of an application beyond its object. Losing it (restart, hand-over) costs a comparison, nothing else. */
 export interface AppMemory {
@@ -42,6 +43,8 @@ export interface KnownDryRun {
 export class Memories {
   /** What the last comparison of each application found out about its resources. */
   readonly rows = new RowStore();
+  /** The trees that belong to them. */
+  readonly trees = new TreeStore();
   /** Answers of server-side diff, for as long as what they follow from is the same. */
   readonly dryRuns = new Map<AppKey, ReadonlyMap<ResourceKey, KnownDryRun>>();
   /** What was sent to clusters, and need not be sent again; absent: this process sends nothing. */
@@ -67,6 +70,7 @@ export class Memories {
   forget(key: AppKey): void {
     this.#byKey.delete(key);
     this.rows.forget(key);
+    this.trees.forget(key);
     this.dryRuns.delete(key);
     this.gate?.forget(key);
   }

@@ -1,6 +1,6 @@
-import { omit } from '#base';
+import { inSlices, omit } from '#base';
 import type { Clock, Random } from '#base';
-import { buildTree, managedResources, treeRoots } from '#compare';
+import { buildTree, managedSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
 import { appKeyOf, appKeyOfInstance, hasMultipleSources, isCompleted, isErrorCondition, sourcesOf } from '#model';
@@ -24,7 +24,6 @@ import type { AppMetrics } from './metrics.ts';
 import type { WorkMetrics } from './apply-metrics.ts';
 import { mustStampReconciledAt, nextHealth, statusPatch, withConditions } from './status-patch.ts';
 import { kubeTime } from './kube-time.ts';
-import { readTree } from './tree-rows.ts';
 
 export interface RefreshDeps {
   /** The last known version of an application, from memory; its status says what this controller compared last. */
@@ -94,6 +93,14 @@ export interface Found {
   readonly finalizers: readonly string[] | undefined;
   /** What automated sync is to do; undefined: it may not act now. */
   readonly decision: AutosyncDecision | undefined;
+}
+
+/** What a comparison came to, and what others read of it. */
+interface Looked {
+  readonly comparison: Comparison;
+  readonly built: BuiltTree;
+  readonly bound: BoundApplication;
+  readonly managed: readonly ManagedResource[];
 }
 
 /** What a pass found out. Nothing of it has been told or written yet. */
@@ -326,14 +333,11 @@ export class RefreshProcessor {
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = differences(comparison);
     const built = await this.#tree(pass, bound, cluster, signal);
-    return this.#conclude(pass, status, { comparison, built, bound });
+    const managed = await inSlices(managedSteps(comparison, bound.settings), this.#deps, signal);
+    return this.#conclude(pass, status, { comparison, built, bound, managed });
   }
 
-  #conclude(
-    pass: Pass,
-    status: ApplicationStatus,
-    found: { readonly comparison: Comparison; readonly built: BuiltTree; readonly bound: BoundApplication },
-  ): Assessment {
+  #conclude(pass: Pass, status: ApplicationStatus, found: Looked): Assessment {
     const { comparison, built } = found;
     const fresh = [...comparison.conditions, ...built.conditions];
     const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
@@ -343,7 +347,7 @@ export class RefreshProcessor {
     return {
       status: this.#nextStatus(pass, decided, comparison, built),
       tree: built.tree,
-      managed: managedResources(comparison, found.bound.settings),
+      managed: found.managed,
       conditions: fresh,
       found: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
     };
@@ -404,8 +408,15 @@ export class RefreshProcessor {
     const subject = { app, project, roots: pass.memory.roots ?? [] };
     const isApplication = (instance: string): boolean =>
       this.#deps.lookup(appKeyOfInstance(instance, this.#config.namespace)) !== undefined;
-    const query = { ...subject, cluster, permitted: gate.permitsRef, isApplication };
-    const rows = await this.#deps.work.stage('tree', () => readTree(query, signal));
+    const where = {
+      key: pass.key,
+      cluster,
+      permitted: gate.permitsRef,
+      premise: gate.version,
+      clock: this.#deps.clock,
+    };
+    const query = { ...subject, ...where, isApplication };
+    const rows = await this.#deps.work.stage('tree', () => this.#deps.memories.trees.read(query, signal));
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }
 
@@ -480,12 +491,11 @@ function finalizersOf(app: Application, comparison: Comparison): readonly string
 
 /** What differs, without values. */
 function differences(comparison: Comparison): readonly string[] {
-  const lines = comparison.pairs
-    .filter((pair) => !pair.hook && pair.own && pair.unread !== true)
-    .filter((pair) => pair.diff.modified || pair.live === null || pair.target === null)
-    .map(({ key, live, target, diff }) => {
-      const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
-      return `${key}: ${what}`;
-    });
+  const lines: string[] = [];
+  for (const { key, live, target, diff, hook, own, unread } of comparison.pairs) {
+    if (hook || !own || unread === true || !(diff.modified || live === null || target === null)) continue;
+    const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
+    lines.push(`${key}: ${what}`);
+  }
   return lines.sort().slice(0, shownDifferences);
 }

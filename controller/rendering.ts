@@ -116,8 +116,10 @@ export class Renderer {
         found,
         answer.sources.map(({ revision }) => revision),
       );
+    const only = answer.sources.length === 1 ? answer.sources[0] : undefined;
     return {
-      objects: answer.sources.flatMap((one) => one.objects),
+      // The very same list for as long as a source gives that.
+      objects: only === undefined ? answer.sources.flatMap((one) => one.objects) : only.objects,
       facts: {
         targets: [],
         revisions: answer.sources.map((one) => one.revision),

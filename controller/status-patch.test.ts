@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { applyMergePatch } from '#base';
+import type { JsonObject } from '#base';
 import { jsonOf } from '#model';
-import type { Application, ApplicationStatus, OperationState } from '#model';
+import type { Application, ApplicationStatus, OperationState, ResourceStatus } from '#model';
 import { nextHistory } from './history.ts';
 import {
   mustStampReconciledAt,
@@ -29,6 +30,34 @@ describe('statusPatch', () => {
         { sync: { status: 'OutOfSync', revision: 'a' }, resources: [{ kind: 'A', name: 'a' }] },
       ),
     ).toEqual({ status: { conditions: null, sync: { status: 'OutOfSync' }, resources: [{ kind: 'A', name: 'a' }] } });
+  });
+
+  it('15.1: reads of a list that was found equal before only the entries that are others now', () => {
+    let reads = 0;
+    const stored = Array.from({ length: 100 }, (_entry, i) => ({
+      kind: 'A',
+      get name() {
+        reads += 1;
+        return `a${i}`;
+      },
+    }));
+    const readsOf = (resources: readonly ResourceStatus[]): readonly [number, JsonObject | undefined] => {
+      reads = 0;
+      const patch = statusPatch({ resources: stored }, { resources });
+      return [reads, patch];
+    };
+    const ours = stored.map((_entry, i): ResourceStatus => ({ kind: 'A', name: `a${i}` }));
+    const [all] = readsOf(ours);
+    expect(all).toBeGreaterThanOrEqual(100);
+    expect(readsOf(ours)).toEqual([0, undefined]);
+    expect(readsOf([...ours.slice(0, 40), { kind: 'A', name: 'a40' }, ...ours.slice(41)])).toEqual([
+      all / 100,
+      undefined,
+    ]);
+    const other = [...ours.slice(0, 40), { kind: 'A', name: 'b' }, ...ours.slice(41)];
+    expect(readsOf(other)[1]).toEqual({ status: { resources: other } });
+    expect(readsOf(ours.slice(1))[1]).toEqual({ status: { resources: ours.slice(1) } });
+    expect(readsOf(ours)[1]).toBeUndefined();
   });
 
   it('never touches the state of an operation', () => {

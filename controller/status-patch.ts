@@ -1,4 +1,4 @@
-import { applyMergePatch, createMergePatch, omit } from '#base';
+import { applyMergePatch, createMergePatch, deepEqual, omit } from '#base';
 import type { JsonObject } from '#base';
 import { asObject, jsonOf } from '#model';
 import type {
@@ -8,6 +8,7 @@ import type {
   ApplicationStatus,
   HealthStatusCode,
   OperationState,
+  ResourceStatus,
   RevisionHistory,
 } from '#model';
 import { setConditions } from './conditions.ts';
@@ -38,10 +39,29 @@ export function nextHealth(
  * never part of it: that has its own writer.
  */
 export function statusPatch(before: ApplicationStatus | undefined, after: ApplicationStatus): JsonObject | undefined {
-  const from = omit(before ?? {}, 'operationState');
-  const to = omit(after, 'operationState');
+  const others = isSameResources(before?.resources, after.resources) ? (['resources'] as const) : [];
+  const from = omit(before ?? {}, 'operationState', ...others);
+  const to = omit(after, 'operationState', ...others);
   const patch = createMergePatch(jsonOf(from) as JsonObject, jsonOf(to) as JsonObject);
   return patch === undefined ? undefined : { status: patch };
+}
+
+/** Of a list that is stored, the list of ours that was found to say the same. */
+const sameLists = new WeakMap<readonly ResourceStatus[], readonly ResourceStatus[]>();
+
+/** At the cost of what is another than the last time: entries that were found equal once, and are the very same, still are. */
+function isSameResources(
+  stored: readonly ResourceStatus[] | undefined,
+  ours: readonly ResourceStatus[] | undefined,
+): boolean {
+  if (stored === ours || stored === undefined || ours === undefined) return stored === ours;
+  const before = sameLists.get(stored);
+  if (before === ours) return true;
+  const isSame =
+    stored.length === ours.length &&
+    ours.every((one, i) => one === before?.[i] || deepEqual(jsonOf(stored[i]), jsonOf(one)));
+  if (isSame) sameLists.set(stored, ours);
+  return isSame;
 }
 
 /**

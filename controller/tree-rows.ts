@@ -16,14 +16,28 @@ export interface TreeRowsQuery {
 }
 
 /** Reads what the tree of an application is made of, and the orphans of its namespace where the project watches them. */
-export async function readTree(query: TreeRowsQuery, signal: AbortSignal): Promise<TreeRows> {
+export async function readTree(query: TreeRowsQuery, signal: AbortSignal): Promise<ReadTree> {
   const live = query.roots.filter((root) => root.live).map((root) => root.key);
-  const managed = await permittedRows(query, live, signal);
+  const { rows: managed, isWhole } = await permittedRows(query, live, signal);
   const orphans = await orphanRoots(query, signal);
-  const orphaned = await permittedRows(query, orphans, signal);
-  const pods = managed.filter(({ group, kind }) => group === '' && kind === 'Pod').map(({ key }) => key);
-  const machines = pods.length === 0 ? [] : await query.cluster.machines(pods, signal);
-  return { managed, orphaned, machines };
+  const { rows: orphaned } = await permittedRows(query, orphans, signal);
+  return { managed, orphaned, machines: await machinesOf(query, managed, signal), isWhole };
+}
+
+export interface ReadTree extends TreeRows {
+  readonly managed: readonly LiveRow[];
+  /** The project forbids nothing of what is managed. */
+  readonly isWhole: boolean;
+}
+
+/** The machines that pods among these nodes run on. */
+export async function machinesOf(
+  { cluster }: Pick<TreeRowsQuery, 'cluster'>,
+  nodes: readonly (ResourceRef & { readonly key: ResourceKey })[],
+  signal: AbortSignal,
+): Promise<TreeRows['machines']> {
+  const pods = nodes.filter(({ group, kind }) => kind === 'Pod' && group === '').map(({ key }) => key);
+  return pods.length === 0 ? [] : cluster.machines(pods, signal);
 }
 
 /**
@@ -34,13 +48,13 @@ async function permittedRows(
   { cluster, permitted }: TreeRowsQuery,
   roots: readonly ResourceKey[],
   signal: AbortSignal,
-): Promise<readonly LiveRow[]> {
-  if (roots.length === 0) return [];
+): Promise<{ readonly rows: readonly LiveRow[]; readonly isWhole: boolean }> {
+  if (roots.length === 0) return { rows: [], isWhole: true };
   let leaveOut: readonly ResourceKey[] = [];
   for (;;) {
     const rows = await cluster.tree({ roots, leaveOut }, signal);
     const forbidden = rows.filter((row) => !permitted(row)).map(({ key }) => key);
-    if (forbidden.length === 0) return rows;
+    if (forbidden.length === 0) return { rows, isWhole: leaveOut.length === 0 };
     leaveOut = [...leaveOut, ...forbidden];
   }
 }

@@ -28,10 +28,13 @@ export type {
   LiveClusters,
   LiveDiscovery,
   LiveMachine,
+  LiveNews,
   LiveOwner,
   LiveRow,
   LiveSchemas,
   ManagedObjects,
+  ManagedQuery,
+  ObjectChanges,
   TreeQuery,
   UnreadObject,
 } from './types.ts';

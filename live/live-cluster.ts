@@ -3,7 +3,7 @@ import { Limiter, omit } from '#base';
 import { findResource } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
 import { jsonOf } from '#model';
-import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ObjectName, ResourceKey } from '#model';
+import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
 import type { Configuration } from './adapt.ts';
 import { ParsedBodies } from './body.ts';
@@ -14,7 +14,8 @@ import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindWatch, KindWatchState } from './kind-watch.ts';
 import { machinesOf } from './machines.ts';
-import { managedObjects } from './managed.ts';
+import { changedObjects, managedObjects } from './managed.ts';
+import type { ManagedSources } from './managed.ts';
 import { NodeStore } from './node-store.ts';
 import { ingestWith, rowOf } from './node.ts';
 import type { StoredNode } from './node.ts';
@@ -29,7 +30,9 @@ import type {
   LiveMachine,
   LiveRow,
   LiveSchemas,
+  LiveNews,
   ManagedObjects,
+  ManagedQuery,
   TreeQuery,
 } from './types.ts';
 import { ClusterSchemas } from './schemas.ts';
@@ -171,7 +174,8 @@ export class WatchedCluster implements LiveCluster {
 
   /** Takes over what can change without a new cache. */
   reconfigure({ cluster, settings, bodies }: Configuration, readAgain: boolean): void {
-    this.#cluster = cluster;
+    // Another value, whatever it says: answers that were given before say nothing of what is watched from now on.
+    this.#cluster = { ...cluster };
     if (readAgain) this.#cache.ingestWith(ingestWith(settings, (gk) => this.isNamespaced(gk), bodies));
     this.#watch.reconfigure(cluster, settings);
     if (readAgain) this.#watch.readAgain();
@@ -205,13 +209,20 @@ export class WatchedCluster implements LiveCluster {
     return discovery;
   }
 
-  async managed(
-    app: string,
-    targets: readonly ObjectName[],
-    signal: AbortSignal,
-    had: readonly ObjectName[] = [],
-  ): Promise<ManagedObjects> {
-    const discovery = this.discovery();
+  async managed({ app, targets, had, since }: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
+    const sources = this.#sources(this.discovery());
+    const before = this.#notFresh();
+    signal.throwIfAborted();
+    const changed = before.size > 0 ? undefined : changedObjects({ app, targets, since }, sources);
+    if (changed !== undefined)
+      return { ...changed, unread: [], degraded: { version: this.#degraded.of([]), kinds: [] } };
+    const found = await managedObjects({ app, targets, had: had ?? [] }, sources, signal);
+    // Objects were taken from the cache at the start: a kind that has recovered since was not fresh for this answer.
+    const kinds = [...new Map([...before, ...this.#notFresh()]).values()];
+    return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
+  }
+
+  #sources(discovery: LiveDiscovery): ManagedSources {
     const watches = new Map<string, KindWatch[]>();
     for (const watch of this.#watch.watches())
       watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
@@ -219,7 +230,7 @@ export class WatchedCluster implements LiveCluster {
       (watches.get(kindText(target)) ?? []).some(
         (watch) => (watch.namespace === undefined || watch.namespace === target.namespace) && is(watch),
       );
-    const sources = {
+    return {
       cluster: this.#cluster,
       client: this.#deps.client,
       discovery,
@@ -229,11 +240,6 @@ export class WatchedCluster implements LiveCluster {
       isBlind: (target: Place) => covers(target, (watch) => watch.isBlind()),
       appOf: (object: KubeObject) => this.#cache.read(object).app,
     };
-    const before = this.#notFresh();
-    const found = await managedObjects({ app, targets, had }, sources, signal);
-    // Objects were taken from the cache at the start: a kind that has recovered since was not fresh for this answer.
-    const kinds = [...new Map([...before, ...this.#notFresh()]).values()];
-    return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
   }
 
   rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>> {
@@ -253,6 +259,18 @@ export class WatchedCluster implements LiveCluster {
         return true;
       });
       return rows;
+    });
+  }
+
+  news(version: number | undefined, signal: AbortSignal): Promise<LiveNews> {
+    return answer(signal, () => {
+      const keys = version === undefined ? undefined : this.#store.log.since(version);
+      const now = this.#store.log.version;
+      if (keys === undefined) return { version: now, changed: undefined };
+      return {
+        version: now,
+        changed: [...keys].map((key) => ({ key, owners: this.#store.get(key)?.ownerRefs ?? [] })),
+      };
     });
   }
 

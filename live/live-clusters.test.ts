@@ -333,7 +333,7 @@ async function row(w: World, key: ResourceKey): Promise<LiveRow | undefined> {
 }
 
 async function managedNames(w: World, app = 'shop', targets: readonly KubeObject[] = []): Promise<readonly string[]> {
-  const { objects } = await w.cluster().managed(app, targets, w.signal);
+  const { objects } = await w.cluster().managed({ app, targets }, w.signal);
   return [...objects.values()].map((object) => object.metadata.name ?? '').sort();
 }
 
@@ -438,7 +438,7 @@ describe('the first fill of a cache', () => {
     expect(() => live.discovery()).toThrow(
       'error synchronizing cache state : failed to sync cluster https://a: failed to get server version: cannot reach https://a: connection refused',
     );
-    await expect(live.managed('shop', [], w.signal)).rejects.toThrow(ClusterUnavailable);
+    await expect(live.managed({ app: 'shop', targets: [] }, w.signal)).rejects.toThrow(ClusterUnavailable);
     w.server.faults.clear();
     await w.clock.advance(10_000);
     expect(live.info().state).toBe('synced');
@@ -602,7 +602,7 @@ describe('faults', () => {
     await w.clock.advance(120_000);
     w.server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
     await w.clock.advance(1000);
-    const { objects, degraded } = await w.cluster().managed('shop', [], w.signal);
+    const { objects, degraded } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
     expect([...objects.keys()]).toEqual([configMap('a')]);
     expect(degraded.kinds.map((kind) => [kind.kind, kind.state])).toEqual([['ConfigMap', 'degraded']]);
     expect(await row(w, resourceKey('', 'Pod', 'ns', 'p'))).toMatchObject({ key: resourceKey('', 'Pod', 'ns', 'p') });
@@ -626,7 +626,7 @@ describe('faults', () => {
     await w.clock.advance(120_000);
     expect(await managedNames(w)).toEqual(['changed', 'kept', 'new']);
     expect(w.changes.map(({ key }) => key.split('/').pop()).sort()).toEqual(['changed', 'gone', 'kept', 'new']);
-    expect((await w.cluster().managed('shop', [], w.signal)).degraded.kinds).toEqual([]);
+    expect((await w.cluster().managed({ app: 'shop', targets: [] }, w.signal)).degraded.kinds).toEqual([]);
     await w.stop();
   });
 
@@ -636,7 +636,7 @@ describe('faults', () => {
       server.faults.set('list pods', 403);
     });
     expect(w.cluster().info().state).toBe('synced');
-    const { degraded } = await w.cluster().managed('shop', [], w.signal);
+    const { degraded } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
     expect(degraded.kinds.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['Pod forbidden']);
     expect(await managedNames(w)).toEqual(['a']);
     await w.stop();
@@ -691,12 +691,12 @@ describe('faults', () => {
         { settings: respecting('normal') },
       );
       const had = ['a', 'gone-from-git', 'foreign', 'deleted'].map(nameOf);
-      const read = await w.cluster().managed('shop', [nameOf('a'), nameOf('new')], w.signal, had);
+      const read = await w.cluster().managed({ app: 'shop', targets: [nameOf('a'), nameOf('new')], had }, w.signal);
       expect([...read.objects.values()].map(({ metadata }) => metadata.name)).toEqual(['a', 'gone-from-git']);
       expect(read.unread).toEqual([]);
       expect(read.degraded.kinds).toMatchObject([{ kind: 'ConfigMap', state: 'left-out' }]);
       w.server.faults.set('get configmaps', 403);
-      const unread = (await w.cluster().managed('shop', [nameOf('a')], w.signal, had)).unread;
+      const unread = (await w.cluster().managed({ app: 'shop', targets: [nameOf('a')], had }, w.signal)).unread;
       expect(unread.map(({ name }) => name)).toEqual(['a', 'deleted', 'foreign', 'gone-from-git']);
       expect(unread[0]?.message).toContain('the server says 403');
       await w.stop();
@@ -704,7 +704,9 @@ describe('faults', () => {
 
     it('12.7: what an application had of a kind that is listed is not read again', async () => {
       const w = await world((server) => void server.put(tracked('a')), { settings: respecting('normal') });
-      const read = await w.cluster().managed('shop', [], w.signal, [nameOf('a'), nameOf('gone')]);
+      const read = await w
+        .cluster()
+        .managed({ app: 'shop', targets: [], had: [nameOf('a'), nameOf('gone')] }, w.signal);
       expect([...read.objects.values()].map(({ metadata }) => metadata.name)).toEqual(['a']);
       expect(w.server.count('get configmaps')).toBe(0);
       await w.stop();
@@ -714,7 +716,7 @@ describe('faults', () => {
       const w = await world(refused, { settings: respecting('normal') });
       w.cluster().observe(w.server.put(tracked('a')));
       w.server.remove('ConfigMap', 'a');
-      expect((await w.cluster().managed('shop', [nameOf('a')], w.signal)).objects.size).toBe(0);
+      expect((await w.cluster().managed({ app: 'shop', targets: [nameOf('a')] }, w.signal)).objects.size).toBe(0);
       await w.stop();
     });
 
@@ -1072,7 +1074,7 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     expect(w.server.watching()).toEqual(['configmaps', 'deployments', 'widgets']);
     expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
     const unknown = { apiVersion: 'other.example.com/v1', kind: 'Thing', metadata: { name: 't', namespace: 'ns' } };
-    const { unread } = await w.cluster().managed('shop', [unknown], w.signal);
+    const { unread } = await w.cluster().managed({ app: 'shop', targets: [unknown] }, w.signal);
     expect(unread).toMatchObject([{ kind: 'Thing', message: expect.stringMatching(/too many requests$/) }]);
     w.server.failedGroups.clear();
     w.server.kinds.push(pods!);
@@ -1237,7 +1239,7 @@ describe('managed', () => {
     // It is another application's by now, which the cache does not know.
     w.server.put(tracked('a', 'other'));
     w.server.faults.set('get pods', 'hang');
-    const answer = w.cluster().managed('shop', [target('p', 'v1', 'Pod')], w.signal);
+    const answer = w.cluster().managed({ app: 'shop', targets: [target('p', 'v1', 'Pod')] }, w.signal);
     await w.clock.settle();
     w.server.faults.delete('list configmaps');
     w.server.faults.delete('watch configmaps');
@@ -1251,7 +1253,7 @@ describe('managed', () => {
     ).toEqual(['synced', 'synced', 'synced']);
     expect([...objects.keys()]).toEqual([configMap('a')]);
     expect(degraded.kinds).toMatchObject([{ kind: 'ConfigMap', state: 'degraded' }]);
-    const next = await w.cluster().managed('shop', [], w.signal);
+    const next = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
     expect([[...next.objects], next.degraded.kinds, next.degraded.version === degraded.version]).toEqual([
       [],
       [],
@@ -1266,7 +1268,9 @@ describe('managed', () => {
       server.faults.set('list pods', 500);
     });
     const nameless = { apiVersion: 'v1', kind: 'Pod', metadata: { generateName: 'p-', namespace: 'ns' } };
-    const { objects, unread } = await w.cluster().managed('shop', [nameless, target('p', 'v1', 'Pod')], w.signal);
+    const { objects, unread } = await w
+      .cluster()
+      .managed({ app: 'shop', targets: [nameless, target('p', 'v1', 'Pod')] }, w.signal);
     expect([[...objects.keys()], unread, w.server.count('get pods')]).toEqual([['/Pod/ns/p'], [], 1]);
     await w.stop();
   });
@@ -1274,13 +1278,68 @@ describe('managed', () => {
   it('does not take a kind that discovery could not read for one that does not exist', async () => {
     const w = await world((server) => server.failedGroups.set('down.example.com', 'the server is unavailable'));
     const unknown = target('x', 'down.example.com/v1', 'Unknown');
-    const { objects, unread } = await w.cluster().managed('shop', [unknown], w.signal);
+    const { objects, unread } = await w.cluster().managed({ app: 'shop', targets: [unknown] }, w.signal);
     expect([...objects]).toEqual([]);
     expect(unread).toEqual([
       expect.objectContaining({ kind: 'Unknown', message: expect.stringMatching(/the server is unavailable$/) }),
     ]);
     await w.stop();
   });
+
+  const step = fc.record({
+    on: fc.constantFrom('own', 'own', 'own', 'other', 'untracked', 'gone', 'twin', 'pod fault', 'discovery', 'nothing'),
+    name: fc.constantFrom('a', 'a', 'b', 'c', 'd'),
+    data: fc.nat(2),
+  });
+
+  it('15.1: the live objects by their difference are those that are read anew, over random histories', async () => {
+    let byDifference = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (history) => {
+        const w = await world((server) => {
+          server.serve('apps', 'v1beta1', 'Deployment');
+          for (const name of ['a', 'b', 'd']) server.put(tracked(name));
+        });
+        const targets = [target('a'), target('b'), target('none'), target('d', 'apps/v1beta1', 'Deployment')];
+        let since: ReadonlyMap<ResourceKey, KubeObject> | undefined;
+        for (const { on, name, data } of history) {
+          happen(w.server, on, name, data);
+          await w.clock.advance(on === 'discovery' ? 700_000 : 1000);
+          const answer = await w.cluster().managed({ app: 'shop', targets, since }, w.signal);
+          const whole = await w.cluster().managed({ app: 'shop', targets }, w.signal);
+          expect({ ...answer, changes: undefined }).toEqual({ ...whole, changes: undefined });
+          const { keys } = answer.changes ?? {};
+          if (keys !== undefined) byDifference += 1;
+          const same = [...answer.objects.keys()].filter((key) => keys?.has(key) === false);
+          for (const key of same) expect(answer.objects.get(key)).toBe(since?.get(key));
+          since = answer.objects;
+        }
+        await w.stop();
+      }),
+      { numRuns: 100 },
+    );
+    expect(byDifference).toBeGreaterThan(100);
+  });
+
+  function happen(server: FakeServer, on: string, name: string, data: number): void {
+    const body = { data: { key: String(data) } };
+    if (on === 'own') server.put(tracked(name, 'shop', body));
+    else if (on === 'other') server.put(tracked(name, 'another', body));
+    else if (on === 'untracked') server.put({ kind: 'ConfigMap', metadata: { name, namespace: 'ns' }, ...body });
+    else if (on === 'gone') {
+      if (server.contents()[configMap(name)] !== undefined) server.remove('ConfigMap', name);
+    } else if (on === 'twin') {
+      const tracking = { [annotations.trackingId]: `shop:apps/Deployment:ns/${name}` };
+      server.put({
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name, namespace: 'ns', annotations: tracking },
+      });
+    } else if (on === 'pod fault') {
+      server.faults.set('list pods', 500);
+      server.cutWatches();
+    } else if (on === 'discovery') server.serve('extra', 'v1', `Kind${server.kinds.length}`);
+  }
 
   it('8.1.13: what cannot be read is named, and all else is there', async () => {
     const w = await world((server) => {
@@ -1297,7 +1356,9 @@ describe('managed', () => {
     w.server.faults.set('get pods', 500);
     w.server.faults.set('get deployments', 403);
     const targets = [target('q', 'v1', 'Pod'), target('p', 'v1', 'Pod'), target('d', 'apps/v1beta1', 'Deployment')];
-    const { objects, unread } = await w.cluster().managed('shop', [...targets, target('a')], w.signal);
+    const { objects, unread } = await w
+      .cluster()
+      .managed({ app: 'shop', targets: [...targets, target('a')] }, w.signal);
     expect([...objects.keys()]).toEqual([configMap('a')]);
     const words = 'failed to get managed objects: unexpected error getting managed object: the server says';
     expect(unread).toEqual([
@@ -1338,7 +1399,7 @@ describe('managed', () => {
   ])('8.1.13: with %s nothing can be read, and nothing is', async (_name, fault) => {
     const w = await world((server) => server.faults.set('list pods', 500));
     w.server.faults.set('get pods', fault);
-    await expect(w.cluster().managed('shop', [target('p', 'v1', 'Pod')], w.signal)).rejects.toThrow(
+    await expect(w.cluster().managed({ app: 'shop', targets: [target('p', 'v1', 'Pod')] }, w.signal)).rejects.toThrow(
       /^failed to get managed objects: unexpected error getting managed object: /,
     );
     await w.stop();
@@ -1348,7 +1409,7 @@ describe('managed', () => {
     const w = await world((server) => server.faults.set('list pods', 500));
     w.server.faults.set('get pods', 'hang');
     const targets = Array.from({ length: 100 }, (_, i) => target(`p${i}`, 'v1', 'Pod'));
-    const reading = w.cluster().managed('shop', targets, w.signal);
+    const reading = w.cluster().managed({ app: 'shop', targets }, w.signal);
     await w.clock.advance(30_000);
     const { unread } = await reading;
     expect(unread).toHaveLength(100);
@@ -1368,11 +1429,15 @@ describe('managed', () => {
       });
     });
     for (let i = 0; i < 3; i += 1) {
-      const { objects } = await w.cluster().managed('shop', [target('d', 'apps/v1beta1', 'Deployment')], w.signal);
+      const { objects } = await w
+        .cluster()
+        .managed({ app: 'shop', targets: [target('d', 'apps/v1beta1', 'Deployment')] }, w.signal);
       expect([...objects.values()].map((object) => object.apiVersion)).toEqual(['apps/v1beta1']);
     }
     expect(w.server.count('get deployments')).toBe(1);
-    const { objects } = await w.cluster().managed('shop', [target('d', 'apps/v0', 'Deployment')], w.signal);
+    const { objects } = await w
+      .cluster()
+      .managed({ app: 'shop', targets: [target('d', 'apps/v0', 'Deployment')] }, w.signal);
     expect([...objects.values()].map((object) => object.apiVersion)).toEqual(['apps/v1']);
     await w.stop();
   });
@@ -1383,7 +1448,7 @@ describe('managed', () => {
     expect(w.server.watching()).toContain('pods ns');
     expect(w.server.watching()).not.toContain('nodes');
     const refuse = async (object: KubeObject, text: string): Promise<void> =>
-      expect(w.cluster().managed('shop', [object], w.signal)).rejects.toThrow(text);
+      expect(w.cluster().managed({ app: 'shop', targets: [object] }, w.signal)).rejects.toThrow(text);
     const elsewhere = { ...target('a'), metadata: { name: 'a', namespace: 'three' } };
     await refuse(elsewhere, 'namespace "three" for ConfigMap "a" is not managed');
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
@@ -1413,7 +1478,7 @@ describe('9.2: answers are plain values', () => {
     const answers = {
       info: cluster.info(),
       discovery: cluster.discovery(),
-      managed: await cluster.managed('shop', [{ apiVersion: 'v1', ...tracked('b') }], w.signal),
+      managed: await cluster.managed({ app: 'shop', targets: [{ apiVersion: 'v1', ...tracked('b') }] }, w.signal),
       rows: await cluster.rows([configMap('a'), pod, configMap('missing')], w.signal),
       tree: await cluster.tree({ roots: [configMap('a')], leaveOut: [] }, w.signal),
       topLevel: await cluster.topLevel('ns', w.signal),
@@ -1440,7 +1505,7 @@ describe('9.2: answers are plain values', () => {
     const ask = async (): Promise<object> => ({
       rows: await w.cluster().rows([configMap('a'), pod], w.signal),
       tree: await w.cluster().tree({ roots: [configMap('a')], leaveOut: [] }, w.signal),
-      managed: await w.cluster().managed('shop', [], w.signal),
+      managed: await w.cluster().managed({ app: 'shop', targets: [] }, w.signal),
     });
     const before = await ask();
     const then = structuredClone(before);
@@ -1491,7 +1556,7 @@ describe('9.2: answers are plain values', () => {
 
   it('9.2: the version of what is degraded is another one when that is, in a new cache as well', async () => {
     const w = await world((server) => void server.put(tracked('a')));
-    const degraded = async () => (await w.cluster().managed('shop', [], w.signal)).degraded;
+    const degraded = async () => (await w.cluster().managed({ app: 'shop', targets: [] }, w.signal)).degraded;
     const fresh = await degraded();
     w.server.put(tracked('b'));
     await w.clock.advance(1000);
@@ -1522,7 +1587,7 @@ describe('observe', () => {
     const written = w.server.put(tracked('a', 'shop', { data: { x: 'ours' } }));
     w.cluster().observe(written);
     w.cluster().observe({ ...written, metadata: { ...written.metadata, resourceVersion: '50' }, data: { x: 'old' } });
-    const { objects } = await w.cluster().managed('shop', [], w.signal);
+    const { objects } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
     expect(objects.get(configMap('a'))).toMatchObject({ data: { x: 'ours' } });
     await w.clock.advance(100);
     expect(w.changes).toHaveLength(1);
@@ -1659,7 +1724,7 @@ describe('setClusters', () => {
     const tracking = { method: 'label', labelKey: 'my/label', installationId: '' } as const;
     w.live.setClusters([clusterAt(url)], { ...defaultSettings, version: '2', tracking });
     expect(await row(w, configMap('a'))).toMatchObject({ key: configMap('a') });
-    expect((await w.cluster().managed('labelled', [], w.signal)).degraded.kinds).toEqual([]);
+    expect((await w.cluster().managed({ app: 'labelled', targets: [] }, w.signal)).degraded.kinds).toEqual([]);
     await w.clock.advance(100);
     expect(await managedNames(w, 'labelled')).toEqual(['a']);
     const concerned = w.changes.flatMap(({ apps }) => [...apps.keys()]).sort();

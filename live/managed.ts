@@ -40,6 +40,7 @@ export interface Managed {
 
 /** While one application is read. */
 interface Reading extends ManagedSources {
+  readonly basis: { isWhole: boolean };
   /** How a read of this kind ended that took too long: the others are spared the wait. */
   readonly hanging: DeadlineExceeded | undefined;
 }
@@ -61,9 +62,8 @@ export async function managedObjects(wanted: Managed, sources: ManagedSources, s
   const { app, targets } = wanted;
   for (const target of targets) checkReach(target, sources.cluster);
   const found = new Map<ResourceKey, Body | KubeObject>();
-  // What the server is to name (generateName) has no name to be found by.
-  const named = targets.filter(({ metadata }) => (metadata.name ?? '') !== '');
-  const unique = new Map(named.map((target) => [keyOf(target), target]));
+  const basis: Basis = { app, targets, ...basisOf(sources), named: namedOf(targets), isWhole: true };
+  const unique = new Map(basis.named);
   for (const node of sources.store.ofApp(app)) {
     if (node.ownerRefs.length > 0) continue;
     if (node.body !== undefined) found.set(node.key, node.body);
@@ -76,7 +76,7 @@ export async function managedObjects(wanted: Managed, sources: ManagedSources, s
   await mapLimit([...unique, ...had], parallelReads, async ([key, target]) => {
     const kind = kindText({ group: groupOf(target.apiVersion), kind: target.kind });
     try {
-      const live = await liveOf(key, target, { ...sources, hanging: hanging.get(kind) }, signal);
+      const live = await liveOf(key, target, { ...sources, basis, hanging: hanging.get(kind) }, signal);
       if (live === undefined || (had.has(key) && !isOf(app, live, sources))) found.delete(key);
       else found.set(key, live);
     } catch (error) {
@@ -88,7 +88,88 @@ export async function managedObjects(wanted: Managed, sources: ManagedSources, s
     }
   });
   const objects = await parsed(found, sources.bodies, signal);
+  if (basis.isWhole && unread.length === 0) bases.set(objects, basis);
   return { objects, unread: unread.sort((a, b) => (a.key < b.key ? -1 : 1)) };
+}
+
+/** What an answer was made from: enough to tell which of its objects may be others now. */
+interface Basis {
+  readonly app: string;
+  readonly targets: readonly ObjectName[];
+  readonly named: ReadonlyMap<ResourceKey, ObjectName>;
+  readonly store: NodeStore;
+  readonly cluster: ManagedSources['cluster'];
+  readonly discovery: ApiDiscovery;
+  /** Of the log of changes, before anything was read. */
+  readonly version: number;
+  /** The cache alone says it: nobody had to ask the server for what no change of the cache would tell. */
+  isWhole: boolean;
+}
+
+/** By the answer, for as long as somebody holds on to it. */
+const bases = new WeakMap<ReadonlyMap<ResourceKey, KubeObject>, Basis>();
+
+function basisOf({ store, cluster, discovery }: ManagedSources): Omit<Basis, 'app' | 'targets' | 'named' | 'isWhole'> {
+  return { store, cluster, discovery, version: store.log.version };
+}
+
+function isSameCache(before: Basis, now: ReturnType<typeof basisOf>): boolean {
+  return before.store === now.store && before.cluster === now.cluster && before.discovery === now.discovery;
+}
+
+/** What the server is to name (generateName) has no name to be found by. */
+function namedOf(targets: readonly ObjectName[]): ReadonlyMap<ResourceKey, ObjectName> {
+  const named = targets.filter(({ metadata }) => (metadata.name ?? '') !== '');
+  return new Map(named.map((target) => [keyOf(target), target]));
+}
+
+/**
+ * What {@link managedObjects} would answer, where that is an earlier answer to the same question with some objects in the place of others: at the cost of
+ * what has changed in the cluster since then. Undefined where anything else is another (an object came or went, a kind is not fresh, the
+ * server had to be asked, it was too long ago): then the question is to be asked anew.
+ * @param since the objects of the earlier answer.
+ */
+export function changedObjects(
+  { app, targets, since }: ManagedQuestion,
+  sources: ManagedSources,
+): Pick<ManagedObjects, 'objects' | 'changes'> | undefined {
+  const basis = since === undefined ? undefined : bases.get(since);
+  if (since === undefined || basis?.app !== app || basis.targets !== targets) return undefined;
+  const now = basisOf(sources);
+  const moved = isSameCache(basis, now) ? basis.store.log.since(basis.version) : undefined;
+  if (moved === undefined) return undefined;
+  const replaced: (readonly [ResourceKey, Body])[] = [];
+  for (const key of moved) {
+    const known = since.has(key);
+    const body = bodyNow(key, basis);
+    if (body === null && !known) continue;
+    if (!(body instanceof Body) || !known) return undefined;
+    replaced.push([key, body]);
+  }
+  if (replaced.length === 0) {
+    bases.set(since, { ...basis, version: now.version });
+    return { objects: since, changes: { since, keys: new Set() } };
+  }
+  const objects = new Map(since);
+  for (const [key, body] of replaced) objects.set(key, sources.bodies.read(body));
+  bases.set(objects, { ...basis, version: now.version });
+  return { objects, changes: { since, keys: new Set(replaced.map(([key]) => key)) } };
+}
+
+/** A question about an application, and the answer that it got the last time. */
+export interface ManagedQuestion {
+  readonly app: string;
+  readonly targets: readonly ObjectName[];
+  readonly since: ReadonlyMap<ResourceKey, KubeObject> | undefined;
+}
+
+/** Null: there is none that concerns the application. Undefined: the server would have to be asked. */
+function bodyNow(key: ResourceKey, { app, named, store, discovery }: Basis): Body | null | undefined {
+  const node = store.get(key);
+  const target = named.get(key);
+  const isRoot = node?.app === app && node.ownerRefs.length === 0;
+  if (node === undefined || (target === undefined && !isRoot)) return null;
+  return target === undefined ? node.body : cachedBody(target, node, discovery);
 }
 
 /** Of what an application had, what no manifest names any more and no cache would show. */
@@ -162,17 +243,29 @@ async function liveOf(
   signal: AbortSignal,
 ): Promise<Body | KubeObject | undefined> {
   const node = sources.store.get(key);
-  if (node === undefined) return sources.isFresh(refOf(target)) ? undefined : read(target, sources, signal);
-  if (node.body?.apiVersion === target.apiVersion) return node.body;
-  const fetched = node.fetched?.get(target.apiVersion);
-  if (fetched !== undefined) return fetched;
-  const wanted = reachable(target, node, sources.discovery);
-  if (node.body?.apiVersion === wanted.apiVersion) return node.body;
-  const live = await read(wanted, sources, signal);
-  if (live === undefined) return undefined;
+  if (node === undefined) {
+    if (sources.isFresh(refOf(target))) return undefined;
+    sources.basis.isWhole = false;
+    return read(target, sources, signal);
+  }
+  const cached = cachedBody(target, node, sources.discovery);
+  if (cached !== undefined) return cached;
+  const live = await read(reachable(target, node, sources.discovery), sources, signal);
+  if (live === undefined) {
+    sources.basis.isWhole = false;
+    return undefined;
+  }
   const body = new Body(live);
   (node.fetched ??= new Map()).set(target.apiVersion, body);
   return body;
+}
+
+/** Undefined: the server has to be asked. */
+function cachedBody(target: ObjectName, node: StoredNode, discovery: ApiDiscovery): Body | undefined {
+  if (node.body?.apiVersion === target.apiVersion) return node.body;
+  const fetched = node.fetched?.get(target.apiVersion);
+  if (fetched !== undefined) return fetched;
+  return node.body?.apiVersion === reachable(target, node, discovery).apiVersion ? node.body : undefined;
 }
 
 /** The target's version, or the cache's own where the server does not serve that one any more. */

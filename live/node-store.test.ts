@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { defaultSettings, resourceKey } from '#model';
 import type { KubeObject, OwnerReference, ResourceKey, Settings } from '#model';
-import { ingestWith, isSameToApps } from './node.ts';
+import { ChangeLog } from './change-log.ts';
+import { ingestWith, isSameToApps, rowOf } from './node.ts';
 import type { StoredNode } from './node.ts';
 import { NodeStore } from './node-store.ts';
 
@@ -321,5 +322,84 @@ describe('NodeStore against a plain model', () => {
           expect(store.countOfKind('', kind)).toBe(all.filter((n) => n.kind === kind).length);
       }),
     );
+  });
+});
+
+describe('the log of changes', () => {
+  const kinds = ['Pod', 'ClusterRole', 'StatefulSet', 'PersistentVolumeClaim'] as const;
+  const change = fc.record({
+    kind: fc.constantFrom(...kinds),
+    name: fc.constantFrom('a', 'b', 'data-a-0'),
+    uid: fc.nat(1),
+    // Nobody, by UID, by UID and another group, by name alone, and another object of that name.
+    link: fc.nat(4),
+    owner: fc.record({ kind: fc.constantFrom(...kinds), name: fc.constantFrom('a', 'b'), uid: fc.nat(1) }),
+    on: fc.constantFrom('put', 'put', 'remove'),
+  });
+  type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+  const idOf = (kind: string, name: string, uid: number): string => `${kind}-${name}-${uid}`;
+
+  function happen(store: NodeStore, { kind, name, uid, link, owner, on }: Change): void {
+    const apiVersion = kind === 'StatefulSet' ? 'apps/v1' : 'v1';
+    const by = {
+      ...owner,
+      apiVersion: link === 2 ? 'other/v1' : 'v1',
+      uid: link > 2 ? '' : idOf(owner.kind, owner.name, owner.uid),
+    };
+    const rest = kind === 'StatefulSet' ? { spec: { volumeClaimTemplates: [{ metadata: { name: 'data' } }] } } : {};
+    const node = ingest(
+      object({ kind, name, apiVersion, uid: idOf(kind, name, uid), owners: link === 0 ? [] : [by], rest }),
+    );
+    if (on === 'put') store.put(node);
+    else store.remove(node.key);
+  }
+
+  /** What readers see of each object, and which hang on it. */
+  function seen(
+    store: NodeStore,
+  ): ReadonlyMap<ResourceKey, { readonly row: string; readonly below: ReadonlySet<ResourceKey> }> {
+    const keys = kinds.flatMap((kind) =>
+      ['a', 'b', 'data-a-0'].map((name) =>
+        resourceKey(kind === 'StatefulSet' ? 'apps' : '', kind, clusterScoped.has(kind) ? '' : 'ns', name),
+      ),
+    );
+    const nodes = keys.map((key) => store.get(key)).filter((node) => node !== undefined);
+    const parents = (node: StoredNode): readonly ResourceKey[] => store.parents(node).map(({ key }) => key);
+    return new Map(
+      nodes.map((node) => [
+        node.key,
+        { row: JSON.stringify(rowOf(node, parents(node))), below: new Set(store.children(node).map(({ key }) => key)) },
+      ]),
+    );
+  }
+
+  it('15.1: names everything of which a reader sees something else, and what hangs on another owner', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 12 }), fc.array(change, { maxLength: 4 }), (earlier, later) => {
+        const store = new NodeStore();
+        for (const one of earlier) happen(store, one);
+        const [before, version] = [seen(store), store.log.version];
+        for (const one of later) happen(store, one);
+        const [after, named] = [seen(store), store.log.since(version)];
+        for (const key of new Set([...before.keys(), ...after.keys()])) {
+          const [old, now] = [before.get(key), after.get(key)];
+          if (old?.row !== now?.row) expect(named).toContain(key);
+          for (const child of new Set([...(old?.below ?? []), ...(now?.below ?? [])]))
+            if (old?.below.has(child) !== now?.below.has(child)) expect(named).toContain(child);
+        }
+      }),
+      // More in the long run.
+      { numRuns: 10 * (fc.readConfigureGlobal().numRuns ?? 100) },
+    );
+  });
+
+  it('15.1: says that it does not know what was too long ago, and of other versions than its own', () => {
+    const log = new ChangeLog(3);
+    const [first, second] = [pod('a'), pod('b')];
+    for (const key of [first, second, first]) log.add(key);
+    expect([...(log.since(0) ?? [])]).toEqual([first, second]);
+    expect([...(log.since(2) ?? [])]).toEqual([first]);
+    log.add(second);
+    expect([log.since(0), log.since(5), log.since(4)?.size]).toEqual([undefined, undefined, 0]);
   });
 });

@@ -1,4 +1,5 @@
 import type { ResourceKey } from '#model';
+import { ChangeLog } from './change-log.ts';
 import { MachineLoad } from './machine-load.ts';
 import { isClaimOf } from './owners.ts';
 import { NodeIndex } from './node-index.ts';
@@ -22,6 +23,11 @@ import type { LiveOwner } from './types.ts';
 export class NodeStore {
   /** Derived from the pods, as the indexes are. */
   readonly load = new MachineLoad();
+  /**
+   * Everything of which a reader may see something else than before: what came, changed or went, and with an owner that came, went or is another object
+   * its children, since what they say of their owners follows from it.
+   */
+  readonly log = new ChangeLog();
   readonly #byKey = new Map<ResourceKey, StoredNode>();
   #stamp = 0;
   readonly #rows: (StoredNode | undefined)[] = [];
@@ -66,6 +72,7 @@ export class NodeStore {
     node.ownerRefs = this.#shared(node.ownerRefs);
     this.#infer(node);
     this.#link(node);
+    this.#note(before, node);
   }
 
   remove(key: ResourceKey): StoredNode | undefined {
@@ -78,6 +85,7 @@ export class NodeStore {
     this.#rows[node.row] = undefined;
     this.#free.push(node.row);
     if (node.claims.length > 0) this.#disown(node);
+    this.#note(node, undefined);
     return node;
   }
 
@@ -159,6 +167,16 @@ export class NodeStore {
       }
     }
     return apps;
+  }
+
+  #note(before: StoredNode | undefined, after: StoredNode | undefined): void {
+    const changed = after ?? before;
+    if (changed === undefined) return;
+    this.log.add(changed.key);
+    if (before !== undefined && before.uid === after?.uid) return;
+    for (const uid of new Set([before?.uid ?? '', after?.uid ?? '']))
+      if (uid !== '') for (const child of this.#byOwnerUid.of(uid)) this.log.add(child.key);
+    for (const child of this.#byOwnerKey.of(changed.key)) this.log.add(child.key);
   }
 
   *#nodes(rows: Iterable<number>): Generator<StoredNode> {
@@ -243,7 +261,10 @@ export class NodeStore {
     claim.ownerRefs = owned
       ? [...claim.ownerRefs, { key: owner, version: 'v1', uid: '' }]
       : claim.ownerRefs.filter((ref) => ref.key !== owner);
-    if (linked) this.#linkOwners(claim);
+    if (linked) {
+      this.#linkOwners(claim);
+      this.log.add(claim.key);
+    }
   }
 }
 

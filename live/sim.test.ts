@@ -65,7 +65,7 @@ describe('live over a real socket', () => {
 
   const names = async (): Promise<readonly string[]> => {
     const cluster = await live.cluster(sim.url, controller.current.signal);
-    const { objects } = await cluster.managed('shop', [], controller.current.signal);
+    const { objects } = await cluster.managed({ app: 'shop', targets: [] }, controller.current.signal);
     return [...objects.values()].map((object) => object.metadata.name ?? '').sort();
   };
 

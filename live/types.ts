@@ -86,6 +86,13 @@ export interface TreeQuery {
   readonly leaveOut: readonly ResourceKey[];
 }
 
+/** What has changed in the cache since some version of it. */
+export interface LiveNews {
+  readonly version: number;
+  /** With the owners that each names. What begins or ceases to hang on another object is among them. Undefined: that is too long ago. */
+  readonly changed: readonly { readonly key: ResourceKey; readonly owners: readonly LiveOwner[] }[] | undefined;
+}
+
 /** What a server can serve. */
 export interface LiveDiscovery extends ApiDiscovery {
   /** Another number whenever the server serves something else. */
@@ -154,6 +161,29 @@ export interface ManagedObjects {
   /** By key. None of them is in `objects`. */
   readonly unread: readonly UnreadObject[];
   readonly degraded: DegradedKinds;
+  /** Absent: `objects` was read anew. */
+  readonly changes?: ObjectChanges;
+}
+
+/** Objects that are those of an earlier answer, but for some: each of these was there already, and is another one now. */
+export interface ObjectChanges {
+  readonly since: ReadonlyMap<ResourceKey, KubeObject>;
+  readonly keys: ReadonlySet<ResourceKey>;
+}
+
+/** Whose live objects are asked for. */
+export interface ManagedQuery {
+  /** The instance name of the application. */
+  readonly app: string;
+  /** Only their names are read. */
+  readonly targets: readonly ObjectName[];
+  /**
+   * What the application had when somebody looked last. Of kinds that could never be listed these are read one by one: what is not in the cache may
+   * exist nevertheless.
+   */
+  readonly had?: readonly ObjectName[];
+  /** `objects` of an earlier answer about the application: then the answer may say what is another since then, at the cost of that. */
+  readonly since?: ReadonlyMap<ResourceKey, KubeObject> | undefined;
 }
 
 /**
@@ -168,21 +198,19 @@ export interface LiveCluster {
   discovery(): LiveDiscovery;
   /**
    * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
-   * same key even if untracked, converted to the target's API version where needed. Of the targets only their names are
-   * read. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
-   * @param had what the application had when somebody looked last. Of kinds that could never be listed these are read one by one: what is
-   * not in the cache may exist nevertheless.
+   * same key even if untracked, converted to the target's API version where needed. With `since` the answer may be given by its difference to that
+   * one, which is then in `changes`; it is the one that would be given without. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
    */
-  managed(
-    app: string,
-    targets: readonly ObjectName[],
-    signal: AbortSignal,
-    had?: readonly ObjectName[],
-  ): Promise<ManagedObjects>;
+  managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects>;
   /** Rows by key; of what the cache does not know there is none. */
   rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>>;
   /** Owner tree from the roots downwards, each row once, after the first of its parents; cycles end where they meet themselves. */
   tree(query: TreeQuery, signal: AbortSignal): Promise<readonly LiveRow[]>;
+  /**
+   * Of which objects somebody who read rows at a version of the cache may see something else now, and the version of today. Ask for the version before you
+   * read: then nothing that changes meanwhile is missed.
+   */
+  news(version: number | undefined, signal: AbortSignal): Promise<LiveNews>;
   /** Top-level objects of a namespace (for orphan monitoring). */
   topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /** The machines of these pods, by name. None while the cache has no Nodes (excluded, forbidden, or a cluster of single namespaces). */

@@ -142,7 +142,7 @@ async function atRest(): Promise<NodeJS.MemoryUsage> {
 async function readAll(cluster: LiveCluster, applications: number, signal: AbortSignal): Promise<number> {
   let count = 0;
   for (let i = 0; i < applications; i += 1) {
-    const { objects } = await cluster.managed(`app-${i}`, [], signal);
+    const { objects } = await cluster.managed({ app: `app-${i}`, targets: [] }, signal);
     for (const object of objects.values()) if (object.metadata.name !== undefined) count += 1;
   }
   return Math.max(1, count);

@@ -387,13 +387,12 @@ export class FakeWorld {
   #liveCluster(): LiveCluster {
     const all = (): readonly KubeObject[] =>
       [...this.dest.objects.values()].filter((o) => !this.dest.failedGroups.has(refOf(o).group));
-    const counts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
-    const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...counts, kinds: [] };
+    const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...noCounts, kinds: [] };
     return {
       server,
       info: () => info,
       discovery: () => this.dest.discovered(),
-      managed: (app, targets) => {
+      managed: ({ app, targets }) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
         const dark = new Map([...targets, ...found].map((o) => [keyOf(o), o] as const));
@@ -405,6 +404,7 @@ export class FakeWorld {
         return Promise.resolve({ objects: new Map(shown), unread, degraded: this.#degradedKinds() });
       },
       rows: () => Promise.resolve(new Map()),
+      news: () => Promise.resolve({ version: 0, changed: undefined }),
       tree: ({ roots, leaveOut }) => {
         const found = roots.filter((key) => !leaveOut.includes(key)).map((key) => this.dest.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
@@ -422,6 +422,8 @@ export class FakeWorld {
     };
   }
 }
+
+const noCounts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
 
 /** A ConfigMap in the namespace of the application. */
 export function configMap(name: string, value = '1', annotations: Readonly<Record<string, string>> = {}): KubeObject {
