@@ -3,9 +3,8 @@ import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { annotations, csvAnnotation, refOf, withLeftoverTracking } from '#model';
 import type { KubeObject, Settings } from '#model';
 import { asJson, asKube, lastApplied } from './client-side-apply.ts';
-import { canonicalise } from './canonical.ts';
 import type { Empties } from './canonical.ts';
-import { withDefaults } from './defaults.ts';
+import { asStored } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
 import { shapeForManagers } from './known-shape.ts';
 import { withoutManaged } from './managed-fields.ts';
@@ -54,7 +53,7 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const before = isStructured ? undefined : lastApplied(live);
   const { original, wanted, present } = untilSettled(ignored, () => ({
     wanted: withoutNamespace(prepare(trusted.target, 'keep')),
-    present: prepare(trusted.live),
+    present: prepare(trusted.live, 'structs'),
     original: before === undefined ? undefined : withoutNamespace(prepare(before, 'keep')),
   }));
   const [predicted, observed] = isStructured
@@ -124,8 +123,7 @@ function predict(
   const comparable = isStatefulSet(target) ? withTrimmedClaims(original, target, live) : target;
   const patch = strategicPatch({ original, target: comparable, live }, type);
   if (patch === undefined) return [live, live];
-  const stored = (value: JsonObject): JsonObject =>
-    canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject;
+  const stored = (value: JsonObject): JsonObject => asStored(value, type) as JsonObject;
   return [stored(applyStrategic(live, patch, type)), stored(live)];
 }
 
@@ -170,9 +168,7 @@ function predictStructured(
   const after = structuredMerge(target, live, ownership, published?.shape ?? known());
   if (after === live) return [live, live];
   const stored = (value: JsonObject): JsonObject =>
-    type === undefined
-      ? (published?.withDefaults(value) ?? value)
-      : (canonicalise(withDefaults(canonicalise(value, type), type), type) as JsonObject);
+    type === undefined ? (published?.withDefaults(value) ?? value) : (asStored(value, type) as JsonObject);
   return [stored(withoutLastApplied(after)), stored(withoutLastApplied(live))];
 }
 

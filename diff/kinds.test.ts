@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
 import { canonicalise } from './canonical.ts';
-import { withDefaults } from './defaults.ts';
+import { asStored } from './defaults.ts';
 import { diffObjects } from './diff.ts';
 import { kinds } from './schema-data.ts';
 import { schemaOf } from './schema.ts';
@@ -28,9 +28,9 @@ for (const example of examples) {
   byKind.set(kind, [...(byKind.get(kind) ?? []), example]);
 }
 
-function asStored(object: Json): Json {
+function stored(object: Json): Json {
   const type = schemaOf(kube(object));
-  return canonicalise(withDefaults(canonicalise(object, type), type), type);
+  return type === undefined ? object : asStored(object, type);
 }
 
 describe('12.3: the form in which the API server stores an object', () => {
@@ -40,19 +40,19 @@ describe('12.3: the form in which the API server stores an object', () => {
   });
 
   it.each([...byKind])('12.3: %s', (_kind, ofKind) => {
-    for (const { raw, stored } of ofKind) {
-      expect(asStored(raw)).toEqual(canonicalise(stored, schemaOf(raw)));
-      expect(asStored(asStored(raw))).toEqual(asStored(raw));
+    for (const { raw, stored: expected } of ofKind) {
+      expect(stored(raw)).toEqual(canonicalise(expected, schemaOf(raw)));
+      expect(stored(stored(raw))).toEqual(stored(raw));
     }
   });
 });
 
 const rules = { settings: defaultSettings, ignoreDifferences: [] };
 
-function applied({ raw, stored }: Example): KubeObject {
+function applied({ raw, stored: present }: Example): KubeObject {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(raw) };
-  const metadata = { ...(stored['metadata'] as JsonObject), uid: 'u', resourceVersion: '1', annotations };
-  return kube({ ...stored, metadata });
+  const metadata = { ...(present['metadata'] as JsonObject), uid: 'u', resourceVersion: '1', annotations };
+  return kube({ ...present, metadata });
 }
 
 const identity = new Set(['apiVersion', 'kind', 'metadata']);
@@ -112,7 +112,7 @@ describe('12.3: apply, then compare', () => {
         const [other, less] = [changed(example.raw, path), removed(example.raw, path)];
         count += 2;
         if (!isModified(other, live)) missed.push(`${example.raw.kind} ${path.join('.')}`);
-        const isStoredAlike = deepEqual(asStored(less), asStored(example.raw));
+        const isStoredAlike = deepEqual(stored(less), stored(example.raw));
         if (!isStoredAlike && !isModified(less, live)) missed.push(`${example.raw.kind} without ${path.join('.')}`);
       }
     }
