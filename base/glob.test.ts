@@ -56,6 +56,21 @@ describe('compileGlob', () => {
     );
   });
 
+  it('T-SEC-33: what means something in a regular expression only means itself in a glob, escaped or not', () => {
+    const literal = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter((c) =>
+      /[^\w*?[\]{},!\\]/.test(c),
+    );
+    for (const sign of literal) {
+      for (const pattern of [`a${sign}b*`, `a\\${sign}b*`, `{a${sign}b,c}*`]) {
+        const glob = compileGlob(pattern);
+        const met = ['ab', 'aab', 'axb', 'a', 'b', '', `a${sign}b`, `a${sign}${sign}b`].filter(
+          (text) => glob?.(text) ?? false,
+        );
+        expect([pattern, met]).toEqual([pattern, [`a${sign}b`]]);
+      }
+    }
+  });
+
   it('never throws, whatever the pattern', () => {
     fc.assert(
       fc.property(

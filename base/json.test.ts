@@ -203,6 +203,32 @@ describe('parse and write', () => {
     expect(`${error.message}${String(error.cause)}`).not.toContain('hunter2');
   });
 
+  it('14.1: the time that a text takes follows its length, with whatever quotes and numbers in it', () => {
+    const time = (text: string): number => {
+      const begin = performance.now();
+      try {
+        parseJson(text);
+      } catch {
+        // Refused in time is good, too.
+      }
+      return performance.now() - begin;
+    };
+    // Eight times the text: a quadratic reader needs sixty-four times as long.
+    const growth = (make: (n: number) => string): number => {
+      const least = (n: number): number => Math.min(...[1, 2, 3].map(() => time(make(n))));
+      least(20_000);
+      return least(160_000) / Math.max(least(20_000), 1);
+    };
+    const texts: readonly ((n: number) => string)[] = [
+      (n) => '"'.repeat(n),
+      (n) => `["${'\\"'.repeat(n)}"]`,
+      (n) => `["${'\\\\'.repeat(n)}`,
+      (n) => `[${'"1.0e9",'.repeat(n)}1.0]`,
+      (n) => `[${'1.0,'.repeat(n)}12345678901234567890]`,
+    ];
+    expect(texts.map(growth).filter((ratio) => ratio > 32)).toEqual([]);
+  });
+
   it.each(['1', '12345678901234567890'])('14.1: refuses what would overflow the stack, around %s', (leaf) => {
     const lists = (levels: number): string => `${'['.repeat(levels)}${leaf}${']'.repeat(levels)}`;
     const maps = (levels: number): string => `${'{"a":'.repeat(levels)}${leaf}${'}'.repeat(levels)}`;

@@ -29,6 +29,23 @@ describe('14.3: texts from outside', () => {
     );
   });
 
+  it.each([
+    ['as Go programs have them in JSON', 'p<ss&w>rd', 'p\\u003css\\u0026w\\u003erd'],
+    ['as Go programs have them in an address', "it's (a) pass word!", 'it%27s+%28a%29+pass+word%21'],
+    ['without the padding of base64', 'hunter2!', Buffer.from('hunter2!').toString('base64').replace(/=+$/, '')],
+    ['in the base64 of addresses', '??>>??>>', Buffer.from('??>>??>>').toString('base64url')],
+    [
+      'with the line ends that are taken from the text',
+      'first hunter\r\nsecond hunter\r\n',
+      'first hunter\r\nsecond hunter\r\n',
+    ],
+    ['with the controls that are taken from the text', 'hun\u0001ter2\u200e', 'hun\u0001ter2\u200e'],
+    ['line by line', `${'a'.repeat(20)}\r\n${'b'.repeat(20)}\r\n`, `${'b'.repeat(20)}\r\n`],
+  ])('14.3: never hold what is known to be hidden: %s', (_name, hidden, form) => {
+    const shown = outsideText('program', `it said ${form} to me`, { hidden: [hidden] });
+    expect(shown.replace(/\s*(?:\*\*\*=*\s*)+/, ' *** ')).toBe('it said *** to me');
+  });
+
   it.each(sources)('14.3: hold no escape sequences, and turn no writing round: %s', (source) => {
     const nasty = 'a\u001b[31mred\u001b]0;title\u0007 \u001b[2J\u009b31m\u202eevil\u2066\u0000\u007fb\r\nc';
     const shown = outsideText(source, nasty);

@@ -17,7 +17,7 @@ export type OutsideSource =
   'server' | 'page' | 'program' | 'credential plugin' | 'parser' | 'url' | 'rpc' | 'script' | 'system' | 'field';
 
 export interface OutsideOptions {
-  /** Credentials and values that the other side was given, and may repeat. Taken out as they are, percent-encoded, in base64, and as JSON has them. */
+  /** Credentials and values that the other side was given, and may repeat. Taken out as they are, percent-encoded, in base64, and as JSON has them (of Node and of Go). */
   readonly hidden?: readonly string[];
   /** The text is about an object whose values nobody may see: what is shown in its place, made of the text without `hidden` and controls. */
   readonly instead?: (text: string) => string;
@@ -82,7 +82,9 @@ function withoutControls(text: string): string {
 const shortValue = 4;
 
 function withoutValues(text: string, hidden: readonly string[]): string {
-  const forms = [...new Set(hidden.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  // The text has lost its controls by now, so a value is looked for without its own, too.
+  const values = hidden.flatMap((value) => [value, withoutControls(value)]);
+  const forms = [...new Set(values.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   return forms.reduce(
     (clean, form) =>
       form.length >= shortValue
@@ -96,18 +98,28 @@ function formsOf(value: string): string[] {
   const plain = [value, value.trim()];
   // A key or certificate of several lines is quoted line by line.
   const lines = value.includes('\n') ? value.split('\n').filter((line) => line.trim().length >= 16) : [];
-  const packed = value.length >= shortValue ? [Buffer.from(value).toString('base64')] : [];
-  const forms = [...plain, ...packed, percent(value), JSON.stringify(value).slice(1, -1)];
+  const bytes = Buffer.from(value);
+  const packed =
+    value.length >= shortValue ? [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')] : [];
+  const json = JSON.stringify(value).slice(1, -1);
+  const forms = [...plain, ...packed, ...percent(value), json, json.replace(/[<>&]/g, goEscape)];
   return [...forms, ...lines].filter((form) => form !== '');
 }
 
-/** Lone surrogates have no such form. */
-function percent(value: string): string {
+/** As Node has it, and as Go has it in the parameters of an address. Lone surrogates have no such form. */
+function percent(value: string): string[] {
   try {
-    return encodeURIComponent(value);
+    const text = encodeURIComponent(value);
+    const inQuery = text.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+    return [text, inQuery, inQuery.replaceAll('%20', '+')];
   } catch {
-    return value;
+    return [];
   }
+}
+
+/** Go's JSON may be put into a page. */
+function goEscape(char: string): string {
+  return `\\u00${char.charCodeAt(0).toString(16)}`;
 }
 
 function escaped(text: string): string {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { aborted, systemClock, systemRandom } from '#base';
+import { aborted, systemClock, systemRandom, UsageError } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource, createRemoteSource, parserProgram } from '#desired';
+import { createDesiredSource, createRemoteSource, faultyNetworks, parserProgram } from '#desired';
 import type {
   AzureWorkload,
   CommandHelper,
@@ -71,7 +71,7 @@ export function groundwork(inputs: WireInputs): Groundwork {
   const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
   const hubTime = new HubTime();
-  const client = connector(inputs, hubRate, listener(hubTime))(hub.connection);
+  const client = connector(inputs, { rate: hubRate, onRequest: listener(hubTime) })(hub.connection);
   const settings = createSettingsStore({
     ...surroundings,
     client,
@@ -79,7 +79,10 @@ export function groundwork(inputs: WireInputs): Groundwork {
     inClusterConnection: hub.connection,
     healthScripts: inputs.healthScripts,
   });
-  const clients = new SharedClients(connector(inputs, 1));
+  const { credentialPlugins } = config;
+  const clients = new SharedClients(
+    connector(inputs, { rate: 1, ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }) }),
+  );
   const live = createLiveClusters({ ...surroundings, clients, metrics });
   const desired = desiredSource(inputs, settings);
   if (!verifiesSignatures(config))
@@ -195,8 +198,7 @@ const hubRate = 4;
 /** Clients share limits and the way to run credential plugins. With --shadow none of them can write: this is the one place. */
 function connector(
   { config, commands, logger }: WireInputs,
-  rate: number,
-  onRequest?: KubeClientDeps['onRequest'],
+  { rate, ...more }: { readonly rate: number } & Pick<KubeClientDeps, 'onRequest' | 'credentialPlugins'>,
 ): (connection: ClusterConnection) => KubeClient {
   const qps = config.k8sClientQps * rate;
   const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate;
@@ -210,12 +212,12 @@ function connector(
       readOnly: config.shadow,
       runCommand: pluginRunner(commands),
       limits: { qps, burst },
-      ...(onRequest === undefined ? {} : { onRequest }),
+      ...more,
     });
 }
 
 /** Takes what answers say of the time. */
-function listener(hubTime: HubTime): KubeClientDeps['onRequest'] {
+function listener(hubTime: HubTime): NonNullable<KubeClientDeps['onRequest']> {
   return ({ dateMs, durationMs, code }) => {
     const answeredAt = systemClock.monotonic();
     if (code > 0) hubTime.answered({ dateMs: dateMs ?? Number.NaN, sentAt: answeredAt - durationMs, answeredAt });
@@ -250,12 +252,19 @@ function pluginRunner(commands: CommandHelper): RunCommand {
   };
 }
 
+function networks(given: readonly string[]): readonly string[] {
+  const [faulty] = faultyNetworks(given);
+  if (faulty === undefined) return given;
+  throw new UsageError(`--denied-networks: a network such as 10.0.0.0/8, or metadata, not "${faulty}"`);
+}
+
 /** What sources may cost. */
 function limits(config: RunConfig): Partial<DesiredLimits> {
   return {
     ...(config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {}),
     ...programMemory(process.constrainedMemory()),
     hostParallelism: config.repositoryHostParallelism,
+    deniedNetworks: networks(config.deniedNetworks),
     mirrorDiskBytes: config.repositoryCacheSize * 1024 * 1024,
     mirrorAgeMs: config.repositoryCacheAge,
     pauseAfterFailures: config.pauseAfterFailures,

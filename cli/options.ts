@@ -861,6 +861,13 @@ export const runOptions = {
     min: 0,
     help: 'Requests at once to one host of repositories, charts or images; 0: any number.',
   },
+  deniedNetworks: {
+    flag: 'denied-networks',
+    kind: 'csv',
+    default: [],
+    env: 'DRIFTLESS_DENIED_NETWORKS',
+    help: 'Networks that no source may lie in, as 10.0.0.0/8; the word metadata: where clouds tell credentials of machines.',
+  },
   allowLocalRepositories: {
     flag: 'allow-local-repositories',
     kind: 'bool',
@@ -899,6 +906,13 @@ export const runOptions = {
     env: 'ARGOCD_PAUSE_GEN_REQUESTS',
     min: 0,
     help: 'Requests for which it is not rendered; 0: not by number.',
+  },
+  credentialPlugins: {
+    flag: 'credential-plugins',
+    kind: 'csv',
+    default: [],
+    env: 'DRIFTLESS_CREDENTIAL_PLUGINS',
+    help: 'The only programs that Secrets of clusters may name as credential plugins, as they name them; empty: any.',
   },
   sshDataPath: {
     flag: 'ssh-data-path',

@@ -62,7 +62,7 @@ function isPlain({ app, rendered, live, serverSideDiff }: CompareFacts): boolean
     !live.failed &&
     rendered.conditions.length === 0 &&
     live.conditions.length === 0 &&
-    live.degraded.length === 0 &&
+    live.degraded.every(({ state }) => state === 'left-out') &&
     (live.unread ?? []).length === 0 &&
     serverSideDiff === undefined &&
     app.spec.syncPolicy?.managedNamespaceMetadata === undefined

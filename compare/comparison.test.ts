@@ -191,6 +191,28 @@ describe('compareState', () => {
     expect(compareState({ ...other, live: { ...other.live, degraded } }).conditions).toEqual([]);
   });
 
+  it('12.7: takes what is not found of a kind that is left out for missing, and names the kind only where something is to go', () => {
+    const degraded = [
+      { group: '', kind: 'ConfigMap', version: 'v1', state: 'left-out' as const, message: 'why', objects: 0 },
+    ];
+    const at = (base: CompareFacts): Comparison => compareState({ ...base, live: { ...base.live, degraded } });
+    const missing = at(facts([a], []));
+    expect([missing.syncStatus.status, missing.health.status, missing.conditions]).toEqual([
+      'OutOfSync',
+      'Missing',
+      [],
+    ]);
+    expect(at(facts([a], [applied(a)])).syncStatus.status).toBe('Synced');
+    const dropped = at(facts([], [applied(a)]));
+    expect(dropped.syncStatus.status).toBe('OutOfSync');
+    expect(dropped.conditions).toMatchObject([
+      {
+        type: 'StaleResourceWarning',
+        message: 'The live state of /ConfigMap is not up to date, nothing of this kind is pruned: why',
+      },
+    ]);
+  });
+
   describe('8.1.13: with a kind that cannot be read', () => {
     const dark = (kind: string, name: string): UnreadObject => ({
       group: '',

@@ -1,3 +1,4 @@
+import type { KindState } from '#live';
 import { hasMultipleSources } from '#model';
 import type {
   Application,
@@ -223,10 +224,14 @@ function conditionsOf(rows: readonly ComparedRow[], type: ConditionType): readon
   return rows.flatMap(({ row }) => row.conditions.filter((condition) => condition.type === type));
 }
 
+/** Of a kind that is left out only what is to go is told: everything else was read for itself. */
 function degradedConditions(facts: CompareFacts, rows: readonly ComparedRow[]): readonly ApplicationCondition[] {
-  const isUsed = (kind: GroupKind): boolean =>
-    rows.some((one) => sameKind(kind, gkOf(sideOf(one.facts)))) ||
-    facts.app.status?.resources?.some((r) => sameKind(kind, { group: r.group ?? '', kind: r.kind ?? '' })) === true;
+  const isUsed = (kind: KindState): boolean => {
+    const own = rows.filter((one) => sameKind(kind, gkOf(sideOf(one.facts))));
+    if (kind.state === 'left-out') return own.some((one) => one.facts.target === null && one.row.own);
+    const had = facts.app.status?.resources ?? [];
+    return own.length > 0 || had.some((r) => sameKind(kind, { group: r.group ?? '', kind: r.kind ?? '' }));
+  };
   return facts.live.degraded.filter(isUsed).map((kind) => ({
     type: 'StaleResourceWarning',
     message: `The live state of ${kind.group}/${kind.kind} is not up to date, nothing of this kind is pruned: ${kind.message ?? kind.state}`,

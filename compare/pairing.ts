@@ -33,7 +33,9 @@ export function pairUp(facts: CompareFacts): PairedUp {
     facts.isNamespaced,
   );
   const unread = new Set(facts.live.unread?.map(({ key }) => key));
-  const degraded = new Set(facts.live.degraded.map(({ group, kind }) => `${group}/${kind}`));
+  // Of a kind that is left out every object was read for itself: what was not found is not there.
+  const stale = facts.live.degraded.filter(({ state }) => state !== 'left-out');
+  const degraded = new Set(stale.map(({ group, kind }) => `${group}/${kind}`));
   const manifests = manifestsOf(hooks);
   const resources = pairs.map(({ target, live: found }, index): RowFacts => {
     const object = sideOf({ live: found, target });

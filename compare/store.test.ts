@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { omit } from '#base';
+import { JqAnswers } from '#diff';
+import type { JqAnswer } from '#diff';
 import type { KindState, UnreadObject } from '#live';
 import { appKey, defaultSettings, keyOf, refOf, resourceKey, versionOf } from '#model';
 import type { Application, ApplicationSpec, KubeObject, ResourceKey, Settings } from '#model';
@@ -443,6 +445,24 @@ describe('9.1: the rows of an application', () => {
     );
     const restored = store.compare({ ...facts, live: { ...facts.live, objects } }, new Set());
     expect([restored.made, restored.comparison.syncStatus.status]).toEqual([2, 'OutOfSync']);
+  });
+
+  it('12.4: are made anew where jq could not answer for the moment', () => {
+    const store = new RowStore();
+    const settings = { ...defaultSettings, version: 'odd', overrides: { ConfigMap: oddRule } };
+    const comparedBy = (answer: JqAnswer): readonly unknown[] => {
+      const jq = new JqAnswers();
+      const facts = { ...manyConfigMaps(1, 0), settings, jq };
+      let found = store.compare(facts, new Set());
+      for (let open = jq.open(); open.length > 0; open = jq.open()) {
+        for (const { key } of open) jq.put(key, answer);
+        found = store.compare(facts, new Set());
+      }
+      return [found.made, found.comparison.syncStatus.status];
+    };
+    expect(comparedBy({ problem: 'takes too long', passing: true })).toEqual([1, 'Unknown']);
+    expect(comparedBy({ paths: [['data', 'key']] })).toEqual([1, 'Synced']);
+    expect(comparedBy({ problem: 'is not asked' })).toEqual([0, 'Synced']);
   });
 
   it('9.1: are made anew where nobody can tell: a script judges the health, the cluster names no version', () => {

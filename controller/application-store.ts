@@ -1,6 +1,6 @@
-import { deepEqual, KeyedMutex, messageOf, Superseded } from '#base';
+import { deepEqual, isAbort, KeyedMutex, messageOf, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { isConflict, isNotFound, KubeApiError } from '#kube';
+import { isConflict, isNotFound, isTooLarge, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
 import { annotationOf, annotations, appKeyOf, asApplication, asObject, isCompleted, jsonOf, splitAppKey } from '#model';
 import type {
@@ -15,15 +15,17 @@ import type {
 } from '#model';
 import type { Logger } from '#telemetry';
 import { ownedConditions } from './conditions.ts';
-import { ApplicationChanged } from './errors.ts';
+import { ApplicationChanged, StateTooLarge } from './errors.ts';
 import type { AppEvent, EventRecorder } from './events.ts';
 import { inProgressMark, refreshAnnotation } from './freshness.ts';
 import type { AskedRefresh } from './freshness.ts';
 import { endOfSync, firstState } from './operation-state.ts';
 import type { Settled } from './refresh.ts';
 import { applicationResource } from './resources.ts';
+import { bareState, storableState } from './state-size.ts';
 import {
   comparedBefore,
+  endPatch,
   normalizationPatch,
   operationStateMerge,
   operationStatePatch,
@@ -197,11 +199,12 @@ export class ApplicationStore {
   /**
    * Stores `after` and, in the same write, takes away the refresh request that it answers: if the object has not changed since `before` was
    * read. Otherwise in two writes, each by its own difference and test. `answered` is false when another request stands there now. What nobody
-   * asked for is not written when a sync has ended meanwhile: the comparison that must follow that is due (freshness).
+   * asked for is not written when a sync has ended meanwhile, whose end may have told of a later comparison: it is to be made `again`.
    */
   async settle(before: Application, after: ApplicationStatus, asked: AskedRefresh | undefined): Promise<Settled> {
     const ended = this.#endedSince(before);
-    if (asked === undefined) return { app: ended ?? (await this.persistStatus(before, after)), answered: true };
+    if (asked === undefined && ended !== undefined) return { app: ended, answered: true, again: true };
+    if (asked === undefined) return { app: await this.persistStatus(before, after), answered: true };
     if (requestOf(before) === requestText(asked)) {
       const app = await this.#settleAtOnce(before, after);
       if (app !== undefined) return { app, answered: true };
@@ -241,7 +244,7 @@ export class ApplicationStore {
       const isChanged =
         lastRun(fresh) !== lastRun(app) || fresh.metadata.deletionTimestamp !== undefined || isContended;
       if (isBusy || isChanged)
-        return { result: isBusy ? 'busy' : 'changed', app: await this.persistStatus(app, status) };
+        return { result: isBusy ? 'busy' : 'changed', app: (await this.settle(app, status, undefined)).app };
       const begun = { operation, operationState: firstState(operation, this.#deps.clock.now()) };
       try {
         const stored = await this.#replace(fresh, begun, patch);
@@ -274,16 +277,19 @@ export class ApplicationStore {
 
   /**
    * Stores the state of an operation; a final one clears `operation` and adds `history` in the same write, so that a crash leaves all or
-   * nothing. Retries for as long as the process lives: without this write the operation would run again.
+   * nothing. Retries for as long as the process lives: without this write the operation would run again. A state that is too big is stored with less,
+   * see {@link storableState}.
    *
+   * @throws StateTooLarge when even that is refused and the operation still runs: end it.
    * @throws ApplicationChanged when the stored state is of another operation or in another phase than the one that `app` was read with (a person
    * terminated it, another owner began the next one); read again.
    */
   async writeOperationState(
     app: Application,
-    state: OperationState,
+    wanted: OperationState,
     history: readonly RevisionHistory[] | undefined,
   ): Promise<Application | undefined> {
+    let state = storableState(wanted, (this.get(appKeyOf(app)) ?? app).status);
     if (
       history === undefined &&
       !isCompleted(state.phase) &&
@@ -295,6 +301,10 @@ export class ApplicationStore {
         return await this.#patch(app, operationPatch(this.#comparedLast(app), state, history));
       } catch (error) {
         if (isNotFound(error)) return undefined;
+        if (isTooLarge(error)) {
+          state = smaller(state, error);
+          continue;
+        }
         if (isInvalid(error)) {
           await this.#refused(app, error);
           return;
@@ -304,6 +314,27 @@ export class ApplicationStore {
         this.#deps.logger.warn('Unable to store the state of an operation, trying again', { error });
         await this.#deps.clock.sleep(1000, this.#deps.signal);
       }
+    }
+  }
+
+  /**
+   * Stores the end of an operation together with the status of a comparison that was made after its last step: one write, of exactly the version
+   * `known`. Undefined when that could not be, for whatever reason (somebody has written the object since, the status is too big, the server does
+   * not answer): nothing is lost then, {@link writeOperationState} stores the end alone.
+   */
+  async endOperation(
+    known: Application,
+    { state, status }: { readonly state: OperationState; readonly status: ApplicationStatus },
+  ): Promise<Application | undefined> {
+    const body = endPatch(known, state, status);
+    try {
+      const stored = await this.#patch(known, { type: 'merge', body }, patched(known, body));
+      this.#announceStatus(known, status);
+      return stored;
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      this.#deps.logger.debug('The end of an operation is stored without a comparison', { error });
+      return undefined;
     }
   }
 
@@ -447,6 +478,14 @@ function operationPatch(
     : { type: 'json', body: operationStatePatch(app, state, history) };
 }
 
+/** @throws what the server said, or {@link StateTooLarge}, when nothing can be left out. */
+function smaller(state: OperationState, refusal: unknown): OperationState {
+  if (!isCompleted(state.phase)) throw new StateTooLarge(refusal);
+  const bare = bareState(state);
+  if (bare === undefined) throw refusal as Error;
+  return bare;
+}
+
 function pointer(annotation: string): string {
   return `/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
@@ -454,10 +493,6 @@ function pointer(annotation: string): string {
 /** A test of a JSON patch failed, or what it names is not there. */
 function isInvalid(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 422;
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof KubeApiError && error.status === 413;
 }
 
 function isTransient(error: unknown): boolean {

@@ -5,7 +5,7 @@ import { configMap, FakeWorld, server } from './testing/fake-world.ts';
 
 /**
  * The authorisation matrix (T-SEC-10, T-SEC-11): every way in which something gets written to a cluster, against every rule of a project, with one
- * replica and with two. It is generated, so that a new way in or a new rule meets all of the others.
+ * replica, with two and with five. It is generated, so that a new way in or a new rule meets all of the others.
  */
 const sha = 'a'.repeat(40);
 const ours = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
@@ -218,7 +218,7 @@ describe.each(Object.entries(ways))('14.2: %s', (_name, way) => {
     expect((await attempt(way, {}, 1)).map(({ metadata }) => metadata.name)).toContain('one');
   });
 
-  it.each(rules.flatMap((rule) => [1, 2].map((replicas) => [rule.name, replicas, rule] as const)))(
+  it.each(rules.flatMap((rule) => [1, 2, 5].map((replicas) => [rule.name, replicas, rule] as const)))(
     '14.2: obeys %s, with %d replicas',
     async (_rule, replicas, rule) => {
       const written = await attempt(way, rule, replicas);

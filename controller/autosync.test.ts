@@ -67,6 +67,7 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
     driftSeenAt: undefined,
     unread: false,
     stale: [],
+    claimed: new Set(),
     now,
     ...over,
   };

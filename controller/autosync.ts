@@ -1,16 +1,17 @@
 import { deepEqual } from '#base';
 import { equalSourceLists, equalSources } from '#compare';
-import { hasMultipleSources, isAutomated, isCompleted, sourceOf } from '#model';
+import { hasMultipleSources, isAutomated, isCompleted, keyOfRef, sourceOf } from '#model';
 import type {
   Application,
   GroupKind,
   Operation,
   OperationState,
+  ResourceKey,
   ResourceStatus,
   SyncOperation,
   SyncStatus,
 } from '#model';
-import { wasStale } from '#sync';
+import { wasHeldBack } from '#sync';
 import { parseTime } from './kube-time.ts';
 
 /** How long to wait between self-heal attempts. */
@@ -36,6 +37,8 @@ export interface AutosyncFacts {
   readonly unread: boolean;
   /** Kinds whose live state is not up to date: nothing of them is pruned. */
   readonly stale: readonly GroupKind[];
+  /** What requires pruning and another application has, too: it is not pruned. */
+  readonly claimed: ReadonlySet<ResourceKey>;
   readonly now: number;
 }
 
@@ -82,7 +85,7 @@ function begin(facts: AutosyncFacts, healAttempt: number | undefined): AutosyncD
   };
 }
 
-function notNow({ app, syncStatus, resources, unread }: AutosyncFacts): string | undefined {
+function notNow({ app, syncStatus, resources, unread, claimed }: AutosyncFacts): string | undefined {
   if (!isAutomated(app.spec)) return 'automated sync is off';
   if (app.operation !== undefined && app.operation !== null) return 'another operation is in progress';
   if (app.metadata.deletionTimestamp !== undefined) return 'the application is being deleted';
@@ -91,7 +94,13 @@ function notNow({ app, syncStatus, resources, unread }: AutosyncFacts): string |
   const open = resources.filter((resource) => resource.status !== 'Synced');
   if (app.spec.syncPolicy?.automated?.prune !== true && open.every((resource) => resource.requiresPruning === true))
     return 'only pruning is left, and pruning is off';
+  if (open.length > 0 && open.every((resource) => claimed.has(keyOfStatus(resource))))
+    return 'only pruning is left, of what other applications have, too';
   return undefined;
+}
+
+export function keyOfStatus({ group = '', kind = '', namespace = '', name = '' }: ResourceStatus): ResourceKey {
+  return keyOfRef({ group, kind, namespace, name });
 }
 
 function revisionsOf(status: SyncStatus): readonly string[] {
@@ -112,18 +121,19 @@ function alreadyAttempted(facts: AutosyncFacts, last: OperationState, revisions:
 }
 
 /**
- * Something was not pruned only because its kind was not up to date then, and it is now: that is not tried yet. Otherwise it would stay until
- * the next commit, where Argo CD, which knows no such kinds, would have pruned it.
+ * Something was not pruned only because its kind was not up to date then, or another application had it, and that is over now: it is not tried yet.
+ * Otherwise it would stay until the next commit, where Argo CD, which knows no such reasons, would have pruned it.
  */
-function leftPrunes({ resources, stale, app }: AutosyncFacts, last: OperationState): boolean {
+function leftPrunes({ resources, stale, claimed, app }: AutosyncFacts, last: OperationState): boolean {
   if (last.phase !== 'Succeeded' || app.spec.syncPolicy?.automated?.prune !== true) return false;
-  const skipped = (last.syncResult?.resources ?? []).filter(wasStale);
+  const skipped = (last.syncResult?.resources ?? []).filter(wasHeldBack);
   return skipped.some(
     ({ group, kind, namespace, name }) =>
       !stale.some((gk) => gk.group === group && gk.kind === kind) &&
       resources.some(
         (r) =>
           r.requiresPruning === true &&
+          !claimed.has(keyOfStatus(r)) &&
           (r.group ?? '') === group &&
           r.kind === kind &&
           (r.namespace ?? '') === namespace &&

@@ -7,8 +7,16 @@ import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { ClusterIgnored, ClusterUnavailable, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, ManagedObjects, UnreadObject } from '#live';
-import { destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
-import type { AppKey, Application, ApplicationSource, KubeObject, ResourceKey } from '#model';
+import { apiVersionOf, destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationSource,
+  KubeObject,
+  ObjectName,
+  ResourceKey,
+  ResourceStatus,
+} from '#model';
 import type { Place } from '#queues';
 import type { BoundApplication } from './bound.ts';
 import { ClusterNotReady, SourceRefused } from './errors.ts';
@@ -220,8 +228,11 @@ export class Comparer {
   ): Promise<LiveState> {
     try {
       cluster.discovery();
-      const { degraded, ...cache } = await cluster.managed(this.#instance(request.bound.key), targets, signal);
-      const unread = [...cache.unread, ...undiscovered(request.bound.app, cache, cluster.discovery())];
+      const { key, app } = request.bound;
+      // A hook has done its work: nobody needs to find it again.
+      const had = namesOf((app.status?.resources ?? []).filter(({ hook }) => hook !== true));
+      const { degraded, ...cache } = await cluster.managed(this.#instance(key), targets, signal, had);
+      const unread = [...cache.unread, ...undiscovered(app, cache, cluster.discovery())];
       return { ...cache, unread, degraded: degraded.kinds, conditions: [], failed: false };
     } catch (error) {
       if (isAbort(error) || signal.aborted) throw error;
@@ -231,6 +242,15 @@ export class Comparer {
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
   }
+}
+
+/** The names of what an application had when it was compared last. */
+export function namesOf(resources: readonly ResourceStatus[]): readonly ObjectName[] {
+  return resources.flatMap(({ group = '', version = '', kind = '', namespace = '', name = '' }) => {
+    if (kind === '' || name === '' || version === '') return [];
+    const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
+    return [{ apiVersion: apiVersionOf(group, version), kind, metadata }];
+  });
 }
 
 /** Another cluster at the same URL counts the versions of what it serves from the beginning. */

@@ -2,7 +2,7 @@ import { abortable, aborted, newAbortController, runGroups } from '#base';
 import type { Runnable } from '#base';
 import { appKeyOf, groupKindName, projectOf } from '#model';
 import type { Application } from '#model';
-import type { ClusterInfo } from '#live';
+import type { ClusterInfo, KindState } from '#live';
 import { stallOf } from '#queues';
 import type { Parts } from './parts.ts';
 import type { AppSnapshot, Controller, ControllerSnapshot, WatchDeps } from './types.ts';
@@ -78,29 +78,34 @@ export class ArgoController implements Controller {
         ...pool.progress(),
       })),
       clusters,
-      degraded: clusters.flatMap(degradedKinds),
+      degraded: clusters.flatMap((cluster) => kindsThat(isDegraded, cluster)),
+      leftOut: clusters.flatMap((cluster) => kindsThat(({ state }) => state === 'left-out', cluster)),
     };
   }
 
   #appSnapshot(app: Application): AppSnapshot {
     const key = appKeyOf(app);
     const memory = this.#parts.memories.peek(key);
+    const leaving = memory?.leaving === undefined ? undefined : { ...memory.leaving, until: 0 };
+    const waiting = leaving ?? memory?.waiting;
     return {
       key,
       project: projectOf(app),
       cluster: this.#parts.guard.clusterOf(app)?.server ?? '',
       ...statusFacts(app),
       ...(memory?.lastRefresh === undefined ? {} : { lastRefresh: memory.lastRefresh }),
-      ...(memory?.waiting === undefined ? {} : { waiting: memory.waiting }),
+      ...(waiting === undefined ? {} : { waiting }),
       differences: memory?.differences ?? [],
     };
   }
 }
 
-function degradedKinds({ server, kinds }: ClusterInfo): readonly string[] {
-  return kinds
-    .filter(({ state, message }) => state === 'degraded' || (state === 'synced' && message !== undefined))
-    .map((kind) => `${server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`);
+function isDegraded({ state, message }: KindState): boolean {
+  return state === 'degraded' || (state === 'synced' && message !== undefined);
+}
+
+function kindsThat(are: (kind: KindState) => boolean, { server, kinds }: ClusterInfo): readonly string[] {
+  return kinds.filter(are).map((kind) => `${server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`);
 }
 
 function statusFacts(

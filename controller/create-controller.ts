@@ -6,8 +6,10 @@ import type { AppKey, Application } from '#model';
 import type { Fence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { Handler, WorkQueue } from '#queues';
+import type { Claims } from './claims.ts';
 import { ClusterLabels } from './cluster-labels.ts';
 import { ClusterReports } from './cluster-reports.ts';
+import { Closing } from './closing.ts';
 import { Syncer } from './syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from './deletion.ts';
@@ -17,11 +19,12 @@ import type { RefreshRequest } from './freshness.ts';
 import type { JqRunner } from './jq-runner.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { Memories } from './memory.ts';
-import { AppMetrics, exposeApplications } from './metrics.ts';
+import { AppMetrics, exposeApplications, exposeOverdue } from './metrics.ts';
 import { OperationProcessor } from './operation.ts';
 import {
   isWatched,
   limiters,
+  makeClaims,
   makeComparer,
   makeInformers,
   makeJq,
@@ -97,10 +100,11 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     signal: persist,
   });
   const [jq, jqEnd] = makeJq(deps, config);
-  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq });
+  const claims = makeClaims(apps, guard, projects);
+  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, claims });
   const mine = ownApplications(triggers, apps);
   const leaving = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
-  exposeApplications(deps.metrics, mine, (app) => guard.clusterOf(app)?.server);
+  expose(deps, config, { memories, guard, mine });
   return {
     apps,
     projects: projectInformer,
@@ -118,6 +122,23 @@ function wire(deps: ControllerDeps, config: ControllerConfig, persist: AbortSign
     guard,
     mine,
   };
+}
+
+/** What is counted at each scrape. */
+function expose(
+  { metrics, clock }: ControllerDeps,
+  config: ControllerConfig,
+  { memories, guard, mine }: Pick<Parts, 'memories' | 'guard' | 'mine'>,
+): void {
+  const serverOf = (app: Application): string | undefined => guard.clusterOf(app)?.server;
+  exposeApplications(metrics, mine, serverOf);
+  exposeOverdue(metrics, {
+    mine,
+    serverOf,
+    comparedAt: (key) => memories.peek(key)?.comparedAt,
+    now: () => clock.now(),
+    resyncMs: config.appResyncMs > 0 ? config.appResyncMs : config.hardResyncMs,
+  });
 }
 
 function makeUnownedWarnings(
@@ -236,10 +257,11 @@ interface Shared {
   readonly guard: OwnershipGuard;
   readonly projects: Projects;
   readonly jq: JqRunner;
+  readonly claims: Claims;
 }
 
 function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Shared): Omit<Handlers, 'project'> {
-  const { queues, store, memories, loop, guard, projects, jq } = shared;
+  const { queues, store, memories, loop, guard, projects, jq, claims } = shared;
   const { clock, random, logger, live, clients } = deps;
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const limiter = new Limiter(config.kubectlParallelism);
@@ -249,6 +271,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     store,
     comparer,
     memories,
+    claims,
     metrics,
     isMine: (app: Application) => guard.isMine(app),
     clock,
@@ -265,12 +288,13 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
     },
     { waveDelayMs: config.syncWaveDelayMs },
   );
+  const effects = makeEffects(deps, config, shared);
   const refresher = new RefreshProcessor(
     {
       ...common,
       comparer: makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq }),
       lookup: (key) => store.get(key),
-      effects: makeEffects(deps, config, shared),
+      effects,
       random,
       validate: (app) => loop.run(appKeyOf(app), 'validation', () => projects.validate(app)),
       peek: (server) => live.peek(server),
@@ -282,6 +306,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
       ...common,
       syncer,
       deleter: makeDeleter(deps, config, shared, { ...common, syncer }),
+      closing: new Closing({ store, refresher, effects, clock, logger }),
       bind: (app) => projects.ofOperation(app),
       refresh: (key, request) => queues.refresh.add(key, { payload: request, priority: 'asked' }),
     },
@@ -320,6 +345,7 @@ function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, qu
     requeue: (key, options) => queues.refresh.add(key, options),
     startOperation: (key) => queues.operation.add(key),
     namespace: config.namespace,
+    clock: deps.clock,
   });
 }
 

@@ -2,6 +2,7 @@ import { newAbortController } from '#base';
 import type { AppKey, Application } from '#model';
 import type { Handler, WorkQueue } from '#queues';
 import { ArgoController } from './controller.ts';
+import type { Claims } from './claims.ts';
 import type { RefreshRequest } from './freshness.ts';
 import type { JqRunner } from './jq-runner.ts';
 import { Ledger } from './ledger.ts';
@@ -11,6 +12,7 @@ import { AppMetrics } from './metrics.ts';
 import {
   applicationIn,
   isWatched,
+  makeClaims,
   makeComparer,
   makeInformers,
   makeJq,
@@ -81,7 +83,8 @@ function wire(deps: ShadowDeps, config: ShadowConfig): Parts {
     },
   });
   const [jq, jqEnd] = makeJq(deps, config);
-  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq });
+  const claims = makeClaims(apps, guard, projects);
+  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq, claims });
   const handler: Handler<AppKey, RefreshRequest> = (taken, signal, place) => refresher.handle(taken, signal, place);
   return {
     apps,
@@ -126,14 +129,16 @@ function makeRefresher(
     readonly guard: OwnershipGuard;
     readonly projects: Projects;
     readonly jq: JqRunner;
+    readonly claims: Claims;
   },
 ): RefreshProcessor {
-  const { effects, memories, loop, guard, projects, jq } = parts;
+  const { effects, memories, loop, guard, projects, jq, claims } = parts;
   const { clock, random, logger, live } = deps;
   return new RefreshProcessor(
     {
       effects,
       memories,
+      claims,
       clock,
       random,
       logger,

@@ -16,6 +16,7 @@ import {
   isTrackable,
   isWorseHealth,
   keyOf,
+  refOf,
   sourcesOf,
 } from '#model';
 import type { AppKey, Application, HealthStatusCode, KubeObject, ResourceKey, ResourceStatus } from '#model';
@@ -23,14 +24,16 @@ import type { Outcome } from '#queues';
 import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
 import type { BoundApplication } from './bound.ts';
+import type { Claims } from './claims.ts';
 import type { Syncer } from './syncer.ts';
-import { filledCluster } from './comparer.ts';
+import { filledCluster, namesOf } from './comparer.ts';
 import type { Comparer } from './comparer.ts';
 import { ClusterNotReady, DeletionBlocked } from './errors.ts';
 import { cleanupOf, hookNames } from './finalizers.ts';
 import type { DeleteHook } from './finalizers.ts';
 import type { ApplicationStore } from './application-store.ts';
 import { parseTime } from './kube-time.ts';
+import type { Memories } from './memory.ts';
 import type { GuardedWriter } from './writer.ts';
 
 export interface DeleterDeps {
@@ -38,6 +41,8 @@ export interface DeleterDeps {
   readonly comparer: Comparer;
   readonly live: LiveClusters;
   readonly syncer: Syncer;
+  readonly memories: Memories;
+  readonly claims: Pick<Claims, 'claimant'>;
   /** Undefined: the destination cannot be resolved. Throws when the project cannot be used: deletion waits for it. */
   readonly bind: (app: Application) => BoundApplication | undefined;
   /** The application has no more finalizers of ours: forget it everywhere. */
@@ -49,12 +54,19 @@ export interface DeleterDeps {
 /** What is tried again, at the latest, when nothing moves; changes of managed objects come earlier. */
 const backstopMs = 5000;
 const soonMs = 500;
+/** Whoever deletes is told what holds that up, when it takes this long. */
+const longMs = 300_000;
+const shownNames = 3;
+const advice = 'Without its finalizers the Application goes at once, and what is left stays.';
 const width = 20;
 
 const isOfType: Readonly<Record<DeleteHook, (object: KubeObject) => boolean>> = {
   PreDelete: isPreDeleteHook,
   PostDelete: isPostDeleteHook,
 };
+
+/** What a step has not come to the end of: what it waits for, "" when it only has to go on. Undefined: it is at its end. */
+type Left = string | undefined;
 
 /** One application on its way out. */
 interface Leaving {
@@ -82,40 +94,55 @@ export class Deleter {
 
   async handle(key: AppKey, app: Application, signal: AbortSignal): Promise<Outcome<undefined>> {
     try {
-      return (await this.#step(key, app, signal)) === 'done' ? 'done' : { requeueAfterMs: backstopMs };
+      const left = await this.#step(key, app, signal);
+      if (left === undefined) return 'done';
+      await this.waits(key, app, left);
+      return { requeueAfterMs: backstopMs };
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       // Lost a race for the object: nothing is wrong, read it again.
       if (isConflict(error)) return { requeueAfterMs: soonMs };
       this.#deps.logger.warn('Unable to delete application resources', { application: key, error });
-      await this.#deps.store.persistDeletionError(app, messageOf(error));
+      const message = messageOf(error);
+      const told = error instanceof DeletionBlocked ? message : `${message}. It is tried again. ${advice}`;
+      await this.#deps.store.persistDeletionError(app, told);
       return { requeueAfterMs: backstopMs };
     }
   }
 
-  async #step(key: AppKey, app: Application, signal: AbortSignal): Promise<'done' | 'wait'> {
+  /** Notes what a deletion waits for; when that has taken long, its Application says so, and what a person may do. */
+  async waits(key: AppKey, app: Application, what: string): Promise<void> {
+    const memory = this.#deps.memories.of(key);
+    if (what === '') {
+      delete memory.leaving;
+      return;
+    }
+    const now = this.#deps.clock.now();
+    const since = memory.leaving?.what === what ? memory.leaving.since : now;
+    memory.leaving = { what, since };
+    if (now - since >= longMs && what !== forConfirmation)
+      await this.#deps.store.persistDeletionError(app, `${what} for more than five minutes. ${advice}`);
+  }
+
+  async #step(key: AppKey, app: Application, signal: AbortSignal): Promise<Left> {
     if (!ownFinalizers(app).length) {
       await this.#deps.forget(key, app);
-      return 'done';
+      return undefined;
     }
     const bound = this.#deps.bind(app);
     if (bound === undefined) return this.#giveUp(app);
     const leaving = await this.#leaving(bound, signal);
     if (has(app, finalizers.preDelete)) {
-      if (!(await this.#runHooks(leaving, 'PreDelete', signal))) return 'wait';
-      return this.#without(app, [finalizers.preDelete]);
+      return (await this.#runHooks(leaving, 'PreDelete', signal)) ?? this.#without(app, [finalizers.preDelete]);
     }
     if (cascadeFinalizer(app) !== undefined) {
-      if (!(await this.#cascade(leaving, signal))) return 'wait';
-      return this.#without(app, cascadeNames);
+      return (await this.#cascade(leaving, signal)) ?? this.#without(app, cascadeNames);
     }
     if (has(app, finalizers.postDelete)) {
-      if (!(await this.#runHooks(leaving, 'PostDelete', signal))) return 'wait';
-      return this.#without(app, [finalizers.postDelete]);
+      return (await this.#runHooks(leaving, 'PostDelete', signal)) ?? this.#without(app, [finalizers.postDelete]);
     }
     const type = has(app, cleanupOf.PreDelete) ? 'PreDelete' : 'PostDelete';
-    if (!(await this.#cleanUp(leaving, type, signal))) return 'wait';
-    return this.#without(app, [cleanupOf[type]]);
+    return (await this.#cleanUp(leaving, type, signal)) ?? this.#without(app, [cleanupOf[type]]);
   }
 
   async #leaving(bound: BoundApplication, signal: AbortSignal): Promise<Leaving> {
@@ -127,7 +154,7 @@ export class Deleter {
   }
 
   /** Nobody can say where its resources are (Argo CD: the finalizers go, the resources stay). Said aloud, not only done. */
-  async #giveUp(app: Application): Promise<'done' | 'wait'> {
+  async #giveUp(app: Application): Promise<Left> {
     this.#deps.store.announce(app, {
       type: 'Warning',
       reason: 'StatusRefreshed',
@@ -137,22 +164,23 @@ export class Deleter {
     return this.#without(app, ownFinalizers(app));
   }
 
-  async #without(app: Application, names: readonly string[]): Promise<'done' | 'wait'> {
+  async #without(app: Application, names: readonly string[]): Promise<Left> {
     const left = (app.metadata.finalizers ?? []).filter((name) => !names.includes(name));
     const stored = await this.#deps.store.setFinalizers(app, left);
-    return stored === undefined || left.length === 0 ? 'done' : 'wait';
+    return stored === undefined || left.length === 0 ? undefined : '';
   }
 
-  /** One wave of the resources; true when none is left. */
-  async #cascade(leaving: Leaving, signal: AbortSignal): Promise<boolean> {
+  /** One wave of the resources. */
+  async #cascade(leaving: Leaving, signal: AbortSignal): Promise<Left> {
     const { writer } = leaving;
     const { app, gate } = leaving.bound;
     const live = await this.#managed(leaving, [], signal);
     const objects = [...live.values()].filter((object) => gate.permits(object));
-    const candidates = objects.filter((object) => isDeletable(app, object));
-    if (candidates.length === 0) return true;
-    if (objects.some((object) => object.metadata.deletionTimestamp !== undefined)) return false;
-    if (candidates.some((object) => lacksApproval(app, object))) return false;
+    const candidates = objects.filter((object) => isDeletable(app, object) && !this.#isClaimed(leaving, object));
+    if (candidates.length === 0) return undefined;
+    const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
+    if (going.length > 0) return `waiting for the deletion of ${listed(going)}`;
+    if (candidates.some((object) => lacksApproval(app, object))) return forConfirmation;
     const top = Math.max(...candidates.map(waveOf));
     const background = cascadeFinalizer(app) === finalizers.resourcesBackground;
     await mapLimit(
@@ -160,7 +188,11 @@ export class Deleter {
       width,
       (object) => tolerant(writer.delete(object, background ? 'Background' : 'Foreground', signal)),
     );
-    return false;
+    return '';
+  }
+
+  #isClaimed({ bound, cluster }: Leaving, object: KubeObject): boolean {
+    return this.#deps.claims.claimant({ key: bound.key, server: cluster.server, ref: refOf(object) }) !== undefined;
   }
 
   async #managed(
@@ -169,22 +201,24 @@ export class Deleter {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
     const instance = instanceName(leaving.bound.key, this.#namespace);
-    const { objects, degraded, unread } = await leaving.cluster.managed(instance, targets, signal);
-    if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
     const known = leaving.bound.app.status?.resources ?? [];
-    const blind = degraded.kinds.find((kind) =>
-      known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
+    const { cluster } = leaving;
+    const { objects, degraded, unread } = await cluster.managed(instance, targets, signal, namesOf(known));
+    if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
+    // Of a kind that is left out all that the application is known to have was read, one by one.
+    const blind = degraded.kinds.find(
+      (kind) => kind.state !== 'left-out' && known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
     );
     if (blind !== undefined)
       throw new DeletionBlocked(
         `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,
       );
-    refuseUnknown(known, leaving.cluster.discovery());
+    refuseUnknown(known, cluster.discovery());
     return objects;
   }
 
-  /** Creates the hooks of a type that are not there and waits for them; true when all have done their work. */
-  async #runHooks(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<boolean> {
+  /** Creates the hooks of a type that are not there and waits for them. */
+  async #runHooks(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<Left> {
     const hooks = (await this.#targets(leaving, signal))
       .filter(isOfType[type])
       .map((hook) => named(hook, type, leaving.bound));
@@ -197,7 +231,7 @@ export class Deleter {
         if (!isAlreadyExists(error)) throw error;
       });
     }
-    if (missing.length > 0) return false;
+    if (missing.length > 0) return '';
     const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
     const degraded = present.filter((hook) => this.#health(hook, leaving) === 'Degraded');
     for (const hook of degraded) await tolerant(leaving.writer.delete(hook, 'Foreground', signal));
@@ -205,11 +239,12 @@ export class Deleter {
       const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
       throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
     }
-    return !present.some((hook) => this.#health(hook, leaving) === 'Progressing');
+    const running = present.filter((hook) => this.#health(hook, leaving) === 'Progressing');
+    return running.length === 0 ? undefined : `waiting for the end of ${type} hook(s) ${listed(running)}`;
   }
 
-  /** Deletes the hooks of a type whose delete policy says so; true when none is on its way out. */
-  async #cleanUp(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<boolean> {
+  /** Deletes the hooks of a type whose delete policy says so. */
+  async #cleanUp(leaving: Leaving, type: DeleteHook, signal: AbortSignal): Promise<Left> {
     const live = [...(await this.#managed(leaving, [], signal)).values()].filter(isOfType[type]);
     const worst = live.map((hook) => this.#health(hook, leaving)).reduce(worseOf, 'Healthy');
     const doomed = live.filter(
@@ -220,7 +255,7 @@ export class Deleter {
     for (const hook of doomed)
       if (hook.metadata.deletionTimestamp === undefined)
         await tolerant(leaving.writer.delete(hook, 'Foreground', signal));
-    return doomed.length === 0;
+    return doomed.length === 0 ? undefined : `waiting for the deletion of ${type} hook(s) ${listed(doomed)}`;
   }
 
   #targets({ bound, cluster }: Leaving, signal: AbortSignal): Promise<readonly KubeObject[]> {
@@ -252,6 +287,20 @@ function named(hook: KubeObject, type: DeleteHook, { app }: BoundApplication): K
   if (generateName === undefined || (metadata.name ?? '') !== '') return hook;
   const since = Math.floor((parseTime(app.metadata.deletionTimestamp) ?? 0) / 1000);
   return { ...hook, metadata: { ...metadata, name: `${generateName}${type.toLowerCase()}-${since}` } };
+}
+
+/** This one waits for a person, and may take as long as it likes. */
+const forConfirmation = 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)';
+
+/** `ConfigMap apps/a (finalizers: x/y)`: what a person has to look at. */
+function listed(objects: readonly KubeObject[]): string {
+  const names = objects.slice(0, shownNames).map(({ kind, metadata }) => {
+    const place = metadata.namespace === undefined ? '' : `${metadata.namespace}/`;
+    const held = metadata.deletionTimestamp === undefined ? [] : (metadata.finalizers ?? []);
+    return `${kind} ${place}${metadata.name ?? ''}${held.length === 0 ? '' : ` (finalizers: ${held.join(', ')})`}`;
+  });
+  const more = objects.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 const cascadeNames: readonly string[] = [

@@ -17,6 +17,7 @@ export function dryRunOnly(client: KubeClient): KubeClient {
     discover: (options) => client.discover(options),
     openApiIndex: (options) => client.openApiIndex(options),
     openApiDocument: (path, hash, options) => client.openApiDocument(path, hash, options),
+    mayList: (resource, namespace, options) => client.mayList(resource, namespace, options),
     version: (options) => client.version(options),
     impersonate: (user) => dryRunOnly(client.impersonate(user)),
     updateCredentials: (connection) => client.updateCredentials(connection),

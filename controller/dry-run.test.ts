@@ -172,6 +172,7 @@ function requestFor(
     selected: () => true,
     health: () => health,
     mayPrune: () => true,
+    claimant: () => undefined,
     namespaceModifier: (live) =>
       live === null ? { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } } : null,
     writer: now.writer,

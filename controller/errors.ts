@@ -73,3 +73,10 @@ export class ClusterNotReady extends DriftlessError {
     });
   }
 }
+
+/** The state of a running operation is bigger than the server stores, also without all that can be left out. Caught by who ends the operation. */
+export class StateTooLarge extends DriftlessError {
+  constructor(cause: unknown) {
+    super('STATE_TOO_LARGE', 'the state of the operation is too big to be stored with the application', { cause });
+  }
+}

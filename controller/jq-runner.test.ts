@@ -6,6 +6,7 @@ import { diffObjects, JqAnswers } from '#diff';
 import type { DiffResult } from '#diff';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
+import { FakeClock } from '#support';
 import { JqRunner } from './jq-runner.ts';
 
 const lines = (name: string): readonly Json[] =>
@@ -139,6 +140,30 @@ describe('12.4: programs that only jq can run', () => {
     expect([again.open(), again.of('limit(1; .a)', { a: 1 })]).toEqual([[], { paths: [['a']] }]);
     again.of('limit(1; .a)', { a: 2 });
     await expect(runner.answer(again, gone.signal)).rejects.toThrow('gone');
+  }, 60_000);
+
+  it('12.4: what took too long once, on a machine that stood still, is asked again later', async () => {
+    const clock = new FakeClock();
+    const runner = new JqRunner({ clock }, { limitMs: 1000 });
+    runners.push(runner);
+    const asked = async (): Promise<JqAnswers> => {
+      const answers = new JqAnswers();
+      answers.of('limit(1; .a)', { a: 1 });
+      await runner.answer(answers, signal);
+      return answers;
+    };
+    const state = { isOver: false };
+    const first = asked().finally(() => (state.isOver = true));
+    while (!state.isOver) await clock.advance(10_000);
+    const late = { problem: 'takes longer than 1 s on this object', passing: true };
+    expect((await first).of('limit(1; .a)', { a: 1 })).toEqual(late);
+    const soon = await asked();
+    const before = soon.asked;
+    expect(soon.of('limit(1; .a)', { a: 1 })).toEqual(late);
+    // So nobody keeps what was made of it.
+    expect(soon.asked).toBe(before + 1);
+    await clock.advance(300_000);
+    expect((await asked()).of('limit(1; .a)', { a: 1 })).toEqual({ paths: [['a']] });
   }, 60_000);
 
   it('12.4: without jq they are refused, as faults', () => {

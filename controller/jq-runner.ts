@@ -24,6 +24,9 @@ const maxOutput = 4_000_000;
 const runsOfWorker = 500;
 /** Memory goes when nobody has asked for this time. */
 const idleMs = 60_000;
+/** What took too long is tried again after this time, then after twice as much, and so on: an endless program must not take the thread from others. */
+const retryMs = 300_000;
+const longestRetryMs = 6 * 3_600_000;
 /** Loading jq is not the program's time. */
 const startMs = 10_000;
 
@@ -38,6 +41,13 @@ parentPort.on('message', async ({ filter, input }) => {
 });
 `;
 
+interface Kept {
+  readonly answer: JqAnswer;
+  /** Of a passing one: how long it counts, and until when. */
+  readonly forMs: number;
+  readonly until: number;
+}
+
 type Reply = { readonly output: string } | { readonly failure: string };
 
 /**
@@ -51,7 +61,7 @@ export class JqRunner {
   readonly #config: JqRunnerConfig;
   readonly #path = createRequire(import.meta.url).resolve('jq-wasm');
   readonly #turn = new KeyedMutex();
-  readonly #kept = new Map<string, JqAnswer>();
+  readonly #kept = new Map<string, Kept>();
   /** Characters of what is kept. */
   #weight = 0;
   #worker: { readonly thread: Worker; runs: number } | undefined;
@@ -67,8 +77,8 @@ export class JqRunner {
     const programs = new Map<string, JqQuestion[]>();
     for (const question of answers.open()) {
       const known = this.#kept.get(question.key);
-      if (known === undefined) programs.set(question.program, [...(programs.get(question.program) ?? []), question]);
-      else answers.put(question.key, known);
+      if (known !== undefined && this.#deps.clock.monotonic() < known.until) answers.put(question.key, known.answer);
+      else programs.set(question.program, [...(programs.get(question.program) ?? []), question]);
     }
     for (const [program, questions] of programs)
       for (let i = 0; i < questions.length; i += batch) {
@@ -92,7 +102,10 @@ export class JqRunner {
       this.#kept.clear();
       this.#weight = 0;
     }
-    this.#kept.set(key, answer);
+    const isPassing = 'problem' in answer && answer.passing === true;
+    const forMs = Math.min(longestRetryMs, 2 * (this.#kept.get(key)?.forMs ?? retryMs / 2));
+    const until = isPassing ? this.#deps.clock.monotonic() + forMs : Number.POSITIVE_INFINITY;
+    this.#kept.set(key, { answer, forMs, until });
     this.#weight += weight;
     answers.put(key, answer);
   }
@@ -115,7 +128,8 @@ export class JqRunner {
   ): Promise<readonly JqAnswer[] | JqAnswer> {
     const input = questions.map((question) => stringifyJson(question.input)).join('\n');
     const reply = await this.#post({ filter: filterOf(program), input }, signal);
-    if (reply === undefined) return { problem: `takes longer than ${this.#config.limitMs / 1000} s on this object` };
+    if (reply === undefined)
+      return { problem: `takes longer than ${this.#config.limitMs / 1000} s on this object`, passing: true };
     if ('failure' in reply)
       return reply.failure.includes('compile error') ? questions.map(() => ({ problem: 'is no jq program' })) : silent;
     if (reply.output.length > maxOutput)
@@ -194,7 +208,7 @@ export class JqRunner {
   }
 }
 
-const silent: JqAnswer = { problem: 'has not been answered by jq' };
+const silent: JqAnswer = { problem: 'has not been answered by jq', passing: true };
 
 /**
  * The paths of a program, one line for each input; where it fails, the error. The line end closes a comment. What reads more than its input, or its surroundings,

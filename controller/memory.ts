@@ -21,6 +21,10 @@ export interface AppMemory {
   lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };
   /** What it waits for, and until when (0: unknown). */
   waiting?: { readonly what: string; readonly since: number; readonly until: number };
+  /** When the status last told of the operation that this process has begun, by the monotonic clock; absent: none runs, or it was begun elsewhere. */
+  operationToldAt?: number;
+  /** The same of its deletion. */
+  leaving?: { readonly what: string; readonly since: number };
   /** Since when an operation is to end whose cluster does not answer. */
   terminatingSince?: number;
   /** `<Kind>/<name>: <paths>` of the first differences. */

@@ -1,7 +1,8 @@
 import { splitUserInfo } from '#base';
-import { destinationNamespaceOf, isAutomated, normalizeGitUrl, projectOf, sourceOf } from '#model';
-import type { Application, OperationState } from '#model';
+import { appKeyOf, destinationNamespaceOf, isAutomated, normalizeGitUrl, projectOf, sourceOf } from '#model';
+import type { AppKey, Application, OperationState } from '#model';
 import type { CounterMetric, HistogramMetric, Labels, Metrics } from '#telemetry';
+import { lastCompared } from './freshness.ts';
 import { parseTime } from './kube-time.ts';
 
 /** The server of the cluster that an application goes to, also where its destination is a name; undefined when that cannot be told. */
@@ -59,6 +60,42 @@ export function exposeApplications(metrics: Metrics, mine: () => Iterable<Applic
     type: 'gauge',
     collect: () => [...mine()].map((app) => ({ labels: infoLabels(app, serverOf), value: 1 })),
   });
+}
+
+export interface OverdueFacts {
+  readonly mine: () => Iterable<Application>;
+  readonly serverOf: ServerOf;
+  readonly comparedAt: (key: AppKey) => number | undefined;
+  readonly now: () => number;
+  /** How often an Application is compared at the latest; 0: never by itself, and nothing is overdue. */
+  readonly resyncMs: number;
+}
+
+/** So many resyncs without a comparison are no delay any more. */
+const overdueResyncs = 3;
+
+/** Applications of this replica that say Synced and Healthy of a time long past: counted at each scrape, by the cluster that they go to. */
+export function exposeOverdue(metrics: Metrics, facts: OverdueFacts): void {
+  metrics.family({
+    name: 'driftless_applications_overdue',
+    help: 'Applications of this replica that have not been compared for three resyncs.',
+    type: 'gauge',
+    collect: () => {
+      const counts = new Map<string, number>();
+      for (const app of facts.mine()) {
+        const server = facts.serverOf(app) ?? '';
+        counts.set(server, (counts.get(server) ?? 0) + Number(isOverdue(app, facts)));
+      }
+      return [...counts].map(([server, value]) => ({ labels: { dest_server: server }, value }));
+    },
+  });
+}
+
+function isOverdue(app: Application, { comparedAt, now, resyncMs }: OverdueFacts): boolean {
+  if (resyncMs <= 0 || app.metadata.deletionTimestamp !== undefined) return false;
+  const compared = lastCompared(app, { comparedAt: comparedAt(appKeyOf(app)) });
+  const since = compared ?? parseTime(app.metadata.creationTimestamp) ?? 0;
+  return now() - since > overdueResyncs * resyncMs;
 }
 
 function appLabels(app: Application, serverOf: ServerOf): Labels {

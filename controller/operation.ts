@@ -6,20 +6,23 @@ import type { Outcome, Taken } from '#queues';
 import type { Logger } from '#telemetry';
 import type { BoundApplication } from './bound.ts';
 import type { Syncer } from './syncer.ts';
+import type { Closing } from './closing.ts';
 import type { Deleter } from './deletion.ts';
-import { ApplicationChanged, ClusterNotReady } from './errors.ts';
+import { ApplicationChanged, ClusterNotReady, StateTooLarge } from './errors.ts';
 import { compareLevel } from './freshness.ts';
-import type { RefreshRequest } from './freshness.ts';
+import type { CompareLevel, RefreshRequest } from './freshness.ts';
 import { nextHistory } from './history.ts';
 import type { Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import { backstopMs, endPass, shownState, startPass } from './operation-state.ts';
 import type { ApplicationStore } from './application-store.ts';
+import { tooLargeState } from './state-size.ts';
 
 export interface OperationDeps {
   readonly store: ApplicationStore;
   readonly syncer: Syncer;
   readonly deleter: Deleter;
+  readonly closing: Pick<Closing, 'end'>;
   readonly memories: Memories;
   readonly metrics: AppMetrics;
   /** False: another replica's business. */
@@ -43,6 +46,12 @@ interface OperationPass {
   readonly key: AppKey;
   /** Its lines name the application and this pass. */
   readonly logger: Logger;
+}
+
+/** How a step left an operation, and the history that goes with it. */
+interface Stepped {
+  readonly state: OperationState;
+  readonly history: readonly RevisionHistory[] | undefined;
 }
 
 /** Nothing: an operation is all in its object. */
@@ -77,7 +86,7 @@ export class OperationProcessor {
     } catch (error) {
       // Someone changed the operation between our read and our write: read again, decide again.
       if (error instanceof ApplicationChanged) return { requeueAfterMs: 0 };
-      if (error instanceof ClusterNotReady) return this.#await(pass, app, error);
+      if (error instanceof ClusterNotReady) return this.#await(pass, app, error, signal);
       throw error;
     }
   }
@@ -88,9 +97,10 @@ export class OperationProcessor {
       this.#remember(pass.key, start.reason, start.ms);
       return { requeueAfterMs: start.ms };
     }
-    if (start.do === 'end') return this.#finish(pass, app, start.state, undefined);
+    if (start.do === 'end') return this.#finish(pass, app, { state: start.state, history: undefined }, signal);
     const begun = start.do === 'resume' ? app : await this.#deps.store.writeOperationState(app, start.state, undefined);
     if (begun === undefined) return 'done';
+    if (start.do === 'begin') this.#deps.memories.of(pass.key).operationToldAt = this.#deps.clock.monotonic();
     const { state } = start;
     const after = await this.#step(pass, begun, state, signal);
     const next = endPass({
@@ -99,7 +109,7 @@ export class OperationProcessor {
       timedOut: start.do !== 'resume' && start.timedOut,
       now: this.#now(),
     });
-    return this.#finish(pass, begun, next, nextHistory(begun, next, this.#now()));
+    return this.#finish(pass, begun, { state: next, history: nextHistory(begun, next, this.#now()) }, signal);
   }
 
   async #step(
@@ -120,16 +130,20 @@ export class OperationProcessor {
   async #finish(
     pass: OperationPass,
     app: Application,
-    state: OperationState,
-    history: readonly RevisionHistory[] | undefined,
+    { state, history }: Stepped,
+    signal: AbortSignal,
   ): Promise<Outcome<OperationPayload>> {
-    const stored = await this.#deps.store.writeOperationState(app, state, history);
-    if (stored === undefined) return 'done';
-    if (isCompleted(state.phase)) {
-      this.#completed(pass, stored, state);
-      // A deletion that had to wait for the operation goes on now.
-      return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
+    if (isCompleted(state.phase)) return this.#end(pass, app, { state, history }, signal);
+    let stored: Application | undefined;
+    try {
+      stored = await this.#deps.store.writeOperationState(app, state, history);
+    } catch (error) {
+      if (!(error instanceof StateTooLarge)) throw error;
+      // To wait for a retry would be to try the same again.
+      const over = endPass({ ...untimed, state: tooLargeState(state), now: this.#now() });
+      return this.#finish(pass, app, { state: over, history: undefined }, signal);
     }
+    if (stored === undefined) return 'done';
     const waiting = startPass(stored, this.#now(), this.#config.syncTimeoutMs);
     const moved = !deepEqual(
       jsonOf(state.syncResult?.resources),
@@ -141,10 +155,34 @@ export class OperationProcessor {
     return { requeueAfterMs: ms };
   }
 
+  /** With the comparison that has to follow, where that can be one write. */
+  async #end(
+    pass: OperationPass,
+    app: Application,
+    { state, history }: Stepped,
+    signal: AbortSignal,
+  ): Promise<Outcome<OperationPayload>> {
+    const { store, closing } = this.#deps;
+    const level = levelAfter(state);
+    const closed = level === undefined ? undefined : await closing.end(app, { state, history, level }, signal);
+    const stored = closed ?? (await store.writeOperationState(app, state, history));
+    if (stored === undefined) return 'done';
+    this.#completed(pass, stored, state);
+    if (level !== undefined)
+      this.#deps.refresh(pass.key, {
+        reason: 'an operation completed',
+        // Otherwise only what had to wait for the end: see whether there is anything.
+        ...(closed === undefined ? { level } : {}),
+      });
+    // A deletion that had to wait for the operation goes on now.
+    return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
+  }
+
   #completed({ key, logger }: OperationPass, app: Application, state: OperationState): void {
     const { store, metrics, memories } = this.#deps;
     delete memories.of(key).waiting;
     delete memories.of(key).terminatingSince;
+    delete memories.of(key).operationToldAt;
     metrics.synced(app, state);
     const partial = (state.operation.sync?.resources?.length ?? 0) > 0;
     const revision = state.syncResult === undefined ? '' : ` to ${state.syncResult.revision}`;
@@ -156,9 +194,6 @@ export class OperationProcessor {
       message: ok ? `${what} succeeded` : `${what} failed: ${state.message ?? ''}`,
     });
     logger.info('Operation completed', { phase: state.phase, message: state.message });
-    if (state.operation.sync === undefined || state.operation.sync.dryRun === true) return;
-    const level = state.operation.initiatedBy?.automated === true ? compareLevel.latest : compareLevel.forceResolve;
-    this.#deps.refresh(key, { level, reason: 'an operation completed' });
   }
 
   /** Something that comes by itself is not there yet. An operation that is to end does not wait for it for ever, as in Argo CD. */
@@ -166,9 +201,11 @@ export class OperationProcessor {
     pass: OperationPass,
     app: Application,
     { message }: ClusterNotReady,
+    signal: AbortSignal,
   ): Promise<Outcome<OperationPayload>> {
     const { key } = pass;
-    this.#remember(key, message, soonMs);
+    if (app.metadata.deletionTimestamp === undefined) this.#remember(key, message, soonMs);
+    else await this.#deps.deleter.waits(key, app, message);
     const memory = this.#deps.memories.of(key);
     // An operation that ran out of its time in this very pass is Terminating by now.
     const fresh = this.#deps.store.get(key) ?? app;
@@ -181,7 +218,8 @@ export class OperationProcessor {
     if (this.#now() - memory.terminatingSince < terminateMs) return { requeueAfterMs: soonMs };
     const told = `Operation termination had errors: ${message}, its hooks may still run`;
     const ended = { ...state, phase: 'Error' as const, message: told };
-    return this.#finish(pass, fresh, endPass({ ...untimed, state: ended, now: this.#now() }), undefined);
+    const next = endPass({ ...untimed, state: ended, now: this.#now() });
+    return this.#finish(pass, fresh, { state: next, history: undefined }, signal);
   }
 
   #remember(key: AppKey, what: string, ms: number): void {
@@ -191,6 +229,12 @@ export class OperationProcessor {
   #now(): number {
     return this.#deps.clock.now();
   }
+}
+
+/** How deep the comparison goes that has to follow; undefined: nothing can have changed. */
+function levelAfter({ operation: { sync, initiatedBy } }: OperationState): CompareLevel | undefined {
+  if (sync === undefined || sync.dryRun === true) return undefined;
+  return initiatedBy?.automated === true ? compareLevel.latest : compareLevel.forceResolve;
 }
 
 function hasWork(app: Application): boolean {

@@ -8,6 +8,7 @@ import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { Handler, RateLimiter, WorkQueue } from '#queues';
+import { Claims } from './claims.ts';
 import { cacheFillings } from './cluster-caches.ts';
 import { Comparer } from './comparer.ts';
 import type { ComparerDeps } from './comparer.ts';
@@ -160,6 +161,15 @@ export function ownApplications(triggers: Triggers, apps: Informer): () => Itera
       if (app !== undefined) yield app;
     }
   };
+}
+
+/** Which of all Applications that are known have an object among their manifests. */
+export function makeClaims(apps: Informer, guard: OwnershipGuard, projects: Projects): Claims {
+  return new Claims({
+    apps: () => apps.list().map(asApplication),
+    serverOf: (app) => guard.clusterOf(app)?.server,
+    permits: (app, ref) => projects.permits(app, ref),
+  });
 }
 
 export function applicationIn(apps: Informer, key: AppKey): Application | undefined {

@@ -351,18 +351,6 @@ it('14.1: whoever writes an Application at each moment holds no processor up: th
   expect(before).toBeGreaterThan(4);
 });
 
-it('15.4: a first sync is three writes: what differs and its beginning, its end, and what is seen then', async () => {
-  world.application(automated);
-  const calls: string[] = [];
-  const before = (call: string): void => {
-    if (/^(patch|replace) Application/.test(call)) calls.push(call.split(' ')[0] ?? '');
-  };
-  await start({ hub: { before } });
-  await clock.advance(10_000);
-  expect(world.app.status?.sync?.status).toBe('Synced');
-  expect(calls).toEqual(['replace', 'patch', 'patch']);
-});
-
 function request(how: string, n: number): Record<string, string> {
   return how === 'without one' ? { [refresh]: 'normal' } : { [refresh]: 'normal', [`${refresh}-timestamp`]: `t${n}` };
 }
@@ -380,6 +368,63 @@ async function stepsOfRefresh(how: string): Promise<readonly string[]> {
   await ended;
   return world.hub.calls.slice(before);
 }
+
+describe('T-CACHE-2: a cluster that never published a schema', () => {
+  it.each([['ServerSideApply=true'], ['ServerSideApply=false'], ['Replace=true']])(
+    'T-CACHE-2: is written to all the same, with %s, and nobody asks for one before a write',
+    async (how) => {
+      world.application({ syncPolicy: { automated: { prune: true, selfHeal: true }, syncOptions: [how] } });
+      const before = (call: string): void => {
+        if (call === 'openapi') throw new Error('503');
+      };
+      await start({ dest: { before } });
+      expect(world.app.status?.sync?.status).toBe('Synced');
+      world.dest.put({ ...world.dest.get('ConfigMap', 'one')!, data: { key: 'by hand' } });
+      await clock.advance(10_000);
+      expect(world.dest.get('ConfigMap', 'one')).toMatchObject({ data: { key: '1' } });
+    },
+  );
+});
+
+describe('T-API-1: API servers that answer 429 for a minute', () => {
+  const slowDown = (): never => {
+    const status = { code: 429, reason: 'TooManyRequests', message: 'slow down', retryAfterMs: 1000 };
+    throw new KubeApiError(status, 'fake');
+  };
+
+  it.each([['hub'], ['dest']] as const)(
+    'T-API-1: of the %s are asked now and then, and all is done afterwards that was to be done',
+    async (which) => {
+      let isBusy = false;
+      let refused = 0;
+      const before = (call: string): void => {
+        if (!isBusy || /^(?:list|watch)/.test(call)) return;
+        refused += 1;
+        slowDown();
+      };
+      world.application(automated);
+      await start({ [which]: { before } });
+      expect(world.app.status?.sync?.status).toBe('Synced');
+      isBusy = true;
+      world.git.push('b'.repeat(40), [configMap('one'), configMap('two', 'new'), configMap('three')]);
+      world.dest.delete('ConfigMap', 'one');
+      world.annotate({ [refresh]: 'normal' });
+      await clock.advance(60_000);
+      expect(refused).toBeGreaterThan(0);
+      // Three objects, each at most once a second, and what is said of them.
+      expect(refused).toBeLessThan(300);
+      isBusy = false;
+      await clock.advance(300_000);
+      expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: 'b'.repeat(40) });
+      expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+      expect(world.dest.get('ConfigMap', 'two')).toMatchObject({ data: { key: 'new' } });
+      expect(['one', 'three'].map((name) => world.dest.get('ConfigMap', name)?.kind)).toEqual([
+        'ConfigMap',
+        'ConfigMap',
+      ]);
+    },
+  );
+});
 
 describe('an operation', () => {
   const operation = { operation: { sync: { revision: 'a'.repeat(40), prune: true }, initiatedBy: { username: 'me' } } };

@@ -113,6 +113,15 @@ export class Projects {
     return cluster === undefined ? undefined : this.#bind(app, project, cluster);
   }
 
+  /**
+   * Whether an application may have an object on its cluster.
+   * @throws ProjectUnusable.
+   */
+  permits(app: Application, ref: ResourceRef): boolean {
+    const cluster = this.#deps.guard.clusterOf(app);
+    return cluster !== undefined && this.#gate(app, this.of(app), cluster).permitsRef(ref);
+  }
+
   watchesOrphans(app: Application): boolean {
     return isObject(this.#lookup(projectOf(app))?.spec.orphanedResources);
   }

@@ -52,7 +52,7 @@ describe('what a client takes for the state after a sync', () => {
     await refreshAndSync(createMemoryPublisher());
     await clock.advance(5000);
     const ends = seen.filter(({ operationState }) => operationState?.phase === 'Succeeded');
-    expect(ends[0]?.sync?.status).toBe('OutOfSync');
+    expect(ends[0]?.sync?.status).toBe('Synced');
     expect(final().map(({ sync }) => sync?.status)).not.toContain('OutOfSync');
     expect(final().at(-1)?.sync?.status).toBe('Synced');
   });

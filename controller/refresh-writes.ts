@@ -1,4 +1,5 @@
 import { isAbort, messageOf } from '#base';
+import type { Clock } from '#base';
 import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application, ApplicationStatus } from '#model';
 import type { Fence, Publisher } from '#publish';
@@ -19,6 +20,7 @@ export interface RefreshWritesDeps {
   readonly startOperation: (key: AppKey) => void;
   /** The controller's own namespace. */
   readonly namespace: string;
+  readonly clock: Clock;
 }
 
 type StartDecision = AutosyncDecision & { readonly do: 'start' };
@@ -86,7 +88,10 @@ export class RefreshWrites implements RefreshEffects {
       const { result, app } = await store.startOperation(before, decision.operation, status);
       if (result === 'changed')
         this.#deps.requeue(pass.key, { payload: { level: compareLevel.latest, reason: 'the last operation changed' } });
-      if (result === 'started') this.#announceStart(pass, app, decision);
+      if (result === 'started') {
+        pass.memory.operationToldAt = this.#deps.clock.monotonic();
+        this.#announceStart(pass, app, decision);
+      }
       return { app, answered: pass.asked === undefined || (await store.consumeRefresh(app, pass.asked)) };
     } catch (error) {
       if (isAbort(error)) throw error;

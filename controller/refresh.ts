@@ -3,19 +3,20 @@ import type { Clock, Random } from '#base';
 import { buildTree, managedResources, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
-import { appKeyOf, appKeyOfInstance, hasMultipleSources, isErrorCondition, sourcesOf } from '#model';
-import type { AppKey, Application, ApplicationCondition, ApplicationStatus } from '#model';
+import { appKeyOf, appKeyOfInstance, hasMultipleSources, isCompleted, isErrorCondition, sourcesOf } from '#model';
+import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey } from '#model';
 import type { ManagedResource } from '#publish';
 import type { Outcome, Place, Taken } from '#queues';
 import type { Logger } from '#telemetry';
-import { decideAutosync } from './autosync.ts';
+import { decideAutosync, keyOfStatus } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
 import type { BoundApplication, SpecVerdict } from './bound.ts';
+import type { Claims } from './claims.ts';
 import type { Comparer } from './comparer.ts';
 import { ownedConditions } from './conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from './errors.ts';
 import { hookFinalizers } from './finalizers.ts';
-import { compareLevel, msUntilExpiry, refreshDue } from './freshness.ts';
+import { compareLevel, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
 import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
 import { hydrationConditions } from './hydration.ts';
 import type { AppMemory, Memories } from './memory.ts';
@@ -32,6 +33,7 @@ export interface RefreshDeps {
   readonly memories: Memories;
   readonly metrics: AppMetrics;
   readonly isMine: (app: Application) => boolean;
+  readonly claims: Pick<Claims, 'claimant'>;
   readonly validate: (app: Application) => SpecVerdict;
   readonly peek: (server: string) => LiveCluster | undefined;
   readonly clock: Clock;
@@ -53,6 +55,8 @@ export interface RefreshConfig {
 const soonMs = 1000;
 const unreadableMs = 30_000;
 const shownDifferences = 20;
+/** An operation that takes longer than this is told of before its end, and then each time that it has taken so long again. */
+const holdMs = 1000;
 
 /** One pass over one application. */
 export interface Pass {
@@ -71,6 +75,14 @@ export interface Pass {
   readonly askedAt?: number | undefined;
   /** In the pool that it works in. */
   readonly place?: Place | undefined;
+}
+
+/** What was found at one time, for whoever stores it. */
+export interface Look {
+  readonly pass: Pass;
+  /** By the monotonic clock. */
+  readonly started: number;
+  readonly assessment: Assessment;
 }
 
 /** Both sides compared, and what follows from it. */
@@ -119,6 +131,8 @@ export interface Settled {
   readonly app: Application;
   /** False when a new request was made meanwhile. */
   readonly answered: boolean;
+  /** What was found was not stored, because of what has happened meanwhile: it is to be looked for again. */
+  readonly again?: boolean;
 }
 
 /**
@@ -151,61 +165,99 @@ export class RefreshProcessor {
     const memory = this.#deps.memories.of(key);
     const due = refreshDue(app, this.#deps.effects.request(key, payload), this.#facts(memory));
     if (due === undefined) return this.#untilExpiry(app, memory);
-    memory.lastRefresh = { at: this.#now(), reason: due.reason, level: due.level };
-    let answered: boolean;
+    const { level, reason, resources } = due;
+    const again = { level, reason, ...(resources === undefined ? {} : { resources }) };
+    const heldMs = this.#heldMs(app, memory);
+    if (heldMs > 0) return { requeueAfterMs: heldMs, payload: again };
+    memory.lastRefresh = { at: this.#now(), reason, level };
+    let settled: Settled;
     try {
-      answered = await this.#run(app, due, signal, place);
+      settled = await this.#run(app, due, signal, place);
     } catch (error) {
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
       const ms = error instanceof ClusterNotReady ? soonMs : unreadableMs;
       memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
-      const { level, reason, resources } = due;
-      const again = { level, reason, ...(resources === undefined ? {} : { resources }) };
       return { requeueAfterMs: ms, payload: again };
     }
-    if (!answered) return { requeueAfterMs: 0, priority: 'asked' };
+    if (!settled.answered) return { requeueAfterMs: 0, priority: 'asked' };
+    if (settled.again === true) return { requeueAfterMs: 0, payload: again };
     return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
   }
 
-  /** True unless a new request was made meanwhile. */
-  async #run(app: Application, due: Refresh, signal: AbortSignal, place: Place | undefined): Promise<boolean> {
-    const key = appKeyOf(app);
+  /**
+   * How long a pass waits for an operation that runs: its end tells what has come of it, in one write (decision D17). One that takes long is told of
+   * once a second. What somebody has asked for does not wait.
+   */
+  #heldMs(app: Application, memory: AppMemory): number {
+    const now = this.#deps.clock.monotonic();
+    if (!isRunning(app)) delete memory.operationToldAt;
+    const { operationToldAt } = memory;
+    if (operationToldAt === undefined || refreshAnnotation(app) !== undefined) return 0;
+    const heldMs = operationToldAt + holdMs - now;
+    if (heldMs <= 0) memory.operationToldAt = now;
+    return heldMs;
+  }
+
+  /**
+   * What a pass would find now of an application that stands so, compared with its sources and its cluster. Nothing is told and nothing written.
+   *
+   * Errors: as those of a pass.
+   */
+  async look(app: Application, refresh: Refresh, signal: AbortSignal): Promise<Look> {
+    const started = this.#deps.clock.monotonic();
+    const pass = this.#newPass(app, refresh);
+    return { pass, started, assessment: await this.#assess(pass, signal) };
+  }
+
+  /** What was found is stored now: notes and says so. */
+  stored({ pass, started, assessment }: Look, stored: Application): void {
+    const { level, reason } = pass.refresh;
+    pass.memory.lastRefresh = { at: pass.now, reason, level };
+    this.#remember(pass, assessment);
+    this.#report(pass, stored, started);
+  }
+
+  async #run(app: Application, due: Refresh, signal: AbortSignal, place: Place | undefined): Promise<Settled> {
     const started = this.#deps.clock.monotonic();
     const { before, asked } = await this.#deps.effects.begin(app);
-    const pass: Pass = {
-      key,
-      refresh: due,
-      asked,
-      before,
-      memory: this.#deps.memories.of(key),
-      askedAt: this.#deps.memories.of(key).seenAt,
-      time: kubeTime(this.#now()),
-      now: this.#now(),
-      logger: this.#deps.logger.child({ application: key, pass: this.#nextPass() }),
-      place,
-    };
-    const { app: stored, answered } = await this.#pass(pass, signal);
+    const pass: Pass = { ...this.#newPass(before, due), asked, place };
+    const settled = await this.#pass(pass, signal);
+    this.#report(pass, settled.app, started);
+    return settled;
+  }
+
+  #newPass(before: Application, refresh: Refresh): Pass {
+    const key = appKeyOf(before);
+    const memory = this.#deps.memories.of(key);
+    const now = this.#now();
+    const logger = this.#deps.logger.child({ application: key, pass: this.#nextPass() });
+    return { key, refresh, asked: undefined, before, memory, askedAt: memory.seenAt, time: kubeTime(now), now, logger };
+  }
+
+  #report({ refresh, logger }: Pass, stored: Application, started: number): void {
     const durationMs = this.#deps.clock.monotonic() - started;
     this.#deps.metrics.reconciled(stored, durationMs);
-    pass.logger.info('Reconciliation completed', {
-      'comparison-level': due.level,
-      reason: due.reason,
+    logger.info('Reconciliation completed', {
+      'comparison-level': refresh.level,
+      reason: refresh.reason,
       time_ms: Math.round(durationMs),
       sync: stored.status?.sync?.status,
       health: stored.status?.health?.status,
     });
-    return answered;
   }
 
   async #pass(pass: Pass, signal: AbortSignal): Promise<Settled> {
     const { effects } = this.#deps;
     const assessment = await this.#assess(pass, signal);
-    const { found } = assessment;
     await effects.publish(pass, assessment, signal);
     const settled = await effects.settle(pass, assessment);
+    this.#remember(pass, assessment);
+    return settled;
+  }
+
+  #remember(pass: Pass, { found }: Assessment): void {
     const compared = pass.refresh.level >= compareLevel.latest && found?.comparison.failed === false;
     if (compared) pass.memory.comparedAt = pass.now;
-    return settled;
   }
 
   async #assess(pass: Pass, signal: AbortSignal): Promise<Assessment> {
@@ -306,8 +358,23 @@ export class RefreshProcessor {
       driftSeenAt,
       unread: comparison.unread.length > 0,
       stale: comparison.degraded,
+      claimed: this.#claimed(pass.key, comparison, bound),
       now: pass.now,
     });
+  }
+
+  /** Asked only of what is to go: that is little, and rare. */
+  #claimed(key: AppKey, comparison: Comparison, { app, cluster }: BoundApplication): ReadonlySet<ResourceKey> {
+    if (app.spec.syncPolicy?.automated?.prune !== true) return new Set();
+    const doomed = comparison.resources.filter(({ requiresPruning }) => requiresPruning === true);
+    return new Set(
+      doomed
+        .filter(({ group = '', kind = '', namespace = '', name = '' }) => {
+          const ref = { group, kind, namespace, name };
+          return this.#deps.claims.claimant({ key, server: cluster.server, ref }) !== undefined;
+        })
+        .map(keyOfStatus),
+    );
   }
 
   #nextStatus(pass: Pass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): ApplicationStatus {
@@ -400,6 +467,10 @@ export function withSyncError(status: ApplicationStatus, decision: AutosyncDecis
   const fresh: readonly ApplicationCondition[] =
     decision.do === 'refuse' ? [{ type: 'SyncError', message: decision.message }] : [];
   return withConditions(status, fresh, ownedConditions.autosync, time);
+}
+
+function isRunning({ status }: Application): boolean {
+  return status?.operationState !== undefined && !isCompleted(status.operationState.phase);
 }
 
 /** None while the application is on its way out, or while nobody knows its hooks. */

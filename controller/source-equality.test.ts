@@ -141,6 +141,7 @@ function decision(app: Application, several: boolean): string {
     driftSeenAt: undefined,
     unread: false,
     stale: [],
+    claimed: new Set(),
     now: 0,
   }).do;
 }

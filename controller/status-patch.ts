@@ -135,7 +135,19 @@ export function operationStatePatch(
   ];
 }
 
-/** The same as a merge patch, for an object that has no status yet (a JSON patch cannot create the path). */
+/** The merge patch that ends an operation and stores what a comparison found after it, for the very version that `known` is of. */
+export function endPatch(known: Application, state: OperationState, status: ApplicationStatus): JsonObject {
+  const { resourceVersion = null } = known.metadata;
+  const found = statusPatch(known.status, status)?.['status'];
+  const moved = createMergePatch(jsonOf(known.status?.operationState ?? {}) as JsonObject, jsonOf(state) as JsonObject);
+  return {
+    metadata: { resourceVersion },
+    status: { ...(found as JsonObject | undefined), operationState: moved ?? {} },
+    operation: null,
+  };
+}
+
+/** What {@link operationStatePatch} does as a merge patch, for an object that has no status yet (a JSON patch cannot create the path). */
 export function operationStateMerge(
   state: OperationState,
   history: readonly RevisionHistory[] | undefined,

@@ -32,6 +32,7 @@ import type { SyncOutcome, SyncRequest } from '#sync';
 import type { Logger } from '#telemetry';
 import type { BoundApplication } from './bound.ts';
 import type { Compared, Comparer } from './comparer.ts';
+import type { Claims } from './claims.ts';
 import { formatConditions } from './conditions.ts';
 import { ClusterNotReady } from './errors.ts';
 import type { JqRunner } from './jq-runner.ts';
@@ -46,6 +47,7 @@ export interface SyncDeps {
   /** The cluster that is kept under this URL now. */
   readonly peek: (server: string) => LiveCluster | undefined;
   readonly toCluster: OwnershipGuard['toCluster'];
+  readonly claims: Pick<Claims, 'claimant'>;
   /** --kubectl-parallelism-limit: writes of all syncs and deletions together, and dry runs, pass it. */
   readonly limiter: Limiter;
   readonly jq: Pick<JqRunner, 'answer'>;
@@ -166,6 +168,7 @@ export class Syncer {
         !comparison.failed &&
         !isUnreadKind(comparison.unread, gk) &&
         !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
+      claimant: (object) => this.#deps.claims.claimant({ key: bound.key, server: cluster.server, ref: refOf(object) }),
       namespaceModifier: (live) => managedNamespace(app, live),
       writer: respectingWriter(
         this.writer(bound, cluster, { user: context.user, dryRun: sync.dryRun === true }),

@@ -111,6 +111,8 @@ export interface ControllerSnapshot {
   readonly clusters: readonly ClusterInfo[];
   /** `<server> <group>/<kind>: <why>` of every kind whose live state is not up to date. */
   readonly degraded: readonly string[];
+  /** The same of every kind that is left out because it may not be listed. */
+  readonly leftOut: readonly string[];
 }
 
 export interface Controller extends Runnable {

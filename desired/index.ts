@@ -36,6 +36,7 @@ export { pluginConfigOf } from './generate/plugins.ts';
 export type { PluginConfig } from './generate/plugins.ts';
 export { azureWorkloadOf } from './fetch/cloud-tokens.ts';
 export type { AzureWorkload } from './fetch/cloud-tokens.ts';
+export { faultyNetworks } from './fetch/denied-networks.ts';
 export { proxiesOf } from './fetch/web.ts';
 export type { Proxies } from './fetch/web.ts';
 export { generatorOptions } from './options.ts';

@@ -133,7 +133,7 @@ describe('repositories on the local disk', () => {
 describe('mirrors on disk', () => {
   const mirrors = (made: RenderBench): string[] => readdirSync(join(made.root, 'cache', 'git'));
 
-  it('10.1: beyond their size those go that were not used for longest; they come back when they are asked for', async () => {
+  it('10.1, 14.4: beyond their size those go that were not used for longest; they come back when they are asked for', async () => {
     const clock = new FakeClock();
     const made = bench({ clock, limits: { mirrorDiskBytes: 1, refsTtlMs: 0 } });
     const all = ['a', 'b'].map((name) => made.repository({ 'app/x.yaml': configMap(name) }));

@@ -59,6 +59,8 @@ export interface DesiredLimits {
   readonly toolParallelism: number;
   /** Conversations at once with one host (git, charts, registries): a host that hangs holds no more than these. 0 = no limit. */
   readonly hostParallelism: number;
+  /** Networks that no source may lie in: addresses with the length of their prefix, or `metadata`. */
+  readonly deniedNetworks: readonly string[];
   /** Time for reading one file of manifests, where that is done by a process of its own. */
   readonly parseTimeoutMs: number;
   /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
@@ -102,6 +104,7 @@ export const defaultLimits: DesiredLimits = {
   maxToolMemoryBytes: 2 * 1024 * 1024 * 1024,
   toolParallelism: 4,
   hostParallelism: 8,
+  deniedNetworks: [],
   parseTimeoutMs: 20_000,
   parallelism: 64,
   fetchDepth: 1,

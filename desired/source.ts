@@ -20,6 +20,7 @@ import type { GitTrust } from './fetch/git.ts';
 import { GitHubApps } from './fetch/github-apps.ts';
 import { repositoryKey } from './fetch/repository-key.ts';
 import type { Recency } from './fetch/git-repository.ts';
+import { DeniedNetworks } from './fetch/denied-networks.ts';
 import { Hosts } from './fetch/hosts.ts';
 import { SharedJobs } from './fetch/jobs.ts';
 import { Keyring } from './fetch/keyring.ts';
@@ -122,7 +123,9 @@ class EmbeddedSource implements DesiredSource {
     this.#limits = { ...defaultLimits, ...deps.limits };
     const { clock, commands, random, cacheDir } = deps;
     const trust = { ...defaultTrust, ...deps.trust };
-    const hosts = new Hosts(this.#limits.hostParallelism);
+    const { hostParallelism, deniedNetworks } = this.#limits;
+    const denied = deniedNetworks.length === 0 ? undefined : new DeniedNetworks(deniedNetworks);
+    const hosts = new Hosts(hostParallelism, denied);
     const web = new Web({ tlsCertificates: trust.tlsCertificates, proxies: deps.proxies ?? {}, hosts });
     const apps = new GitHubApps({ clock, web, deadlineMs: this.#limits.deadlineMs });
     const { deadlineMs } = this.#limits;

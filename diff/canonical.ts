@@ -4,6 +4,7 @@ import { canonicalQuantity } from './quantity.ts';
 import { fieldOf } from './schema.ts';
 import type { FieldSchema, ScalarKind, TypeSchema } from './schema.ts';
 import { copyOf, isList } from './values.ts';
+import type { Known } from './values.ts';
 
 /** What becomes of fields that Go cannot tell from nothing. `structs`: of those only empty structs are kept, for defaults to be filled into them. */
 export type Empties = 'drop' | 'structs' | 'keep';
@@ -16,17 +17,35 @@ export type Empties = 'drop' | 'structs' | 'keep';
  *
  * Argo CD: gitops-engine/pkg/diff remarshal. Difference: an unknown field does not switch this off for the whole object.
  */
-export function canonicalise(value: Json, type: TypeSchema | undefined, empties: Empties = 'drop'): Json {
+export function canonicalise(
+  value: Json,
+  type: TypeSchema | undefined,
+  empties: Empties = 'drop',
+  known?: Known,
+): Json {
   if (type === undefined || value === null) return value;
   if (type.form === 'scalar') return canonicalScalar(value, type.kind);
-  if (type.form === 'list') return isList(value) ? canonicalList(value, type.items, empties) : value;
-  return isObject(value) ? canonicalMembers(value, type, empties) : value;
+  const before = known?.of(value, type);
+  if (before !== undefined) return before;
+  const after = canonicalWithin(value, type, { empties, known });
+  known?.keep(value, type, after);
+  return after;
 }
 
-function canonicalList(list: readonly Json[], items: TypeSchema, empties: Empties): Json {
+function canonicalWithin(value: Json, type: Exclude<TypeSchema, { readonly form: 'scalar' }>, how: How): Json {
+  if (type.form === 'list') return isList(value) ? canonicalList(value, type.items, how) : value;
+  return isObject(value) ? canonicalMembers(value, type, how) : value;
+}
+
+interface How {
+  readonly empties: Empties;
+  readonly known: Known | undefined;
+}
+
+function canonicalList(list: readonly Json[], items: TypeSchema, { empties, known }: How): Json {
   let changed: Json[] | undefined;
   for (const [i, item] of list.entries()) {
-    const after = canonicalise(item, items, empties);
+    const after = canonicalise(item, items, empties, known);
     if (after === item) continue;
     changed ??= [...list];
     changed[i] = after;
@@ -34,13 +53,13 @@ function canonicalList(list: readonly Json[], items: TypeSchema, empties: Emptie
   return changed ?? list;
 }
 
-function canonicalMembers(object: JsonObject, type: TypeSchema, empties: Empties): JsonObject {
+function canonicalMembers(object: JsonObject, type: TypeSchema, { empties, known }: How): JsonObject {
   let changed: MutableJsonObject | undefined;
   for (const key of Object.keys(object)) {
     const before = object[key];
     const field = fieldOf(type, key);
     if (before === undefined || field === undefined) continue;
-    const after = canonicalise(before, field.type, empties);
+    const after = canonicalise(before, field.type, empties, known);
     const dropped = empties !== 'keep' && isLeftOut(after, field, type.form, empties);
     if (after === before && !dropped) continue;
     changed ??= copyOf(object);

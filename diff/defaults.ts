@@ -5,6 +5,7 @@ import { conditional, constantsOf, fill, special } from './default-rules.ts';
 import { fieldOf, fieldsOf } from './schema.ts';
 import type { TypeSchema } from './schema.ts';
 import { copyOf, isList, without } from './values.ts';
+import type { Known } from './values.ts';
 
 /** A value of a known type as the API server would store it: canonical, with its defaults. */
 export function asStored(value: Json, type: TypeSchema): Json {
@@ -17,17 +18,29 @@ export function asStored(value: Json, type: TypeSchema): Json {
  * (gitops-engine/pkg/diff applyPatch). Not known here: the requests of a whole Pod, which are sums over its containers, what depends on the time,
  * and the signer of a CertificateSigningRequest of v1beta1: live keeps those.
  */
-export function withDefaults(value: Json, type: TypeSchema | undefined): Json {
+export function withDefaults(value: Json, type: TypeSchema | undefined, known?: Known): Json {
   if (type === undefined || type.form === 'scalar') return value;
-  if (type.form === 'list') return isList(value) ? listDefaults(value, type.items) : value;
-  if (!isObject(value)) return value;
-  return membersWithDefaults(type.form === 'struct' ? filled(value, type.name) : value, type);
+  const before = known?.of(value, type);
+  if (before !== undefined) return before;
+  const after = defaultsWithin(value, type, known);
+  known?.keep(value, type, after);
+  return after;
 }
 
-function listDefaults(list: readonly Json[], items: TypeSchema): Json {
+function defaultsWithin(
+  value: Json,
+  type: Exclude<TypeSchema, { readonly form: 'scalar' }>,
+  known: Known | undefined,
+): Json {
+  if (type.form === 'list') return isList(value) ? listDefaults(value, type.items, known) : value;
+  if (!isObject(value)) return value;
+  return membersWithDefaults(type.form === 'struct' ? filled(value, type.name) : value, type, known);
+}
+
+function listDefaults(list: readonly Json[], items: TypeSchema, known: Known | undefined): Json {
   let changed: Json[] | undefined;
   for (const [i, item] of list.entries()) {
-    const after = withDefaults(item, items);
+    const after = withDefaults(item, items, known);
     if (after === item) continue;
     changed ??= [...list];
     changed[i] = after;
@@ -35,12 +48,12 @@ function listDefaults(list: readonly Json[], items: TypeSchema): Json {
   return changed ?? list;
 }
 
-function membersWithDefaults(object: JsonObject, type: TypeSchema): JsonObject {
+function membersWithDefaults(object: JsonObject, type: TypeSchema, known: Known | undefined): JsonObject {
   let changed: MutableJsonObject | undefined;
   for (const key of Object.keys(object)) {
     const before = object[key];
     if (before === undefined) continue;
-    const after = withDefaults(before, fieldOf(type, key)?.type);
+    const after = withDefaults(before, fieldOf(type, key)?.type, known);
     if (after === before) continue;
     changed ??= copyOf(object);
     setOwn(changed, key, after as MutableJson);

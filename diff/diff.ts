@@ -3,8 +3,9 @@ import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { annotations, csvAnnotation, refOf, withLeftoverTracking } from '#model';
 import type { KubeObject, Settings } from '#model';
 import { asJson, asKube, lastApplied } from './client-side-apply.ts';
+import { canonicalise } from './canonical.ts';
 import type { Empties } from './canonical.ts';
-import { asStored } from './defaults.ts';
+import { withDefaults } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch, trim } from './json-merge.ts';
 import { shapeForManagers } from './known-shape.ts';
 import { withoutManaged } from './managed-fields.ts';
@@ -22,7 +23,7 @@ import type { Shape } from './shape.ts';
 import { applyStrategic, strategicPatch } from './strategic.ts';
 import { allOf, ownershipOf, structuredMerge } from './structured.ts';
 import type { DiffResult, DiffRules } from './types.ts';
-import { isList } from './values.ts';
+import { isList, Known } from './values.ts';
 
 const maxPaths = 10;
 /** Who we are among the managers of a live object's fields. */
@@ -123,8 +124,17 @@ function predict(
   const comparable = isStatefulSet(target) ? withTrimmedClaims(original, target, live) : target;
   const patch = strategicPatch({ original, target: comparable, live }, type);
   if (patch === undefined) return [live, live];
-  const stored = (value: JsonObject): JsonObject => asStored(value, type) as JsonObject;
+  const stored = storing(type);
   return [stored(applyStrategic(live, patch, type)), stored(live)];
+}
+
+/** Objects of a type as the API server would store them; what two of them share is looked at once. */
+function storing(type: TypeSchema): (value: JsonObject) => JsonObject {
+  const [read, complete, written] = [new Known(), new Known(), new Known()];
+  return (value) => {
+    const full = withDefaults(canonicalise(value, type, 'structs', read), type, complete);
+    return canonicalise(full, type, 'drop', written) as JsonObject;
+  };
 }
 
 /** By its own option, else by that of the Application. */
@@ -167,8 +177,8 @@ function predictStructured(
   const known = (): Shape => (type === undefined ? shapeOfFields(allOf(ownership)) : shapeOf(type));
   const after = structuredMerge(target, live, ownership, published?.shape ?? known());
   if (after === live) return [live, live];
-  const stored = (value: JsonObject): JsonObject =>
-    type === undefined ? (published?.withDefaults(value) ?? value) : (asStored(value, type) as JsonObject);
+  const stored =
+    type === undefined ? (value: JsonObject): JsonObject => published?.withDefaults(value) ?? value : storing(type);
   return [stored(withoutLastApplied(after)), stored(withoutLastApplied(live))];
 }
 

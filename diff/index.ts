@@ -8,6 +8,7 @@
  *   respectIgnored(target, live, rules, method) -> what to send so that everything ignored stays as it is
  *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing
  *   faultsOfUpdates(settings)       what keeps rules of ignoreResourceUpdates from working
+ *   unhiddenUpdates(settings)       rules that would hide changes of objects, and do not because only jq can run them
  *   readOpenApi(document) -> schemas of a group version       what an API server publishes, for `DiffRules.schemas`
  *   JqAnswers       the questions that a comparison leaves open for jq, and their answers
  *   milliQuantity(text) -> thousandths of the unit of a Kubernetes quantity
@@ -18,7 +19,7 @@ export { adoptFields, clientSideManagers } from './adopt.ts';
 export { clientSideApplyPatch, predictApply, withLastApplied } from './client-side-apply.ts';
 export type { ApplyPatch } from './client-side-apply.ts';
 export { diffObjects, fingerprint, readsOwnership } from './diff.ts';
-export { faultsOfUpdates } from './rules.ts';
+export { faultsOfUpdates, unhiddenUpdates } from './rules.ts';
 export { JqAnswers } from './jq-answers.ts';
 export type { JqAnswer, JqQuestion } from './jq-answers.ts';
 export { kindKey, readOpenApi } from './open-api.ts';

@@ -10,9 +10,9 @@ export interface JqQuestion {
 
 /**
  * What the program came to: the places that it names, as jq's `path` gives them, none where it fails as jq programs fail; or why nobody can tell, as
- * the end of a sentence about it.
+ * the end of a sentence about it. Of one that is `passing` jq may say more another time: the machine may have been too busy.
  */
-export type JqAnswer = { readonly paths: readonly Json[] } | { readonly problem: string };
+export type JqAnswer = { readonly paths: readonly Json[] } | { readonly problem: string; readonly passing?: true };
 
 /**
  * What jq says, for programs that only jq can run. A comparison asks here, and goes on without them; whoever compares has the open questions answered
@@ -27,7 +27,10 @@ export class JqAnswers {
   of(program: string, input: Json): JqAnswer | undefined {
     const key = `${hashJson(input)} ${program}`;
     const known = this.#answers.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if ('problem' in known && known.passing === true) this.#asked += 1;
+      return known;
+    }
     this.#open.set(key, { key, program, input });
     this.#asked += 1;
     return undefined;
@@ -42,7 +45,7 @@ export class JqAnswers {
     return [...this.#open.values()];
   }
 
-  /** How often something was asked that was not known. */
+  /** How often something was asked that was not known, or not for good. */
   get asked(): number {
     return this.#asked;
   }

@@ -107,6 +107,14 @@ describe('compileExpression', () => {
     expect(remover(expression)({ a: text, b: 1 })).toEqual(removed ? { b: 1 } : { a: text, b: 1 });
   });
 
+  it.each(['^((a|a))*b$', '^(a+)+b$', '^(a|aa)*b$', '(a{1,}){1,}b'])(
+    '14.1: a pattern that an engine of backtracking would not come back from ends: %s',
+    (pattern) => {
+      const object = { a: 'a'.repeat(5000), b: 1 };
+      expect(remover(`.a | select(test(${JSON.stringify(pattern)}))`)(object)).toEqual(object);
+    },
+  );
+
   it('8.1.12: a pattern that can never work is told, with the pattern', () => {
     expect(compileExpression('.a | select(test("(") or .b)').warning).toBe(
       'does nothing where it tests this pattern: "(" is not a regular expression: error parsing regexp: missing closing ): `(`',

@@ -7,6 +7,7 @@ import type { KubeObject } from '#model';
 import { canonicalise } from './canonical.ts';
 import { asStored } from './defaults.ts';
 import { diffObjects } from './diff.ts';
+import { canonicalQuantity, milliQuantity } from './quantity.ts';
 import { kinds } from './schema-data.ts';
 import { schemaOf } from './schema.ts';
 
@@ -127,4 +128,74 @@ describe('12.3: apply, then compare', () => {
         expect(isModified({ ...example.raw, metadata: { name: 'x', ...more } }, live)).toBe(true);
     }
   });
+});
+
+/** The same with a field that no type of today has, in each of its objects; how many went in. */
+function newer(value: Json, count: { places: number }, depth = 0): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => newer(item, count, depth + 1));
+  if (value === null || typeof value !== 'object') return value;
+  const members = Object.entries(value).map(([key, member]) => [key, newer(member as Json, count, depth + 1)] as const);
+  if (depth === 0) return Object.fromEntries(members);
+  count.places += 1;
+  return Object.fromEntries([...members, [nextField, nextValue]]);
+}
+const nextField = 'fieldOfTheNextMinorVersion';
+const nextValue: Json = {
+  list: [{ name: 'a', nested: '9223372036854775807' }, 'text'],
+  flag: false,
+  empty: {},
+  zero: 0,
+};
+
+function places(value: Json): number {
+  if (Array.isArray(value)) return (value as readonly Json[]).reduce<number>((sum, item) => sum + places(item), 0);
+  if (value === null || typeof value !== 'object') return 0;
+  return Object.entries(value).reduce((sum, [key, member]) => {
+    if (key !== nextField) return sum + places(member as Json);
+    return sum + Number(deepEqual(member, nextValue));
+  }, 0);
+}
+
+describe('T-JS-11: objects of a minor version that is newer than the types of this program', () => {
+  it('T-JS-11: lose nothing of what these types do not know, wherever it stands, and it is compared', () => {
+    const [lost, unseen, untrue]: [string[], string[], string[]] = [[], [], []];
+    let all = 0;
+    for (const [kind, [example]] of byKind) {
+      if (example === undefined) continue;
+      const count = { places: 0 };
+      const raw = newer(example.raw, count) as Example['raw'];
+      all += count.places;
+      if (places(stored(raw)) !== count.places) lost.push(kind);
+      const live = applied({ raw, stored: newer(example.stored, { places: 0 }) as JsonObject });
+      if (isModified(raw, live)) untrue.push(kind);
+      const inNext = leaves(raw).filter((path) => path.includes(nextField) && path.at(-1) === 'nested');
+      for (const path of inNext.filter(([first]) => !identity.has(String(first))))
+        if (!isModified(changed(raw, path), live)) unseen.push(`${kind} ${path.join('.')}`);
+    }
+    // A map of texts in base64, in which no field can come to be.
+    const noPlace = ['v1 Secret data.fieldOfTheNextMinorVersion.list.0.nested'];
+    expect([lost, unseen, untrue]).toEqual([[], noPlace, []]);
+    expect(all).toBeGreaterThan(250);
+  });
+});
+
+describe('14.1: amounts of a million digits', () => {
+  it.each([['1'], ['0.'], ['-1'], ['1.5']])(
+    '14.1: are no quantities, and compared as the texts that they are: %s…',
+    (head) => {
+      const text = `${head}${'7'.repeat(1_000_000)}`;
+      expect([canonicalQuantity(text) === undefined, milliQuantity(text) === undefined]).toEqual([true, true]);
+      const withLimit = (memory: string): JsonObject => ({
+        apiVersion: 'v1',
+        kind: 'LimitRange',
+        metadata: { name: 'x' },
+        spec: { limits: [{ type: 'Pod', max: { memory } }] },
+      });
+      const example = { raw: withLimit(text), stored: withLimit(text) } as Example;
+      expect([
+        isModified(withLimit(text), applied(example)),
+        isModified(withLimit(`${text}7`), applied(example)),
+      ]).toEqual([false, true]);
+    },
+  );
 });

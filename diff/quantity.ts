@@ -20,6 +20,24 @@ export function canonicalQuantity(
   value: string | number | bigint,
   precision: 'exact' | 'thousandths' = 'exact',
 ): string | undefined {
+  if (typeof value !== 'string' || value.length > longestKept) return written(value, precision);
+  const known = texts[precision].get(value);
+  if (known !== undefined) return known.text;
+  if (texts[precision].size >= mostKept) texts[precision].clear();
+  const text = written(value, precision);
+  texts[precision].set(value, { text });
+  return text;
+}
+
+/** The same few amounts come in object after object. */
+const texts = {
+  exact: new Map<string, { readonly text: string | undefined }>(),
+  thousandths: new Map<string, { readonly text: string | undefined }>(),
+};
+const mostKept = 5000;
+const longestKept = 20;
+
+function written(value: string | number | bigint, precision: 'exact' | 'thousandths'): string | undefined {
   const amount = amountOf(value);
   if (amount === undefined) return undefined;
   const nanos = precision === 'exact' ? amount.nanos : milli * thousandths(amount.nanos);

@@ -75,17 +75,30 @@ export function ignoredInUpdates(ref: ResourceRef, settings: Settings): Ignored 
   return combine(compiled(settings).updates, ref);
 }
 
-/**
- * What is wrong with the rules of `ignoreResourceUpdates`: what is no rule, and what only jq can run. An object that changes is not kept waiting for
- * jq, so that such a program hides no change of it.
- */
+/** What is wrong with the rules of `ignoreResourceUpdates`: what is no rule, or names nothing. */
 export function faultsOfUpdates(settings: Settings): readonly RuleFault[] {
   return Object.entries(settings.overrides).flatMap(([key, { ignoreResourceUpdates }]) =>
-    systemRules(key, settings, { ignoreResourceUpdates }).flatMap(({ parts, faults }) => [
-      ...faults,
-      ...parts.flatMap((part) => ('find' in part && part.program !== undefined ? [part.fault(onlyByJq)] : [])),
-    ]),
+    systemRules(key, settings, { ignoreResourceUpdates }).flatMap(({ faults }) => faults),
   );
+}
+
+/**
+ * Rules that hide changes of objects in Argo CD and none here, because only jq can run them: an object that changes is not kept waiting for jq.
+ * Those of `ignoreDifferences` are in force where objects are compared.
+ */
+export function unhiddenUpdates(settings: Settings): readonly RuleFault[] {
+  if (!settings.ignoreResourceUpdatesEnabled) return [];
+  return Object.entries(settings.overrides).flatMap(([key, { ignoreResourceUpdates, ignoreDifferences }]) => [
+    ...onlyForJq(systemRules(key, settings, { ignoreResourceUpdates }), onlyByJq),
+    ...(settings.ignoreDifferencesOnResourceUpdates
+      ? onlyForJq(systemRules(key, settings, { ignoreDifferences }), `${onlyByJq}. In comparisons it is in force`)
+      : []),
+  ]);
+}
+
+function onlyForJq(rules: readonly Rule[], problem: string): readonly RuleFault[] {
+  const parts = rules.flatMap((rule) => rule.parts);
+  return parts.flatMap((part) => ('find' in part && part.program !== undefined ? [part.fault(problem)] : []));
 }
 
 const onlyByJq = 'can only be run by jq, which is not asked when an object changes: it hides no change';

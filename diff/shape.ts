@@ -130,14 +130,21 @@ function merge(all: FieldSet, step: string, child: FieldSet): void {
   else if (present.children.size === 0) all.children.set(step, child);
 }
 
+const plain = /^[\w./-]*$/;
+
+function quoted(text: string): string {
+  return plain.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
 /** How an item of a list is told from the others. */
 export function stepOf(item: Json, shape: Shape): string {
   const keys = shape.listKeys ?? [];
   if (keys.length === 0 || !isObject(item)) return itemStep(item);
-  const items = shape.items();
   const [only = ''] = keys;
   const name = keys.length === 1 ? own(item, only) : undefined;
-  if (typeof name === 'string') return `k:{${JSON.stringify(only)}:${JSON.stringify(name)}}`;
+  // Nearly all of them.
+  if (typeof name === 'string') return `k:{${quoted(only)}:${quoted(name)}}`;
+  const items = shape.items();
   const id: Record<string, Json> = {};
   for (const key of keys) {
     const value = own(item, key) ?? items.keyDefault(key);

@@ -69,46 +69,71 @@ interface Kept {
  * {@link pruneHere}, as deep down as something goes: most of a big object stays as it is, and what goes in one of its members does not depend on the
  * others. Null when nothing is left.
  */
-export function pruneBelow(merged: Json, before: FieldSet, kept: Kept): Json {
-  const { wanted, shape } = kept;
-  const steps = [...before.children.keys()].filter((step) => {
-    const child = before.children.get(step);
-    return child !== undefined && !isWithin(child, wanted.children.get(step));
-  });
-  if (steps.length === 0) return merged;
-  if (!isObject(merged) && !isList(merged)) return pruneHere(merged, before, kept);
-  const stays = steps.every((step) => staysItself(step, before, kept));
-  if (!stays) return pruneHere(merged, before, kept);
+export function pruneBelow(merged: Json, before: FieldSet, { wanted, shape }: Kept): Json {
+  const lost = lostOf(before, wanted);
+  return lost === undefined ? merged : pruneLost(merged, lost, shape);
+}
+
+/** A place where something of ours is wanted by nobody any more, with those below it where that is so. */
+interface Lost {
+  readonly before: FieldSet;
+  readonly wanted: FieldSet | undefined;
+  readonly children: ReadonlyMap<string, Lost>;
+}
+
+/** Undefined where all that we applied last is still wanted, or owned by others. */
+function lostOf(before: FieldSet, wanted: FieldSet | undefined): Lost | undefined {
+  let children: Map<string, Lost> | undefined;
+  for (const [step, child] of before.children) {
+    const lost = lostOf(child, wanted?.children.get(step));
+    if (lost !== undefined) (children ??= new Map<string, Lost>()).set(step, lost);
+  }
+  if (children === undefined && (!before.member || wanted?.member === true)) return undefined;
+  return { before, wanted, children: children ?? new Map<string, Lost>() };
+}
+
+function pruneLost(merged: Json, lost: Lost, shape: Shape): Json {
+  const { children } = lost;
+  if (children.size === 0) return merged;
+  const kept = { wanted: lost.wanted ?? emptySet(), shape };
+  const members = membersOf(merged, shape);
+  if (members === undefined) return pruneHere(merged, lost.before, kept);
   const after = new Map<string, Json>();
-  for (const step of steps) {
-    const value = childAt(merged, step, shape);
-    const [was, now] = [before.children.get(step), wanted.children.get(step)];
-    if (value === undefined || was === undefined || now === undefined) return pruneHere(merged, before, kept);
-    const left = pruneBelow(value, was, { wanted: now, shape: belowOf(step, shape) });
+  for (const [step, child] of children) {
+    const value = members(step);
+    if (value === undefined || !staysItself(step, child, shape)) return pruneMembers(merged, lost, { shape, members });
+    const left = pruneLost(value, child, belowOf(step, shape));
     // Whatever holds nothing any more goes with it, and what that means is seen from here.
-    if (left === null) return pruneHere(merged, before, kept);
+    if (left === null) return pruneMembers(merged, lost, { shape, members });
     after.set(step, left);
   }
-  return withChildren(merged, after, shape);
+  return withChildren(merged as JsonObject | readonly Json[], after, shape);
 }
 
 /** Is a member wanted that has lost something? Then nothing goes but in it. */
-function staysItself(step: string, before: FieldSet, { wanted, shape }: Kept): boolean {
-  const [was, now] = [before.children.get(step), wanted.children.get(step)];
-  if (was === undefined || now === undefined || (was.member && !now.member)) return false;
-  return now.member || (step.startsWith('f:') && shape.named(step.slice(2)));
+function staysItself(step: string, { before, wanted }: Lost, shape: Shape): boolean {
+  if (wanted === undefined || (before.member && !wanted.member)) return false;
+  return wanted.member || (step.startsWith('f:') && shape.named(step.slice(2)));
 }
 
 function belowOf(step: string, shape: Shape): Shape {
   return step.startsWith('f:') ? shape.member(step.slice(2)) : shape.items();
 }
 
-/** Undefined where nothing is, or more than one item is meant, or all is owned as one. */
-function childAt(value: JsonObject | readonly Json[], step: string, shape: Shape): Json | undefined {
-  if (isObject(value)) return step.startsWith('f:') && !shape.atomicMap ? own(value, step.slice(2)) : undefined;
-  if (shape.listKeys === undefined) return undefined;
-  const found = value.filter((item) => stepOf(item, shape) === step);
-  return found.length === 1 ? found[0] : undefined;
+/** What is at a step; undefined where nothing is, or more than one item is meant. */
+type Members = (step: string) => Json | undefined;
+
+/** Undefined where all is owned as one. */
+function membersOf(value: Json, shape: Shape): Members | undefined {
+  if (isObject(value))
+    return shape.atomicMap ? undefined : (step) => (step.startsWith('f:') ? own(value, step.slice(2)) : undefined);
+  if (!isList(value) || shape.listKeys === undefined) return undefined;
+  const items = new Map<string, Json | undefined>();
+  for (const item of value) {
+    const step = stepOf(item, shape);
+    items.set(step, items.has(step) ? undefined : item);
+  }
+  return (step) => items.get(step);
 }
 
 function withChildren(value: JsonObject | readonly Json[], after: ReadonlyMap<string, Json>, shape: Shape): Json {
@@ -118,22 +143,74 @@ function withChildren(value: JsonObject | readonly Json[], after: ReadonlyMap<st
   return copy;
 }
 
+/** {@link pruneHere} of those members that lose something; the others stay, whatever becomes of these. */
+function pruneMembers(
+  merged: Json,
+  lost: Lost,
+  { shape, members }: { readonly shape: Shape; readonly members: Members },
+): Json {
+  const here = { wanted: lost.wanted ?? emptySet(), shape };
+  // Items that cannot be told apart depend on each other.
+  const isSplit = [...lost.children.keys()].every((step) => members(step) !== undefined);
+  if (!isSplit || !othersStay(lost, shape)) return pruneHere(merged, lost.before, here);
+  const left = (part: Json, step: string): Json =>
+    pruned(part, onlyAt(lost.before, step), { wanted: onlyAt(here.wanted, step), shape });
+  if (isList(merged)) {
+    const items = merged.flatMap((item): readonly Json[] => {
+      const step = stepOf(item, shape);
+      const after = lost.children.has(step) ? left([item], step) : [item];
+      return isList(after) ? after : [];
+    });
+    return items.length === 0 ? null : withoutNulls(items);
+  }
+  const copy: MutableJsonObject = {};
+  for (const [key, value] of Object.entries(merged as JsonObject)) {
+    const step = fieldStep(key);
+    const after = lost.children.has(step) ? left({ [key]: value }, step) : merged;
+    const member = isObject(after) ? own(after, key) : undefined;
+    if (member !== undefined) setOwn(copy, key, member as MutableJson);
+  }
+  return Object.keys(copy).length === 0 ? null : withoutNulls(copy);
+}
+
+/** Do all members stay as they are that lose nothing? Not a list item of which nobody owns the keys: without them it is none. */
+function othersStay({ before, children }: Lost, shape: Shape): boolean {
+  for (const [step, child] of before.children) if (!children.has(step) && !staysWhole(step, child, shape)) return false;
+  return true;
+}
+
+function staysWhole(step: string, set: FieldSet, parent: Shape): boolean {
+  const shape = belowOf(step, parent);
+  if (step.startsWith('k:') && !ownsKeys(set, parent)) return false;
+  if (step.startsWith('v:{') || step.startsWith('v:[')) return false;
+  for (const [inner, child] of set.children) if (!staysWhole(inner, child, shape)) return false;
+  return true;
+}
+
+function ownsKeys(item: FieldSet, list: Shape): boolean {
+  const { listKeys = [] } = list;
+  const owns = (key: string): boolean => item.children.has(fieldStep(key));
+  return listKeys.some(owns) && listKeys.every((key) => owns(key) || list.items().keyDefault(key) !== undefined);
+}
+
+function onlyAt(set: FieldSet, step: string): FieldSet {
+  const child = set.children.get(step);
+  return { member: set.member, children: new Map(child === undefined ? [] : [[step, child]]) };
+}
+
 /** What goes in a place: all that was ours, is wanted by nobody, and has nothing in it that is somebody's. */
-export function pruneHere(merged: Json, before: FieldSet, { wanted, shape }: Kept): Json {
+export function pruneHere(merged: Json, before: FieldSet, kept: Kept): Json {
+  return withoutNulls(pruned(merged, before, kept));
+}
+
+function pruned(merged: Json, before: FieldSet, { wanted, shape }: Kept): Json {
   const [was, kept, whole] = [withNamed(before, shape), withNamed(wanted, shape), fieldSetOf(merged, shape, 'structs')];
   const first = fieldSetOf(remove(merged, was, shape), shape, 'structs');
   // What was in something that went, and is not ours to take, stays.
   const notOurs = select(whole, [first, kept], (left, isKept) => !left && !isKept);
   const owned = fieldSetOf(remove(merged, notOurs, shape), shape, 'structs');
   const gone = select(whole, [owned, was], (left, isOurs) => !left && isOurs);
-  return withoutNulls(remove(merged, gone, shape));
-}
-
-/** Is all that we applied last still wanted, or owned by others? Then nothing goes. */
-function isWithin(set: FieldSet, wanted: FieldSet | undefined): boolean {
-  if (set.member && wanted?.member !== true) return false;
-  for (const [step, child] of set.children) if (!isWithin(child, wanted?.children.get(step))) return false;
-  return true;
+  return remove(merged, gone, shape);
 }
 
 /** Does a value have every path of a field set? The answer for nearly every object, found without making sets of both. */

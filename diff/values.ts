@@ -1,5 +1,6 @@
 import { setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import type { TypeSchema } from './schema.ts';
 
 /** As Array.isArray, for values that are not changed. */
 export function isList(value: Json | undefined): value is readonly Json[] {
@@ -30,4 +31,18 @@ export function without(object: JsonObject, keys: readonly string[]): JsonObject
   const copy = copyOf(object);
   for (const key of keys) Reflect.deleteProperty(copy, key);
   return copy;
+}
+
+/** What came of parts of an object, by the type that they were read as: two states of one object share most of theirs. */
+export class Known {
+  readonly #results = new Map<Json, { readonly type: TypeSchema; readonly result: Json }>();
+
+  of(value: Json, type: TypeSchema): Json | undefined {
+    const known = this.#results.get(value);
+    return known?.type === type ? known.result : undefined;
+  }
+
+  keep(value: Json, type: TypeSchema, result: Json): void {
+    this.#results.set(value, { type, result });
+  }
 }

@@ -60,6 +60,8 @@ export interface KubeClientDeps {
   readonly userAgent: string;
   /** Runs exec credential plugins; by default they are children of this process. */
   readonly runCommand?: RunCommand;
+  /** The only programs that may be run as credential plugins, word for word; undefined: any that the connection names. */
+  readonly credentialPlugins?: readonly string[];
   readonly limits?: Partial<KubeClientLimits>;
   /** Nothing but GET leaves this process: every other method rejects with KubeReadOnlyError, through `impersonate` too. Default false. */
   readonly readOnly?: boolean;

@@ -26,6 +26,46 @@ afterEach(async () => {
   for (const thing of open.splice(0).reverse()) await thing.close();
 });
 
+describe('12.7: mayList', () => {
+  const asked = async (
+    reply: Json,
+    namespace?: string,
+  ): Promise<{ readonly turns: readonly Turn[]; readonly may: Promise<boolean> }> => {
+    const server = await serve((turn) => turn.reply(201, reply));
+    const may = connect(server).mayList(deployments, namespace, { signal: noSignal });
+    await may.catch(() => undefined);
+    return { turns: server.turns, may };
+  };
+
+  it.each([
+    [true, 'a'],
+    [false, undefined],
+  ])('12.7: asks for the kind with its group, and gives the answer %s', async (allowed, namespace) => {
+    const { turns, may } = await asked({ status: { allowed, reason: 'r' } }, namespace);
+    expect(await may).toBe(allowed);
+    expect(turns.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    ]);
+    expect(parseJson(turns[0]?.body ?? '')).toMatchObject({
+      kind: 'SelfSubjectAccessReview',
+      spec: {
+        resourceAttributes: {
+          verb: 'list',
+          group: 'apps',
+          version: 'v1',
+          resource: 'deployments',
+          namespace: namespace ?? '',
+        },
+      },
+    });
+  });
+
+  it('12.7: takes no answer for none', async () => {
+    const { may } = await asked({ status: {} });
+    await expect(may).rejects.toThrow('the answer does not say whether it is allowed');
+  });
+});
+
 /** Everything that a typed client loses: unknown fields, order, big integers, odd names. */
 const odd = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","zFuture":{"b":[1,null,{}],"a":9223372036854775807},"resourceVersion":"7"},"futureTop":{"nested":[{"deep":-9007199254740993}],"empty":""},"data":{"Key":"ü\\u2028€"},"x.y/z":[[],{}]}`;
 const oddObject = parseJson(odd) as KubeObject;

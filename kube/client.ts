@@ -197,6 +197,27 @@ class RawClient implements KubeClient {
     return this.#exchange.send(this.#spec('openapi', undefined, options, wire), readJson);
   }
 
+  async mayList(resource: ApiResource, namespace: string | undefined, options: CallOptions): Promise<boolean> {
+    const { group, version, resource: plural } = resource;
+    // A review for no namespace is one for all of them.
+    const resourceAttributes = { verb: 'list', group, version, resource: plural, namespace: namespace ?? '' };
+    const review = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes },
+    };
+    const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+    // It changes nothing: it can be asked again.
+    const wire = { method: 'POST', path, headers: json, body: stringifyJson(review), repeatable: true } as const;
+    const spec = this.#spec('review', undefined, options, wire);
+    const answer = await this.#exchange.send(spec, readJson);
+    const status = isObject(answer) ? answer['status'] : undefined;
+    const allowed = isObject(status) ? status['allowed'] : undefined;
+    if (typeof allowed !== 'boolean')
+      throw new KubeProtocolError(this.#exchange.describe(spec), 'the answer does not say whether it is allowed');
+    return allowed;
+  }
+
   async version(options: CallOptions): Promise<string> {
     const spec = this.#spec('version', undefined, options, { method: 'GET', path: '/version', repeatable: true });
     const answer = await this.#exchange.send(spec, readJson);

@@ -243,6 +243,31 @@ describe('an exec plugin', () => {
     expect(`${error.message} ${String(error.cause)}`).not.toContain('s3cr3t');
   });
 
+  it.each([
+    ['/opt/plugins/token-maker', true],
+    ['token-maker', false],
+    ['/opt/plugins/../plugins/token-maker', false],
+    ['/opt/plugins/token-maker ', false],
+    ['/bin/sh', false],
+  ])(
+    'T-SEC-32: is run only when it is one of those that the administrators permit, word for word: %s',
+    async (command, permitted) => {
+      const server = await serve(ok);
+      const ran: string[] = [];
+      const runCommand: RunCommand = (request) => {
+        ran.push(request.command);
+        return Promise.resolve(printed({ token: 't' }));
+      };
+      const credentialPlugins = ['/opt/plugins/token-maker'];
+      const client = connect(server, { exec: { ...exec, command } }, { runCommand, credentialPlugins });
+      const asked = version(client);
+      if (permitted) expect(await asked).toBe('v1');
+      else await expect(asked).rejects.toThrow(/is not among the programs that --credential-plugins permits$/);
+      expect(ran).toEqual(permitted ? [command] : []);
+      expect(server.turns).toHaveLength(permitted ? 1 : 0);
+    },
+  );
+
   it('really runs, without a shell', async () => {
     const script = `const out = { kind: 'ExecCredential', apiVersion: '${v1}', status: { token: process.env.SUFFIX + process.argv[1] } };
       console.log(JSON.stringify(out))`;

@@ -27,6 +27,8 @@ export interface CredentialDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly runCommand: RunCommand;
+  /** The only plugins that may be run; undefined: any. */
+  readonly credentialPlugins?: readonly string[];
 }
 
 /** Precedence as in client-go: exec plugin, token file, bearer token, user and password; a client certificate beside any of them. */

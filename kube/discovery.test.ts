@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { DeadlineExceeded } from '#base';
 import type { Json } from '#base';
+import { discover } from './discovery.ts';
 import { findResource } from './find-resource.ts';
 import type { KubeClient } from './index.ts';
 import { clientFor, noSignal, ScriptedServer } from './testing/index.ts';
@@ -233,5 +235,15 @@ describe('discovery', () => {
     expect(discovery.failedGroups.get('*')).toBe('not for you');
     const { client: outside } = await connect((turn) => turn.status(403, 'Forbidden', 'not for you'));
     await expect(outside.discover({ signal: noSignal })).rejects.toMatchObject({ code: 'KUBE_FORBIDDEN' });
+  });
+
+  it('9.2: a group whose own server hangs costs no other group its place', async () => {
+    const get = (path: string): Promise<Json> => {
+      const body = old[path];
+      return body === undefined ? Promise.reject(new DeadlineExceeded(`GET ${path}`, 30_000)) : Promise.resolve(body);
+    };
+    const { preferred, failedGroups } = await discover(get);
+    expect(preferred.map(({ kind }) => kind)).toContain('Deployment');
+    expect([...failedGroups]).toEqual([['metrics.k8s.io', 'GET /apis/metrics.k8s.io/v1beta1 took longer than 30 s']]);
   });
 });

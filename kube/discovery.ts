@@ -1,4 +1,4 @@
-import { at, isAbort, isObject, mapLimit, messageOf } from '#base';
+import { at, DeadlineExceeded, isAbort, isObject, mapLimit, messageOf } from '#base';
 import type { Json, JsonObject } from '#base';
 import { apiVersionOf } from '#model';
 import type { ApiResource } from '#model';
@@ -110,7 +110,9 @@ async function fromIndex(
       return { group, version, resources: foldSubresources(group, version, objectsAt(answer, 'resources')) };
     } catch (error) {
       if (isAbort(error) || (error instanceof KubeApiError && error.status === 401)) throw error;
-      if (!(error instanceof KubeApiError || error instanceof KubeProtocolError)) throw error;
+      // Behind the server another one may hang, or talk nonsense.
+      const isOfGroup = [KubeApiError, KubeProtocolError, DeadlineExceeded].some((one) => error instanceof one);
+      if (!isOfGroup) throw error;
       failedGroups.set(group, messageOf(error));
       return undefined;
     }

@@ -119,6 +119,19 @@ export function isTooLargeVersion(error: unknown): boolean {
   return error instanceof KubeApiError && error.causes.includes('ResourceVersionTooLarge');
 }
 
+/**
+ * An object is too big to be stored: the server's own limit for a request (413), or that of etcd or of the connection to it, which it passes on as
+ * internal errors.
+ */
+export function isTooLarge(error: unknown): boolean {
+  if (!(error instanceof KubeApiError)) return false;
+  if (error.status === 413) return true;
+  return (
+    error.status === 500 &&
+    /etcdserver: request is too large|trying to send message larger than max/.test(error.message)
+  );
+}
+
 export function isForbidden(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 403;
 }

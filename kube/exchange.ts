@@ -212,10 +212,12 @@ export class Exchange {
   }
 
   #sourceFor(connection: ClusterConnection): CredentialSource {
+    const { runCommand = runChild, credentialPlugins } = this.#deps;
     return credentialSource(connection, {
       clock: this.clock,
       logger: this.#logger,
-      runCommand: this.#deps.runCommand ?? runChild,
+      runCommand,
+      ...(credentialPlugins === undefined ? {} : { credentialPlugins }),
     });
   }
 }

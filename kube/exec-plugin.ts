@@ -27,10 +27,12 @@ const timeoutMs = 10_000;
 export async function askExecPlugin(
   connection: ClusterConnection,
   exec: ExecConfig,
-  deps: { readonly clock: Clock; readonly runCommand: RunCommand },
+  deps: { readonly clock: Clock; readonly runCommand: RunCommand; readonly credentialPlugins?: readonly string[] },
   signal: AbortSignal,
 ): Promise<IssuedCredential> {
   const what = `credential plugin "${outsideText('system', basename(exec.command))}"`;
+  if (deps.credentialPlugins?.includes(exec.command) === false)
+    throw new KubeCredentialError(`${what} is not among the programs that --credential-plugins permits`);
   const env = { ...exec.env, KUBERNETES_EXEC_INFO: JSON.stringify(execInfo(connection, exec)) };
   let result: CommandResult;
   try {

@@ -66,8 +66,9 @@ export function readValue(text: string, inside?: 'object'): ReadValue {
 function deepJson(text: string): Json {
   try {
     return JSON.parse(text) as Json;
-  } catch (error) {
-    throw new JsonSyntaxError(`not valid JSON: ${messageOf(error)}`);
+  } catch {
+    // The runtime's message quotes the text: it may be a Secret.
+    throw new JsonSyntaxError('not valid JSON, and nested too deeply to say where');
   }
 }
 

@@ -22,6 +22,7 @@ export {
   isConflict,
   isExpired,
   isForbidden,
+  isTooLarge,
   isNotFound,
   KubeApiError,
   KubeConnectionError,

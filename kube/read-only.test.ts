@@ -22,6 +22,7 @@ const methods: Readonly<Record<string, 'reads' | 'writes' | 'local'>> = {
   replace: 'writes',
   patch: 'writes',
   delete: 'writes',
+  mayList: 'writes',
   server: 'local',
   impersonate: 'local',
   updateCredentials: 'local',
@@ -42,6 +43,7 @@ const writes: Readonly<Record<string, (client: KubeClient) => Promise<unknown>>>
   'patch (apply)': (client) =>
     client.patch(configMaps, at, { type: 'apply', body: object('a', '') }, { ...options, fieldManager: 'm' }),
   delete: (client) => client.delete(configMaps, at, options),
+  mayList: (client) => client.mayList(configMaps, undefined, options),
 };
 
 let server: ScriptedServer;

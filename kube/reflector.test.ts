@@ -256,6 +256,38 @@ describe('watching', () => {
     expect([...sink.objects.keys()]).toEqual(['new']);
   });
 
+  it.each([[1000], [undefined]])(
+    'T-API-1: a server that answers 429 for a minute (Retry-After: %s ms) costs no event, and is asked now and then only',
+    async (retryAfterMs) => {
+      const busy = (): Error[] => Array.from({ length: 10_000 }, () => answer(429, 'TooManyRequests', retryAfterMs));
+      const { source, sink, clock } = await start({ prepare: (s) => (s.answers = [...busy(), page('10')]) });
+      await clock.advance(60_000);
+      expect(source.lists.length).toBeGreaterThan(2);
+      expect(source.lists.length).toBeLessThanOrEqual(60);
+      expect(source.watches).toHaveLength(0);
+      source.answers = [page('10', object('a', '5'))];
+      await clock.advance(60_000);
+      expect([...sink.objects]).toEqual([['a', '5']]);
+      // Now the watch: what happens meanwhile comes when the server takes watches again, from the place where it was.
+      const lists = source.lists.length;
+      source.last.send(event('MODIFIED', 'a', '11'));
+      await clock.settle();
+      const watches = source.watches.length;
+      source.refusals = busy();
+      source.last.send('end');
+      await clock.advance(60_000);
+      expect(source.watches.length - watches).toBeGreaterThan(2);
+      expect(source.watches.length - watches).toBeLessThanOrEqual(60);
+      source.refusals = [];
+      await clock.advance(60_000);
+      expect(source.last.options.resourceVersion).toBe('11');
+      source.last.send(event('ADDED', 'b', '12'), event('DELETED', 'a', '13'));
+      await clock.settle();
+      expect([...sink.objects]).toEqual([['b', '12']]);
+      expect(source.lists).toHaveLength(lists);
+    },
+  );
+
   it('the first 410 is answered with a list at once', async () => {
     const { source, clock } = await start();
     source.last.send(expired());
@@ -307,6 +339,23 @@ describe('watching', () => {
     await clock.advance(30_000);
     expect(reflector.state().state).toBe('synced');
     expect(source.lists).toHaveLength(1);
+  });
+
+  it.each([
+    ['an event that the server cannot write', answer(500, 'InternalError')],
+    ['a proxy that answers for a server that is down', answer(503, 'ServiceUnavailable')],
+    ['connections that are cut at once', cut()],
+  ])('8.1.11: does not stay at its place for ever when nothing comes of it: %s', async (_name, error) => {
+    const { source, sink, clock } = await start({ prepare: (s) => (s.answers = [page('10', object('a', '4'))]) });
+    source.refusals = Array.from({ length: 8 }, () => error);
+    source.last.send(event('MODIFIED', 'a', '12'), 'end');
+    await clock.advance(20_000);
+    expect(source.lists).toHaveLength(1);
+    source.answers = [page('20', object('b', '15'))];
+    await clock.advance(300_000);
+    expect([...sink.objects.keys()]).toEqual(['b']);
+    expect(source.lists).toHaveLength(2);
+    expect(source.last.options.resourceVersion).toBe('20');
   });
 
   it('a forbidden watch says so at once and resumes from its place', async () => {
@@ -466,6 +515,20 @@ describe('watching', () => {
     expect(source.lists).toHaveLength(2);
     expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['10', '20']);
     expect(reflector.stats().failures).toBe(0);
+  });
+
+  it('8.1.11: lists again at once also when it is told so while it looks where the server is', async () => {
+    const { source, sink, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('900')]) });
+    source.answers = [page('901'), page('902', object('a', '15'))];
+    source.onList = () => {
+      source.onList = () => undefined;
+      reflector.relist();
+    };
+    source.last.send(cut());
+    await clock.advance(5_000);
+    expect(source.looks).toHaveLength(1);
+    expect([...sink.objects.keys()]).toEqual(['a']);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['900', '902']);
   });
 
   it('whatever happens, ends up equal to the server', async () => {

@@ -41,13 +41,13 @@ type Ending = 'resume' | 'relist';
 /**
  * Keeps a sink equal to what a server has of one kind, for as long as it runs.
  *
- *             ┌────────── 410, a version from the future, bad line, k empty watches ──────────────┐
+ *             ┌───── 410, a version from the future, bad line, k empty watches, k failures ───────┐
  *             v                                                                                   │
  *   ──> list, page by page ── commit ──> watch from the last resourceVersion ── closed, cut ──> same again
  *             │                                  │
  *             └── failure: degraded, forbidden ──┴── the sink keeps what it has; wait (backoff, jitter), then go on
  *
- * A list is made only when the server cannot continue from where we are. Waits double up to a cap and carry jitter; what the sink throws
+ * A list is made only when the server cannot continue from where we are, or nothing has come of trying for two minutes. Waits double up to a cap and carry jitter; what the sink throws
  * is counted and logged, and never ends anything. As client-go's tools/cache/reflector.go, except: a line that cannot be read leads to
  * a new list instead of being skipped, and lists after the first are consistent reads.
  *
@@ -100,7 +100,8 @@ export class Reflector implements Runnable {
       try {
         if (this.#resourceVersion === undefined || this.#doubted) this.#resourceVersion = await this.#list(signal);
         else if (await this.#wentBack(this.#resourceVersion, signal)) this.#resourceVersion = undefined;
-        else await this.#watchUntilDoubt(this.#resourceVersion, signal);
+        // Whoever asked for a list meanwhile does not wait for the end of a watch.
+        else if (!this.#isDoubted()) await this.#watchUntilDoubt(this.#resourceVersion, signal);
       } catch (error) {
         if (isAborted(signal)) return;
         // Whatever the end of the interrupted watch looks like.
@@ -119,6 +120,10 @@ export class Reflector implements Runnable {
   relist(): void {
     this.#doubted = true;
     this.#interrupt?.(new Superseded('a new list'));
+  }
+
+  #isDoubted(): boolean {
+    return this.#doubted;
   }
 
   state(): ReflectorState {
@@ -287,7 +292,7 @@ export class Reflector implements Runnable {
     this.#failures += 1;
     this.#stats.failures += 1;
     const listing = this.#resourceVersion === undefined;
-    const ending = endingOf(error);
+    const ending = this.#isStuck(error) ? 'relist' : endingOf(error);
     if (ending === 'relist') this.#resourceVersion = undefined;
     // A server that was set back while we were cut off takes a watch from the future without a word: look where it is before resuming.
     else this.#silent = true;
@@ -299,6 +304,15 @@ export class Reflector implements Runnable {
     const waitMs = this.#waitAfter(error, forbidden, listing || ending === 'relist');
     logger.debug('Watch or list failed', { kind: groupKindName(resource), error, ending, waitMs });
     await clock.sleep(waitMs, signal);
+  }
+
+  /**
+   * From this place there may be no way on (an event that the server cannot write), or there is none back to it: after a long time behind a proxy that
+   * answers for a server that is down, its versions may have passed ours although it was set back.
+   */
+  #isStuck(error: unknown): boolean {
+    const isRefusal = error instanceof KubeApiError && [401, 403, 429].includes(error.status);
+    return !isRefusal && this.#failures % resumesAtOnePlace === 0;
   }
 
   #waitAfter(error: unknown, forbidden: boolean, listing: boolean): number {
@@ -353,6 +367,9 @@ export class Reflector implements Runnable {
 
 /** So many refusals in a row may come from a server that has just started: about half a minute of them. */
 const refusalsOfAStart = 5;
+
+/** So many failures in a row, about two minutes of them: then everything is listed again. */
+const resumesAtOnePlace = 8;
 
 /** Only a server that cannot continue costs a new list; everything else resumes where we are. */
 function endingOf(error: unknown): Ending {

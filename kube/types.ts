@@ -125,6 +125,11 @@ export interface KubeClient {
   openApiIndex(options: CallOptions): Promise<ReadonlyMap<string, string>>;
   /** One of them. They are large. */
   openApiDocument(path: string, hash: string, options: CallOptions): Promise<Json>;
+  /**
+   * Whether this account may list a kind, in a namespace or (undefined) in all: the server's own opinion, by a SelfSubjectAccessReview. A POST that
+   * changes nothing, which a client that only reads does not send either.
+   */
+  mayList(resource: ApiResource, namespace: string | undefined, options: CallOptions): Promise<boolean>;
   /** `gitVersion` of /version. */
   version(options: CallOptions): Promise<string>;
   /** The same connection acting as another user (Impersonate-User). */

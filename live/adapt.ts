@@ -32,7 +32,8 @@ export function adaptation(before: Configuration, after: Configuration): Adaptat
   const readAgain = reading(before.settings) !== reading(after.settings) || bodies(before) !== bodies(after);
   const scope = (cluster: Cluster): string =>
     JSON.stringify([[...cluster.namespaces].sort(), cluster.clusterResources]);
-  const filters = ({ exclusions, inclusions }: Settings): string => JSON.stringify([exclusions, inclusions]);
+  const filters = ({ exclusions, inclusions, respectRBAC }: Settings): string =>
+    JSON.stringify([exclusions, inclusions, respectRBAC]);
   const asked =
     refreshRequest(after.cluster) !== '' && refreshRequest(before.cluster) !== refreshRequest(after.cluster);
   const reconfigure =

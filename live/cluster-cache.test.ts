@@ -64,6 +64,7 @@ async function withSink(body: (sink: ReflectorSink, cache: ClusterCache) => Prom
     onState: () => undefined,
     onEvent: () => undefined,
     onWentBack: () => undefined,
+    respectRBAC: () => 'off' as const,
     reflect: (options) => {
       sink = options.sink;
       const run = (signal: AbortSignal): Promise<void> =>

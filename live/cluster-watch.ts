@@ -1,12 +1,13 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
 import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
+import { isForbidden, KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, WentBack } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
-import { groupOf, jsonOf } from '#model';
+import { groupKindName, groupOf, jsonOf } from '#model';
 import type { Logger } from '#telemetry';
 import { KindWatch } from './kind-watch.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { DiscoveryMemory, failureOf, plainVersion, planWatches } from './discovery.ts';
+import { DiscoveryMemory, failureOf, kindText, plainVersion, planWatches } from './discovery.ts';
 import type { WatchPlan } from './discovery.ts';
 import type { LiveDiscovery } from './types.ts';
 import { Versioned } from './versioned.ts';
@@ -58,6 +59,13 @@ export interface ClusterWatchDeps {
 
 /** After a change of a CRD or APIService, discovery runs soon, then again: servers take seconds to serve what they have just accepted. */
 const followUpMs = [1000, 4000, 15_000] as const;
+/** A server that has just started may name less than it serves: it is asked once more soon after it could be read for the first time, or again. */
+const afterStartMs = 15_000;
+/** To ask whether a kind is served that discovery does not name; after so long discovery is right, whatever is answered. */
+const lookDeadlineMs = 10_000;
+const longestDoubtMs = 300_000;
+/** Refused is also what may not be listed at all, and is gone; a server that has just started has read its roles by then. */
+const longestRefusalMs = 60_000;
 const firstRetryMs = 1000;
 const retryCapMs = 30_000;
 /** Longer than any watch lives: the last kind notices when its watch ends. */
@@ -87,6 +95,8 @@ export class ClusterWatch {
   readonly #running = new Map<string, Running>();
   readonly #ended = new Set<Promise<void>>();
   #signal: AbortSignal | undefined;
+  /** Since when discovery leaves out kinds that are served. */
+  #doubtedSince: number | undefined;
   /** When the last kind found the server at an earlier version. */
   #wentBackAt: number | undefined;
   #followUps: number[] = [];
@@ -126,7 +136,9 @@ export class ClusterWatch {
     this.#signal = signal;
     let attempt = 0;
     while (!signal.aborted) {
+      const isStart = attempt > 0 || this.#discovery === undefined;
       const worked = await this.#discover(signal);
+      if (worked && isStart && this.#followUps.length === 0) this.#followUps = [afterStartMs];
       attempt = worked ? 0 : attempt + 1;
       await this.#pause(worked ? this.#nextDelay() : this.#retryDelay(attempt), signal);
     }
@@ -164,7 +176,9 @@ export class ClusterWatch {
     try {
       const [discovery, serverVersion] = await withDeadline(signal, limit, async (child) => {
         const running = await client.version({ signal: child });
-        return [this.#memory.complete(await client.discover({ signal: child })), running] as const;
+        const found = await client.discover({ signal: child });
+        await this.#lookForVanished(found, child);
+        return [this.#memory.complete(found), running] as const;
       });
       if (this.#discovery === undefined && discovery.preferred.length === 0)
         throw new Error('failed to discover server resources, zero resources returned');
@@ -181,6 +195,42 @@ export class ClusterWatch {
       logger.warn('Discovery failed; what is known stays', { server: this.#cluster.server, error });
       this.#deps.onState();
       return false;
+    }
+  }
+
+  /**
+   * An API server that has just started answers discovery before it has read its CustomResourceDefinitions, and names none of their kinds; requests for
+   * their objects it refuses until then (503; 403 before it has read its roles). Only what it says of a kind's own address counts: 404, the kind is gone.
+   * @throws Error when a watched kind is served all the same: then this discovery is none to go by.
+   */
+  async #lookForVanished(found: ApiDiscovery, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const known = new Set(found.served.map(kindText));
+    for (const { resource, namespace } of this.watches()) {
+      const kind = kindText(resource);
+      if (known.has(kind) || failureOf(found, resource.group) !== undefined) continue;
+      known.add(kind);
+      const doubtMs = await this.#doubtOf(resource, namespace, signal);
+      const since = this.#doubtedSince ?? clock.monotonic();
+      if (clock.monotonic() - since >= doubtMs) continue;
+      this.#doubtedSince = since;
+      throw new Error(
+        `discovery does not name ${groupKindName(resource)}, which was served before and has not been removed`,
+      );
+    }
+    this.#doubtedSince = undefined;
+  }
+
+  /** For how long discovery is not believed that this kind is gone. */
+  async #doubtOf(resource: ApiResource, namespace: string | undefined, signal: AbortSignal): Promise<number> {
+    const scope = namespace === undefined ? {} : { namespace };
+    try {
+      await this.#deps.client.list(resource, { ...scope, limit: 1, deadlineMs: lookDeadlineMs, signal });
+      return longestDoubtMs;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isForbidden(error)) return longestRefusalMs;
+      return error instanceof KubeApiError && [404, 405].includes(error.status) ? 0 : longestDoubtMs;
     }
   }
 
@@ -227,6 +277,7 @@ export class ClusterWatch {
       onState,
       onEvent,
       onAudit,
+      respectRBAC: () => this.#settings.respectRBAC,
       onWentBack: (found) => this.#wentBack(found),
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,

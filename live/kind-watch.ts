@@ -1,9 +1,9 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
 import { isAbort, messageOf, Superseded, withChild } from '#base';
-import { isOlderVersion } from '#kube';
+import { isForbidden, isOlderVersion, KubeReadOnlyError } from '#kube';
 import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, ReflectorState, WentBack } from '#kube';
 import { groupKindName, keyOf } from '#model';
-import type { ApiResource, KubeObject, ResourceKey } from '#model';
+import type { ApiResource, KubeObject, ResourceKey, Settings } from '#model';
 import type { Logger } from '#telemetry';
 import { Audit } from './audit.ts';
 import { isSameReading } from './node.ts';
@@ -24,6 +24,8 @@ export interface KindWatchDeps {
   /** The list is made anew this often, whatever the audits say; 0: never. */
   readonly relistMs: number;
   readonly reflect: (options: ReflectorOptions) => Runnable;
+  /** As the settings are now. */
+  readonly respectRBAC: () => Settings['respectRBAC'];
   /** Something about the state has changed. */
   readonly onState: () => void;
   /** The server is at an earlier version than it was. */
@@ -48,6 +50,8 @@ export class KindWatch {
   #refreshing = false;
   #restart: ((reason: Error) => void) | undefined;
   #syncedAt: number | undefined;
+  /** The server's rules do not let us list it, says the server. */
+  #isDenied = false;
   /** The latest version that the server has named. */
   #version = '';
   /** Objects that could not be read, and why. */
@@ -60,8 +64,13 @@ export class KindWatch {
     this.#deps = deps;
   }
 
-  /** `degraded` also when there is an object of which not even the place could be read: a row may be missing. */
-  state(): ReflectorState {
+  /**
+   * `degraded` also when there is an object of which not even the place could be read: a row may be missing. `left-out` when it may not be listed
+   * and never was, where the settings respect that. (What was listed before keeps its rows and is `forbidden`: nobody meant it so.)
+   */
+  state(): KindWatchState {
+    if (this.#state.state === 'forbidden' && this.#isLeftOut())
+      return { state: 'left-out', message: `left out, as resource.respectRBAC says: ${this.#state.message}` };
     if (this.#state.state !== 'synced') return this.#state;
     const lost = [...this.#faults.values()].find(({ hasRow }) => !hasRow);
     return lost === undefined ? this.#state : { state: 'degraded', message: lost.message, sinceMs: lost.sinceMs };
@@ -80,6 +89,11 @@ export class KindWatch {
     return this.#settled;
   }
 
+  /** It has failed before it was ever listed: that the cache has no object of it says nothing. */
+  isBlind(): boolean {
+    return this.#settled && this.#syncedAt === undefined;
+  }
+
   /** Wall time of the last complete list. */
   syncedAt(): number | undefined {
     return this.#syncedAt;
@@ -94,6 +108,8 @@ export class KindWatch {
 
   /** Something that the server says does not fit what is kept: everything is read again, unless that was done a moment ago. */
   doubt(): void {
+    // It is being read again: whoever begins that anew at each answer never comes to its end.
+    if (this.#readAgain) return;
     const now = this.#deps.clock.monotonic();
     if (this.#doubtedAt !== undefined && now - this.#doubtedAt < doubtMs) return;
     this.#doubtedAt = now;
@@ -126,7 +142,7 @@ export class KindWatch {
     const timer = relistMs > 0 ? clock.timer(relistMs * (0.95 + 0.1 * random.next()), () => this.relist()) : undefined;
     try {
       const reflector = this.#deps.reflect({
-        client,
+        client: this.#reviewing(client),
         resource: this.resource,
         ...(this.namespace === undefined ? {} : { namespace: this.namespace }),
         sink: this.#sink(),
@@ -144,6 +160,41 @@ export class KindWatch {
       this.#restart = undefined;
       abort(new Superseded('the watch ended'));
       await auditing;
+    }
+  }
+
+  #isLeftOut(): boolean {
+    const mode = this.#deps.respectRBAC();
+    return this.#syncedAt === undefined && (mode === 'normal' || (mode === 'strict' && this.#isDenied));
+  }
+
+  /** The same client, which asks when a first list is refused whether that is what the server's rules say: only with `strict`. */
+  #reviewing(client: KubeClient): Pick<KubeClient, 'list' | 'watch' | 'server'> {
+    return {
+      server: client.server,
+      watch: (resource, options) => client.watch(resource, options),
+      list: async (resource, options) => {
+        try {
+          return await client.list(resource, options);
+        } catch (error) {
+          if (isForbidden(error) && this.#syncedAt === undefined && this.#deps.respectRBAC() === 'strict')
+            this.#isDenied = await this.#review(options.signal);
+          throw error;
+        }
+      },
+    };
+  }
+
+  /** False also when nobody can tell: then the kind is in trouble like any other. Who only reads cannot ask, and takes the refusal for it. */
+  async #review(signal: AbortSignal): Promise<boolean> {
+    const { client, logger } = this.#deps;
+    try {
+      return !(await client.mayList(this.resource, this.namespace, { signal, deadlineMs: reviewDeadlineMs }));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof KubeReadOnlyError) return true;
+      logger.warn('Nobody says whether a kind may be listed; it is not left out', { error });
+      return false;
     }
   }
 
@@ -289,9 +340,21 @@ export class KindWatch {
     }
     const recovered = next.state === 'synced' && (before.state === 'degraded' || before.state === 'forbidden');
     if (recovered) this.#deps.cache.announce(this.resource);
+    const said = this.state();
+    if (said.state === 'left-out')
+      this.#deps.logger.info(
+        'A kind is left out of the cache: its objects are read one by one, and changes of them are not seen',
+        {
+          kind: groupKindName(this.resource),
+          ...(this.namespace === undefined ? {} : { namespace: this.namespace }),
+          reason: said.message,
+        },
+      );
     this.#deps.onState();
   }
 }
+
+export type KindWatchState = ReflectorState | { readonly state: 'left-out'; readonly message: string };
 
 /** An object that could not be read. */
 interface Fault {
@@ -305,3 +368,4 @@ interface Fault {
 const mostNamed = 10;
 const restartDelayMs = 1000;
 const doubtMs = 5000;
+const reviewDeadlineMs = 10_000;

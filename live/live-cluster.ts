@@ -1,7 +1,7 @@
 import type { Clock, Random, Runnable } from '#base';
 import { Limiter, omit } from '#base';
 import { findResource } from '#kube';
-import type { KubeClient, ReflectorOptions, ReflectorState } from '#kube';
+import type { KubeClient, ReflectorOptions } from '#kube';
 import { jsonOf } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ObjectName, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
@@ -12,7 +12,7 @@ import { ChangeBatch } from './changes.ts';
 import { ClusterWatch } from './cluster-watch.ts';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
-import type { KindWatch } from './kind-watch.ts';
+import type { KindWatch, KindWatchState } from './kind-watch.ts';
 import { machinesOf } from './machines.ts';
 import { managedObjects } from './managed.ts';
 import { NodeStore } from './node-store.ts';
@@ -55,6 +55,8 @@ export interface LiveClusterDeps {
   /** The tracked objects of the cache that this one replaces: when the new one is complete, their applications hear of it. */
   readonly earlier?: ReadonlyMap<ResourceKey, StoredNode>;
 }
+
+type Place = GroupKind & { readonly namespace: string };
 
 /** One cluster: its cache, its watches, and the questions that others ask. */
 export class WatchedCluster implements LiveCluster {
@@ -182,7 +184,7 @@ export class WatchedCluster implements LiveCluster {
       ...(failure === undefined ? {} : { message: failure }),
       ...(serverVersion === undefined ? {} : { serverVersion }),
       resourcesCount: this.#store.size,
-      apisCount: kinds.length,
+      apisCount: kinds.filter(({ state }) => state !== 'left-out').length,
       eventsCount: this.#events,
       ...(lastSyncAt > 0 ? { lastSyncAt } : {}),
       kinds,
@@ -198,25 +200,32 @@ export class WatchedCluster implements LiveCluster {
     return discovery;
   }
 
-  async managed(app: string, targets: readonly ObjectName[], signal: AbortSignal): Promise<ManagedObjects> {
+  async managed(
+    app: string,
+    targets: readonly ObjectName[],
+    signal: AbortSignal,
+    had: readonly ObjectName[] = [],
+  ): Promise<ManagedObjects> {
     const discovery = this.discovery();
     const watches = new Map<string, KindWatch[]>();
     for (const watch of this.#watch.watches())
       watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
+    const covers = (target: Place, is: (watch: KindWatch) => boolean): boolean =>
+      (watches.get(kindText(target)) ?? []).some(
+        (watch) => (watch.namespace === undefined || watch.namespace === target.namespace) && is(watch),
+      );
     const sources = {
       cluster: this.#cluster,
       client: this.#deps.client,
       discovery,
       store: this.#store,
       bodies: this.#bodies,
-      isFresh: (target: GroupKind & { readonly namespace: string }) =>
-        (watches.get(kindText(target)) ?? []).some(
-          (watch) =>
-            watch.state().state === 'synced' && (watch.namespace === undefined || watch.namespace === target.namespace),
-        ),
+      isFresh: (target: Place) => covers(target, (watch) => watch.state().state === 'synced'),
+      isBlind: (target: Place) => covers(target, (watch) => watch.isBlind()),
+      appOf: (object: KubeObject) => this.#cache.read(object).app,
     };
     const before = this.#notFresh();
-    const found = await managedObjects(app, targets, sources, signal);
+    const found = await managedObjects({ app, targets, had }, sources, signal);
     // Objects were taken from the cache at the start: a kind that has recovered since was not fresh for this answer.
     const kinds = [...new Map([...before, ...this.#notFresh()]).values()];
     return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
@@ -265,7 +274,9 @@ export class WatchedCluster implements LiveCluster {
       const sameKind = kind === object.kind && `${group === '' ? '' : `${group}/`}${version}` === object.apiVersion;
       return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
     });
-    if (watch !== undefined && !this.#cache.observe(object)) watch.doubt();
+    // Nobody would tell of what becomes of it afterwards.
+    if (watch === undefined || watch.isBlind()) return;
+    if (!this.#cache.observe(object)) watch.doubt();
   }
 
   #row(node: StoredNode): LiveRow {
@@ -322,12 +333,18 @@ export class WatchedCluster implements LiveCluster {
   }
 }
 
-function messageIn(state: ReflectorState, fault: string | undefined): { readonly message?: string } {
+function messageIn(state: KindWatchState, fault: string | undefined): { readonly message?: string } {
   if ('message' in state) return { message: state.message };
   return fault === undefined ? {} : { message: fault };
 }
 
-const severity: Readonly<Record<KindState['state'], number>> = { synced: 0, listing: 1, forbidden: 2, degraded: 3 };
+const severity: Readonly<Record<KindState['state'], number>> = {
+  synced: 0,
+  listing: 1,
+  'left-out': 2,
+  forbidden: 3,
+  degraded: 4,
+};
 
 /** As if it came from elsewhere: what is wrong rejects, and who has given up gets nothing. */
 function answer<T>(signal: AbortSignal, compute: () => T): Promise<T> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { seededRandom, Secret, Shutdown, withDeadline } from '#base';
+import { abortable, seededRandom, Secret, Shutdown, withDeadline } from '#base';
 import { findResource, KubeApiError, KubeConnectionError, SharedClients } from '#kube';
 import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
 import { annotations, appKey, defaultSettings, groupOf, keyOf, partIndex, resourceKey } from '#model';
@@ -21,6 +21,8 @@ class FakeServer {
   readonly failedGroups = new Map<string, string>();
   readonly faults = new Map<string, Fault>();
   readonly requests: string[] = [];
+  /** What the server says of its own rules, by `pods` or `pods <namespace>`: may we list them? */
+  readonly reviews = new Map<string, boolean>();
   readonly credentials: string[] = [];
   readonly silent = new Set<string>();
   /** Lists are made at once and answered when this has come. */
@@ -28,6 +30,10 @@ class FakeServer {
   readonly clock = new FakeClock();
   closed = 0;
   #version = 100;
+  #backup: { readonly version: number; readonly objects: ReadonlyMap<string, KubeObject> } = {
+    version: 100,
+    objects: new Map(),
+  };
   readonly #objects = new Map<string, KubeObject>();
   readonly #watchers = new Set<{
     resource: ApiResource;
@@ -66,6 +72,18 @@ class FakeServer {
   /** As if its data store had been restored from a backup, with the same objects. */
   setBack(): void {
     this.#version = 10;
+  }
+
+  /** A backup of the data store. */
+  save(): void {
+    this.#backup = { version: this.#version, objects: new Map(this.#objects) };
+  }
+
+  /** What came since the backup has never been; what comes now gets the same numbers. */
+  restore(): void {
+    this.#version = this.#backup.version;
+    this.#objects.clear();
+    for (const [key, object] of this.#backup.objects) this.#objects.set(key, object);
   }
 
   /** What is stored, by key. */
@@ -110,6 +128,10 @@ class FakeServer {
         await this.#act('discover', '*', signal);
         return this.#discovery();
       },
+      mayList: async ({ resource }, namespace, { signal }) => {
+        await this.#act('review', resource, signal);
+        return this.reviews.get(resource) ?? this.reviews.get(`${resource} ${namespace ?? ''}`) ?? true;
+      },
       version: async () => {
         await this.#act('version', '*');
         return 'v1.33.1+fake';
@@ -132,9 +154,10 @@ class FakeServer {
       { clock: this.clock, limitMs: options.deadlineMs ?? 30_000, what: `list ${resource.resource}` },
       (signal) => this.#act(options.limit === 1 ? 'look' : 'list', resource.resource, signal),
     );
+    if (!this.kinds.some(({ group, kind }) => group === resource.group && kind === resource.kind)) throw apiError(404);
     const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
     const page = { items, resourceVersion: String(this.#version) };
-    await this.listAnswers;
+    await abortable(this.listAnswers, options.signal);
     return page;
   }
 
@@ -551,6 +574,135 @@ describe('faults', () => {
     await w.stop();
   });
 
+  describe('12.7: resource.respectRBAC', () => {
+    const respecting = (respectRBAC: Settings['respectRBAC']): Settings => ({
+      ...defaultSettings,
+      version: respectRBAC,
+      respectRBAC,
+    });
+    const refused = (server: FakeServer): void => {
+      server.put(tracked('a'));
+      server.faults.set('list configmaps', 403);
+    };
+    const kindsOf = (w: World): readonly string[] =>
+      w
+        .cluster()
+        .info()
+        .kinds.map(({ kind, state }) => `${kind} ${state}`)
+        .sort();
+    const nameOf = (name: string): KubeObject => ({ apiVersion: 'v1', ...tracked(name) });
+
+    it('12.7: normal leaves a kind out that may not be listed, and says so; without it the kind is in trouble', async () => {
+      const lines: string[] = [];
+      const destination = { write: (line: string) => void lines.push(line) };
+      const logger = createLogger({ level: 'info', format: 'json', destination });
+      const w = await world(refused, { settings: respecting('normal'), logger });
+      const { state, kinds, apisCount } = w.cluster().info();
+      expect([state, apisCount, kindsOf(w)]).toEqual([
+        'synced',
+        2,
+        ['ConfigMap left-out', 'Deployment synced', 'Pod synced'],
+      ]);
+      const [said] = kinds.filter(({ kind }) => kind === 'ConfigMap');
+      expect(said?.message).toBe('left out, as resource.respectRBAC says: the server says 403');
+      expect(lines.filter((line) => line.includes('left out of the cache'))).toHaveLength(1);
+      expect(await w.metrics.expose()).toContain('driftless_cluster_kinds{server="https://a",state="left-out"} 1');
+      expect(w.server.count('review configmaps')).toBe(0);
+      w.live.setClusters([clusterAt(url)], respecting('off'));
+      expect(kindsOf(w)).toContain('ConfigMap forbidden');
+      await w.stop();
+    });
+
+    it('12.7: what is wanted of a kind that is left out is read one by one, and so is what the application had', async () => {
+      const w = await world(
+        (server) => {
+          refused(server);
+          server.put(tracked('gone-from-git'));
+          server.put(tracked('foreign', 'other'));
+        },
+        { settings: respecting('normal') },
+      );
+      const had = ['a', 'gone-from-git', 'foreign', 'deleted'].map(nameOf);
+      const read = await w.cluster().managed('shop', [nameOf('a'), nameOf('new')], w.signal, had);
+      expect([...read.objects.values()].map(({ metadata }) => metadata.name)).toEqual(['a', 'gone-from-git']);
+      expect(read.unread).toEqual([]);
+      expect(read.degraded.kinds).toMatchObject([{ kind: 'ConfigMap', state: 'left-out' }]);
+      w.server.faults.set('get configmaps', 403);
+      const unread = (await w.cluster().managed('shop', [nameOf('a')], w.signal, had)).unread;
+      expect(unread.map(({ name }) => name)).toEqual(['a', 'deleted', 'foreign', 'gone-from-git']);
+      expect(unread[0]?.message).toContain('the server says 403');
+      await w.stop();
+    });
+
+    it('12.7: what an application had of a kind that is listed is not read again', async () => {
+      const w = await world((server) => void server.put(tracked('a')), { settings: respecting('normal') });
+      const read = await w.cluster().managed('shop', [], w.signal, [nameOf('a'), nameOf('gone')]);
+      expect([...read.objects.values()].map(({ metadata }) => metadata.name)).toEqual(['a']);
+      expect(w.server.count('get configmaps')).toBe(0);
+      await w.stop();
+    });
+
+    it('12.7: a write of ours puts nothing into a cache that would never hear of its end', async () => {
+      const w = await world(refused, { settings: respecting('normal') });
+      w.cluster().observe(w.server.put(tracked('a')));
+      w.server.remove('ConfigMap', 'a');
+      expect((await w.cluster().managed('shop', [nameOf('a')], w.signal)).objects.size).toBe(0);
+      await w.stop();
+    });
+
+    it.each([
+      ['denied', false, 'left-out'],
+      ['allowed', true, 'forbidden'],
+    ])('12.7: strict asks the server first: %s', async (_name, allowed, state) => {
+      const w = await world(
+        (server) => {
+          refused(server);
+          server.reviews.set('configmaps', allowed);
+        },
+        { settings: respecting('strict') },
+      );
+      expect(kindsOf(w)).toContain(`ConfigMap ${state}`);
+      expect(w.server.count('review configmaps')).toBe(1);
+      expect(w.server.count('review pods')).toBe(0);
+      await w.stop();
+    });
+
+    it('12.7: strict leaves nothing out when nobody can tell, until somebody can', async () => {
+      const w = await world(
+        (server) => {
+          refused(server);
+          server.reviews.set('configmaps', false);
+          server.faults.set('review configmaps', 500);
+        },
+        { settings: respecting('strict') },
+      );
+      expect(kindsOf(w)).toContain('ConfigMap forbidden');
+      w.server.faults.delete('review configmaps');
+      await w.clock.advance(120_000);
+      expect(kindsOf(w)).toContain('ConfigMap left-out');
+      await w.stop();
+    });
+
+    it('12.7: a kind that was listed keeps what is known of it when it may not be listed any more', async () => {
+      const w = await world((server) => void server.put(tracked('a')), { settings: respecting('normal') });
+      w.server.faults.set('list configmaps', 403).set('watch configmaps', 403);
+      w.server.cutWatches(apiError(410));
+      await w.clock.advance(120_000);
+      expect(kindsOf(w)).toContain('ConfigMap forbidden');
+      expect(await managedNames(w)).toEqual(['a']);
+      await w.stop();
+    });
+
+    it('12.7: with the right to list comes the kind, and its applications hear of it', async () => {
+      const w = await world(refused, { settings: respecting('normal') });
+      w.server.faults.clear();
+      await w.clock.advance(120_000);
+      expect(kindsOf(w)).toContain('ConfigMap synced');
+      expect(w.changes.map(({ apps }) => [...apps.keys()])).toEqual([['shop']]);
+      await w.stop();
+    });
+  });
+
   it.each([
     [
       'after a break',
@@ -655,18 +807,21 @@ describe('15.3: the cache is compared with the server', () => {
   });
 
   it('equals the server in the end, whatever was lost and whenever it was set back', async () => {
-    const act = fc.constantFrom('put', 'put', 'remove', 'deaf', 'hear', 'back', 'cut', 'wait');
+    const act = fc.constantFrom('put', 'put', 'remove', 'deaf', 'hear', 'back', 'cut', 'wait', 'save', 'restore');
     const step = fc.record({ act, name: fc.constantFrom('a', 'b', 'c') });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
         const w = await world((server) => server.put(tracked('a')), auditing);
+        let n = 0;
         for (const { act, name } of steps) {
           const key = resourceKey('', 'ConfigMap', 'ns', name);
-          if (act === 'put') w.server.put(tracked(name));
+          if (act === 'put') w.server.put(tracked(name, 'shop', { data: { n: String((n += 1)) } }));
           else if (act === 'remove' && key in w.server.contents()) w.server.remove('ConfigMap', name);
           else if (act === 'deaf') w.server.silent.add('configmaps');
           else if (act === 'hear') w.server.silent.delete('configmaps');
           else if (act === 'back') w.server.setBack();
+          else if (act === 'save') w.server.save();
+          else if (act === 'restore') w.server.restore();
           else if (act === 'cut') w.server.cutWatches();
           await w.clock.advance(act === 'wait' ? 30_000 : 100);
         }
@@ -745,6 +900,67 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     }
     expect(w.server.watching()).toContain('widgets');
     expect(w.server.count('discover') - before).toBeLessThanOrEqual(11);
+    await w.stop();
+  });
+
+  it.each([503, 403])(
+    'keeps the kinds that a server names not yet when it has just started (%s), and drops them when they are gone',
+    async (status) => {
+      const w = await world(
+        (server) => {
+          server.serve('example.com', 'v1', 'Widget');
+          server.put(widget);
+        },
+        { tuning: { discoveryMs: 10_000 } },
+      );
+      const served = w.server.kinds.splice(-1);
+      w.server.faults.set('look widgets', status);
+      await w.clock.advance(20_000);
+      expect(await row(w, widgetKey)).toMatchObject({ key: widgetKey });
+      expect(w.server.watching()).toContain('widgets');
+      expect(w.cluster().isNamespaced({ group: 'example.com', kind: 'Widget' })).toBe(true);
+      expect(w.cluster().info().message).toBe(
+        'discovery does not name example.com/Widget, which was served before and has not been removed',
+      );
+      w.server.faults.clear();
+      w.server.kinds.push(...served);
+      await w.clock.advance(30_000);
+      expect(w.changes).toEqual([]);
+      expect(w.cluster().info().message).toBeUndefined();
+      w.server.kinds.pop();
+      await w.clock.advance(30_000);
+      expect(w.server.watching()).not.toContain('widgets');
+      expect(await row(w, widgetKey)).toBeUndefined();
+      await w.stop();
+    },
+  );
+
+  it('a kind that may not be listed holds discovery up for two minutes when it goes, not for five', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.faults.set('look widgets', 403).set('list widgets', 403).set('watch widgets', 403);
+    w.server.kinds.pop();
+    w.server.serve('example.com', 'v1', 'Gadget');
+    await w.clock.advance(150_000);
+    expect(w.server.watching()).toContain('gadgets');
+    expect(w.server.watching()).not.toContain('widgets');
+    expect(w.cluster().info().message).toBeUndefined();
+    await w.stop();
+  });
+
+  it('believes a discovery in the end that leaves out what is served', async () => {
+    const w = await world((server) => server.serve('example.com', 'v1', 'Widget'), { tuning: { discoveryMs: 10_000 } });
+    w.server.kinds.pop();
+    w.server.faults.set('look widgets', 500);
+    await w.clock.advance(400_000);
+    expect(w.server.watching()).not.toContain('widgets');
+    await w.stop();
+  });
+
+  it('asks a server once more soon after its first answer, which may have named too little', async () => {
+    const w = await world();
+    w.server.serve('example.com', 'v1', 'Widget');
+    await w.clock.advance(20_000);
+    expect(w.server.watching()).toContain('widgets');
     await w.stop();
   });
 
@@ -1255,6 +1471,28 @@ describe('observe', () => {
     await w.stop();
   });
 
+  it('8.1.11: answers that do not fit have everything listed again, and do not end that list before it has come', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    const lists = w.server.count('list configmaps');
+    const stored = w.server.put(tracked('a', 'shop', { data: { x: '1' } }));
+    await w.clock.settle();
+    let answer = (): void => undefined;
+    w.server.listAnswers = new Promise((resolve) => (answer = resolve));
+    for (let i = 0; i < 10; i += 1) {
+      w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: String(50 + i) } });
+      await w.clock.advance(6000);
+    }
+    expect(w.server.count('list configmaps') - lists).toBe(1);
+    answer();
+    await w.clock.advance(1000);
+    expect(w.server.watching()).toContain('configmaps');
+    w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: '70' } });
+    w.cluster().observe({ ...stored, metadata: { ...stored.metadata, resourceVersion: '71' } });
+    await w.clock.advance(1000);
+    expect(w.server.count('list configmaps') - lists).toBe(2);
+    await w.stop();
+  });
+
   it('keeps what we created while a list was on its way', async () => {
     const w = await world((server) => server.put(tracked('a')), { tuning: { relistMs: 60_000 } });
     w.server.silent.add('configmaps');
@@ -1276,6 +1514,7 @@ describe('observe', () => {
 describe('setClusters', () => {
   it('swaps credentials in place: no list, no watch, no new client (T-AUTH-1)', async () => {
     const w = await world((server) => server.put(tracked('a')));
+    await w.clock.advance(30_000);
     const before = [...w.server.requests];
     const live = w.cluster();
     for (let i = 0; i < 60; i += 1) {

@@ -2,7 +2,7 @@ import { DeadlineExceeded, mapLimit, messageOf, yieldToLoop } from '#base';
 import { findResource, isNotFound, KubeApiError, KubeConnectionError, KubeCredentialError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
-import type { Cluster, KubeObject, ObjectName, ResourceKey } from '#model';
+import type { Cluster, GroupKind, KubeObject, ObjectName, ResourceKey } from '#model';
 import { Body } from './body.ts';
 import type { ParsedBodies } from './body.ts';
 import { LiveStateError } from './errors.ts';
@@ -19,7 +19,23 @@ export interface ManagedSources {
   readonly store: NodeStore;
   readonly bodies: ParsedBodies;
   /** Whether the cache of a kind in a namespace is complete and current: then absent means that there is none. */
-  readonly isFresh: (target: { readonly group: string; readonly kind: string; readonly namespace: string }) => boolean;
+  readonly isFresh: (target: Place) => boolean;
+  /** Whether a kind was never listed in a namespace, because that failed: then the cache knows of none. */
+  readonly isBlind: (target: Place) => boolean;
+  /** The application that an object says it belongs to. */
+  readonly appOf: (object: KubeObject) => string | undefined;
+}
+
+interface Place extends GroupKind {
+  readonly namespace: string;
+}
+
+/** Whose live objects are wanted. */
+export interface Managed {
+  readonly app: string;
+  readonly targets: readonly ObjectName[];
+  /** What it had when somebody looked last. */
+  readonly had: readonly ObjectName[];
 }
 
 /** While one application is read. */
@@ -41,12 +57,8 @@ const parallelReads = 16;
  * @throws LiveStateError with Argo CD's texts for targets out of reach in namespaced mode, and when no read can work: no connection, no
  * credentials.
  */
-export async function managedObjects(
-  app: string,
-  targets: readonly ObjectName[],
-  sources: ManagedSources,
-  signal: AbortSignal,
-): Promise<Found> {
+export async function managedObjects(wanted: Managed, sources: ManagedSources, signal: AbortSignal): Promise<Found> {
+  const { app, targets } = wanted;
   for (const target of targets) checkReach(target, sources.cluster);
   const found = new Map<ResourceKey, Body | KubeObject>();
   // What the server is to name (generateName) has no name to be found by.
@@ -58,13 +70,14 @@ export async function managedObjects(
     // The application has just come to this replica, and its objects have not been read again yet.
     else if (!unique.has(node.key)) unique.set(node.key, standIn(node));
   }
+  const had = unseen(wanted.had, unique, sources);
   const unread: UnreadObject[] = [];
   const hanging = new Map<string, DeadlineExceeded>();
-  await mapLimit([...unique], parallelReads, async ([key, target]) => {
+  await mapLimit([...unique, ...had], parallelReads, async ([key, target]) => {
     const kind = kindText({ group: groupOf(target.apiVersion), kind: target.kind });
     try {
       const live = await liveOf(key, target, { ...sources, hanging: hanging.get(kind) }, signal);
-      if (live === undefined) found.delete(key);
+      if (live === undefined || (had.has(key) && !isOf(app, live, sources))) found.delete(key);
       else found.set(key, live);
     } catch (error) {
       signal.throwIfAborted();
@@ -76,6 +89,22 @@ export async function managedObjects(
   });
   const objects = await parsed(found, sources.bodies, signal);
   return { objects, unread: unread.sort((a, b) => (a.key < b.key ? -1 : 1)) };
+}
+
+/** Of what an application had, what no manifest names any more and no cache would show. */
+function unseen(
+  had: readonly ObjectName[],
+  targets: ReadonlyMap<ResourceKey, ObjectName>,
+  { store, isBlind }: ManagedSources,
+): ReadonlyMap<ResourceKey, ObjectName> {
+  const open = had.map((object) => [keyOf(object), object] as const);
+  return new Map(
+    open.filter(([key, object]) => !targets.has(key) && store.get(key) === undefined && isBlind(refOf(object))),
+  );
+}
+
+function isOf(app: string, live: Body | KubeObject, { appOf }: ManagedSources): boolean {
+  return live instanceof Body || appOf(live) === app;
 }
 
 /** Everything as it was when it was found. An Application may have thousands of objects: others get their turn. */

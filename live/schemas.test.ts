@@ -107,6 +107,24 @@ describe('12.1: the schemas that a cluster publishes', () => {
     expect(await kindsOf('e.io/v1')).toEqual(['e.io/v1 Widget']);
   });
 
+  it.each([['index'], ['documents']] as const)(
+    'T-CACHE-2: are those that were known last for as long as the server answers 503 for its %s',
+    async (broken) => {
+      const known = await schemas.of(['e.io/v1'], signal);
+      server.hashes.set('apis/e.io/v1', 'H2');
+      server.kind = 'Gadget';
+      server.broken = broken;
+      for (let hour = 0; hour < 24; hour += 1) {
+        schemas.changed();
+        await clock.advance(3_600_000);
+        expect(await schemas.of(['e.io/v1'], signal)).toEqual(known);
+      }
+      server.broken = undefined;
+      await clock.advance(61_000);
+      expect(await kindsOf('e.io/v1')).toEqual(['e.io/v1 Gadget']);
+    },
+  );
+
   it('12.1: are shared by clusters that publish the same', async () => {
     schemas = make(store);
     const first = await schemas.of(['e.io/v1'], signal);

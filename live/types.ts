@@ -100,7 +100,7 @@ export interface LiveSchemas {
   readonly kinds: ReadonlyMap<string, KindSchema>;
 }
 
-/** Kinds whose cache is not fresh: nothing of them may be pruned. */
+/** Kinds whose cache is not fresh, or that are left out of it: nothing of them may be pruned. */
 export interface DegradedKinds {
   /** Another number whenever other kinds are, or one for another reason. The counts of objects do not matter. */
   readonly version: number;
@@ -119,8 +119,9 @@ export interface LiveChange {
 
 export interface KindState extends GroupKind {
   readonly version: string;
-  readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden';
-  /** Why, when degraded or forbidden; when synced: which object of it cannot be read. */
+  /** `left-out`: it may not be listed, and `resource.respectRBAC` says that this is meant so. Its objects are read one by one. */
+  readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden' | 'left-out';
+  /** Why, when degraded, forbidden or left out; when synced: which object of it cannot be read. */
   readonly message?: string;
   readonly objects: number;
 }
@@ -169,8 +170,15 @@ export interface LiveCluster {
    * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
    * same key even if untracked, converted to the target's API version where needed. Of the targets only their names are
    * read. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
+   * @param had what the application had when somebody looked last. Of kinds that could never be listed these are read one by one: what is
+   * not in the cache may exist nevertheless.
    */
-  managed(app: string, targets: readonly ObjectName[], signal: AbortSignal): Promise<ManagedObjects>;
+  managed(
+    app: string,
+    targets: readonly ObjectName[],
+    signal: AbortSignal,
+    had?: readonly ObjectName[],
+  ): Promise<ManagedObjects>;
   /** Rows by key; of what the cache does not know there is none. */
   rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>>;
   /** Owner tree from the roots downwards, each row once, after the first of its parents; cycles end where they meet themselves. */

@@ -42,6 +42,8 @@ export interface Settings {
   readonly ignoreAggregatedRoles: boolean;
   readonly ignoreDifferencesOnResourceUpdates: boolean;
   readonly ignoreResourceUpdatesEnabled: boolean;
+  /** What becomes of a kind that may not be listed: told (`off`), or left out of the cache; with `strict`, when a review of access confirms it. */
+  readonly respectRBAC: 'off' | 'normal' | 'strict';
   readonly sensitiveAnnotations: readonly string[];
   /** Labels of machines that the resource tree shows. */
   readonly allowedNodeLabels: readonly string[];
@@ -64,6 +66,7 @@ export const defaultSettings: Settings = {
   ignoreAggregatedRoles: false,
   ignoreDifferencesOnResourceUpdates: true,
   ignoreResourceUpdatesEnabled: true,
+  respectRBAC: 'off',
   sensitiveAnnotations: [],
   allowedNodeLabels: [],
   inClusterEnabled: true,

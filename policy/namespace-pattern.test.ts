@@ -37,8 +37,8 @@ describe('8.1.14: regular expressions of namespaces', () => {
     expect([yes, no].map((text) => matchesNamespacePattern(pattern, text))).toEqual([true, false]);
   });
 
-  it.each(['/^(a*)*$/', '/^(a|aa)+$/', '/^(.*a){20}$/', '/(x+x+)+y/', '/^([a-z]+)*!$/'])(
-    'cannot stop the controller: %s',
+  it.each(['/^(a*)*$/', '/^(a|aa)+$/', '/^(.*a){20}$/', '/(x+x+)+y/', '/^([a-z]+)*!$/', '/^a{1,}{1,}{1,}!$/'])(
+    '14.1: cannot stop the controller: %s',
     (pattern) => {
       // An engine that tries every way would not come back within the age of the universe.
       expect(matchesNamespacePattern(pattern, `${'a'.repeat(5000)}?`)).toBe(false);

@@ -287,7 +287,7 @@ describe('processors', () => {
 });
 
 describe('stopping processors', () => {
-  it('starts nothing new and waits for what runs', async () => {
+  it('14.6: starts nothing new and waits for what runs', async () => {
     const started: string[] = [];
     const { clock, queue, start, stop, end } = setUp(async ({ key }, signal) => {
       started.push(key);
@@ -307,7 +307,7 @@ describe('stopping processors', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('aborts what still runs when the grace is over, with a typed reason, and does not requeue it', async () => {
+  it('14.6: aborts what still runs when the grace is over, with a typed reason, and does not requeue it', async () => {
     let reason: unknown;
     const { clock, queue, start, stop, end, lines, outcomes } = setUp(async (_taken, signal) => {
       await clock.sleep(60_000, signal).catch((error: unknown) => {
@@ -330,7 +330,7 @@ describe('stopping processors', () => {
     expect(await outcomes()).toEqual({ aborted: 1, done: 0, retried: 0, failed: 0, requeued: 0 });
   });
 
-  it('gives up on an item that ignores its abort, and names it', async () => {
+  it('14.6: gives up on an item that ignores its abort, and names it', async () => {
     const { clock, queue, start, stop, end } = setUp(() => new Promise(() => undefined));
     start();
     queue.add('argocd/stubborn');

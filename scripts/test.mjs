@@ -12,11 +12,13 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * in small by the tests beside the code.
  */
 const slow = [
+  'bench/live/cold-start.test.ts',
   'bench/smoke.test.ts',
   'cli/preflight/preflight.test.ts',
   'cli/shards/shards.test.ts',
   'controller/crash.test.ts',
   'controller/poison.test.ts',
+  'controller/storm.test.ts',
   'desired/fetch/verifier.test.ts',
   'desired/generate/chart-sources.test.ts',
   'desired/generate/helm.test.ts',

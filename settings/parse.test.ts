@@ -6,9 +6,11 @@ import { parseSettings } from './parse.ts';
 const settings = (data: Record<string, string>) => parseSettings(data).settings;
 const messages = (data: Record<string, string>) => parseSettings(data).problems.map((problem) => problem.message);
 
+const notes = (data: Record<string, string>) => parseSettings(data).notes.map((note) => note.message);
+
 describe('parseSettings', () => {
   it('gives the defaults for an empty ConfigMap', () => {
-    expect(parseSettings({})).toEqual({ settings: defaultSettings, problems: [] });
+    expect(parseSettings({})).toEqual({ settings: defaultSettings, problems: [], notes: [] });
   });
 
   it('gives the defaults, apart from version and raw data, for keys that it does not know', () => {
@@ -24,10 +26,39 @@ describe('parseSettings', () => {
     const key = 'resource.customizations.ignoreResourceUpdates.apps_Deployment';
     const rule = (program: string): Record<string, string> => ({ [key]: `jqPathExpressions: ['${program}']` });
     expect(messages(rule('.status.conditions[] | select(.type == "x")'))).toEqual([]);
-    expect(messages(rule('.status | limit(1; .[])'))).toEqual([
+    expect(messages(rule('.status | limit(1; .[])'))).toEqual([]);
+    expect(notes(rule('.status | limit(1; .[])'))).toEqual([
       `${key}: the jqPathExpression ".status | limit(1; .[])" can only be run by jq, which is not asked when an object changes: it hides no change`,
     ]);
     expect(messages(rule('.status |'))).toEqual([expect.stringContaining(`${key}: the jqPathExpression ".status |" `)]);
+  });
+
+  it('12.4: says which rules of ignoreDifferences hide no change of an object, and that they are in force elsewhere', () => {
+    const key = 'resource.customizations.ignoreDifferences.apps_Deployment';
+    const cm = (program: string, more: Record<string, string> = {}): Record<string, string> => ({
+      [key]: `jqPathExpressions: ['${program}']`,
+      ...more,
+    });
+    const onlyJq = '.spec | limit(1; .[])';
+    expect(notes(cm('.spec.replicas'))).toEqual([]);
+    expect(notes(cm(onlyJq))).toEqual([
+      `${key}: the jqPathExpression "${onlyJq}" can only be run by jq, which is not asked when an object changes: it hides no change. In comparisons it is in force`,
+    ]);
+    expect(messages(cm(onlyJq))).toEqual([]);
+    // Then they hide nothing in Argo CD either.
+    expect(notes(cm(onlyJq, { 'resource.ignoreResourceUpdatesEnabled': 'false' }))).toEqual([]);
+    const compareOptions = { 'resource.compareoptions': 'ignoreDifferencesOnResourceUpdates: false' };
+    expect(notes(cm(onlyJq, compareOptions))).toEqual([]);
+  });
+
+  it.each([
+    ['', 'off', []],
+    ['normal', 'normal', []],
+    ['strict', 'strict', []],
+    ['Strict', 'off', ['resource.respectRBAC: must be normal, strict or empty; nothing is left out']],
+  ])('12.7: reads resource.respectRBAC "%s" as %s', (text, mode, problems) => {
+    const data = { 'resource.respectRBAC': text };
+    expect([settings(data).respectRBAC, messages(data)]).toEqual([mode, problems]);
   });
 
   it('has another version for other content, whatever the order of keys', () => {

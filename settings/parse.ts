@@ -1,6 +1,6 @@
 import { hashJson, isObject, own, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
-import { faultsOfUpdates } from '#diff';
+import { faultsOfUpdates, unhiddenUpdates } from '#diff';
 import { defaultSettings, serverPattern } from '#model';
 import type { FilteredResource, Settings, TrackingMethod } from '#model';
 import { parseOverrides } from './overrides.ts';
@@ -15,8 +15,10 @@ import type { Problem, Report } from './values.ts';
 export function parseSettings(data: Readonly<Record<string, string>>): {
   readonly settings: Settings;
   readonly problems: readonly Problem[];
+  /** What is in force, but does less than in Argo CD. */
+  readonly notes: readonly Problem[];
 } {
-  if (Object.keys(data).length === 0) return { settings: defaultSettings, problems: [] };
+  if (Object.keys(data).length === 0) return { settings: defaultSettings, problems: [], notes: [] };
   const problems: Problem[] = [];
   const report: Report = (key, message) => {
     problems.push({ object: 'ConfigMap argocd-cm', message: `${key}: ${message}` });
@@ -33,6 +35,7 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
     overrides: parseOverrides(data, report),
     ...compareOptions(data, report),
     ignoreResourceUpdatesEnabled: flag(data, 'resource.ignoreResourceUpdatesEnabled', true, report),
+    respectRBAC: respectRBAC(data, report),
     sensitiveAnnotations: csv(data['resource.sensitive.mask.annotations']),
     allowedNodeLabels: csv(data['application.allowedNodeLabels']),
     inClusterEnabled: data['cluster.inClusterEnabled'] !== 'false',
@@ -51,7 +54,11 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
   };
   for (const { where, rule, problem } of faultsOfUpdates(settings))
     report(where.replace(/^argocd-cm /, ''), `the ${rule} ${problem}`);
-  return { settings, problems };
+  const notes = unhiddenUpdates(settings).map(({ where, rule, problem }) => ({
+    object: 'ConfigMap argocd-cm',
+    message: `${where.replace(/^argocd-cm /, '')}: the ${rule} ${problem}`,
+  }));
+  return { settings, problems, notes };
 }
 
 function trackingMethod(data: Readonly<Record<string, string>>, report: Report): TrackingMethod {
@@ -106,6 +113,14 @@ function statusField(value: Json | undefined, report: Report): Settings['ignoreR
   if (value === 'none' || value === 'off' || value === 'false' || value === false) return 'none';
   report('resource.compareoptions', 'ignoreResourceStatusField must be all, crd or none; all is used');
   return 'all';
+}
+
+function respectRBAC(data: Readonly<Record<string, string>>, report: Report): Settings['respectRBAC'] {
+  const key = 'resource.respectRBAC';
+  const text = data[key] ?? '';
+  if (text === 'normal' || text === 'strict') return text;
+  if (text !== '') report(key, 'must be normal, strict or empty; nothing is left out');
+  return 'off';
 }
 
 function globalProjects(data: Readonly<Record<string, string>>, report: Report): Settings['globalProjects'] {

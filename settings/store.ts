@@ -137,9 +137,10 @@ class WatchedSettings implements SettingsStore {
   }
 
   #onConfigMap(object: KubeObject | undefined): void {
-    const { settings, problems } = parseSettings(textData(object));
+    const { settings, problems, notes } = parseSettings(textData(object));
     this.#settingsProblems = problems;
     for (const problem of problems) this.#deps.logger.warn('A setting is ignored', { ...problem });
+    for (const note of notes) this.#deps.logger.warn('A setting does less than in Argo CD', { ...note });
     if (settings.version === this.#settings.version) return;
     const clusters = settings.inClusterEnabled !== this.#settings.inClusterEnabled;
     this.#settings = this.#withScripts(settings);

@@ -5,7 +5,7 @@
  * It changes clusters through the ClusterWriter that it is given and in no other way; it knows nothing of Applications, queues or
  * status.
  */
-export { wasStale } from './plan.ts';
+export { wasHeldBack } from './plan.ts';
 export { isIgnored, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf } from './hooks.ts';
 export { hasResourceOption, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export type { OperationFacts } from './options.ts';

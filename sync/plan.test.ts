@@ -174,6 +174,7 @@ function requestFor(
     selected: () => true,
     health: () => null,
     mayPrune: () => true,
+    claimant: () => undefined,
     namespaceModifier: () => null,
     warn: () => undefined,
     writer: {} as ClusterWriter,

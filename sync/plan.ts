@@ -340,9 +340,12 @@ function imagesOf(object: KubeObject): { readonly images?: readonly string[] } {
   return images.length > 0 ? { images } : {};
 }
 
-/** True of a result that says: not pruned, because nobody could be sure that the live state of its kind is up to date. */
-export function wasStale({ status, message = '' }: ResourceResult): boolean {
-  return status === 'PruneSkipped' && message.startsWith('ignored (the live state of ');
+/**
+ * True of a result that says: not pruned for now, because nobody could be sure that the live state of its kind is up to date, or because another
+ * application has it, too.
+ */
+export function wasHeldBack({ status, message = '' }: ResourceResult): boolean {
+  return status === 'PruneSkipped' && /^ignored \((?:the live state of|application) /.test(message);
 }
 
 /** True if the hook goes away by `policy`. */

@@ -139,6 +139,7 @@ class World {
       selected: () => true,
       health: (live) => this.health.get(`${live.kind}/${live.metadata.name ?? ''}`) ?? null,
       mayPrune: (gk) => gk.kind !== 'Service',
+      claimant: () => undefined,
       namespaceModifier: (live) => (live === null ? object('Namespace', 'prod') : null),
       writer: this.writer,
       warn: (message, error) => this.warnings.push(`${message}: ${messageOf(error)}`),

@@ -49,6 +49,9 @@ export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<T
   if (!request.mayPrune(gk)) {
     return { status: 'PruneSkipped', message: `ignored (the live state of ${gk.kind} is not fresh)` };
   }
+  const claimant = request.claimant(live);
+  if (claimant !== undefined)
+    return { status: 'PruneSkipped', message: `ignored (application ${claimant} has it, too)` };
   if (request.options.dryRun)
     return lacksConfirmation(task, request.options)
       ? { status: 'PruneSkipped', message: 'ignored (requires confirmation)' }

@@ -97,6 +97,8 @@ export interface SyncRequest {
   readonly health: (object: KubeObject) => HealthStatus | null;
   /** Kinds whose live cache is not fresh: nothing of them is pruned. */
   readonly mayPrune: (gk: GroupKind) => boolean;
+  /** Another application that has this object among its manifests, by its key: then it is not pruned. */
+  readonly claimant: (object: KubeObject) => string | undefined;
   /** Metadata for the destination namespace with CreateNamespace; null: leave it alone. */
   readonly namespaceModifier: (live: KubeObject | null) => KubeObject | null;
   /** Must not be able to write when the operation is a dry run. */

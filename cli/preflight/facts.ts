@@ -35,6 +35,8 @@ export interface Installation {
   readonly settings: Settings;
   /** Entries of argocd-cm and of Secrets that could not be read. */
   readonly problems: readonly Problem[];
+  /** What of argocd-cm is in force, but does less than in Argo CD. */
+  readonly weaker: readonly Problem[];
   /** argocd-cm carries `app.kubernetes.io/part-of: argocd`: without it Argo CD does not see it. True when there is no argocd-cm. */
   readonly labelled: boolean;
   /** argocd-cmd-params-cm. */

@@ -41,7 +41,7 @@ interface Given {
 }
 
 function installation(given: Given = {}): Installation {
-  const { settings, problems } = parseSettings(given.cm ?? {});
+  const { settings, problems, notes: weaker } = parseSettings(given.cm ?? {});
   const facts = (list: readonly KubeObject[] | undefined, template: boolean): Installation['repositories'] =>
     (list ?? []).map((each) => repositoryFacts(each, template)!);
   const project = asProject({
@@ -54,6 +54,7 @@ function installation(given: Given = {}): Installation {
     namespace: 'argocd',
     settings,
     problems,
+    weaker,
     labelled: given.labelled ?? true,
     params: given.params ?? {},
     clusters: clusterList(given.clusters ?? [], true),
@@ -384,6 +385,15 @@ const installationCases: readonly InstallationCase[] = [
     [['refused', rows.brokenRule, 'ConfigMap argocd-cm: resource.customizations of */*, ignoreDifferences']],
   ],
   [
+    'a rule for all that only jq can run',
+    {
+      cm: {
+        'resource.customizations.ignoreDifferences.apps_Deployment': 'jqPathExpressions: [".spec | limit(1; .[])"]',
+      },
+    },
+    [['differs', rows.updatesByJq, 'ConfigMap argocd-cm']],
+  ],
+  [
     'a key that cannot be read',
     { cm: { 'resource.exclusions': '{' } },
     [['differs', rows.malformed, 'ConfigMap argocd-cm']],
@@ -395,8 +405,8 @@ const installationCases: readonly InstallationCase[] = [
       cm: { 'resource.respectRBAC': 'strict', 'resource.includeEventLabelKeys': 'team*', 'resource.customLabels': '' },
     },
     [
-      ['info', rows.cmKeys, 'ConfigMap argocd-cm: resource.respectRBAC'],
       ['differs', rows.cmKeys, 'ConfigMap argocd-cm: resource.includeEventLabelKeys'],
+      ['info', rows.respectRBAC, 'ConfigMap argocd-cm: resource.respectRBAC'],
     ],
   ],
   [
@@ -524,7 +534,6 @@ const undetected: Readonly<Record<string, string>> = {
   "the repository of an operation's own source (a rollback, an operation written by hand)":
     'about operations that are still to come',
   'rules of a Role that Git says has none (`rules: []`)': byComparison,
-  'a jq program of `ignoreResourceUpdates` that only jq can run': 'told as a malformed entry of argocd-cm',
   'a revision whose signature is not good': signed,
   'signatures where Argo CD does not look': signed,
   'a signed tag that was resolved to its commit': signed,
@@ -560,6 +569,7 @@ const undetected: Readonly<Record<string, string>> = {
   'failed passes': harmless,
   'changes of a project or of repository Secrets': harmless,
   reconciledAt: harmless,
+  'the end of a sync': harmless,
   'the grace period of repository errors': harmless,
   'an error of a repository': harmless,
   'order within a wave': harmless,

@@ -30,21 +30,18 @@ export function installationFeatures(installation: Installation): readonly Featu
 
 /** Keys of argocd-cm that Argo CD's controller reads and this one does not. */
 const unread: readonly (readonly [RegExp, string, Feature['severity']])[] = [
-  [
-    /^resource\.respectRBAC$/,
-    'kinds that may not be listed are always told by name here, and only their users notice',
-    'info',
-  ],
   [/^resource\.(?:include|exclude)EventLabelKeys$/, 'labels of Applications are not copied to Events', 'differs'],
 ];
 
-function settingsFeatures({ settings, problems, labelled, namespace }: Installation): readonly Feature[] {
+function settingsFeatures({ settings, problems, weaker, labelled, namespace }: Installation): readonly Feature[] {
   const found: Feature[] = problems.map(({ object, message }) => ({
     feature: `cannot be read, and is left out: ${outsideText('field', message)}`,
     where: object,
     severity: 'differs',
     row: rows.malformed,
   }));
+  for (const { object, message } of weaker)
+    found.push({ feature: outsideText('field', message), where: object, severity: 'differs', row: rows.updatesByJq });
   if (!labelled)
     found.push({
       feature:
@@ -58,6 +55,14 @@ function settingsFeatures({ settings, problems, labelled, namespace }: Installat
     if (keys.length > 0)
       found.push({ feature, where: `ConfigMap argocd-cm: ${keys.join(', ')}`, severity, row: rows.cmKeys });
   }
+  if (settings.respectRBAC !== 'off')
+    found.push({
+      feature:
+        'kinds that may not be listed are left out of the cache as in Argo CD; here what is left out is never pruned unsaid, and is deleted with its Application',
+      where: 'ConfigMap argocd-cm: resource.respectRBAC',
+      severity: 'info',
+      row: rows.respectRBAC,
+    });
   const actions = Object.keys(settings.raw).filter((key) => key.startsWith('resource.customizations.actions.'));
   if (actions.length > 0)
     found.push({

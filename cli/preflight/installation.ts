@@ -76,7 +76,7 @@ class Reader {
     ]);
     const values = textData(params);
     const apps = await this.#applications(values['application.namespaces'] ?? '');
-    const { settings, problems } = parseSettings(textData(cm));
+    const { settings, problems, notes: weaker } = parseSettings(textData(cm));
     const clusters = this.#clusters(found, settings.inClusterEnabled);
     if (cm === undefined && apps.length === 0)
       throw new CouldNotLook(
@@ -86,6 +86,7 @@ class Reader {
       namespace,
       settings,
       problems: [...problems, ...secretProblems(found)],
+      weaker,
       labelled: cm === undefined || labelOf(cm, labels.partOf) === 'argocd',
       params: values,
       clusters,

@@ -1,6 +1,6 @@
 import { outsideText } from '#base';
 import type { Disagreement, PlannedWrite, Verdict } from '#controller';
-import type { ClusterInfo } from '#live';
+import type { ClusterInfo, KindState } from '#live';
 import { appKeyOf, projectOf } from '#model';
 import type { Application } from '#model';
 import type { Compared } from './compare.ts';
@@ -232,18 +232,27 @@ function clusterMessage(info: ClusterInfo): Pick<ClusterReport, 'message' | 'hin
       hint: 'look whether it can be reached from here with the credentials of its Secret; run preflight where the controller will run',
     };
   const bad = info.kinds.filter(({ state }) => state === 'degraded' || state === 'forbidden');
-  if (bad.length === 0) return undefined;
-  const first = bad
+  const leftOut = info.kinds.filter(({ state }) => state === 'left-out');
+  if (bad.length > 0)
+    return {
+      message: `${bad.length} kinds could not be listed: ${someOf(bad)}`,
+      hint: 'the account of its Secret needs get, list and watch on them; nothing of these kinds is ever pruned meanwhile',
+    };
+  if (leftOut.length === 0) return undefined;
+  return {
+    message: `${leftOut.length} kinds are left out: ${someOf(leftOut)}`,
+    hint: 'Applications that deploy them need at least get on them, and changes of them are seen at the next refresh only; nothing of these kinds is pruned',
+  };
+}
+
+function someOf(kinds: readonly KindState[]): string {
+  const first = kinds
     .slice(0, 3)
     .map(
       ({ group, kind, message = '' }) =>
         `${group === '' ? kind : `${group}/${kind}`}${message === '' ? '' : `: ${outsideText('field', message)}`}`,
     );
-  const more = bad.length > first.length ? `, and ${bad.length - first.length} more` : '';
-  return {
-    message: `${bad.length} kinds could not be listed: ${first.join('; ')}${more}`,
-    hint: 'the account of its Secret needs get, list and watch on them; nothing of these kinds is ever pruned meanwhile',
-  };
+  return `${first.join('; ')}${kinds.length > first.length ? `, and ${kinds.length - first.length} more` : ''}`;
 }
 
 /** Once for each, with the last error. */

@@ -14,6 +14,7 @@ export const rows = {
   brokenRule: 'an ignore rule that cannot be evaluated (jq that is none, or too much work)',
   idleRule:
     'an ignore rule that does not do what it looks like (a pointer without its first slash, a malformed pattern)',
+  updatesByJq: 'a jq program of `ignoreResourceUpdates` or of a system-level `ignoreDifferences` that only jq can run',
   serverSideDiff: 'server-side diff',
   luaHealth: 'health by Lua scripts',
   destination: 'Application whose destination cannot be resolved',
@@ -29,6 +30,7 @@ export const rows = {
   namespacePatterns: 'regular expressions between slashes (`sourceNamespaces`, `application.namespaces`)',
   cmLabel: 'argocd-cm, cluster, repository and repo-creds Secrets',
   cmKeys: 'further keys of argocd-cm',
+  respectRBAC: '`resource.respectRBAC`',
   malformed: 'a malformed entry',
   flags: 'flags and environment variables of the controller',
   services: '`--repo-server`, `--redis`',

@@ -46,6 +46,7 @@ const installation = (clusters: readonly Cluster[] = []): Installation => ({
   namespace: 'argocd',
   settings: defaultSettings,
   problems: [],
+  weaker: [],
   labelled: true,
   params: {},
   clusters,

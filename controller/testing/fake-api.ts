@@ -1,4 +1,4 @@
-import { applyMergePatch, cloneJson, deepEqual, parsePointer, removeAt, setOwn } from '#base';
+import { applyMergePatch, cloneJson, deepEqual, omit, parsePointer, removeAt, setOwn } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient, ListPage, NamedObject, Patch, WatchEvent, WatchOptions } from '#kube';
@@ -9,7 +9,8 @@ import type { ApiResource, KubeObject, ResourceKey } from '#model';
 
 /** What a test may do around each call: throw to fail it, or wait. `after`: the server has acted, the answer is still to come. */
 export interface Interference {
-  readonly before?: (call: string) => Promise<void> | void;
+  /** `user`: whom the client acts as. */
+  readonly before?: (call: string, user?: string) => Promise<void> | void;
   readonly after?: (call: string) => Promise<void> | void;
 }
 
@@ -29,8 +30,12 @@ export class FakeApi {
   readonly calls: string[] = [];
   /** Whom clients were made to act as. */
   readonly impersonated: string[] = [];
+  /** As whom each of `calls` was made; undefined: as ourselves. */
+  readonly callers: (string | undefined)[] = [];
   /** Groups that discovery cannot read, and why. */
   readonly failedGroups = new Map<string, string>();
+  /** The biggest object that it stores for a client, in characters of its JSON: etcd says what it says to more than 1.5 MiB. */
+  limit = Number.POSITIVE_INFINITY;
   /** Why discovery has never worked; undefined: it has. */
   unreachable: string | undefined;
   readonly #kinds: readonly ApiResource[];
@@ -113,15 +118,16 @@ export class FakeApi {
   }
 
   /** A client of its own, whose calls a test may interfere with. */
-  client(interference: Interference = {}): KubeClient {
+  client(interference: Interference = {}, user?: string): KubeClient {
     const call = async <T>(text: string, act: () => T): Promise<T> => {
-      await interference.before?.(text);
+      await interference.before?.(text, user);
       this.calls.push(text);
+      this.callers.push(user);
       const answer = act();
       await interference.after?.(text);
       return answer;
     };
-    const client: KubeClient = {
+    return {
       server: this.server,
       get: (r, o) => call(`get ${r.kind} ${o.name}`, () => this.#read(r, o)),
       list: (r) => call(`list ${r.kind}`, () => this.#page(r)),
@@ -145,15 +151,15 @@ export class FakeApi {
       discover: () => call('discover', () => this.discovery),
       openApiIndex: () => call('openapi', () => new Map()),
       openApiDocument: () => call('openapi', () => ({})),
+      mayList: () => call('review', () => true),
       version: () => call('version', () => 'v1.30.0'),
-      impersonate: (user) => {
-        this.impersonated.push(user);
-        return client;
+      impersonate: (other) => {
+        this.impersonated.push(other);
+        return this.client(interference, other);
       },
       updateCredentials: () => undefined,
       close: () => Promise.resolve(),
     };
-    return client;
   }
 
   #read(resource: ApiResource, { namespace, name }: NamedObject): KubeObject {
@@ -179,16 +185,26 @@ export class FakeApi {
     const version = object.metadata.resourceVersion;
     if (version !== undefined && version !== old.metadata.resourceVersion)
       refuse(409, 'Conflict', 'object was modified');
-    return dryRun ? object : this.put(withoutNulls(object));
+    return dryRun ? object : this.put(this.#fitting(withoutNulls(object)));
   }
 
   #patch(resource: ApiResource, name: NamedObject, patch: Patch, dryRun: boolean): KubeObject {
+    const isNew =
+      patch.type === 'apply' &&
+      !this.objects.has(resourceKey(resource.group, resource.kind, name.namespace, name.name));
+    if (isNew) return this.#create(resource, applyOwned(patch.body), dryRun);
     const old = this.#read(resource, name);
-    const next = applied(old, patch);
+    const next = patch.type === 'apply' ? applyOwned(applied(old, patch)) : applied(old, patch);
     if (patch.type !== 'json' && next.metadata.resourceVersion !== old.metadata.resourceVersion)
       refuse(409, 'Conflict', 'object was modified');
     if (dryRun || deepEqual(jsonOf(next), jsonOf(old))) return dryRun ? next : old;
-    return this.put(next);
+    return this.put(this.#fitting(next));
+  }
+
+  #fitting(object: KubeObject): KubeObject {
+    if (this.limit < Number.POSITIVE_INFINITY && JSON.stringify(object).length > this.limit)
+      refuse(500, '', 'etcdserver: request is too large');
+    return object;
   }
 
   async *#watch(resource: ApiResource, { signal }: WatchOptions): AsyncIterable<WatchEvent> {
@@ -226,6 +242,23 @@ function isOf(resource: ApiResource, object: KubeObject): boolean {
 function applied(old: KubeObject, patch: Patch): KubeObject {
   if (patch.type === 'json') return withoutNulls(jsonPatched(old, patch.body as unknown as readonly Operation[]));
   return withoutNulls(applyMergePatch(jsonOf(old), jsonOf(patch.body)) as unknown as KubeObject);
+}
+
+/** After an apply, everything that says something is its writer's. */
+function applyOwned(object: KubeObject): KubeObject {
+  const { annotations = {}, labels = {} } = object.metadata;
+  const said = {
+    ...omit(object, 'apiVersion', 'kind', 'metadata', 'status'),
+    metadata: { annotations, labels },
+  };
+  const entry = { manager: 'argocd-controller', operation: 'Apply', fieldsType: 'FieldsV1' };
+  const managedFields = [{ ...entry, apiVersion: object.apiVersion, fieldsV1: fieldsOf(jsonOf(said)) }];
+  return { ...object, metadata: { ...object.metadata, managedFields } };
+}
+
+function fieldsOf(value: Json): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [`f:${name}`, fieldsOf(member ?? null)]));
 }
 
 interface Operation {

@@ -2,27 +2,8 @@ import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base
 import type { Clock } from '#base';
 import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
 import { apiResource, findResource } from '#kube';
-import type {
-  ClusterInfo,
-  DegradedKinds,
-  KindState,
-  LiveChange,
-  LiveCluster,
-  LiveClusters,
-  LiveRow,
-  UnreadObject,
-} from '#live';
-import {
-  asApplication,
-  bareRepository,
-  defaultSettings,
-  groupOf,
-  keyOf,
-  parseTrackingId,
-  refOf,
-  trackedApp,
-  versionOf,
-} from '#model';
+import type { ClusterInfo, DegradedKinds, KindState, LiveCluster, LiveClusters, UnreadObject } from '#live';
+import { asApplication, bareRepository, defaultSettings, keyOf, refOf, trackedApp, versionOf } from '#model';
 import type {
   Application,
   ApplicationSource,
@@ -48,6 +29,7 @@ import { createShadowController } from '../create-shadow.ts';
 import { createController } from '../create-controller.ts';
 import { FakeApi } from './fake-api.ts';
 import type { Interference } from './fake-api.ts';
+import { changeOf, rowOf } from './live-rows.ts';
 
 export const server = 'https://dest';
 
@@ -381,7 +363,7 @@ export class FakeWorld {
         this.ready ? Promise.resolve(cluster) : aborted(signal).then(() => Promise.reject(signal.reason as Error)),
       peek: () => (this.replaced ? this.#liveCluster() : cluster),
       infos: () => [],
-      onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(object))),
+      onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(server, object))),
     };
   }
 
@@ -416,35 +398,18 @@ export class FakeWorld {
         const found = roots.filter((key) => !leaveOut.includes(key)).map((key) => this.dest.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
-      topLevel: () => Promise.resolve([]),
+      topLevel: (namespace) =>
+        Promise.resolve(
+          all()
+            .filter((o) => o.metadata.namespace === namespace)
+            .map(rowOf),
+        ),
       machines: () => Promise.resolve([]),
       schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
       isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
       observe: () => undefined,
     };
   }
-}
-
-function changeOf(object: KubeObject): LiveChange {
-  const id = parseTrackingId(object.metadata.annotations?.['argocd.argoproj.io/tracking-id'] ?? '');
-  return { server, key: keyOf(object), apps: new Map(id === undefined ? [] : [[id.app, { managed: true }]]) };
-}
-
-function rowOf(object: KubeObject): LiveRow {
-  return {
-    ...refOf(object),
-    key: keyOf(object),
-    group: groupOf(object.apiVersion),
-    version: versionOf(object.apiVersion),
-    uid: object.metadata.uid ?? '',
-    resourceVersion: object.metadata.resourceVersion ?? '',
-    createdAt: '',
-    owners: [],
-    parents: [],
-    health: null,
-    deleting: false,
-    images: [],
-  };
 }
 
 /** A ConfigMap in the namespace of the application. */

@@ -72,7 +72,10 @@ export class Git {
     const home = join(this.#deps.cacheDir, 'home');
     await mkdir(home, { recursive: true, mode: 0o700 });
     const remote = run.remote === undefined ? undefined : await this.#access(run.remote, run.signal);
-    const config = { ...baseConfig, ...remote?.config };
+    const { hosts } = this.#deps;
+    // git would follow one to wherever it leads, unseen.
+    const unseen = hosts?.denied === undefined ? {} : { 'http.followRedirects': 'false' };
+    const config = { ...baseConfig, ...unseen, ...remote?.config };
     try {
       const start = (): Promise<CommandResult> =>
         this.#deps.commands.runCommand(['git', `--git-dir=${run.directory}`, ...args], {
@@ -92,7 +95,6 @@ export class Git {
           signal: run.signal,
           ...(run.stdin === undefined ? {} : { stdin: run.stdin }),
         });
-      const { hosts } = this.#deps;
       const result = await (hosts?.run(run.remote?.url.host ?? '', run.signal, start) ?? start());
       return { ...result, stderr: outsideText('program', result.stderr, { hidden: remote?.secrets ?? [] }) };
     } finally {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -214,6 +214,37 @@ describe('redisConnector', () => {
     ['[::1]', { host: '::1', port: 6379 }],
   ])('11.1: reads the address %s', (text, expected) => {
     expect(address(text, 6379)).toEqual(expected);
+  });
+});
+
+describe('T-SEC-20: what stands in a store that others write to', () => {
+  const sources = readdirSync('publish', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.startsWith('testing/'))
+    .map((name) => ({ name, text: readFileSync(join('publish', name), 'utf8') }));
+
+  it('T-SEC-20: is read by nobody: one module speaks with Redis, and of its commands none brings a value', () => {
+    const speakers = sources.filter(({ text }) => /(?:from|import\() ?'ioredis'/.test(text));
+    expect(speakers.map(({ name }) => name)).toEqual(['redis/connection.ts']);
+    const used = [...(speakers[0]?.text ?? '').matchAll(/#redis\s*\.(\w+)/g)].map(([, method]) => method ?? '');
+    const inner = ['connect', 'disconnect', 'on', 'status'];
+    expect([...new Set(used)].filter((method) => !inner.includes(method)).sort()).toEqual([
+      'auth',
+      'del',
+      'exists',
+      'info',
+      'ping',
+      'publish',
+      'select',
+      'set',
+    ]);
+    // Nothing that is told of the store but that something is lost, and then it is compared and written again.
+    const types = sources.find(({ name }) => name === 'types.ts')?.text ?? '';
+    const contract = types.slice(types.indexOf('export interface Publisher'));
+    expect([...contract.matchAll(/\): ([^;]+);/g)].map(([, answer]) => answer)).toEqual([
+      ...Array.from({ length: 4 }, () => 'Promise<void>'),
+      'void',
+      '() => void',
+    ]);
   });
 });
 

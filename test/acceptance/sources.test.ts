@@ -97,7 +97,7 @@ class SilentServer {
 }
 
 describe('repositories that never answer', () => {
-  it('10.1: more of them than there are status processors do not hold up other Applications', async () => {
+  it('10.1, 14.1: more of them than there are status processors do not hold up other Applications', async () => {
     const server = new SilentServer();
     const url = await server.start();
     try {

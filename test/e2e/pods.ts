@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '#base';
 import { eventually } from '#support';
 import { repository } from './rendered-controller.ts';
 import type { RenderedController } from './rendered-controller.ts';
@@ -76,18 +77,30 @@ export class Pod {
 
   /** As the kubelet ends a pod. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const answers = await this.#lastAnswers();
     if (this.isRunning) this.#child.kill(signal);
     const code = await this.#ended;
-    this.#refuseSecrets();
+    this.#refuseSecrets({ log: this.log(), ...answers });
     return code;
   }
 
-  /** T-SEC-1: whatever a test did to it, its log has no token, no private key, no address with a password, and no value that says it is secret. */
-  #refuseSecrets(): void {
-    const shown = this.log()
-      .split('\n')
-      .filter((line) => /eyJ[\w-]{8,}\.[\w-]{8,}\.|PRIVATE KEY|c4nary|:\/\/[^/\s"@*]+:[^/\s"@]+@/.test(line));
-    if (shown.length > 0) throw new Error(`a secret in the log of ${this.name}: ${shown.slice(0, 3).join('\n')}`);
+  /** What can be read of it over HTTP before it ends; a pod that is frozen or gone says nothing. */
+  async #lastAnswers(): Promise<Readonly<Record<string, string>>> {
+    const all = async (): Promise<Readonly<Record<string, string>>> => ({
+      metrics: await this.metrics(),
+      state: (await (await this.#ask('/debug/state'))?.text()) ?? '',
+    });
+    return Promise.race([all().catch(() => ({})), systemClock.sleep(3000).then(() => ({}))]);
+  }
+
+  /** T-SEC-1: whatever a test did to it, it shows no token, no private key, no address with a password, and no value that says it is secret. */
+  #refuseSecrets(said: Readonly<Record<string, string>>): void {
+    const secret = /eyJ[\w-]{8,}\.[\w-]{8,}\.|PRIVATE KEY|c4nary|:\/\/[^/\s"@*]+:[^/\s"@]+@/;
+    for (const [where, text] of Object.entries(said)) {
+      const shown = text.split('\n').filter((line) => secret.test(line));
+      if (shown.length > 0)
+        throw new Error(`a secret in the ${where} of ${this.name}: ${shown.slice(0, 3).join('\n').slice(0, 2000)}`);
+    }
   }
 
   log(): string {

@@ -1,0 +1,242 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DriftlessError } from '#base';
+import { asApplication } from '#model';
+import type { ApplicationStatus } from '#model';
+import { createMemoryPublisher } from '#publish';
+import type { Publisher } from '#publish';
+import { FakeClock } from '#support';
+import { createLogger } from '#telemetry';
+import { parseTime } from './kube-time.ts';
+import { configMap, FakeWorld } from './testing/fake-world.ts';
+
+// How often an Application is written (decision D17), and that what clients see of it is none the worse for it.
+
+const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
+const sha = 'a'.repeat(40);
+
+let clock: FakeClock;
+let world: FakeWorld;
+/** The statuses that watchers of Applications have seen. */
+let seen: ApplicationStatus[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  world = new FakeWorld(clock);
+  world.git.push(sha, [configMap('one'), configMap('two'), configMap('three'), configMap('four')]);
+  seen = [];
+  world.hub.onEvent(({ object }) => {
+    if (object.kind === 'Application') seen.push(asApplication(object).status ?? {});
+  });
+});
+afterEach(() => world.close(clock));
+
+function writes(): string[] {
+  return world.hub.calls
+    .filter((call) => /^(?:patch|replace) Application/.test(call))
+    .map((call) => call.split(' ')[0] ?? '');
+}
+
+/** Each that says that a sync has ended. */
+function ends(): readonly ApplicationStatus[] {
+  return seen.filter(({ operationState }) => operationState?.phase === 'Succeeded');
+}
+
+/** Opened once. */
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}
+
+/** A publisher that publishes trees only after `until`. */
+function slowed(memory: Publisher, until: () => Promise<void> | undefined): Publisher {
+  return {
+    name: memory.name,
+    run: (signal) => memory.run(signal),
+    setTree: async (...given) => {
+      await until();
+      return memory.setTree(...given);
+    },
+    setManagedResources: (...given) => memory.setManagedResources(...given),
+    setClusterInfo: (...given) => memory.setClusterInfo(...given),
+    remove: (...given) => memory.remove(...given),
+    forget: (instance) => memory.forget(instance),
+    onLost: (listener) => memory.onLost(listener),
+  };
+}
+
+describe('a first sync', () => {
+  it('15.4: is two writes: what differs with its beginning, and its end with what is seen then', async () => {
+    world.application(automated);
+    world.replica();
+    await clock.advance(10_000);
+    expect(writes()).toEqual(['replace', 'patch']);
+    expect(seen.at(-2)).toMatchObject({ sync: { status: 'OutOfSync' }, operationState: { phase: 'Running' } });
+    expect(seen.at(-1)).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+    expect(world.app.operation).toBeUndefined();
+    expect(world.app.status?.history).toHaveLength(1);
+  });
+
+  it('15.4: that a person asks for is two writes, too', async () => {
+    world.application();
+    world.replica();
+    await clock.advance(5000);
+    const before = writes().length;
+    world.edit(() => ({ operation: { sync: {}, initiatedBy: { username: 'me' } } }));
+    await clock.advance(10_000);
+    expect(writes().slice(before)).toEqual(['patch', 'patch']);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+  });
+
+  it('15.4: is recorded as Running before anything is written to the cluster', async () => {
+    world.application(automated);
+    const phases: unknown[] = [];
+    const before = (call: string): void => {
+      if (call.startsWith('create'))
+        phases.push([world.app.operation !== undefined, world.app.status?.operationState?.phase]);
+    };
+    world.replica({ dest: { before } });
+    await clock.advance(5000);
+    expect(phases).toEqual([1, 2, 3, 4].map(() => [true, 'Running']));
+  });
+
+  it('15.4: ends with a comparison that clients take for the one after it, and that began after its last write', async () => {
+    world.application(automated);
+    world.dest.put({ ...configMap('one'), metadata: { name: 'one', namespace: 'apps' } });
+    world.replica();
+    await clock.advance(5000);
+    expect(ends()).toHaveLength(1);
+    const [end] = ends();
+    const [finished, compared] = [parseTime(end?.operationState?.finishedAt), parseTime(end?.reconciledAt)];
+    expect(compared ?? 0).toBeGreaterThanOrEqual(finished ?? Number.POSITIVE_INFINITY);
+    expect(end?.resources?.map(({ status }) => status)).toEqual(['Synced', 'Synced', 'Synced', 'Synced']);
+  });
+
+  it('15.4: tells what lies between when it lasts over a second, and not before', async () => {
+    world.application({ syncPolicy: { automated: {} } });
+    const held = gate();
+    world.replica({ dest: { before: (call) => (call === 'create ConfigMap two' ? held.opened : undefined) } });
+    await clock.advance(900);
+    expect(writes()).toEqual(['replace']);
+    await clock.advance(200);
+    expect(writes()).toEqual(['replace', 'patch']);
+    const open = world.app.status?.resources?.filter(({ status }) => status === 'OutOfSync').map(({ name }) => name);
+    expect(open).toEqual(['two']);
+    held.open();
+    await clock.advance(5000);
+    expect(writes()).toEqual(['replace', 'patch', 'patch']);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+});
+
+describe('the end of a sync', () => {
+  it('15.4: does not wait for sources that do not answer: it is told after a second, and what is seen then, later', async () => {
+    world.application();
+    const held = gate();
+    let armed = false;
+    const publisher = slowed(createMemoryPublisher(), () => (armed ? held.opened : undefined));
+    world.replica({ publisher });
+    await clock.advance(5000);
+    armed = true;
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(900);
+    expect(world.app.status?.operationState?.phase).toBe('Running');
+    await clock.advance(200);
+    expect(world.app.status).toMatchObject({ sync: { status: 'OutOfSync' }, operationState: { phase: 'Succeeded' } });
+    held.open();
+    await clock.advance(5000);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+
+  it('15.4: is written alone when somebody has written the Application since, and a comparison follows', async () => {
+    world.application(automated);
+    const meddle = (call: string): void => {
+      if (call.startsWith('patch Application') && ends().length === 0)
+        world.annotate({ 'example.com/by': String(seen.length) });
+    };
+    world.replica({ hub: { before: meddle } });
+    await clock.advance(5000);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+    expect(ends()[0]?.sync?.status).toBe('OutOfSync');
+    expect(world.app.status?.history).toHaveLength(1);
+    expect(world.app.metadata.annotations?.['example.com/by']).toBeDefined();
+  });
+
+  it('15.4: of a sync that failed tells why the Application is not synced again, in the same write', async () => {
+    world.application({ syncPolicy: { ...automated.syncPolicy, retry: { limit: 0 } } });
+    const before = (call: string): void => {
+      if (call.startsWith('create')) throw new DriftlessError('X', 'cluster says no');
+    };
+    world.replica({ dest: { before } });
+    await clock.advance(10_000);
+    expect(writes()).toEqual(['replace', 'patch']);
+    expect(world.app.status?.operationState?.phase).toBe('Failed');
+    expect(world.app.status?.conditions?.map(({ type }) => type)).toEqual(['SyncError']);
+  });
+
+  it('15.4: drops no change that only a comparison found which it overtook', async () => {
+    world.application();
+    const gates = { read: gate(), ended: gate(), later: gate() };
+    let armed = false;
+    let published = 0;
+    const publisher = slowed(createMemoryPublisher(), () => {
+      published += Number(armed);
+      return [undefined, gates.ended, gates.later][published]?.opened;
+    });
+    const before = (call: string): Promise<void> | undefined =>
+      call === 'get ConfigMap one' ? gates.read.opened : undefined;
+    world.replica({ publisher, dest: { before } });
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(5000);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    armed = true;
+    world.edit(() => ({ operation: { sync: { syncOptions: ['RespectIgnoreDifferences=true'] } } }));
+    await clock.advance(1500);
+    gates.read.open();
+    await clock.settle();
+    expect(published).toBe(1);
+    // The end has compared and waits to be written; then this happens, and is compared, too.
+    world.dest.delete('ConfigMap', 'four');
+    await clock.settle();
+    expect(published).toBe(2);
+    gates.ended.open();
+    await clock.settle();
+    expect(seen.at(-1)).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+    gates.later.open();
+    await clock.advance(1000);
+    expect(world.app.status?.sync?.status).toBe('OutOfSync');
+  });
+});
+
+describe('a rest', () => {
+  it('15.4: is no write, also after hours in which nothing changed: reconciledAt may be old', async () => {
+    world.application(automated);
+    world.replica();
+    await clock.advance(5000);
+    const before = writes().length;
+    const at = world.app.status?.reconciledAt;
+    await clock.advance(3_600_000);
+    expect(writes()).toHaveLength(before);
+    expect(world.app.status?.reconciledAt).toBe(at);
+  });
+
+  it("15.4: a replica takes no status that it has written itself for a former owner's", async () => {
+    const reasons: unknown[] = [];
+    const destination = {
+      write: (line: string) => void reasons.push((JSON.parse(line) as { readonly reason?: unknown }).reason),
+    };
+    world.owner = 1;
+    world.application(automated);
+    world.replica({ index: 1 });
+    world.replica({ index: 0, logger: createLogger({ level: 'info', format: 'json', destination }) });
+    await clock.advance(5000);
+    world.handOver(0);
+    await clock.advance(5000);
+    world.git.push('b'.repeat(40), [configMap('one', '2')]);
+    world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
+    await clock.advance(30_000);
+    expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: 'b'.repeat(40) });
+    expect(reasons).toContain('this replica became the owner');
+    expect(reasons).not.toContain('the owner before had written its status');
+  });
+});

@@ -1,0 +1,37 @@
+import type { LiveChange, LiveRow } from '#live';
+import { groupOf, keyOf, parseTrackingId, refOf, versionOf } from '#model';
+import type { KubeObject } from '#model';
+
+/** What the watch of a cluster tells of a change: whose object it is, or whose orphans it may be among. */
+export function changeOf(server: string, object: KubeObject): LiveChange {
+  const id = parseTrackingId(object.metadata.annotations?.['argocd.argoproj.io/tracking-id'] ?? '');
+  const change = { server, key: keyOf(object) };
+  if (id !== undefined) return { ...change, apps: new Map([[id.app, { managed: true }]]) };
+  const { namespace } = object.metadata;
+  return { ...change, apps: new Map(), ...(namespace === undefined ? {} : { orphanNamespace: namespace }) };
+}
+
+/** Stored objects are never changed in place. */
+const rows = new WeakMap<KubeObject, LiveRow>();
+
+/** What is kept of an object beside its body. */
+export function rowOf(object: KubeObject): LiveRow {
+  const known = rows.get(object);
+  if (known !== undefined) return known;
+  const row: LiveRow = {
+    ...refOf(object),
+    key: keyOf(object),
+    group: groupOf(object.apiVersion),
+    version: versionOf(object.apiVersion),
+    uid: object.metadata.uid ?? '',
+    resourceVersion: object.metadata.resourceVersion ?? '',
+    createdAt: '',
+    owners: [],
+    parents: [],
+    health: null,
+    deleting: false,
+    images: [],
+  };
+  rows.set(object, row);
+  return row;
+}
