@@ -6,8 +6,8 @@ import type { FieldSchema, ScalarKind, TypeSchema } from './schema.ts';
 import { copyOf, isList } from './values.ts';
 import type { Known } from './values.ts';
 
-/** What becomes of fields that Go would leave out. */
-export type Empties = 'drop' | 'keep';
+/** What becomes of fields that Go cannot tell from nothing. `structs`: of those only empty structs are kept, for defaults to be filled into them. */
+export type Empties = 'drop' | 'structs' | 'keep';
 
 /**
  * A value as the API server would write it back: quantities and times in their canonical form, fields dropped that Go leaves out when they
@@ -60,7 +60,7 @@ function canonicalMembers(object: JsonObject, type: TypeSchema, { empties, known
     const field = fieldOf(type, key);
     if (before === undefined || field === undefined) continue;
     const after = canonicalise(before, field.type, empties, known);
-    const dropped = empties === 'drop' && isLeftOut(after, field, type.form);
+    const dropped = empties !== 'keep' && isLeftOut(after, field, type.form, empties);
     if (after === before && !dropped) continue;
     changed ??= copyOf(object);
     if (dropped) Reflect.deleteProperty(changed, key);
@@ -69,15 +69,32 @@ function canonicalMembers(object: JsonObject, type: TypeSchema, { empties, known
   return changed ?? object;
 }
 
-/** Would Go leave it out? Zero values of fields with omitempty, unless behind a pointer; empty lists and maps of any field; nulls. */
-function isLeftOut(value: Json, field: FieldSchema, inside: TypeSchema['form']): boolean {
+/**
+ * Can Go not tell it from nothing? Zeros and empty structs, unless behind a pointer; empty lists and maps of any field; nulls. Where the field has no
+ * omitempty, the API server writes them out also when nobody has said them, and an item of a list that is replaced as a whole has to be equal in them.
+ */
+function isLeftOut(value: Json, { type }: FieldSchema, inside: TypeSchema['form'], empties: Empties): boolean {
   if (inside === 'map') return false;
-  const { type } = field;
   if (value === null) return !(type.form === 'scalar' && type.kind === 'r');
-  if (type.form === 'list') return isList(value) && value.length === 0;
-  if (type.form === 'map') return isObject(value) && Object.keys(value).length === 0;
-  if (type.form !== 'scalar' || type.pointer || !field.omitEmpty) return false;
-  return (type.kind !== 'o' && value === 0) || value === '' || value === false;
+  switch (type.form) {
+    case 'list':
+      return isList(value) && value.length === 0;
+    case 'map':
+      return isEmptyObject(value);
+    case 'struct':
+      return empties === 'drop' && !type.pointer && isEmptyObject(value);
+    default:
+      return !type.pointer && isZero(value, type.kind);
+  }
+}
+
+function isEmptyObject(value: Json): boolean {
+  return isObject(value) && Object.keys(value).length === 0;
+}
+
+function isZero(value: Json, kind: ScalarKind): boolean {
+  if (kind === 'r') return false;
+  return (kind !== 'o' && value === 0) || value === '' || value === false;
 }
 
 function canonicalScalar(value: Json, kind: ScalarKind): Json {

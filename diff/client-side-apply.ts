@@ -2,8 +2,7 @@ import { deepEqual, goJson, isObject, own, parseJson, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { annotations } from '#model';
 import type { KubeObject } from '#model';
-import { canonicalise } from './canonical.ts';
-import { withDefaults } from './defaults.ts';
+import { asStored } from './defaults.ts';
 import { applyJsonPatch, threeWayJsonPatch } from './json-merge.ts';
 import { schemaOf } from './schema.ts';
 import { applyStrategic, strategicPatch } from './strategic.ts';
@@ -32,8 +31,7 @@ export function clientSideApplyPatch(target: KubeObject, live: KubeObject): Appl
   const body = strategicPatch({ original, target: wanted, live: present }, type);
   if (body === undefined) return undefined;
   const after = applyStrategic(present, body, type);
-  const stored = (value: JsonObject): Json => canonicalise(withDefaults(canonicalise(value, type), type), type);
-  return deepEqual(stored(after), stored(present)) ? undefined : { type: 'strategic', body };
+  return deepEqual(asStored(after, type), asStored(present, type)) ? undefined : { type: 'strategic', body };
 }
 
 /** What the live object would be after {@link clientSideApplyPatch}, before the API server fills in defaults. Shares parts with `live`. */

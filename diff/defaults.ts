@@ -1,10 +1,16 @@
 import { isObject, setOwn } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
+import { canonicalise } from './canonical.ts';
 import { conditional, constantsOf, fill, special } from './default-rules.ts';
 import { fieldOf, fieldsOf } from './schema.ts';
 import type { TypeSchema } from './schema.ts';
 import { copyOf, isList, without } from './values.ts';
 import type { Known } from './values.ts';
+
+/** A value of a known type as the API server would store it: canonical, with its defaults. */
+export function asStored(value: Json, type: TypeSchema): Json {
+  return canonicalise(withDefaults(canonicalise(value, type, 'structs'), type), type);
+}
 
 /**
  * A value of a known type with what the API server would fill in, so that two objects compare as it would store them. Only absent fields
@@ -59,7 +65,24 @@ function filled(object: JsonObject, typeName: string): JsonObject {
   const rule = conditional.get(typeName);
   if (rule !== undefined) return rule(object);
   const first = special.get(typeName)?.(object) ?? object;
-  return withConstants(first, typeName);
+  return fill(withConstants(first, typeName), impliedBy(typeName));
+}
+
+const implied = new Map<string, JsonObject>();
+
+/** Structs that are there for Go also when nobody names them, with what the API server fills into them. */
+function impliedBy(typeName: string): JsonObject {
+  const known = implied.get(typeName);
+  if (known !== undefined) return known;
+  const members: MutableJsonObject = {};
+  // Types that stand in themselves do so behind pointers and in lists; this is for those that are asked for meanwhile.
+  implied.set(typeName, members);
+  for (const [name, { type }] of fieldsOf(typeName)) {
+    if (type.form !== 'struct' || type.pointer || name === 'metadata' || name === 'status') continue;
+    const inner = withDefaults({}, type);
+    if (isObject(inner) && Object.keys(inner).length > 0) setOwn(members, name, inner as MutableJson);
+  }
+  return members;
 }
 
 /** A zero that Go cannot tell from nothing is nothing. */

@@ -622,6 +622,69 @@ describe('12.3: what the API server writes in another way', () => {
     expect(modified(object(apiVersion, kind, of(`${text} `)), live)).toBe(true);
   });
 
+  /** In lists that are replaced as a whole, so that each item has to be equal in all. */
+  const writtenOut: readonly (readonly [kind: string, apiVersion: string, said: object, stored: object])[] = [
+    [
+      'EndpointSlice',
+      'discovery.k8s.io/v1',
+      { addressType: 'IPv4', endpoints: [{ addresses: ['192.0.2.1'] }] },
+      { addressType: 'IPv4', endpoints: [{ addresses: ['192.0.2.1'], conditions: {} }], ports: null },
+    ],
+    [
+      'ResourceClaim',
+      'resource.k8s.io/v1beta1',
+      { spec: { devices: { requests: [{ name: 'a', firstAvailable: [{ name: 'b', deviceClassName: 'c' }] }] } } },
+      {
+        spec: {
+          devices: {
+            requests: [
+              {
+                name: 'a',
+                deviceClassName: '',
+                firstAvailable: [{ name: 'b', deviceClassName: 'c', allocationMode: 'ExactCount', count: 1 }],
+              },
+            ],
+          },
+        },
+      },
+    ],
+    [
+      'NetworkPolicy',
+      'networking.k8s.io/v1',
+      { spec: { egress: [{}], policyTypes: ['Ingress', 'Egress'] } },
+      { spec: { podSelector: {}, egress: [{}], policyTypes: ['Ingress', 'Egress'] } },
+    ],
+  ];
+
+  it.each(writtenOut)(
+    '12.3: what Go writes out though nobody has said it is no difference: %s',
+    (kind, apiVersion, said, has) => {
+      const note = JSON.stringify({ apiVersion, kind, metadata: { name: 'x' }, ...has });
+      const metadata = { name: 'x', annotations: { 'kubectl.kubernetes.io/last-applied-configuration': note } };
+      const present = kube({ apiVersion, kind, metadata, ...has });
+      const wanted = kube({ apiVersion, kind, metadata: { name: 'x' }, ...said });
+      for (const serverSideApply of [false, true])
+        expect(
+          diffObjects(wanted, present, { settings: defaultSettings, ignoreDifferences: [], serverSideApply }).paths,
+        ).toEqual([]);
+    },
+  );
+
+  it('12.3: a FlowSchema that gives up a precedence of zero, which is none, stays as it is', () => {
+    const flow = (spec: object | undefined, metadata: object): KubeObject =>
+      kube({ apiVersion: 'flowcontrol.apiserver.k8s.io/v1', kind: 'FlowSchema', metadata, spec });
+    const fieldsV1 = { 'f:spec': { 'f:matchingPrecedence': {} } };
+    const owned = { manager: 'argocd-controller', operation: 'Apply', fieldsType: 'FieldsV1', fieldsV1 };
+    const present = flow(
+      { matchingPrecedence: 1000, priorityLevelConfiguration: {} },
+      { name: 'x', managedFields: [owned] },
+    );
+    const given = { settings: defaultSettings, ignoreDifferences: [], serverSideApply: true };
+    for (const spec of [{ matchingPrecedence: 0 }, {}, undefined])
+      expect(diffObjects(flow(spec, { name: 'x' }), present, given).paths).toEqual([]);
+    expect(diffObjects(flow({ matchingPrecedence: 5 }, { name: 'x' }), present, given).modified).toBe(true);
+  });
+
   it('12.3: a Container limit of a LimitRange is its default and its request', () => {
     const limits = (rest: object): unknown =>
       object('v1', 'LimitRange', { spec: { limits: [{ type: 'Container', max: { cpu: '2' }, ...rest }] } });

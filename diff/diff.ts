@@ -54,7 +54,7 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const before = isStructured ? undefined : lastApplied(live);
   const { original, wanted, present } = untilSettled(ignored, () => ({
     wanted: withoutNamespace(prepare(trusted.target, 'keep')),
-    present: prepare(trusted.live),
+    present: prepare(trusted.live, 'structs'),
     original: before === undefined ? undefined : withoutNamespace(prepare(before, 'keep')),
   }));
   const [predicted, observed] = isStructured
@@ -130,9 +130,11 @@ function predict(
 
 /** Objects of a type as the API server would store them; what two of them share is looked at once. */
 function storing(type: TypeSchema): (value: JsonObject) => JsonObject {
-  const [canonical, complete] = [new Known(), new Known()];
-  const written = (value: Json): Json => canonicalise(value, type, 'drop', canonical);
-  return (value) => written(withDefaults(written(value), type, complete)) as JsonObject;
+  const [read, complete, written] = [new Known(), new Known(), new Known()];
+  return (value) => {
+    const full = withDefaults(canonicalise(value, type, 'structs', read), type, complete);
+    return canonicalise(full, type, 'drop', written) as JsonObject;
+  };
 }
 
 /** By its own option, else by that of the Application. */

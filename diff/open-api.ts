@@ -76,12 +76,19 @@ function nodeOf(schema: JsonObject): Node {
   return {
     ...(ref === undefined ? {} : { ref }),
     ...(mapType === undefined ? {} : { atomic: mapType === 'atomic' }),
+    ...(isOpaque(schema) ? { atomic: true } : {}),
     ...(keys === undefined ? {} : { keys }),
     ...(isObject(properties) ? { fields: fieldsOf(properties) } : {}),
     ...(isObject(values) ? { values: nodeOf(values) } : {}),
     ...(isObject(items) ? { items: nodeOf(items) } : {}),
     ...(preset === undefined ? {} : { default: preset }),
   };
+}
+
+/** A map in which the server knows nothing, and which no CRD keeps as it is: the server owns it as a whole. */
+function isOpaque(schema: JsonObject): boolean {
+  const known = ['properties', 'additionalProperties', 'x-kubernetes-preserve-unknown-fields', 'x-kubernetes-map-type'];
+  return own(schema, 'type') === 'object' && known.every((name) => own(schema, name) === undefined);
 }
 
 function fieldsOf(properties: JsonObject): Readonly<Record<string, Node>> {

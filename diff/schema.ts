@@ -3,7 +3,6 @@ import { kinds, types } from './schema-data.ts';
 
 /** What is known about a field of a built-in type. */
 export interface FieldSchema {
-  readonly omitEmpty: boolean;
   readonly type: TypeSchema;
   /** Present for lists that merge: by this key of their items, "" for lists of scalars. */
   readonly mergeKey?: string;
@@ -23,7 +22,7 @@ export type ScalarKind = 'b' | 'i' | 'f' | 's' | 'y' | 'q' | 'm' | 'o' | 't' | '
 export type TypeSchema =
   | { readonly form: 'scalar'; readonly kind: ScalarKind; readonly pointer: boolean }
   | { readonly form: 'list' | 'map'; readonly items: TypeSchema }
-  | { readonly form: 'struct'; readonly name: string };
+  | { readonly form: 'struct'; readonly name: string; readonly pointer: boolean };
 
 const unknownScalar: TypeSchema = { form: 'scalar', kind: 'r', pointer: true };
 /** Parsed on first use: a controller meets few of the four hundred types. Filled once per type, never changed. */
@@ -38,7 +37,7 @@ interface ParsedType {
 export function schemaOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): TypeSchema | undefined {
   const key = `${object.apiVersion} ${object.kind}`;
   const name = Object.hasOwn(kinds, key) ? kinds[key] : undefined;
-  return name === undefined ? undefined : { form: 'struct', name };
+  return name === undefined ? undefined : { form: 'struct', name, pointer: true };
 }
 
 /** A type by the name that `knownTypeFields` uses: `core/v1/PodSpec`, `core/Quantity`, `meta/v1/Duration`. */
@@ -46,12 +45,14 @@ export function namedSchema(name: string): TypeSchema | undefined {
   if (name === 'core/Quantity') return { form: 'scalar', kind: 'q', pointer: false };
   if (name === 'meta/v1/Duration') return { form: 'scalar', kind: 'd', pointer: false };
   const short = /^core\/v1\/([A-Za-z]+)$/.exec(name)?.[1];
-  return short !== undefined && Object.hasOwn(types, short) ? { form: 'struct', name: short } : undefined;
+  return short !== undefined && Object.hasOwn(types, short)
+    ? { form: 'struct', name: short, pointer: true }
+    : undefined;
 }
 
 /** The field of a struct, the values of a map; undefined where nothing is known. */
 export function fieldOf(type: TypeSchema | undefined, name: string): FieldSchema | undefined {
-  if (type?.form === 'map') return { omitEmpty: false, type: type.items, retainKeys: false, replace: false };
+  if (type?.form === 'map') return { type: type.items, retainKeys: false, replace: false };
   return type?.form === 'struct' ? fieldsOf(type.name).get(name) : undefined;
 }
 
@@ -81,13 +82,12 @@ function typeOf(name: string): ParsedType {
 }
 
 function parseField(text: string): [string, FieldSchema] {
-  const [, name = '', omit = '', kind = '', how = '', owned = '', merge] =
-    /^([^:?]+)(\??):([^~^!%=]*)([\^!]?)(%[^~]*|=)?(?:~(.*))?$/.exec(text) ?? [];
+  const [, name = '', kind = '', how = '', owned = '', merge] =
+    /^([^:?]+)\??:([^~^!%=]*)([\^!]?)(%[^~]*|=)?(?:~(.*))?$/.exec(text) ?? [];
   const ownedAs = parseOwned(owned);
   return [
     name,
     {
-      omitEmpty: omit !== '',
       type: parseType(kind),
       retainKeys: how === '^',
       replace: how === '!',
@@ -111,5 +111,5 @@ function parseType(text: string): TypeSchema {
   if (name.startsWith('[') || name.startsWith('{')) return parseType(name);
   if (name === '') return unknownScalar;
   if (/^[bifsyqmotudr]$/.test(name)) return { form: 'scalar', kind: name as ScalarKind, pointer };
-  return { form: 'struct', name };
+  return { form: 'struct', name, pointer };
 }

@@ -194,6 +194,18 @@ describe('12.2: what mutation webhooks change', () => {
     expect(diff({ target, live, predicted: bare }, 'included')).toEqual([]);
   });
 
+  it('12.2: of a kind of which the API server notes no managers, the whole answer counts', () => {
+    const request = (expirationSeconds: number): KubeObject => ({
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name: 'x' },
+      spec: { request: 'eA==', signerName: 'e.io/s', usages: ['client auth'], expirationSeconds },
+    });
+    const facts = { target: request(600), live: request(600) };
+    expect(diff({ ...facts, predicted: request(600) })).toEqual([]);
+    expect(diff({ ...facts, predicted: request(900) })).toEqual(['/spec/expirationSeconds']);
+  });
+
   it('12.2: of a manifest that is no more than a name nobody needs to own anything', () => {
     const account: KubeObject = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 's', namespace: 'n' } };
     expect(diff({ target: account, live: account, predicted: account })).toEqual([]);

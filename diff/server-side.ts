@@ -42,7 +42,8 @@ export function dryRunTarget(target: KubeObject): KubeObject {
  * comparison.
  *
  * Differences: managers that are trusted are left out of the answer, not of what is sent. What Git has dropped, and the server fills in again with another
- * value, is a difference until it was applied; upstream takes it for the work of a webhook.
+ * value, is a difference until it was applied; upstream takes it for the work of a webhook. Of an object of which nobody ever owned a field, all that the
+ * answer changes is a difference; upstream refuses the answer.
  *
  * @throws DriftlessError when the answer does not say who owns what, and that is needed.
  */
@@ -78,6 +79,8 @@ function ownsNothing(target: KubeObject): boolean {
  */
 function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRules): JsonObject {
   const all = fieldsOwned(predicted, () => true);
+  // Of some kinds (CertificateSigningRequest) the API server notes no managers at all.
+  if (all.length === 0 && fieldsOwned(live, () => true).length === 0) return predicted;
   if (all.length === 0)
     throw new DriftlessError(
       'DIFF_NO_MANAGED_FIELDS',

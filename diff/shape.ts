@@ -31,9 +31,13 @@ export const untyped: Shape = {
   keyDefault: () => undefined,
 };
 
+/** A map of a built-in kind in which Kubernetes knows nothing (data of a ControllerRevision): the API server owns it as a whole. */
+const opaque: Shape = { ...untyped, atomicMap: true };
+
 /** The shape of a built-in type. Structs are read once: the same types come in object after object. */
 export function shapeOf(type: TypeSchema | undefined, owned?: Owned): Shape {
-  if (type === undefined || type.form === 'scalar') return untyped;
+  if (type === undefined) return untyped;
+  if (type.form === 'scalar') return type.kind === 'r' ? opaque : untyped;
   if (type.form !== 'struct' || owned !== undefined) return new BuiltInShape(type, owned);
   let shape = structs.get(type.name);
   if (shape === undefined) {

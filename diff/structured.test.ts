@@ -8,6 +8,7 @@ import { canonicalise } from './canonical.ts';
 import { withDefaults } from './defaults.ts';
 import { diffObjects } from './diff.ts';
 import { schemaOf } from './schema.ts';
+import { readOpenApi } from './open-api.ts';
 import { addAll } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldSetOf, shapeOf } from './shape.ts';
@@ -35,7 +36,7 @@ const asJson = (object: KubeObject | null): JsonObject => object as unknown as J
 function stored(object: JsonObject): Json {
   const type = schemaOf(kube(object));
   const names = without(object['metadata'] as JsonObject, ['managedFields']);
-  const value = canonicalise({ ...without(object, ['status']), metadata: names }, type);
+  const value = canonicalise({ ...without(object, ['status']), metadata: names }, type, 'structs');
   return withoutZeros(canonicalise(withDefaults(value, type), type)) ?? {};
 }
 
@@ -149,6 +150,30 @@ describe('12.1: an Application with ServerSideApply', () => {
     expect(paths(option('true'), false)).toContain(lost);
     expect(paths(option('false'), true)).not.toContain(lost);
     expect(paths(target, false)).toEqual([]);
+  });
+
+  it('12.1: a map in which Kubernetes knows nothing is owned as a whole, as the API server notes it', () => {
+    const revision = (data: object, metadata: object): KubeObject =>
+      kube({ apiVersion: 'apps/v1', kind: 'ControllerRevision', metadata, data, revision: 1 });
+    const live = revision({ spec: { a: 1, b: 2 } }, meta(entry({ 'f:data': {}, 'f:revision': {} })));
+    const raw = { type: 'object', description: 'what anybody may put here' };
+    const published = readOpenApi({
+      components: {
+        schemas: {
+          Revision: {
+            type: 'object',
+            'x-kubernetes-group-version-kind': [{ group: 'apps', version: 'v1', kind: 'ControllerRevision' }],
+            properties: { data: { allOf: [{ $ref: '#/components/schemas/Raw' }] }, revision: { type: 'integer' } },
+          },
+          Raw: raw,
+        },
+      },
+    });
+    for (const given of [rules, { ...rules, schemas: published }]) {
+      const paths = (data: object): readonly string[] => diffObjects(revision(data, { name: 'x' }), live, given).paths;
+      expect(paths({ spec: { a: 1, b: 2 } })).toEqual([]);
+      expect(paths({ spec: { b: 2 } })).toEqual(['/data/spec/a']);
+    }
   });
 
   it('12.1: of a custom resource, its managed fields say how its lists are owned', () => {

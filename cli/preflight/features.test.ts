@@ -521,6 +521,7 @@ const forced = 'about one object at the moment of a forced sync; to the better';
 const hidesMore = 'what is deployed stays the same; less of it is shown';
 const undetected: Readonly<Record<string, string>> = {
   'which repositories a repo-creds Secret covers': byComparison,
+  'server-side diff of a CertificateSigningRequest': byComparison,
   'what API servers and webhooks say about Secrets': hidesMore,
   'the annotation last-applied of a Secret': hidesMore,
   'what a credential plugin prints on stderr': hidesMore,

@@ -52,8 +52,8 @@ export class Server {
     this.kubeconfig = this.kubeconfigFor(parts.access);
   }
 
-  /** Starts etcd and the API server and resolves when it says that it is ready. */
-  static async start(name: string, folder: string): Promise<Server> {
+  /** Starts etcd and the API server, with further options of its own, and resolves when it says that it is ready. */
+  static async start(name: string, folder: string, options: readonly string[] = []): Promise<Server> {
     mkdirSync(folder);
     const authority = await Authority.create(folder);
     await authority.server('server');
@@ -66,7 +66,7 @@ export class Server {
     const etcd = new Daemon(toolPath('etcd'), etcdArgs(folder, etcdUrl, peerUrl), join(folder, 'etcd.log'));
     const apiserver = new Daemon(
       toolPath('kube-apiserver'),
-      apiserverArgs(folder, etcdUrl, port),
+      [...apiserverArgs(folder, etcdUrl, port), ...options],
       join(folder, 'apiserver.log'),
     );
     const access = { server: `https://127.0.0.1:${port}`, ca: authority.ca, ...admin };

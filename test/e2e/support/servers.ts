@@ -15,11 +15,14 @@ export interface Servers<Name extends string> {
  */
 export async function startServers<const Name extends string>({
   names,
+  apiserver = [],
 }: {
   readonly names: readonly Name[];
+  /** Further options of each kube-apiserver. */
+  readonly apiserver?: readonly string[];
 }): Promise<Servers<Name>> {
   const folder = temporaryFolder('servers');
-  const started = await Promise.allSettled(names.map((name) => Server.start(name, join(folder.path, name))));
+  const started = await Promise.allSettled(names.map((name) => Server.start(name, join(folder.path, name), apiserver)));
   const servers = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const close = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
