@@ -4,6 +4,7 @@ import { apiResource, isAlreadyExists, isConflict, isForbidden, isNotFound } fro
 import type { KubeClient } from '#kube';
 import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
+import { claimsKey, formatClaims, parseClaims } from './claims.ts';
 import { looksNew } from './member-types.ts';
 import type { Instant, Intent, World } from './member-types.ts';
 import type { Member } from './member.ts';
@@ -128,7 +129,9 @@ export class Coordinator implements Runnable {
       if (suspensions() !== suspended) return 0;
       const now = this.instant();
       const isNew = isEmpty && table.found.state === 'missing';
-      member.observe({ table: table.found, slots: slots.found, since, slotsSince, until: now.monotonic, isNew }, now);
+      const claims = parseClaims((table.object as Data | undefined)?.data);
+      const found = { table: table.found, claims, slots: slots.found };
+      member.observe({ ...found, since, slotsSince, until: now.monotonic, isNew }, now);
       onObservation();
       this.#reportBroken(table.found, slots.found);
       const intent = member.intent(this.#deps.world(leaving), this.instant());
@@ -180,19 +183,15 @@ export class Coordinator implements Runnable {
   async #write(intent: Intent, { table, slots, suspended }: Seen, signal: AbortSignal): Promise<boolean> {
     const { client, namespace, logger, member, meters } = this.#deps;
     const isSlots = intent.write === 'slots';
-    const content = isSlots ? { data: formatSlots(intent.slots, intent.count) } : formatTable(intent.table);
     const name = isSlots ? slotsConfigMap : tableConfigMap;
     const base = (isSlots ? slots : table).object;
+    const content = contentOf(intent, (base ?? {}) as Data);
+    const label = intent.write === 'table' ? 'table' : intent.why;
     const sent = this.instant();
     try {
       await this.#limited(signal, async (inner) => {
         if (base !== undefined) {
-          const kept = isSlots ? { ...(base['data'] as object | undefined), ...content.data } : content.data;
-          await client.replace(
-            configMap,
-            { ...base, binaryData: undefined, ...content, data: kept },
-            { signal: inner },
-          );
+          await client.replace(configMap, { ...base, ...content }, { signal: inner });
           return;
         }
         const fresh = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name }, ...content };
@@ -200,18 +199,18 @@ export class Coordinator implements Runnable {
       });
     } catch (error) {
       const isBeaten = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
-      meters.wrote(isSlots ? intent.why : 'table', isBeaten ? 'conflict' : 'failed');
+      meters.wrote(label, isBeaten ? 'conflict' : 'failed');
       if (isBeaten) return false;
       throw error;
     }
-    meters.wrote(isSlots ? intent.why : 'table', 'done');
-    if (!isSlots) meters.moved(movesBetween(member.hub().published(), intent.table));
+    meters.wrote(label, 'done');
+    if (intent.write === 'table') meters.moved(movesBetween(member.hub().published(), intent.table));
     // It was sent nobody knows how long ago.
     if (this.#deps.suspensions() !== suspended) return false;
     member.wrote(intent, sent, this.instant());
-    if (!isSlots)
+    if (intent.write === 'table')
       logger.info('published the table of clusters', { epoch: intent.table.epoch, replicas: intent.table.replicas });
-    else if (intent.why !== 'renewal') logger.debug('wrote the shard mapping', { why: intent.why });
+    else if (label !== 'renewal') logger.debug(`wrote ${isSlots ? 'the shard mapping' : 'the claims'}`, { why: label });
     return true;
   }
 
@@ -288,8 +287,18 @@ export class Coordinator implements Runnable {
 const woken = new (class extends Error {})();
 
 interface Data {
-  readonly data?: Readonly<Record<string, unknown>>;
-  readonly binaryData?: Readonly<Record<string, unknown>>;
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
+  readonly binaryData?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What becomes of a ConfigMap's data; keys that are not ours stay in the slots, and the table stays beside the claims. */
+function contentOf(intent: Intent, { data, binaryData }: Data): Data {
+  if (intent.write === 'slots')
+    return { data: { ...data, ...formatSlots(intent.slots, intent.count) }, binaryData: undefined };
+  const claims = formatClaims(intent.claims);
+  if (intent.write === 'claims') return { data: { ...data, [claimsKey]: undefined, ...claims }, binaryData };
+  const table = formatTable(intent.table);
+  return { data: { ...table.data, ...claims }, binaryData: table.binaryData };
 }
 
 function slotsOf({ data = {} }: Data): Found<Slots> {

@@ -6,7 +6,7 @@ import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import { parseSlots, slotsConfigMap } from './slots-document.ts';
 import type { Slots } from './slots-document.ts';
-import { tableConfigMap } from './table-document.ts';
+import { compressedKey, tableConfigMap, tableKey } from './table-document.ts';
 
 export interface HubHintsDeps {
   readonly client: Pick<KubeClient, 'list' | 'watch' | 'server'>;
@@ -33,7 +33,8 @@ function hint({ onSlots, onNews, ...deps }: HubHintsDeps, what: 'slots' | 'table
     const slots = what === 'slots' && type !== 'deleted' ? slotsOf(object) : undefined;
     if (slots !== undefined) onSlots(slots);
     // Renewals of others are no news; a shard that changes hands and an acknowledgment are.
-    const news = slots === undefined ? `${type} ${object.metadata.resourceVersion ?? ''}` : newsOf(slots);
+    const other = what === 'table' ? tableTextOf(object) : (object.metadata.resourceVersion ?? '');
+    const news = slots === undefined ? `${type === 'deleted' ? type : ''} ${other}` : newsOf(slots);
     if (news !== known) onNews(what);
     known = news;
   });
@@ -50,6 +51,14 @@ function slotsOf(object: KubeObject): Slots | undefined {
   const data = object['data'];
   const found = isObject(data) ? parseSlots(data) : undefined;
   return found?.state === 'ok' ? found.value : undefined;
+}
+
+/** Without the claims beside it: they tell something to their slot's holder only, who has written them or looks. */
+function tableTextOf(object: KubeObject): string {
+  const [data, binaryData] = [object['data'], object['binaryData']];
+  const text = isObject(data) ? data[tableKey] : undefined;
+  const packed = isObject(binaryData) ? binaryData[compressedKey] : undefined;
+  return `${typeof text === 'string' ? text : ''} ${typeof packed === 'string' ? packed : ''}`;
 }
 
 /** What others wait for, without the renewals. */

@@ -1,3 +1,4 @@
+import type { Claims } from './claims.ts';
 import type { Instant, Observation } from './member-types.ts';
 import { Presence } from './presence.ts';
 import { isForeign, unknownHolder } from './slots-document.ts';
@@ -53,6 +54,11 @@ export class HubKnowledge {
   /** The table in the hub as seen last, whether obeyed or not. */
   published(): TableDocument | undefined {
     return this.#last?.table.state === 'ok' ? this.#last.table.value : undefined;
+  }
+
+  /** Who claimed which slot last, as far as it was recorded beside the table. */
+  claims(): Claims {
+    return this.#last?.claims ?? new Map();
   }
 
   /** The highest epoch that anybody has acknowledged: a table below it is an old one that somebody brought back. */

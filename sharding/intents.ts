@@ -1,3 +1,4 @@
+import type { ClaimRecord, Claims } from './claims.ts';
 import { isGone } from './home.ts';
 import type { Home } from './home.ts';
 import type { HubKnowledge } from './hub-knowledge.ts';
@@ -16,6 +17,8 @@ export interface Situation {
   readonly now: Instant;
   readonly timing: Timing;
   readonly self: Self;
+  /** Nobody else's claim of our slot is to be waited for. */
+  readonly mayRecord: boolean;
 }
 
 /** How this replica signs. */
@@ -46,7 +49,7 @@ export function keep(situation: Situation): Intent | undefined {
   const { slot } = lease;
   const acked = world.drained ? (tenure.table()?.epoch ?? tenure.acked()) : tenure.acked();
   const surplus = slot >= slotLimit(situation) && tenure.taken().size === 0 && acked === tenure.acked();
-  if (surplus && world.drained) return release(situation, slots, slot, 'more slots than replicas');
+  if (surplus && world.drained) return release(situation, slots, 'more slots than replicas');
   if (acked !== tenure.acked()) return signed(situation, slots, slot, { acked, why: 'acknowledgment' });
   const why = whyNow(situation);
   return why === undefined ? undefined : signed(situation, slots, slot, { acked, why });
@@ -71,6 +74,12 @@ function warmUpTo({ world, tenure }: Situation): number {
 export function stands(hub: HubKnowledge, tenure: Tenure): boolean {
   const lease = tenure.lease();
   return lease !== undefined && hub.holders().get(lease.slot)?.incarnation === lease.incarnation;
+}
+
+/** Our claim stands in the register. */
+export function isRecorded(hub: HubKnowledge, tenure: Tenure): boolean {
+  const lease = tenure.lease();
+  return lease !== undefined && hub.claims().get(lease.slot)?.incarnation === lease.incarnation;
 }
 
 /** Takes a free slot, or that of a dead holder. */
@@ -154,12 +163,37 @@ function placeholders(situation: Situation): readonly (readonly [number, SlotRec
 }
 
 /** Gives the slot back; everything was let go of before, and nothing is under way any more. */
-export function giveBack({ hub, tenure }: Situation): Intent | undefined {
-  const [lease, slots] = [tenure.lease(), hub.slots()];
-  if (lease === undefined || slots === undefined || !stands(hub, tenure)) return undefined;
-  const rest = new Map(slots);
-  rest.delete(lease.slot);
-  return { write: 'slots', slots: rest, count: tenure.table()?.replicas ?? 1, why: 'release' };
+export function giveBack(situation: Situation): Intent | undefined {
+  const { hub, tenure } = situation;
+  const slots = hub.slots();
+  if (slots === undefined || !stands(hub, tenure)) return undefined;
+  return release(situation, slots, releasing);
+}
+
+/** Records our claim beside the table, where it outlives a mapping that is set back: before that no table is obeyed in it. */
+export function record({ hub, tenure, timing, mayRecord, self }: Situation): Intent | undefined {
+  const lease = tenure.lease();
+  if (lease === undefined || hub.published() === undefined || !stands(hub, tenure)) return undefined;
+  if (!mayRecord || isRecorded(hub, tenure)) return undefined;
+  const claims = withOwn(hub.claims(), lease.slot, { incarnation: self.incarnation, leaseMs: timing.leaseMs });
+  return { write: 'claims', claims, why: 'record of a claim' };
+}
+
+/** The register as whoever publishes a table writes it: with its own claim, if that may be there. */
+export function claimsBesideTable({ hub, tenure, timing, mayRecord, self }: Situation): Claims {
+  const lease = tenure.lease();
+  if (lease === undefined || !mayRecord || !stands(hub, tenure)) return hub.claims();
+  return withOwn(hub.claims(), lease.slot, { incarnation: self.incarnation, leaseMs: timing.leaseMs });
+}
+
+function withOwn(claims: Claims, slot: number, own: ClaimRecord): Claims {
+  return new Map(claims).set(slot, own);
+}
+
+function without(claims: Claims, slots: Iterable<number>): Claims {
+  const rest = new Map(claims);
+  for (const slot of slots) rest.delete(slot);
+  return rest;
 }
 
 /**
@@ -171,8 +205,15 @@ export function sweep(situation: Situation): Intent | undefined {
   const [lease, slots, expired] = [tenure.lease(), hub.slots(), hub.presence.expired()];
   if (expired.size === 0 || lease === undefined || slots === undefined || tenure.leaseLeft(now) === 0) return undefined;
   if (!hub.isPlanner(lease.slot, now) || tenure.acked() !== hub.published()?.epoch) return undefined;
+  // First out of the register: whoever claims a slot that is free, and stands there, would have to be waited for.
+  const known = [...expired].filter((each) => isClaimOf(slots.get(each), hub.claims()));
+  if (known.length > 0) return { write: 'claims', claims: without(hub.claims(), known), why: 'a dead holder' };
   const rest = new Map([...slots].filter(([slot]) => !expired.has(slot)));
   return signed(situation, rest, lease.slot, { acked: tenure.acked(), why: 'a dead holder' });
+}
+
+function isClaimOf(holder: SlotRecord | undefined, claims: Claims): boolean {
+  return holder !== undefined && claims.get(holder.slot)?.incarnation === holder.incarnation;
 }
 
 /** How many slots may be held: as many as the table needs, or as many as there will be replicas. */
@@ -207,8 +248,15 @@ function signed(situation: Situation, slots: Slots, slot: number, { acked, why }
   return { write: 'slots', slots: new Map(slots).set(slot, record), count: slotLimit(situation), why };
 }
 
-function release(situation: Situation, slots: Slots, slot: number, why: string): Intent {
+export const releasing = 'release';
+
+/** Our slot is given back: first out of the register, where it says that somebody may write, then in the slots. */
+function release(situation: Situation, slots: Slots, why: string): Intent | undefined {
+  const { hub, tenure } = situation;
+  const lease = tenure.lease();
+  if (lease === undefined) return undefined;
+  if (isRecorded(hub, tenure)) return { write: 'claims', claims: without(hub.claims(), [lease.slot]), why: releasing };
   const rest = new Map(slots);
-  rest.delete(slot);
+  rest.delete(lease.slot);
   return { write: 'slots', slots: rest, count: slotLimit(situation), why };
 }

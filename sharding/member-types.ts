@@ -1,3 +1,4 @@
+import type { Claims } from './claims.ts';
 import type { PlanInputs } from './plan.ts';
 import type { Found, Slots } from './slots-document.ts';
 import type { TableDocument } from './table-document.ts';
@@ -11,6 +12,8 @@ export interface Instant {
 /** One look at the hub: first the table was read, then the slots. */
 export interface Observation {
   readonly table: Found<TableDocument>;
+  /** From the ConfigMap of the table, by the same read. */
+  readonly claims: Claims;
   readonly slots: Found<Slots>;
   /** When the read of the table was sent. */
   readonly since: number;
@@ -47,7 +50,8 @@ export interface World {
   readonly load?: ReadonlyMap<string, number>;
 }
 
-/** The one write that the protocol wants next. Both are only valid against the versions of the last observation. */
+/** The one write that the protocol wants next. Each is only valid against the versions of the last observation. */
 export type Intent =
   | { readonly write: 'slots'; readonly slots: Slots; readonly count: number; readonly why: string }
-  | { readonly write: 'table'; readonly table: TableDocument };
+  | { readonly write: 'table'; readonly table: TableDocument; readonly claims: Claims }
+  | { readonly write: 'claims'; readonly claims: Claims; readonly why: string };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Claims } from './claims.ts';
 import { Member } from './member.ts';
 import type { Instant, Intent, World } from './member-types.ts';
 import { nextTable } from './plan.ts';
@@ -57,6 +58,8 @@ function tableOf(before: TableDocument | undefined, of: PlanInputs, changes: Par
 
 /** One replica with a fixed slot, and a hub that it looks at. */
 class Actor {
+  /** As they stand beside the table. */
+  claims: Claims = new Map();
   readonly member: Member;
   readonly world: World;
   #now = 0;
@@ -70,11 +73,24 @@ class Actor {
   look(table: Found<TableDocument>, slots: Found<Slots>, isNew = false): void {
     this.#now += 100;
     const [since, slotsSince, until] = [this.#now, this.#now, this.#now];
-    this.member.observe({ table, slots, since, slotsSince, until, isNew }, at(this.#now));
+    this.member.observe({ table, claims: this.claims, slots, since, slotsSince, until, isNew }, at(this.#now));
   }
 
   wants(changes: Partial<World> = {}): Intent | undefined {
     return this.member.intent({ ...this.world, ...changes }, at(this.#now));
+  }
+
+  now(): Instant {
+    return at(this.#now);
+  }
+
+  /** Looks, and does the one thing that it wants. */
+  does(table: TableDocument, slots: Found<Slots>): Intent | undefined {
+    this.look(ok(table), slots);
+    const intent = this.wants();
+    if (intent?.write === 'claims') this.claims = intent.claims;
+    if (intent !== undefined) this.member.wrote(intent, this.now(), this.now());
+    return intent;
   }
 
   /** Looks, and does what it wants: as often as it wants something. Returns the slots in the end. */
@@ -83,10 +99,11 @@ class Actor {
     for (;;) {
       this.look(table, slots);
       const intent = this.wants();
-      if (intent?.write !== 'slots') return slots;
+      if (intent?.write === 'claims') this.claims = intent.claims;
+      if (intent === undefined || intent.write === 'table') return slots;
       this.#now += 10;
       this.member.wrote(intent, at(this.#now), at(this.#now));
-      slots = ok(intent.slots);
+      if (intent.write === 'slots') slots = ok(intent.slots);
     }
   }
 }
@@ -163,7 +180,56 @@ describe('13.6: what a replica writes', () => {
     const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
     actor.look(ok(table), slots);
     expect(actor.wants({ leaving: true, drained: false })).toBeUndefined();
+    expect(actor.wants({ leaving: true })).toMatchObject({ write: 'claims', claims: new Map() });
+    actor.claims = new Map();
+    actor.look(ok(table), slots);
     expect([...slotsWritten(actor.wants({ leaving: true })).keys()]).toEqual([0]);
+  });
+
+  it('13.4: its claim beside the table before it acknowledges anything', () => {
+    const actor = new Actor(1);
+    const free = slotsOf(record(0, { acked: table.epoch }));
+    const claimed = actor.does(table, free);
+    const { incarnation } = slotsWritten(claimed).get(1)!;
+    expect(actor.does(table, ok(slotsWritten(claimed)))).toMatchObject({ write: 'claims' });
+    expect(actor.claims).toEqual(new Map([[1, { incarnation, leaseMs: timing.leaseMs }]]));
+    expect(slotsWritten(actor.does(table, ok(slotsWritten(claimed)))).get(1)?.acked).toBe(table.epoch);
+  });
+
+  it('13.4: nothing while the claim of another one stands beside the table, for the lease of that', () => {
+    const actor = new Actor(1);
+    const rival = { incarnation: 'p9/0', leaseMs: 2 * timing.leaseMs };
+    actor.claims = new Map([[1, rival]]);
+    let slots = slotsWritten(actor.does(table, slotsOf(record(0, { acked: table.epoch }))));
+    for (let ms = 0; ms < 2 * timing.leaseMs; ms += 100) {
+      const intent = actor.does(table, ok(slots));
+      if (intent !== undefined) slots = slotsWritten(intent);
+      expect(slots.get(1)?.acked).toBe(0);
+      expect(actor.claims.get(1)).toBe(rival);
+    }
+    for (let looks = 0; looks < 3; looks += 1) {
+      const intent = actor.does(table, ok(slots));
+      if (intent?.write === 'slots') slots = intent.slots;
+    }
+    expect(slots.get(1)?.acked).toBe(table.epoch);
+  });
+
+  it('13.4: its claim at once in the place of one whose holder is known to be gone', () => {
+    const actor = new Actor(1);
+    actor.claims = new Map([[1, { incarnation: 'p9/0', leaseMs: timing.leaseMs }]]);
+    const dead = record(1, { incarnation: 'p9/0' });
+    let slots = slotsOf(record(0, { acked: table.epoch }), dead);
+    for (let ms = 0; ms <= timing.leaseMs + 200; ms += 100) {
+      const intent = actor.does(table, slots);
+      if (intent?.write === 'slots') slots = ok(intent.slots);
+    }
+    const claimed = actor.member.slot(actor.now());
+    expect(claimed).toBe(1);
+    for (let looks = 0; looks < 2; looks += 1) {
+      const intent = actor.does(table, slots);
+      if (intent?.write === 'slots') slots = ok(intent.slots);
+    }
+    expect(slots.state === 'ok' ? slots.value.get(1)?.acked : undefined).toBe(table.epoch);
   });
 
   it('13.6: nothing taken up any more by a replica that leaves', async () => {

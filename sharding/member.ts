@@ -1,6 +1,19 @@
+import { ClaimRegister } from './claim-register.ts';
 import type { Home } from './home.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
-import { bringForward, claim, giveBack, isSetBack, keep, repair, restartClaim, stands, sweep } from './intents.ts';
+import {
+  bringForward,
+  claim,
+  giveBack,
+  isRecorded,
+  isSetBack,
+  keep,
+  record,
+  releasing,
+  repair,
+  restartClaim,
+} from './intents.ts';
+import { stands, sweep } from './intents.ts';
 import type { Situation } from './intents.ts';
 import type { Instant, Intent, Observation, World } from './member-types.ts';
 import { Planner } from './planner.ts';
@@ -31,6 +44,7 @@ export class Member {
   readonly #hub: HubKnowledge;
   readonly #tenure: Tenure;
   readonly #planner: Planner;
+  readonly #register: ClaimRegister;
   #claims = 0;
   #renewals = 0;
   #lastSlot: number | undefined;
@@ -45,6 +59,7 @@ export class Member {
     this.#hub = new HubKnowledge(options.timing);
     this.#tenure = new Tenure(options.timing);
     this.#planner = new Planner(options.timing);
+    this.#register = new ClaimRegister(options.process, options.timing);
   }
 
   /** The slot that this replica holds; undefined when it has none, or may not rely on it any more. */
@@ -111,6 +126,8 @@ export class Member {
       // What changed right after a table was published had to wait.
       this.#planner.rests(now) ? publishMs : renewMs,
     ];
+    const rivalUntil = lease && this.#register.waitsUntil(lease.slot);
+    if (this.table() === undefined && rivalUntil !== undefined) steps.push(rivalUntil + 1 - now.monotonic);
     const plans = this.plans(now);
     const { presence } = this.#hub;
     // Whoever waits for others must see when they are gone; whoever plans must, for all.
@@ -137,7 +154,9 @@ export class Member {
     this.#tenure.lapse(now);
     this.#hub.observe(observation, now);
     if (!this.#mayKeepSlot(observation, now)) this.#lose();
-    this.#tenure.adopt(observation, this.#hub);
+    this.#register.observe(observation);
+    // A claim that has obeyed a table goes on when the register was lost: it has never ceased to stand in the slots.
+    if (this.table() !== undefined || isRecorded(this.#hub, this.#tenure)) this.#tenure.adopt(observation, this.#hub);
     if (!this.#leaving && !this.#misplaced) this.#tenure.takeUp(this.#hub);
   }
 
@@ -167,7 +186,7 @@ export class Member {
     if (isSetBack(situation)) return bringForward(situation, slots);
     // Whoever is about to go has to stay alive until it can.
     if (this.#misplaced) return keep(situation);
-    return keep(situation) ?? sweep(situation) ?? this.#planner.next(situation);
+    return keep(situation) ?? sweep(situation) ?? record(situation) ?? this.#planner.next(situation);
   }
 
   /** The write of {@link intent} went through; `sent` is when it was sent. Not called when it failed or lost a race. */
@@ -176,17 +195,22 @@ export class Member {
       this.#planner.published(now);
       return;
     }
-    const record = [...intent.slots.values()].find(({ incarnation }) => incarnation === this.#incarnation());
-    if (record === undefined) {
+    if (intent.write === 'claims') {
+      // Out of the register nothing may be obeyed: should the slot be kept after all, it is like a claim that has just been made.
+      if (intent.why === releasing) this.#tenure.forget();
+      return;
+    }
+    const own = [...intent.slots.values()].find(({ incarnation }) => incarnation === this.#incarnation());
+    if (own === undefined) {
       this.#lose();
       return;
     }
-    this.#lastSlot = record.slot;
-    if (intent.why === restartClaim) {
-      const acked = this.#hub.holders().get(record.slot)?.acked ?? 0;
-      this.#heritage = { acked, until: now.monotonic + this.#options.timing.marginMs };
-    }
-    this.#tenure.renewed(record, sent, now, stands(this.#hub, this.#tenure));
+    const before = this.#hub.holders().get(own.slot);
+    this.#lastSlot = own.slot;
+    if (this.#tenure.lease() === undefined) this.#register.claimed(before?.incarnation);
+    if (intent.why === restartClaim)
+      this.#heritage = { acked: before?.acked ?? 0, until: now.monotonic + this.#options.timing.marginMs };
+    this.#tenure.renewed(own, sent, now, stands(this.#hub, this.#tenure));
   }
 
   /**
@@ -228,7 +252,9 @@ export class Member {
       renewals: this.#renewals,
       lastSlot: this.#lastSlot,
     };
-    return { hub: this.#hub, tenure: this.#tenure, world, now, timing, self };
+    const slot = this.#tenure.lease()?.slot;
+    const mayRecord = slot !== undefined && this.#register.mayRecord(slot, now.monotonic);
+    return { hub: this.#hub, tenure: this.#tenure, world, now, timing, self, mayRecord };
   }
 
   #checkPlace({ fixedSlot, replicas }: World): void {

@@ -1,4 +1,5 @@
 import { shardOfText } from './distribution.ts';
+import { claimsBesideTable } from './intents.ts';
 import type { Situation } from './intents.ts';
 import type { Instant, Intent, World } from './member-types.ts';
 import { nextTable } from './plan.ts';
@@ -37,7 +38,8 @@ export class Planner {
     return now.monotonic - this.#publishedAt < this.#timing.publishMs;
   }
 
-  next({ hub, tenure, world, now, self }: Situation): Intent | undefined {
+  next(situation: Situation): Intent | undefined {
+    const { hub, tenure, world, now, self } = situation;
     const [lease, slots] = [tenure.lease(), hub.slots()];
     if (lease === undefined || slots === undefined || world.inputs === undefined) return undefined;
     if (tenure.leaseLeft(now) === 0 || this.rests(now) || !hub.isPlanner(lease.slot, now)) return undefined;
@@ -64,7 +66,7 @@ export class Planner {
       now: Math.round(now.wall),
       longestLeaseMs: hub.presence.longestOf(slots.values()),
     });
-    if (table !== undefined) return { write: 'table', table };
+    if (table !== undefined) return { write: 'table', table, claims: claimsBesideTable(situation) };
     this.#planned = { ...same, at: now.monotonic };
     return undefined;
   }

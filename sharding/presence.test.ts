@@ -60,7 +60,7 @@ describe('13.6: a holder is gone', () => {
     const settled = (acked: number, ms: number): boolean => {
       const slots = { state: 'ok', value: new Map([[0, record({ acked, renewals: 1 + acked })]]) } as const;
       hub.observe(
-        { table: { state: 'missing' }, slots, since: ms, slotsSince: ms, until: ms, isNew: false },
+        { table: { state: 'missing' }, claims: new Map(), slots, since: ms, slotsSince: ms, until: ms, isNew: false },
         { monotonic: ms, wall: ms },
       );
       return hub.settled({ slot: 0, epoch: 5000 });

@@ -53,7 +53,10 @@ export interface TableDocument {
 type Data = Readonly<Record<string, unknown>>;
 
 /** Reads the ConfigMap. One without a table (a chart may create it) is like none. */
-export function parseTable(object: { readonly data?: Data; readonly binaryData?: Data }): Found<TableDocument> {
+export function parseTable(object: {
+  readonly data?: Data | undefined;
+  readonly binaryData?: Data | undefined;
+}): Found<TableDocument> {
   const text = object.data?.[tableKey];
   const packed = object.binaryData?.[compressedKey];
   if ((text === undefined || text === '') && packed === undefined) return { state: 'missing' };

@@ -53,6 +53,7 @@ class Holder {
     const found = new Map(slots.map((each) => [each.slot, each]));
     this.#observation = {
       table: { state: 'ok', value },
+      claims: new Map(),
       slots: { state: 'ok', value: found },
       since: ms,
       slotsSince: ms,

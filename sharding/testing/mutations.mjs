@@ -288,6 +288,27 @@ export const mutations = [
     '!slots.has(each)',
     by('member', '13.4: no claim of a free slot while nobody has acknowledged the table'),
   ),
+  m(
+    'a claim obeys the table before it is recorded',
+    'member.ts',
+    'if (this.table() !== undefined || isRecorded(this.#hub, this.#tenure)) this.#tenure',
+    'this.#tenure',
+    by('ownership', '13.4: has no second owner though the table was never published anew'),
+  ),
+  m(
+    'another claim in the register is overwritten at once',
+    'claim-register.ts',
+    'return now > (this.waitsUntil(slot) ?? Number.NEGATIVE_INFINITY);',
+    'return now >= slot;',
+    by('member', '13.4: nothing while the claim of another one stands beside the table'),
+  ),
+  m(
+    'the dead are waited for once more',
+    'claim-register.ts',
+    'return incarnation === this.#replaced || incarnation',
+    'return incarnation',
+    by('member', '13.4: its claim at once in the place of one whose holder is known to be gone'),
+  ),
   // The table.
   m(
     'nobody is waited for when a part moves',
