@@ -24,6 +24,10 @@ function target(name: string, value = '1'): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'apps' }, data: { key: value } };
 }
 
+function ownersOf({ metadata }: KubeObject): readonly object[] {
+  return 'managedFields' in metadata ? (metadata.managedFields as readonly object[]) : [];
+}
+
 /** One cluster, the gate, and what it has told. */
 class World {
   readonly clock = new FakeClock();
@@ -195,7 +199,7 @@ describe('T-SHA-2: what happens to the live object opens the gate', () => {
       metadata: {
         ...object.metadata,
         generation: 7,
-        managedFields: [{ manager: 'kubelet', subresource: 'status', time: 'now' }],
+        managedFields: [...ownersOf(object), { manager: 'kubelet', subresource: 'status', time: 'now' }],
       },
     }));
     expect(await world.again(target('a'))).toBe('hit');

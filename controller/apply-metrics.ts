@@ -2,8 +2,8 @@ import type { Clock } from '#base';
 import { rowMisses } from '#compare';
 import type { RowMiss } from '#compare';
 import type { HistogramMetric, Metrics } from '#telemetry';
-import { gateMisses } from './apply-gate.ts';
-import type { GateMiss } from './apply-gate.ts';
+import { gateMisses } from './gate-misses.ts';
+import type { GateMiss } from './gate-misses.ts';
 
 /** What a gate tells. */
 export interface GateCounts {

@@ -18,6 +18,7 @@ import { ClusterNotReady, SourceUnavailable } from './errors.ts';
 import { hookFinalizers } from './finalizers.ts';
 import { compareLevel, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
 import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
+import { differences } from './differences.ts';
 import { hydrationConditions } from './hydration.ts';
 import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
@@ -55,7 +56,6 @@ export interface RefreshConfig {
 /** A cluster or a source that cannot be read is tried again soon, not at the next resync. */
 const soonMs = 1000;
 const unreadableMs = 30_000;
-const shownDifferences = 20;
 /** An operation that takes longer than this is told of before its end, and then each time that it has taken so long again. */
 const holdMs = 1000;
 
@@ -487,15 +487,4 @@ function isRunning({ status }: Application): boolean {
 function finalizersOf(app: Application, comparison: Comparison): readonly string[] | undefined {
   if (app.metadata.deletionTimestamp !== undefined || comparison.failed) return undefined;
   return hookFinalizers(app, comparison.hasPreDeleteHooks, comparison.hasPostDeleteHooks);
-}
-
-/** What differs, without values. */
-function differences(comparison: Comparison): readonly string[] {
-  const lines: string[] = [];
-  for (const { key, live, target, diff, hook, own, unread } of comparison.pairs) {
-    if (hook || !own || unread === true || !(diff.modified || live === null || target === null)) continue;
-    const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
-    lines.push(`${key}: ${what}`);
-  }
-  return lines.sort().slice(0, shownDifferences);
 }
