@@ -25,7 +25,7 @@ function target(name: string, value = '1'): KubeObject {
 }
 
 function ownersOf({ metadata }: KubeObject): readonly object[] {
-  return 'managedFields' in metadata ? (metadata.managedFields as readonly object[]) : [];
+  return 'managedFields' in metadata ? metadata.managedFields : [];
 }
 
 /** One cluster, the gate, and what it has told. */
