@@ -8,4 +8,8 @@ export const explained: readonly (readonly [pattern: RegExp, why: string])[] = [
     /^(client|server)-side: removed from Git, no difference, but found: v1 Service\/\S+ spec\.(clusterIP|ports\.\d+\.nodePort|healthCheckNodePort|ipFamil)/,
     'the server keeps an address or a port that it has given to a Service: a difference until the sync, which makes it that of nobody',
   ],
+  [
+    /^client-side: removed from Git, no difference, but found: v1 Secret\/\S+ stringData/,
+    'the server folds stringData into data and forgets whose it was: what Git has dropped of it stays, and stays a difference, as in Argo CD',
+  ],
 ];
