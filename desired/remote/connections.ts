@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext } from 'node:tls';
+import { isIP } from 'node:net';
+import { checkServerIdentity, createSecureContext } from 'node:tls';
 import { Client, credentials } from '@grpc/grpc-js';
 import type { ChannelCredentials, ChannelOptions } from '@grpc/grpc-js';
 import { messageOf } from '#base';
@@ -112,7 +113,8 @@ export class Connections {
 
   async #opened(): Promise<Connection> {
     const { address, tls, maxMessageBytes, serviceConfigFromDns, userAgent } = this.#options;
-    const trust = tls === undefined ? credentials.createInsecure() : await credentialsOf(tls);
+    const host = numericHost(address);
+    const trust = tls === undefined ? credentials.createInsecure() : await credentialsOf(tls, host);
     // Others may have opened enough while files were read.
     const ready = this.#taken(this.#least());
     if (ready !== undefined) return ready;
@@ -122,6 +124,7 @@ export class Connections {
       'grpc.max_send_message_length': maxMessageBytes,
       'grpc.service_config_disable_resolution': serviceConfigFromDns ? 0 : 1,
       'grpc.primary_user_agent': userAgent,
+      ...(host === undefined ? {} : { 'grpc.ssl_target_name_override': serviceName }),
     });
     const connection = { client, openedAt: this.#clock.monotonic(), users: 1, spent: this.#closed };
     this.#open.add(connection);
@@ -141,7 +144,20 @@ export class Connections {
   }
 }
 
-async function credentialsOf({ authorities, identity }: RepoServerTls): Promise<ChannelCredentials> {
+/** What a repo-server is called in Argo CD's own certificates. */
+const serviceName = 'argocd-repo-server';
+
+/** The host of an address that names it by number. TLS has no server name for such a host, and Node.js refuses a number in its place. */
+function numericHost(address: string): string | undefined {
+  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? undefined : host;
+}
+
+/** @param host what the certificate must name in place of the server name that is sent; undefined: that name */
+async function credentialsOf(
+  { authorities, identity }: RepoServerTls,
+  host: string | undefined,
+): Promise<ChannelCredentials> {
   const known = authorities === undefined ? undefined : await authoritiesOf(authorities);
   const own = identity === undefined ? undefined : await identityOf(identity);
   try {
@@ -151,7 +167,12 @@ async function credentialsOf({ authorities, identity }: RepoServerTls): Promise<
       // A certificate that is itself among the authorities is enough, as in Go, whoever signed it.
       allowPartialTrustChain: true,
     });
-    return credentials.createFromSecureContext(context, { rejectUnauthorized: known !== undefined });
+    return credentials.createFromSecureContext(context, {
+      rejectUnauthorized: known !== undefined,
+      ...(host === undefined
+        ? {}
+        : { checkServerIdentity: (_serverName, certificate) => checkServerIdentity(host, certificate) }),
+    });
   } catch (error) {
     throw new CertificatesUnusable(`the certificates for the repo-server cannot be used: ${messageOf(error)}`, error);
   }

@@ -347,6 +347,16 @@ describeWithTls('TLS (left out where there is no openssl)', () => {
     expect(server.calls).toEqual([]);
   });
 
+  it('10.4: strict: one by number, with a certificate for its usual name only, gets no request', async () => {
+    const named = selfSigned(folder, 'named', 'DNS:argocd-repo-server,IP:127.0.0.9');
+    const keys = { cert_chain: Buffer.from(named?.cert ?? ''), private_key: Buffer.from(named?.key ?? '') };
+    const server = await serve({ credentials: ServerCredentials.createSsl(null, [keys], false) });
+    expect(await asked(server, { authorities: [file('named.crt')] })).toMatch(
+      /^rpc error: code = Unavailable .*127\.0\.0\.1 is not in the cert's list/,
+    );
+    expect(server.calls).toEqual([]);
+  });
+
   it('10.4: strict: without any authority nobody is known', async () => {
     const server = await serve(open());
     const authorities = [file('missing.crt'), file('gone.crt')];
