@@ -207,10 +207,11 @@ export const fleet: Benchmark = {
   name: 'fleet',
   about:
     'a whole controller: first sync of 1,000 Applications, 1,000 refreshes at once, drift to repaired, rest, one edit in 5,000 resources',
+  parts: ['big', 'many', 'rest'],
   run: async (context) => ({
-    ...(await big(context)),
-    ...(await fleetOf4(context)),
-    ...(await idle(context)),
+    ...(context.wants('big') ? await big(context) : {}),
+    ...(context.wants('many') ? await fleetOf4(context) : {}),
+    ...(context.wants('rest') ? await idle(context) : {}),
     load_average_1min_count: loadavg()[0] ?? 0,
   }),
 };

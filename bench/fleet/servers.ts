@@ -38,6 +38,8 @@ const lookMs = 5;
 export class Servers {
   #hub: SimCluster | undefined;
   #destination: SimCluster | undefined;
+  /** Names of Applications; kept by what changes, for a list of all at each look would take more than what is measured. */
+  readonly #settled = new Set<string>();
   readonly #counts = { applications: 0, hub: 0, writes: 0, destination: 0 };
 
   /** URLs of both. */
@@ -49,6 +51,11 @@ export class Servers {
     const hub = await startSimCluster({ ...common, name: 'hub', crds });
     const destination = await startSimCluster({ ...common, name: 'dest' });
     [this.#hub, this.#destination] = [hub, destination];
+    hub.store.subscribe(({ object }) => {
+      if (object.kind !== 'Application') return;
+      if (isSettled(object)) this.#settled.add(object.metadata.name ?? '');
+      else this.#settled.delete(object.metadata.name ?? '');
+    });
     hub.onRequest((request) => this.#countHub(request));
     destination.onRequest(({ verb }) => {
       if (verbs.has(verb)) this.#counts.writes += 1;
@@ -84,17 +91,7 @@ export class Servers {
 
   /** Waits until so many Applications are Synced and Healthy, without an operation under way or a refresh asked for. */
   async settled(count: number): Promise<void> {
-    const { hub } = this.#both();
-    const isSettled = (object: KubeObject): boolean => {
-      const status = object['status'] as { sync?: { status?: string }; health?: { status?: string } } | undefined;
-      return (
-        status?.sync?.status === 'Synced' &&
-        status.health?.status === 'Healthy' &&
-        (object['operation'] ?? undefined) === undefined &&
-        object.metadata.annotations?.[refresh] === undefined
-      );
-    };
-    while (hub.store.list(argo, 'Application').filter(isSettled).length < count) await systemClock.sleep(20);
+    while (this.#settled.size < count) await systemClock.sleep(lookMs);
   }
 
   requests(): Requests {
@@ -169,6 +166,17 @@ export class Servers {
     if (hub === undefined || destination === undefined) throw new Error('the servers are not started');
     return { hub, destination };
   }
+}
+
+/** Synced and Healthy, without an operation under way or a refresh asked for. */
+function isSettled(object: KubeObject): boolean {
+  const status = object['status'] as { sync?: { status?: string }; health?: { status?: string } } | undefined;
+  return (
+    status?.sync?.status === 'Synced' &&
+    status.health?.status === 'Healthy' &&
+    (object['operation'] ?? undefined) === undefined &&
+    object.metadata.annotations?.[refresh] === undefined
+  );
 }
 
 const project: KubeObject = {
