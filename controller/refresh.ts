@@ -18,7 +18,7 @@ import { ClusterNotReady, SourceUnavailable } from './errors.ts';
 import { hookFinalizers } from './finalizers.ts';
 import { compareLevel, msUntilExpiry, refreshAnnotation, refreshDue } from './freshness.ts';
 import type { AskedRefresh, FreshnessFacts, Refresh, RefreshRequest } from './freshness.ts';
-import { differences } from './differences.ts';
+import { differences, leftoversOf } from './differences.ts';
 import { hydrationConditions } from './hydration.ts';
 import type { AppMemory, Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
@@ -374,9 +374,7 @@ export class RefreshProcessor {
   /** Asked only of what is to go: that is little, and rare. */
   #claimed(key: AppKey, comparison: Comparison, { app, cluster }: BoundApplication): ReadonlySet<ResourceKey> {
     if (app.spec.syncPolicy?.automated?.prune !== true) return new Set();
-    const refs = comparison.resources
-      .filter(({ requiresPruning }) => requiresPruning === true)
-      .map(({ group = '', kind = '', namespace = '', name = '' }) => ({ group, kind, namespace, name }));
+    const refs = leftoversOf(comparison.resources);
     return new Set(this.#deps.claims.claimants({ key, server: cluster.server, refs }).keys());
   }
 
