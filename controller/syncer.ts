@@ -36,6 +36,7 @@ import type { GateQuestion } from './apply-gate.ts';
 import type { WorkMetrics } from './apply-metrics.ts';
 import type { BoundApplication } from './bound.ts';
 import type { Compared, Comparer } from './comparer.ts';
+import { leftovers } from './claims.ts';
 import type { Claims } from './claims.ts';
 import { formatConditions } from './conditions.ts';
 import { ClusterNotReady } from './errors.ts';
@@ -245,10 +246,6 @@ export class Syncer {
       },
     };
   }
-}
-
-function leftovers({ pairs }: Comparison): readonly ResourceRef[] {
-  return pairs.flatMap(({ target, live }) => (target === null && live !== null ? [refOf(live)] : []));
 }
 
 function failed(state: OperationState, phase: 'Error' | 'Failed', message: string): StepState {
