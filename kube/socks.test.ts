@@ -1,20 +1,12 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Shutdown } from '#base';
-import { eventually, FakeClock } from '#support';
+import { eventually, FakeClock, SocksProxy } from '#support';
+import type { SocksProxyOptions } from '#support';
 import { KubeConnectionError } from './index.ts';
 import type { KubeClient } from './index.ts';
-import {
-  clientFor,
-  collect,
-  configMaps,
-  noSignal,
-  object,
-  ScriptedServer,
-  selfSigned,
-  SocksProxy,
-} from './testing/index.ts';
-import type { ScriptedServerOptions, SocksProxyOptions, Turn } from './testing/index.ts';
+import { clientFor, collect, configMaps, noSignal, object, ScriptedServer, selfSigned } from './testing/index.ts';
+import type { ScriptedServerOptions, Turn } from './testing/index.ts';
 
 const open: { close(): Promise<void> }[] = [];
 const identity = selfSigned();

@@ -6,5 +6,3 @@ export type { TlsIdentity } from './self-signed.ts';
 export { clientFor, collect, configMaps, deployments, noSignal, object } from './fixtures.ts';
 export { ScriptedSource, ScriptedWatch } from './scripted-source.ts';
 export { Relay } from './relay.ts';
-export { SocksProxy } from './socks-proxy.ts';
-export type { SocksProxyOptions } from './socks-proxy.ts';
