@@ -6,12 +6,20 @@ import { abortable } from '#base';
 import type { Clock, Timer } from '#base';
 import { SingleFlight } from './single-flight.ts';
 import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
+import type { SocksTunnels } from './socks.ts';
 
 const streamsPerSession = 100;
 const streamWindowBytes = 1024 * 1024;
 const sessionWindowBytes = 16 * 1024 * 1024;
 const pingEveryMs = 30_000;
 const pingAnswerMs = 15_000;
+
+export interface Http2LaneOptions {
+  readonly tls: TlsOptions & { readonly timeoutMs: number };
+  readonly clock: Clock;
+  /** In place of connections of its own. */
+  readonly tunnels: SocksTunnels | undefined;
+}
 
 /**
  * Long-lived requests over few HTTP/2 connections (measured: 22 KB instead of 115 KB per idle watch). A session that the server
@@ -20,16 +28,18 @@ const pingAnswerMs = 15_000;
  */
 export class Http2Lane {
   readonly #server: URL;
-  readonly #tls: TlsOptions & { readonly timeoutMs: number };
+  readonly #tls: Http2LaneOptions['tls'];
   readonly #clock: Clock;
+  readonly #tunnels: SocksTunnels | undefined;
   readonly #sessions = new Set<Session>();
   readonly #dialing = new SingleFlight<Session | undefined>();
   #unsupported = false;
 
-  constructor(server: string, tls: TlsOptions & { readonly timeoutMs: number }, clock: Clock) {
+  constructor(server: string, { tls, clock, tunnels }: Http2LaneOptions) {
     this.#server = new URL(server);
     this.#tls = tls;
     this.#clock = clock;
+    this.#tunnels = tunnels;
   }
 
   /** Undefined when the server does not offer HTTP/2; remembered. */
@@ -72,11 +82,13 @@ export class Http2Lane {
     return session;
   }
 
-  #connect(signal: AbortSignal): Promise<TLSSocket> {
+  async #connect(signal: AbortSignal): Promise<TLSSocket> {
     const { timeoutMs, keepAlive, keepAliveInitialDelay, ...tls } = this.#tls;
     const host = this.#server.hostname.replace(/^\[|\]$/g, '');
+    const tunnel = await this.#tunnels?.open(signal, keepAliveInitialDelay);
     const socket = connectTls({
       ...tls,
+      ...(tunnel === undefined ? {} : { socket: tunnel }),
       host,
       port: Number(this.#server.port === '' ? 443 : this.#server.port),
       ALPNProtocols: ['h2', 'http/1.1'],
