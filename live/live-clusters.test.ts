@@ -25,6 +25,9 @@ class FakeServer {
   readonly reviews = new Map<string, boolean>();
   readonly credentials: string[] = [];
   readonly silent = new Set<string>();
+  /** Lists of these lead from page to page, each with an object that nobody has made, and never to an end. */
+  readonly endless = new Set<string>();
+  #pages = 0;
   /** Watches begin with what has happened since the version that they name, as those of a real server. */
   replays = false;
   readonly #happened: WatchEvent[] = [];
@@ -163,9 +166,18 @@ class FakeServer {
     );
     if (!this.kinds.some(({ group, kind }) => group === resource.group && kind === resource.kind)) throw apiError(404);
     const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
-    const page = { items, resourceVersion: String(this.#version) };
+    const page = { items, resourceVersion: String(this.#version), ...this.#more(resource) };
     await abortable(this.listAnswers, options.signal);
     return page;
+  }
+
+  #more({ group, version, kind, resource }: ApiResource): Partial<ListPage> {
+    if (!this.endless.has(resource)) return {};
+    this.#pages += 1;
+    const apiVersion = group === '' ? version : `${group}/${version}`;
+    const metadata = { name: `made-up-${this.#pages}`, namespace: 'ns', uid: `${this.#pages}`, resourceVersion: '1' };
+    const known = [...this.#objects.values()].filter((object) => object.kind === kind);
+    return { items: [...known, { apiVersion, kind, metadata }], continue: 'the same' };
   }
 
   async *#watch(resource: ApiResource, options: WatchOptions): AsyncGenerator<WatchEvent> {
@@ -365,6 +377,69 @@ describe('the first fill of a cache', () => {
       message: 'the server says 500',
     });
     expect(info.kinds.filter((kind) => kind.state === 'synced')).toHaveLength(2);
+    await w.stop();
+  });
+
+  it('14.4: a list without end costs its own kind the freshness, and no memory, however often it is tried again', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.endless.add('pods');
+    });
+    expect(w.cluster().info().state).toBe('synced');
+    expect(await managedNames(w)).toEqual(['a']);
+    await w.clock.advance(600_000);
+    expect(w.server.count('list pods')).toBeGreaterThan(10);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'Pod'),
+    ).toMatchObject({
+      state: 'degraded',
+      message: expect.stringContaining('the list has no end'),
+      objects: 0,
+    });
+    // As soon as it is honest, all is well.
+    w.server.endless.clear();
+    w.server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
+    await w.clock.advance(120_000);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'Pod'),
+    ).toMatchObject({ state: 'synced', objects: 1 });
+    await w.stop();
+  });
+
+  it('14.4: a new list without end leaves what was there before as it was', async () => {
+    const w = await world((server) => server.put(tracked('a')), { tuning: { relistMs: 600_000 } });
+    w.server.endless.add('configmaps');
+    await w.clock.advance(700_000);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'ConfigMap'),
+    ).toMatchObject({
+      state: 'degraded',
+      objects: 1,
+    });
+    expect(await managedNames(w)).toEqual(['a']);
+    await w.stop();
+  });
+
+  it('14.4: a comparison of a cache with a server whose list has no end is given up', async () => {
+    const w = await world((server) => server.put(tracked('a')), { tuning: { auditMs: 600_000 } });
+    w.server.endless.add('configmaps');
+    await w.clock.advance(700_000);
+    expect(w.server.count('list configmaps')).toBe(3);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'ConfigMap'),
+    ).toMatchObject({ state: 'synced' });
     await w.stop();
   });
 
