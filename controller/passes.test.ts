@@ -741,6 +741,39 @@ describe('a deletion with the finalizer', () => {
     expect([world.hub.get('Application', 'demo'), world.dest.get('Job', 'two')]).toEqual([undefined, undefined]);
   });
 
+  it('14.4: waits for a kind that discovery does not name, as long as nobody can say that it is not served', async () => {
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
+    world.git.push('a'.repeat(40), [configMap('one'), job]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    expect(world.dest.get('Job', 'two')).toMatchObject(job);
+    world.dest.unnamedGroups.add('batch');
+    world.unsure = 'discovery does not name it';
+    world.hub.delete('Application', 'demo');
+    await clock.advance(10_000);
+    const message = 'the live state of batch/Job cannot be read: discovery does not name it';
+    expect(world.app.status?.conditions).toContainEqual(expect.objectContaining({ type: 'DeletionError', message }));
+    world.dest.unnamedGroups.clear();
+    world.unsure = undefined;
+    await clock.advance(30_000);
+    expect([world.hub.get('Application', 'demo'), world.dest.get('Job', 'two')]).toEqual([undefined, undefined]);
+  });
+
+  it('14.4: does not wait for a kind that is not served any more', async () => {
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
+    world.git.push('a'.repeat(40), [configMap('one'), job]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    world.dest.unnamedGroups.add('batch');
+    world.hub.delete('Application', 'demo');
+    await clock.advance(30_000);
+    expect([world.hub.get('Application', 'demo'), world.dest.get('ConfigMap', 'one')]).toEqual([undefined, undefined]);
+  });
+
   it('runs delete hooks before and after', async () => {
     const hook = (type: string): Record<string, string> => ({ 'argocd.argoproj.io/hook': type });
     world.git.push('a'.repeat(40), [

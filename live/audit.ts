@@ -1,7 +1,7 @@
 import type { Clock, Limiter } from '#base';
-import { KubeApiError } from '#kube';
+import { KubeApiError, ListBounds } from '#kube';
 import type { KubeClient } from '#kube';
-import { resourceKey } from '#model';
+import { groupKindName, resourceKey } from '#model';
 import type { ApiResource, KubeObject, ResourceKey } from '#model';
 import type { ClusterCache } from './cluster-cache.ts';
 import type { StoredNode } from './node.ts';
@@ -72,10 +72,12 @@ export class Audit {
   async #listed(
     signal: AbortSignal,
   ): Promise<{ readonly version: string; readonly differences: ReadonlyMap<ResourceKey, Difference> }> {
-    const { client, resource, namespace, pageSize, cache, rows } = this.#deps;
+    const { client, resource, namespace, pageSize, cache, clock, rows } = this.#deps;
+    const bounds = new ListBounds(`comparison of ${groupKindName(resource)}`, clock);
     const seen = new Set<ResourceKey>();
     const differences = new Map<ResourceKey, Difference>();
     const add = (items: readonly KubeObject[]): void => {
+      bounds.took(items.length);
       for (const { metadata } of items) {
         const { uid = '', resourceVersion = '', namespace: place = '', name = '' } = metadata;
         const key = resourceKey(resource.group, resource.kind, place, name);
@@ -98,7 +100,7 @@ export class Audit {
         });
         add(page.items);
         version = page.resourceVersion;
-        next = page.continue;
+        next = bounds.next(page);
       }
     } catch (error) {
       if (error instanceof KubeApiError && error.status === 406) this.#whole = true;

@@ -247,6 +247,7 @@ export class KindWatch {
   #startList(): ListCollector {
     const { cache } = this.#deps;
     const list = cache.nextList();
+    const { stamp } = cache.store;
     const isFirst = this.#syncedAt === undefined;
     const readAgain = this.#readAgain;
     const before = this.#version;
@@ -275,7 +276,11 @@ export class KindWatch {
         this.#syncedAt = this.#deps.clock.now();
         if (readAgain) this.#readAgain = false;
       },
-      abandon: () => undefined,
+      // Lists without end would leave more and more rows behind; what was there before, and is no other, stays.
+      abandon: (untrue) => {
+        if (!untrue) return;
+        for (const { key, seen, stamp: put } of [...this.#rows()]) if (seen === list && put > stamp) cache.forget(key);
+      },
     };
   }
 
