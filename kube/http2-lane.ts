@@ -1,5 +1,6 @@
 import { connect as connectHttp2, constants } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { abortable } from '#base';
@@ -83,17 +84,8 @@ export class Http2Lane {
   }
 
   async #connect(signal: AbortSignal): Promise<TLSSocket> {
-    const { timeoutMs, keepAlive, keepAliveInitialDelay, ...tls } = this.#tls;
-    const host = this.#server.hostname.replace(/^\[|\]$/g, '');
-    const tunnel = await this.#tunnels?.open(signal, keepAliveInitialDelay);
-    const socket = connectTls({
-      ...tls,
-      ...(tunnel === undefined ? {} : { socket: tunnel }),
-      host,
-      port: Number(this.#server.port === '' ? 443 : this.#server.port),
-      ALPNProtocols: ['h2', 'http/1.1'],
-      ...(tls.servername === undefined && !/^[\d.]+$|:/.test(host) ? { servername: host } : {}),
-    });
+    const { timeoutMs, keepAlive, keepAliveInitialDelay } = this.#tls;
+    const socket = this.#secured(await this.#tunnels?.open(signal, keepAliveInitialDelay));
     socket.setKeepAlive(keepAlive, keepAliveInitialDelay);
     socket.setNoDelay(true);
     const connected = new Promise<TLSSocket>((resolve, reject) => {
@@ -114,6 +106,30 @@ export class Http2Lane {
         throw error;
       },
     );
+  }
+
+  /** TLS in a tunnel, or over a connection of its own. */
+  #secured(tunnel: Socket | undefined): TLSSocket {
+    const { ca, cert, key, servername, rejectUnauthorized } = this.#tls;
+    const host = this.#server.hostname.replace(/^\[|\]$/g, '');
+    const name = servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
+    try {
+      return connectTls({
+        ...(tunnel === undefined ? {} : { socket: tunnel }),
+        ...(ca === undefined ? {} : { ca }),
+        ...(cert === undefined ? {} : { cert }),
+        ...(key === undefined ? {} : { key }),
+        ...(name === undefined ? {} : { servername: name }),
+        rejectUnauthorized,
+        host,
+        port: Number(this.#server.port === '' ? 443 : this.#server.port),
+        ALPNProtocols: ['h2', 'http/1.1'],
+      });
+    } catch (error) {
+      // A certificate that cannot be read.
+      tunnel?.destroy();
+      throw error;
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Shutdown } from '#base';
+import { Secret, Shutdown } from '#base';
 import { eventually, FakeClock, SocksProxy } from '#support';
 import type { SocksProxyOptions } from '#support';
 import { KubeConnectionError } from './index.ts';
@@ -172,6 +172,22 @@ describe('12.7: a SOCKS 5 proxy', () => {
     await eventually(() => expect(proxy.open).toBe(1));
     await clock.advance(10_000);
     await ended;
+    await eventually(() => expect(proxy.open).toBe(0));
+  });
+
+  it.each([
+    ['calls', false],
+    ['watches', true],
+  ])('12.7: a client certificate that cannot be read leaves no tunnel open: %s', async (_name, watches) => {
+    const proxy = await proxyWith();
+    const server = await serve({ tls: identity, http2: true });
+    const credentials = { certData: new Secret('none'), keyData: new Secret('none') };
+    const client = connect(server.url, `socks5://127.0.0.1:${proxy.port}`, { connection: { credentials } });
+    const asked = watches
+      ? collect(client.watch(configMaps, { signal: noSignal, resourceVersion: '5' }), 1)
+      : client.version({ signal: noSignal });
+    await expect(asked).rejects.toBeInstanceOf(KubeConnectionError);
+    expect(proxy.asked).toHaveLength(1);
     await eventually(() => expect(proxy.open).toBe(0));
   });
 

@@ -100,12 +100,23 @@ export class SocksTunnels {
     return (options, callback) => {
       this.open(this.#closing.signal, tls.keepAliveInitialDelay).then(
         (socket) => {
-          if (options.protocol === 'https:') secure({ ...options, httpSocket: socket }, callback);
+          if (options.protocol === 'https:')
+            this.#inTunnel(socket, callback, () => secure({ ...options, httpSocket: socket }, callback));
           else callback(null, socket);
         },
         (error: unknown) => callback(isAbort(error) ? this.#error('this client is closed') : (error as Error), null),
       );
     };
+  }
+
+  /** A certificate that cannot be read is thrown, and not handed to the callback. */
+  #inTunnel(socket: Socket, callback: buildConnector.Callback, begin: () => void): void {
+    try {
+      begin();
+    } catch (error) {
+      socket.destroy();
+      callback(error as Error, null);
+    }
   }
 
   /** Ends what is being connected for undici, which would wait for it. */
