@@ -370,8 +370,8 @@ function worseOf(a: HealthStatusCode, b: HealthStatusCode): HealthStatusCode {
   return isWorseHealth(a, b) ? b : a;
 }
 
-/** Gone, or replaced by a namesake, is as good as deleted. */
-async function tolerant(deletion: Promise<void>): Promise<void> {
+/** Gone, or replaced by a namesake, is as good as deleted. What was marked otherwise meanwhile is looked at again by the next step. */
+async function tolerant(deletion: Promise<unknown>): Promise<void> {
   await deletion.catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   });

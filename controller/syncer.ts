@@ -17,6 +17,7 @@ import {
   keyOf,
   refOf,
   sourceOf,
+  trackedApp,
 } from '#model';
 import type {
   AppKey,
@@ -215,7 +216,7 @@ export class Syncer {
    * @throws ClusterNotReady when the cluster has just been given up, or another one stands at its URL: what was seen in this one says nothing
    * about that one.
    */
-  writer({ key, gate }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
+  writer({ key, gate, settings }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
     const { user, dryRun = false, differing: differs } = as;
     const client = this.#deps.clients.of(cluster.server);
     if (client === undefined || this.#deps.peek(cluster.server) !== cluster)
@@ -225,6 +226,7 @@ export class Syncer {
       client: user === undefined ? client : client.impersonate(user),
       fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
       denied: (object, namespaced) => gate.denied(object, namespaced),
+      appOf: (object) => trackedApp(object, settings.tracking),
       limiter: this.#deps.limiter,
       clock: this.#deps.clock,
       ...(differs === undefined ? {} : this.#gate({ app: key, server: cluster.server, user }, differs)),

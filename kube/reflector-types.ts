@@ -78,6 +78,8 @@ export interface InformerOptions extends ReflectorTarget {
   readonly tuning?: Partial<ReflectorTuning>;
   /** Emits `updated` for every object again each so often. Default: never. */
   readonly resyncMs?: number;
+  /** What is kept is compared with the server, by its metadata, each so often, and listed again when it differs; 0: never. Default: 30 minutes. */
+  readonly auditMs?: number;
   /** Applied to each object before it is stored, to leave out what nobody reads. Must keep apiVersion, kind and identity. */
   readonly transform?: (object: KubeObject) => KubeObject;
 }

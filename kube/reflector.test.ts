@@ -638,6 +638,15 @@ describe('watching', () => {
     expect(reflector.stats().failures).toBe(0);
   });
 
+  it('14.4: makes a list again that it was asked for and that failed', async () => {
+    const { source, sink, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('10')]) });
+    source.answers = [answer(500, 'InternalError'), page('20', object('a', '15'))];
+    reflector.relist();
+    await clock.advance(5_000);
+    expect([...sink.objects.keys()]).toEqual(['a']);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['10', '20']);
+  });
+
   it('8.1.11: lists again at once also when it is told so while it looks where the server is', async () => {
     const { source, sink, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('900')]) });
     source.answers = [page('901'), page('902', object('a', '15'))];

@@ -141,6 +141,8 @@ export class Reflector implements Runnable {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
+    // Where this one fails, what was asked for is still to come: what is kept may be wrong.
+    this.#resourceVersion = undefined;
     const lists = this.#tuning.lists;
     const body = (): Promise<string> => this.#listInto(signal);
     const resourceVersion = await (lists === undefined ? body() : lists.run(signal, body));

@@ -167,7 +167,9 @@ class FakeServer {
       (signal) => this.#act(options.limit === 1 ? 'look' : 'list', resource.resource, signal),
     );
     if (!this.kinds.some(({ group, kind }) => group === resource.group && kind === resource.kind)) throw apiError(404);
-    const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
+    const found = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
+    const items = options.metadataOnly === true ? found.map(metadataOf) : found;
+    if (options.metadataOnly !== true && options.limit !== 1) this.requests.push(`list ${resource.resource} whole`);
     const page = { items, resourceVersion: String(this.#version), ...this.#more(resource) };
     await abortable(this.listAnswers, options.signal);
     return page;
@@ -246,6 +248,11 @@ class FakeServer {
       failedGroups: new Map(this.failedGroups),
     };
   }
+}
+
+/** As a list of metadata shows it. */
+function metadataOf({ metadata }: KubeObject): KubeObject {
+  return { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata };
 }
 
 function matches(object: KubeObject, resource: ApiResource, namespace: string | undefined): boolean {
@@ -950,6 +957,33 @@ describe('15.3: the cache is compared with the server', () => {
     await w.clock.advance(15_000);
     expect(await managedNames(w)).toEqual(['a', 'b']);
     expect(lists(w)).toBe(2);
+    await w.stop();
+  });
+
+  it('14.4: finds in twelve rounds what has the number of before and is another object', async () => {
+    const w = await world((server) => server.put(tracked('b')), auditing);
+    const shown = async (): Promise<unknown> => {
+      const { objects } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
+      return objects.get(configMap('b'))?.['data'];
+    };
+    w.server.save();
+    w.server.put(tracked('b', 'shop', { data: { x: 'before' } }));
+    await w.clock.advance(1000);
+    // Set back, and forward again to the same numbers, without a word to those who watch.
+    w.server.silent.add('configmaps');
+    w.server.restore();
+    w.server.put(tracked('b', 'shop', { data: { x: 'after' } }));
+    expect(await shown()).toEqual({ x: 'before' });
+    await w.clock.advance(13 * 630_000);
+    expect(await shown()).toEqual({ x: 'after' });
+    await w.stop();
+  });
+
+  it('14.4: reads whole what the first list has, and one time in twelve after that', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    await w.clock.advance(24 * 630_000);
+    expect(lists(w)).toBeGreaterThanOrEqual(24);
+    expect(w.server.count('list configmaps whole')).toBe(3);
     await w.stop();
   });
 

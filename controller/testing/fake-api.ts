@@ -145,7 +145,9 @@ export class FakeApi {
         call(`patch ${r.kind} ${o.name}${dry(w)}`, () => this.#patch(r, o, patch, w.dryRun === true)),
       delete: (r, o, w) =>
         call(`delete ${r.kind} ${o.name}${dry(w)}`, () => {
-          const { uid } = this.#read(r, o).metadata;
+          const { uid, resourceVersion } = this.#read(r, o).metadata;
+          if ((w.preconditions?.resourceVersion ?? resourceVersion) !== resourceVersion && w.preconditions?.uid === uid)
+            refuse(409, 'Conflict', 'Precondition failed: ResourceVersion');
           if ((w.preconditions?.uid ?? uid) !== uid) refuse(409, 'Conflict', 'Precondition failed: UID');
           if (w.dryRun !== true) this.delete(r.kind, o.name);
         }),
