@@ -1,5 +1,4 @@
 import type { Comparison } from '#compare';
-import type { ResourceRef, ResourceStatus } from '#model';
 
 const shownDifferences = 20;
 
@@ -12,18 +11,4 @@ export function differences(comparison: Comparison): readonly string[] {
     lines.push(`${key}: ${what}`);
   }
   return lines.sort().slice(0, shownDifferences);
-}
-
-/** By the list, which stays the same for as long as nothing in it is another. */
-const prunable = new WeakMap<readonly ResourceStatus[], readonly ResourceRef[]>();
-
-/** The resources that no manifest names any more. */
-export function leftoversOf(resources: readonly ResourceStatus[]): readonly ResourceRef[] {
-  const known = prunable.get(resources);
-  if (known !== undefined) return known;
-  const refs = resources
-    .filter(({ requiresPruning }) => requiresPruning === true)
-    .map(({ group = '', kind = '', namespace = '', name = '' }) => ({ group, kind, namespace, name }));
-  prunable.set(resources, refs);
-  return refs;
 }
