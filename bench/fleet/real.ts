@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Limiter, Secret, systemClock } from '#base';
+import { Limiter, newAbortController, Secret, systemClock } from '#base';
 import type { KubeObject } from '#model';
 import type { ApiClient } from '#support';
 import { startServers } from '../../test/e2e/support/index.ts';
@@ -110,7 +110,7 @@ async function prepare({ api, url, ca, access }: Server): Promise<void> {
 
 async function each(names: readonly string[], work: (name: string) => Promise<unknown>): Promise<void> {
   const limiter = new Limiter(8);
-  const { signal } = new AbortController();
+  const { signal } = newAbortController();
   await Promise.all(names.map((name) => limiter.run(signal, () => work(name))));
 }
 

@@ -1,6 +1,6 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { runGroups, seededRandom, Shutdown, systemClock } from '#base';
+import { newAbortController, runGroups, seededRandom, Shutdown, systemClock } from '#base';
 import { createController } from '#controller';
 import type { ControllerConfig } from '#controller';
 import { createDesiredSource, createInProcessRunner } from '#desired';
@@ -80,7 +80,7 @@ export async function startReplica(
   const queueMetrics = new QueueMetrics(metrics);
   const neighbours = { hub, settings, ownership, live, clients, desired, publisher, metrics, queueMetrics };
   const controller = createController({ ...common, ...neighbours }, { ...config, ...over });
-  const stop = new AbortController();
+  const stop = newAbortController();
   const groups = [[settings], [ownership, publisher, desired, live], [controller]];
   const ended = runGroups(groups, stop.signal, { clock: systemClock, graceMs: 10_000 });
   ended.catch(() => undefined);
