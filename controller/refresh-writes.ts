@@ -10,6 +10,7 @@ import type { RefreshRequest } from './freshness.ts';
 import { withSyncError } from './refresh.ts';
 import type { Assessment, Begun, Pass, RefreshEffects, Settled } from './refresh.ts';
 import type { ApplicationStore } from './application-store.ts';
+import { statusPatch } from './status-patch.ts';
 
 export interface RefreshWritesDeps {
   readonly store: ApplicationStore;
@@ -32,6 +33,15 @@ interface Start {
   readonly decision: StartDecision;
 }
 
+/**
+ * Whether what a pass publishes may come a moment later: nobody asked for it, and no status is written after it. Argo CD's API server puts the tree's health
+ * of each resource into the Application that it shows when a status is written; who reads an old one then is not told again.
+ */
+function mayWait({ asked, refresh, before }: Pass, { status, found }: Assessment): boolean {
+  const isLive = asked === undefined && refresh.level <= compareLevel.recent;
+  return isLive && found?.decision?.do !== 'start' && statusPatch(before.status, status) === undefined;
+}
+
 /** The effects of the controller in charge: they publish, write what differs, and start automated syncs. */
 export class RefreshWrites implements RefreshEffects {
   readonly #deps: RefreshWritesDeps;
@@ -52,9 +62,10 @@ export class RefreshWrites implements RefreshEffects {
   }
 
   /** Redis down: the UI is blind, reconciling goes on. */
-  async publish(pass: Pass, { tree, managed }: Assessment, signal: AbortSignal): Promise<void> {
+  async publish(pass: Pass, assessment: Assessment, signal: AbortSignal): Promise<void> {
     const { publisher, namespace, fence } = this.#deps;
-    const terms = { signal, fence: fence(pass.key) };
+    const { tree, managed } = assessment;
+    const terms = { signal, fence: fence(pass.key), mayWait: mayWait(pass, assessment) };
     const instance = instanceName(pass.key, namespace);
     try {
       await publisher.setTree(instance, tree, terms);

@@ -434,6 +434,7 @@ describe('list', () => {
       items: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, big: 9007199254740993n }],
       resourceVersion: '99',
       continue: 'tok+/=',
+      remaining: 1,
     });
     await connect(server).list(configMaps, { signal: noSignal, namespace: 'n', continue: 'tok+/=' });
     expect(server.turns[0]?.path).toBe('/api/v1/configmaps');

@@ -109,6 +109,11 @@ export interface PublishTerms {
    * written: what stands in the store belongs to the next owner.
    */
   readonly fence: Fence;
+  /**
+   * Nobody waits for this: where the same was published but a moment ago, it may be published a moment later, and of several such values only the last one is.
+   * Not for what clients look for as soon as they see something else: a status that is written, a refresh that is answered.
+   */
+  readonly mayWait?: boolean;
 }
 
 /**

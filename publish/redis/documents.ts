@@ -1,10 +1,10 @@
 import type { Random } from '#base';
 import type { Fence } from '../types.ts';
+import type { Encoded } from './encode.ts';
 
-/** A stored key with its bytes. */
-export interface StoredValue {
+/** A stored key with what it is to hold. */
+export interface StoredValue extends Encoded {
   readonly key: string;
-  readonly bytes: Buffer;
 }
 
 /** What is to stand in the store. */
@@ -42,14 +42,21 @@ export interface Document {
   readonly news: boolean;
   /** When it was put, by the monotonic clock. */
   readonly putAt: number;
-  /** When it must be written again, before it expires. */
-  readonly renewAt: number;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
+/** What the store is known to hold under a key. */
+interface Standing {
+  readonly hash: string;
+  /** When it must be written again, before it expires. */
+  readonly renewAt: number;
+}
+
 interface Kept extends Mutable<Document> {
   waiters: Set<() => void>;
+  /** By key, of this version and of those before. */
+  standing: Map<string, Standing>;
 }
 
 /** Part of its life after which a value is written again; spread, so that what was written together is not renewed together. */
@@ -118,8 +125,8 @@ export class Documents {
       dirty: true,
       news: true,
       putAt: now,
-      renewAt: Number.POSITIVE_INFINITY,
       waiters: before?.waiters ?? new Set(),
+      standing: before?.standing ?? new Map<string, Standing>(),
     };
     if (before !== undefined) this.#clear(before);
     this.#all.set(subject.id, next);
@@ -127,10 +134,29 @@ export class Documents {
     this.#weigh(next);
   }
 
-  /** The value stays as it is; later writes of it are under this fence. */
-  confirm(document: Document, fence: Fence): void {
+  /** The value stays as it is; later writes of it are under this fence. `values` have the same texts, made of other objects. */
+  confirm(document: Document, fence: Fence, values?: readonly StoredValue[]): void {
     const kept = this.#current(document);
-    if (kept !== undefined) kept.fence = fence;
+    if (kept === undefined) return;
+    kept.fence = fence;
+    if (kept.values === undefined || values === undefined) return;
+    this.#bytes -= weight(kept);
+    kept.values = values;
+    this.#bytes += weight(kept);
+  }
+
+  /**
+   * A write begins: of which values it has to be. The others are in the store as they are. Until it has ended well, nobody knows what the store holds in their
+   * place.
+   */
+  begin(document: Document): readonly StoredValue[] {
+    const kept = this.#current(document);
+    if (kept?.values === undefined) return [];
+    const { standing } = kept;
+    const open = kept.values.filter(({ key, hash }) => standing.get(key)?.hash !== hash);
+    for (const { key } of open) standing.delete(key);
+    for (const key of kept.surplus) standing.delete(key);
+    return open;
   }
 
   /** The next ones to write, the longest waiting first. What has no bytes any more is not among them, nor what `without` names. */
@@ -150,14 +176,18 @@ export class Documents {
     return gone;
   }
 
-  written(document: Document, now: number): void {
+  /** @param values those that were sent */
+  written(document: Document, values: readonly StoredValue[], now: number): void {
     const kept = this.#current(document);
     if (kept === undefined) return;
-    this.#clear(kept);
-    kept.dirty = false;
+    const renewAt = now + kept.content.ttlMs * (renewFrom + renewSpread * this.#random.next());
+    for (const { key, hash } of values) kept.standing.set(key, { hash, renewAt });
     kept.news = false;
     kept.surplus = [];
-    kept.renewAt = now + kept.content.ttlMs * (renewFrom + renewSpread * this.#random.next());
+    // The store may have lost those that were not sent, meanwhile.
+    if (!isStanding(kept)) return;
+    this.#clear(kept);
+    kept.dirty = false;
     this.#wake(kept);
     if (kept.content.keys.length === 0) this.#forget(kept);
   }
@@ -182,6 +212,7 @@ export class Documents {
     const kept = this.#current(document);
     if (kept === undefined) return;
     kept.news = true;
+    kept.standing.clear();
     this.#soil(kept);
   }
 
@@ -192,7 +223,11 @@ export class Documents {
 
   /** What would soon expire has to be written again. */
   renew(now: number): void {
-    for (const kept of this.#all.values()) if (!kept.dirty && kept.renewAt <= now) this.#soil(kept);
+    for (const kept of this.#all.values()) {
+      if (kept.dirty) continue;
+      for (const [key, { renewAt }] of kept.standing) if (renewAt <= now) kept.standing.delete(key);
+      if (!isStanding(kept)) this.#soil(kept);
+    }
   }
 
   /** Resolves when the document, or a later version of it, stands in the store, or nobody means to write it any more. */
@@ -227,7 +262,6 @@ export class Documents {
 
   #soil(kept: Kept): void {
     kept.dirty = true;
-    kept.renewAt = Number.POSITIVE_INFINITY;
     (kept.values === undefined ? this.#gone : this.#dirty).add(kept);
   }
 
@@ -265,6 +299,13 @@ export class Documents {
   }
 }
 
-function weight({ values }: Document): number {
-  return values === undefined ? 0 : values.reduce((sum, { bytes }) => sum + bytes.length, 0);
+function isStanding({ content, standing }: Kept): boolean {
+  return content.keys.every((key) => standing.has(key));
+}
+
+/** With the marks by which pieces are known again. */
+function weight({ values = [] }: Document): number {
+  let sum = 0;
+  for (const { pieces } of values) for (const { bytes, marks } of pieces) sum += bytes.length + 8 * marks.length;
+  return sum;
 }

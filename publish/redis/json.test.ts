@@ -1,9 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ApplicationTree, ClusterReport, ManagedResource, TreeNode } from '../types.ts';
 import { clusterInfoPart, managedResourcesPart, treeParts } from './json.ts';
-import type { Part } from './json.ts';
+import type { Part } from './runs.ts';
 
-const textOf = (part: Part | undefined): string => [...(part?.pieces ?? [])].join('');
+const textOf = (part: Part | undefined): string =>
+  (part?.runs ?? [])
+    .map(
+      ({ lists, after }) => lists.map(({ before, items, json }) => before + items.map(json).join(',')).join('') + after,
+    )
+    .join('');
 const textsOf = (tree: ApplicationTree, size: number): string[] => treeParts(tree, size).map(textOf);
 const map = (name: string): TreeNode => ({ version: 'v1', kind: 'ConfigMap', namespace: 'prod', name });
 const tree: ApplicationTree = {

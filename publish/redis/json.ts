@@ -10,49 +10,51 @@ import type {
   NodeRef,
   TreeNode,
 } from '../types.ts';
+import { listOf, runsOf } from './runs.ts';
+import type { List, Named, Part } from './runs.ts';
 
 /**
  * The JSON texts that Argo CD's API server, CLI and UI decode: its field names, in the order of its types, empty ones left out, `<`, `>` and `&`
- * escaped, a line break at the end. Texts come in pieces, so that a big tree does not hold the event loop up.
+ * escaped, a line break at the end. Texts come in runs of items, so that a big tree does not hold the event loop up, and a change costs the run that it is in.
  * Source: Argo CD pkg/apis/application/v1alpha1/types.go (ApplicationTree, ResourceNode, ResourceDiff, ClusterInfo), util/cache/client.go.
  */
 
-/** What one key holds. Its pieces, one after the other, are the text. */
-export interface Part {
-  readonly pieces: Iterable<string>;
-}
+/** Items in a run, about: what one change costs, against what more runs take in memory and in compression. */
+const nodesInRun = 32;
+const resourcesInRun = 8;
 
 /**
  * A tree as one part, or with a shard size as parts of so many items: nodes, then orphans, then machines. The first part says how many there
  * are; readers fetch the others by number.
  */
 export function treeParts(tree: ApplicationTree, shardSize: number): readonly Part[] {
-  const items = [
-    ...tree.nodes.map((node): Item => ({ list: 'nodes', node })),
-    ...tree.orphanedNodes.map((node): Item => ({ list: 'orphanedNodes', node })),
-    ...(tree.hosts ?? []).map((host): Item => ({ list: 'hosts', host })),
-  ];
-  if (shardSize < 1) return [{ pieces: treePieces(items, 0) }];
-  const count = Math.max(1, Math.ceil(items.length / shardSize));
-  return Array.from({ length: count }, (_, i) => ({
-    pieces: treePieces(items.slice(i * shardSize, (i + 1) * shardSize), i === 0 ? count : 0),
-  }));
+  const { nodes, orphanedNodes, hosts = [] } = tree;
+  const length = nodes.length + orphanedNodes.length + hosts.length;
+  if (shardSize < 1) return [treePart(tree, 0)];
+  const count = Math.max(1, Math.ceil(length / shardSize));
+  return Array.from({ length: count }, (_, i) => {
+    const slice = <T>(items: readonly T[], before: number): readonly T[] =>
+      items.slice(Math.max(0, i * shardSize - before), Math.max(0, (i + 1) * shardSize - before));
+    const part = {
+      nodes: slice(nodes, 0),
+      orphanedNodes: slice(orphanedNodes, nodes.length),
+      hosts: slice(hosts, nodes.length + orphanedNodes.length),
+    };
+    return treePart(part, i === 0 ? count : 0);
+  });
 }
 
-type Item =
-  | { readonly list: 'nodes' | 'orphanedNodes'; readonly node: TreeNode }
-  | { readonly list: 'hosts'; readonly host: HostInfo };
-
-function* treePieces(items: readonly Item[], shardsCount: number): Generator<string> {
-  let open: Item['list'] | undefined;
-  yield '{';
-  for (const item of items) {
-    const separator = open === item.list ? ',' : `${open === undefined ? '' : '],'}"${item.list}":[`;
-    open = item.list;
-    yield separator + (item.list === 'hosts' ? host(item.host) : node(item.node));
-  }
-  const count = shardsCount > 0 ? `${open === undefined ? '' : ','}"shardsCount":${shardsCount}` : '';
-  yield `${open === undefined ? '' : ']'}${count}}\n`;
+function treePart({ nodes, orphanedNodes, hosts = [] }: ApplicationTree, shardsCount: number): Part {
+  let open = '{';
+  const named = <T extends Named>(name: string, items: readonly T[], json: (item: T) => string): List => {
+    const before = `${open}"${name}":[`;
+    if (items.length > 0) open = '],';
+    return listOf(before, items, json);
+  };
+  const lists = [named('nodes', nodes, node), named('orphanedNodes', orphanedNodes, node), named('hosts', hosts, host)];
+  const isEmpty = open === '{';
+  const shards = shardsCount > 0 ? `${isEmpty ? '' : ','}"shardsCount":${shardsCount}` : '';
+  return { runs: runsOf(lists, nodesInRun, `${isEmpty ? '{' : ']'}${shards}}\n`) };
 }
 
 function node(value: TreeNode): string {
@@ -114,16 +116,8 @@ function host(value: HostInfo): string {
 
 /** The text of `app|managed-resources|…`. A state that is absent is the text `null`. */
 export function managedResourcesPart(resources: readonly ManagedResource[]): Part {
-  return { pieces: managedPieces(resources) };
-}
-
-function* managedPieces(resources: readonly ManagedResource[]): Generator<string> {
-  let separator = '[';
-  for (const resource of resources) {
-    yield separator + managedResource(resource);
-    separator = ',';
-  }
-  yield resources.length === 0 ? '[]\n' : ']\n';
+  const list = listOf('[', resources, managedResource);
+  return { runs: runsOf([list], resourcesInRun, resources.length === 0 ? '[]\n' : ']\n') };
 }
 
 function managedResource(value: ManagedResource): string {
@@ -167,7 +161,7 @@ export function clusterInfoPart(report: ClusterReport): Part {
     ['applicationsCount', String(report.applicationsCount)],
     ['apiVersions', list(report.apiVersions, goJson)],
   ]);
-  return { pieces: [`${whole}\n`] };
+  return { runs: [{ lists: [], after: `${whole}\n`, marks: [], seams: '' }] };
 }
 
 /** Name and JSON text; without a text the member is left out. */

@@ -1,18 +1,11 @@
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { OwnershipLost, seededRandom, Shutdown } from '#base';
-import { FakeClock } from '#support';
-import { createLogger, PromMetrics } from '#telemetry';
-import { FakeStore } from '../testing/fake-link.ts';
+import { OwnershipLost, Shutdown } from '#base';
+import { Bench, hourMs, mine } from '../testing/bench.ts';
 import type { ApplicationTree, ClusterReport, PublishTerms } from '../types.ts';
 import { lifeOf } from './create.ts';
-import { storeMetrics } from './metrics.ts';
-import { RedisPublisher } from './publisher.ts';
-import type { RedisPublisherOptions } from './publisher.ts';
 
-const signal = new AbortController().signal;
-const mine: PublishTerms = { signal, fence: (send) => send(signal) };
-const hourMs = 3_600_000;
+const { signal } = mine;
 const tree = (...names: string[]): ApplicationTree => ({
   nodes: names.map((name) => ({ version: 'v1', kind: 'ConfigMap', namespace: 'prod', name })),
   orphanedNodes: [],
@@ -27,61 +20,6 @@ const managedKey = 'app|managed-resources|web|1.8.3';
 const channel = 'app|managed-resources|web|1.8.3';
 const setTree = `set ${treeKey} ${hourMs}`;
 const setManaged = `set ${managedKey} ${hourMs}`;
-
-/** A publisher on a store in memory, in virtual time. */
-class Bench {
-  readonly clock = new FakeClock();
-  readonly store = new FakeStore();
-  readonly metrics = new PromMetrics();
-  readonly lines: string[] = [];
-  readonly publisher: RedisPublisher;
-  readonly #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
-
-  constructor(options: Partial<RedisPublisherOptions> = {}) {
-    const write = (line: string): void => void this.lines.push(line.trim());
-    this.publisher = new RedisPublisher(
-      {
-        open: this.store.open,
-        clock: this.clock,
-        random: seededRandom(1),
-        logger: createLogger({ level: 'info', format: 'text', destination: { write } }),
-        metrics: storeMetrics(this.metrics, 'host'),
-      },
-      { prefix: '', compression: 'none', appStateTtlMs: hourMs, treeShardSize: 0, maxBytes: 1 << 20, ...options },
-    );
-  }
-
-  async start(): Promise<this> {
-    this.#running = this.publisher.run(this.#stop.signal);
-    await this.clock.advance(1);
-    return this;
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort(new Shutdown());
-    await this.#running;
-  }
-
-  /** Commands that change the store, since the last call. */
-  writes(): readonly string[] {
-    return this.store.take().filter((command) => /^(?:set|del|publish)/.test(command));
-  }
-
-  /** Whether it is done after so much virtual time. */
-  async pass(work: Promise<unknown>, ms: number): Promise<boolean> {
-    const done = new Set<string>();
-    const finished = work.then(() => done.add('yes'));
-    await this.clock.advance(ms);
-    if (done.size > 0) await finished;
-    return done.size > 0;
-  }
-
-  async metric(name: string): Promise<string | undefined> {
-    const text = await this.metrics.expose();
-    return new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1];
-  }
-}
 
 let bench: Bench;
 afterEach(() => bench.stop());

@@ -1,7 +1,8 @@
-import { OwnershipLost, withChild, withDeadline } from '#base';
+import { inSlices, OwnershipLost, withChild, withDeadline } from '#base';
 import type { Clock } from '#base';
 import type { Logger } from '#telemetry';
-import type { Document, Documents } from './documents.ts';
+import type { Document, Documents, StoredValue } from './documents.ts';
+import { joinSteps } from './encode.ts';
 import { StoreError } from './link.ts';
 import type { RedisLink } from './link.ts';
 import type { StoreMetrics } from './metrics.ts';
@@ -24,6 +25,12 @@ const probeMs = 2000;
 const probeSize = 64;
 /** Documents that are written at once. */
 const mostWrites = 16;
+
+/** A key, and what is sent for it. */
+interface Ready {
+  readonly key: string;
+  readonly bytes: Buffer;
+}
 
 /** The work on one open connection: writes what is dirty, and looks whether what was written is still there. */
 export class Session {
@@ -90,13 +97,14 @@ export class Session {
   async #write(document: Document, signal: AbortSignal): Promise<void> {
     const { documents, state, clock } = this.#deps;
     // As they are now: while the right to write is asked for, they may be given up for memory.
-    const { values = [] } = document;
+    const [values, { fence }] = [documents.begin(document), document];
     try {
       const what = `writing ${document.subject.id} to Redis`;
-      await withDeadline(signal, { clock, limitMs: writeMs, what }, () =>
-        document.fence((inner) => this.#send({ ...document, values }, inner)),
-      );
-      documents.written(document, clock.monotonic());
+      await withDeadline(signal, { clock, limitMs: writeMs, what }, async (limited) => {
+        const ready = await this.#joined(values, limited);
+        await fence((inner) => this.#send(document, ready, inner));
+      });
+      documents.written(document, values, clock.monotonic());
       state.works();
     } catch (error) {
       if (error instanceof OwnershipLost) {
@@ -111,8 +119,20 @@ export class Session {
     }
   }
 
+  /** What is to be sent, in one piece each. */
+  async #joined(values: readonly StoredValue[], signal: AbortSignal): Promise<readonly Ready[]> {
+    const ready: Ready[] = [];
+    for (const { key, pieces } of values)
+      ready.push({ key, bytes: await inSlices(joinSteps(pieces), this.#deps, signal) });
+    return ready;
+  }
+
   /** What is sent cannot be taken back: the signal, which aborts when the right to write ends, is looked at before each command. */
-  async #send({ subject, content, values = [], surplus, news }: Document, signal: AbortSignal): Promise<void> {
+  async #send(
+    { subject, content, surplus, news }: Document,
+    values: readonly Ready[],
+    signal: AbortSignal,
+  ): Promise<void> {
     signal.throwIfAborted();
     // The first part, which says how many there are, goes last.
     await Promise.all(values.toReversed().map(({ key, bytes }) => this.#link.set(key, bytes, content.ttlMs)));

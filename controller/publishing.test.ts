@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeClock } from '#support';
+import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { publisherAfter } from './testing/published.ts';
+
+const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
+
+let clock: FakeClock;
+let world: FakeWorld;
+/** Of each tree that was published: may it come a moment later, and how many writes were before it. */
+let published: { readonly mayWait: boolean; readonly writes: number }[];
+
+const writes = (): number => world.hub.calls.filter((call) => /^(?:patch|replace) Application/.test(call)).length;
+const mayWait = (): readonly boolean[] => published.splice(0).map((one) => one.mayWait);
+/** Whether those that a write followed may come a moment later. */
+const mayWaitThough = (): readonly boolean[] => {
+  const total = writes();
+  const all = published.splice(0);
+  return all.filter((one, i) => (all[i + 1]?.writes ?? total) > one.writes).map((one) => one.mayWait);
+};
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  world = new FakeWorld(clock);
+  published = [];
+  world.git.push('a'.repeat(40), [configMap('one'), configMap('two')]);
+  world.application(automated);
+  const publisher = publisherAfter((_instance, terms) => {
+    published.push({ mayWait: terms.mayWait === true, writes: writes() });
+  });
+  world.replica({ publisher });
+  await clock.advance(10_000);
+});
+afterEach(() => world.close(clock));
+
+describe('what is published', () => {
+  it('15.1: before a status is written is there when clients see that', () => {
+    expect(published[0]).toEqual({ mayWait: false, writes: 0 });
+    expect(mayWaitThough()).toEqual([false, false]);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+
+  it('15.1: may come a moment later where only the cluster has moved, and no status with it', async () => {
+    mayWait();
+    const before = writes();
+    for (let i = 0; i < 3; i += 1) {
+      const live = world.dest.get('ConfigMap', 'one');
+      if (live !== undefined) world.dest.put({ ...live, metadata: { ...live.metadata, labels: { touched: `${i}` } } });
+      await clock.advance(1000);
+    }
+    expect(writes()).toBe(before);
+    expect(mayWait()).toEqual([true, true, true]);
+  });
+
+  it('15.1: for a refresh that somebody asked for is there before it is answered', async () => {
+    mayWait();
+    world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
+    await clock.advance(1000);
+    expect(mayWait()).toEqual([false]);
+  });
+
+  it('15.1: of a drift is there with the status that tells of it, and with that of its repair', async () => {
+    mayWait();
+    const live = world.dest.get('ConfigMap', 'one');
+    if (live !== undefined) world.dest.put({ ...live, data: { key: 'by hand' } });
+    await clock.advance(10_000);
+    expect(world.dest.get('ConfigMap', 'one')?.['data']).toEqual({ key: '1' });
+    expect(mayWaitThough()).toEqual([false, false]);
+  });
+});

@@ -1,0 +1,22 @@
+import { createMemoryPublisher } from '#publish';
+import type { MemoryPublisher, Publisher, PublishTerms } from '#publish';
+
+/** A publisher in memory that does something before each tree that it publishes, and waits for that. */
+export function publisherAfter(
+  before: (instance: string, terms: PublishTerms) => Promise<void> | void,
+  memory: MemoryPublisher = createMemoryPublisher(),
+): Publisher {
+  return {
+    name: memory.name,
+    run: (signal) => memory.run(signal),
+    setTree: async (instance, tree, terms) => {
+      await before(instance, terms);
+      return memory.setTree(instance, tree, terms);
+    },
+    setManagedResources: (...given) => memory.setManagedResources(...given),
+    setClusterInfo: (...given) => memory.setClusterInfo(...given),
+    remove: (...given) => memory.remove(...given),
+    forget: (instance) => memory.forget(instance),
+    onLost: (listener) => memory.onLost(listener),
+  };
+}

@@ -1,0 +1,381 @@
+import { gunzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { omit } from '#base';
+import { Bench, hourMs, mine } from '../testing/bench.ts';
+import type { ApplicationTree, HostInfo, ManagedResource, TreeNode } from '../types.ts';
+import { encode } from './encode.ts';
+import { managedResourcesPart, treeParts } from './json.ts';
+import type { Part } from './runs.ts';
+
+// That what is published by its difference to what was published last is what would be published whole, and costs what has changed.
+
+const clock = { monotonic: () => 0 };
+const treeKey = 'app|resources-tree|web|1.8.3';
+const managedKey = 'app|managed-resources|web|1.8.3';
+const channel = 'publish app|managed-resources|web|1.8.3';
+
+let bench: Bench | undefined;
+afterEach(async () => {
+  await bench?.stop();
+  bench = undefined;
+});
+
+const started = async (options?: ConstructorParameters<typeof Bench>[0]): Promise<Bench> => {
+  bench = new Bench(options);
+  return bench.start();
+};
+
+/** A node that counts how often its text is made. */
+class Counted {
+  made = 0;
+
+  node(name: string, resourceVersion: string): TreeNode {
+    const count = (): void => void (this.made += 1);
+    return {
+      version: 'v1',
+      kind: 'ConfigMap',
+      namespace: 'prod',
+      name,
+      get resourceVersion() {
+        count();
+        return resourceVersion;
+      },
+    };
+  }
+}
+
+const treeOf = (nodes: readonly TreeNode[]): ApplicationTree => ({ nodes, orphanedNodes: [] });
+const node = (name: string, resourceVersion = '1'): TreeNode => ({
+  version: 'v1',
+  kind: 'ConfigMap',
+  namespace: 'prod',
+  name,
+  resourceVersion,
+});
+const nodes = (count: number): readonly TreeNode[] => Array.from({ length: count }, (_, i) => node(`node-${i}`));
+const resource = (name: string, value: string): ManagedResource => {
+  const state = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } };
+  return {
+    group: '',
+    kind: 'ConfigMap',
+    namespace: 'prod',
+    name,
+    targetState: state,
+    liveState: state,
+    normalizedLiveState: state,
+    predictedLiveState: state,
+    hook: false,
+    resourceVersion: value,
+    modified: false,
+  };
+};
+
+/** What stands in the store under each key, uncompressed. */
+function textsIn({ store }: Bench): ReadonlyMap<string, string> {
+  return new Map(
+    [...store.values].map(([key, bytes]) => [key, (key.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()]),
+  );
+}
+
+describe('an edit', () => {
+  it('15.1: in a tree of 5,000 nodes makes the text of the few beside it, and no other', async () => {
+    const { publisher, store } = await started({ compression: 'gzip', maxBytes: 1 << 26 });
+    const counted = new Counted();
+    const before = Array.from({ length: 5000 }, (_, i) => counted.node(`node-${i}`, '1'));
+    await publisher.setTree('web', treeOf(before), mine);
+    expect(counted.made).toBe(5000);
+    const edited = before.with(2500, counted.node('node-2500', '2'));
+    await publisher.setTree('web', treeOf(edited), mine);
+    expect(counted.made - 5000).toBeGreaterThan(0);
+    expect(counted.made - 5000).toBeLessThanOrEqual(128);
+    const text = gunzipSync(store.values.get(`${treeKey}.gz`) ?? Buffer.alloc(0)).toString();
+    const read = JSON.parse(text) as { nodes: readonly TreeNode[] };
+    expect(read.nodes.map(({ resourceVersion }) => resourceVersion)).toEqual(
+      before.map((_, i) => (i === 2500 ? '2' : '1')),
+    );
+  });
+
+  it('15.1: that only makes objects anew, with the same texts, compresses and writes nothing, and is known again', async () => {
+    const { publisher, clock: time } = await started({ compression: 'gzip', maxBytes: 1 << 26 });
+    const counted = new Counted();
+    const make = (): readonly TreeNode[] => Array.from({ length: 500 }, (_, i) => counted.node(`node-${i}`, '1'));
+    await publisher.setTree('web', treeOf(make()), mine);
+    bench?.writes();
+    const again = make();
+    await publisher.setTree('web', treeOf(again), mine);
+    expect(counted.made).toBe(1000);
+    await publisher.setTree('web', treeOf([...again]), mine);
+    await time.advance(1000);
+    expect(counted.made).toBe(1000);
+    expect(bench?.writes()).toEqual([]);
+  });
+
+  it('15.1: at the front moves the ends of runs near it only', async () => {
+    const before = nodes(2000);
+    const pieces = async (given: readonly TreeNode[]): Promise<readonly string[]> => {
+      const [one] = await encode(treeParts(treeOf(given), 0), [], { compression: 'none', clock }, mine.signal);
+      return one?.pieces.map(({ hash }) => hash) ?? [];
+    };
+    const [old, now] = [await pieces(before), await pieces([node('a new one'), ...before])];
+    expect(old.length).toBeGreaterThan(30);
+    expect(now.filter((hash) => !old.includes(hash)).length).toBeLessThanOrEqual(3);
+  });
+
+  it('15.1: costs nothing in memory that is not weighed: pieces are as big as their bytes', async () => {
+    const parts = [managedResourcesPart(Array.from({ length: 300 }, (_, i) => resource(`r-${i}`, '1')))];
+    const [one] = await encode(parts, [], { compression: 'gzip', clock }, mine.signal);
+    const sizes = one?.pieces.map(({ bytes }) => [bytes.length, bytes.buffer.byteLength]) ?? [];
+    expect(sizes.length).toBeGreaterThan(10);
+    expect(sizes.filter(([length, held]) => length !== held)).toEqual([]);
+  });
+});
+
+describe('a tree in several keys', () => {
+  const part = (n: number): string => `set app|resources-tree|web|${n}|1.8.3 ${hourMs}`;
+  const first = `set ${treeKey} ${hourMs}`;
+
+  it('15.1: is written where it changed, and its readers are told', async () => {
+    const world = await started({ treeShardSize: 2 });
+    const before = nodes(6);
+    await world.publisher.setTree('web', treeOf(before), mine);
+    expect(world.writes()).toEqual([part(2), part(1), first, channel]);
+    await world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '2'))), mine);
+    expect(world.writes()).toEqual([part(1), channel]);
+    await world.publisher.setTree('web', treeOf(before.slice(0, 4)), mine);
+    expect(world.writes()).toEqual([part(1), first, 'del app|resources-tree|web|2|1.8.3', channel]);
+  });
+
+  it('15.1: none of them expires while another one is written again and again', async () => {
+    const world = await started({ treeShardSize: 2 });
+    let tree = nodes(4);
+    await world.publisher.setTree('web', treeOf(tree), mine);
+    world.writes();
+    for (let i = 0; i < 9; i += 1) {
+      await world.clock.advance(hourMs / 10);
+      tree = tree.with(3, node('node-3', `v${i}`));
+      await world.publisher.setTree('web', treeOf(tree), mine);
+    }
+    const writes = world.writes();
+    expect(writes.filter((command) => command === part(1)).length).toBeGreaterThanOrEqual(9);
+    expect(writes.filter((command) => command === first)).toHaveLength(1);
+  });
+
+  it('15.1: is written whole again after a loss, and after another server answers', async () => {
+    const world = await started({ treeShardSize: 2 });
+    const before = nodes(6);
+    await world.publisher.setTree('web', treeOf(before), mine);
+    await world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '2'))), mine);
+    world.writes();
+    world.store.values.delete('app|resources-tree|web|2|1.8.3');
+    await world.clock.advance(2000);
+    expect(world.writes()).toEqual([part(2), part(1), first, channel]);
+    world.store.runId = 'second';
+    world.store.values.clear();
+    world.store.cut('reset');
+    await world.clock.advance(5000);
+    expect(world.writes()).toEqual([part(2), part(1), first, channel]);
+  });
+
+  it('15.1: takes no key for written whose write was overtaken, or failed', async () => {
+    const world = await started({ treeShardSize: 2 });
+    const before = nodes(4);
+    await world.publisher.setTree('web', treeOf(before), mine);
+    let open = (): void => undefined;
+    const slow = {
+      ...mine,
+      fence: <T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+        new Promise<void>((resolve) => (open = resolve)).then(() => send(mine.signal)),
+    };
+    const other = world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '2'))), slow);
+    await world.clock.advance(1);
+    world.writes();
+    // As it was at first: but the write of what was between is on its way.
+    const back = world.publisher.setTree('web', treeOf(before), mine);
+    await world.clock.advance(1);
+    open();
+    await world.clock.advance(1);
+    await Promise.all([other, back]);
+    expect(world.writes()).toEqual([part(1), channel, part(1), channel]);
+    expect(textsIn(world).get('app|resources-tree|web|1|1.8.3')).not.toContain('"2"');
+    world.store.refusals.set('set', ['refused', 'OOM']);
+    const refused = world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '3'))), mine);
+    await world.clock.advance(1);
+    world.store.refusals.clear();
+    await world.clock.advance(5000);
+    await refused;
+    expect(textsIn(world).get('app|resources-tree|web|1|1.8.3')).toContain('"3"');
+  });
+});
+
+describe('a storm', () => {
+  const may = { ...mine, mayWait: true };
+  const set = (key: string): string => `set ${key} ${hourMs}`;
+
+  it('15.1: is published at once, then twice a second at most, and what came last always is', async () => {
+    const world = await started();
+    for (let i = 0; i < 100; i += 1) {
+      await world.publisher.setTree('web', treeOf([node('a', `${i}`)]), may);
+      await world.publisher.setManagedResources('web', [resource('a', `${i}`)], may);
+      if (i === 0) expect(world.writes()).toEqual([set(treeKey), channel, set(managedKey)]);
+      await world.clock.advance(20);
+    }
+    await world.clock.advance(500);
+    const writes = world.writes();
+    expect(writes.filter((command) => command === set(treeKey))).toHaveLength(4);
+    expect(writes.filter((command) => command === set(managedKey))).toHaveLength(4);
+    expect(textsIn(world).get(treeKey)).toContain('"99"');
+    expect(textsIn(world).get(managedKey)).toContain('"99"');
+    await world.clock.advance(2000);
+    expect(world.writes()).toEqual([]);
+  });
+
+  it('15.1: does not hold up what somebody waits for, and an older value never comes after it', async () => {
+    const world = await started();
+    await world.publisher.setTree('web', treeOf([node('a', 'first')]), may);
+    await world.publisher.setTree('web', treeOf([node('a', 'held')]), may);
+    await world.publisher.setTree('web', treeOf([node('a', 'asked for')]), mine);
+    expect(textsIn(world).get(treeKey)).toContain('"asked for"');
+    await world.clock.advance(5000);
+    expect(world.writes()).toEqual([set(treeKey), channel, set(treeKey), channel]);
+    expect(textsIn(world).get(treeKey)).toContain('"asked for"');
+  });
+
+  it('15.1: nothing that waits comes after a removal, nor after another replica has the Application', async () => {
+    const world = await started();
+    for (const end of ['remove', 'forget'] as const) {
+      await world.publisher.setTree('web', treeOf([node('a', `${end} 1`)]), may);
+      await world.publisher.setTree('web', treeOf([node('a', `${end} 2`)]), may);
+      if (end === 'remove') await world.publisher.remove('web', mine);
+      else world.publisher.forget('web');
+      world.writes();
+      await world.clock.advance(5000);
+      expect(world.writes()).toEqual([]);
+    }
+  });
+});
+
+/** One thing that happens to a tree, or to its store. `place` is taken modulo what there is. */
+const event = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('edit', 'insert', 'remove'), place: fc.nat(500) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('anew', 'hosts', 'orphans'), place: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('flush', 'forget', 'restart', 'hour'), place: fc.nat(1) }) },
+);
+type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
+
+interface Picture {
+  readonly nodes: readonly TreeNode[];
+  readonly orphanedNodes: readonly TreeNode[];
+  readonly hosts: readonly HostInfo[];
+  readonly resources: readonly ManagedResource[];
+}
+
+/** The picture after an event; objects that it does not concern are the very same. */
+function after(picture: Picture, { do: what, place }: Event, step: number): Picture {
+  const { nodes: old, resources } = picture;
+  const at = old.length === 0 ? 0 : place % old.length;
+  const name = old[at]?.name ?? 'none';
+  const made = what === 'insert' ? `new-${step}` : name;
+  const splice = <T>(list: readonly T[], fresh: T): readonly T[] =>
+    list.toSpliced(at, what === 'insert' ? 0 : 1, ...(what === 'remove' ? [] : [fresh]));
+  if (what === 'edit' || what === 'insert' || what === 'remove')
+    return {
+      ...picture,
+      nodes: splice(old, node(made, `v${step}`)),
+      resources: splice(resources, resource(made, `v${step}`)),
+    };
+  if (what === 'hosts')
+    return { ...picture, hosts: Array.from({ length: place }, (_, i) => ({ name: `h${i}`, systemInfo: {} })) };
+  if (what === 'orphans') return { ...picture, orphanedNodes: old.slice(0, place * 20) };
+  if (what === 'anew')
+    return { ...picture, nodes: old.map((one) => ({ ...one })), resources: resources.map((one) => ({ ...one })) };
+  return picture;
+}
+
+function isFault({ do: what }: Event): boolean {
+  return what === 'flush' || what === 'restart' || what === 'forget' || what === 'hour';
+}
+
+async function befall({ store, publisher, clock: time }: Bench, { do: what }: Event): Promise<void> {
+  if (what === 'flush') store.values.clear();
+  if (what === 'restart') {
+    store.runId += '+';
+    store.values.clear();
+    store.cut('restart');
+  }
+  if (what === 'forget') publisher.forget('web');
+  if (what === 'hour') await time.advance(hourMs);
+}
+
+/** Made whole, by a publisher that knows nothing. */
+async function whole(part: Part): Promise<string> {
+  const [one] = await encode([part], [], { compression: 'none', clock }, mine.signal);
+  return Buffer.concat(one?.pieces.map(({ bytes }) => bytes) ?? []).toString();
+}
+
+async function expected(picture: Picture, shardSize: number, ending: string): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const [i, part] of treeParts(picture, shardSize).entries())
+    texts.set(`app|resources-tree|web${i === 0 ? '' : `|${i}`}|1.8.3${ending}`, await whole(part));
+  texts.set(managedKey + ending, await whole(managedResourcesPart(picture.resources)));
+  return texts;
+}
+
+/** What a reader makes of the parts of a tree, as Argo CD's: lists of all keys, one after the other. */
+function read(texts: ReadonlyMap<string, string>, ending: string): unknown {
+  const first = texts.get(treeKey + ending) ?? 'null';
+  const { shardsCount = 1 } = JSON.parse(first) as { readonly shardsCount?: number };
+  const parts = [first];
+  for (let i = 1; i < shardsCount; i += 1)
+    parts.push(texts.get(`app|resources-tree|web|${i}|1.8.3${ending}`) ?? 'null');
+  const lists = parts.map((text) => JSON.parse(text) as Partial<ApplicationTree>);
+  return {
+    nodes: lists.flatMap((list) => list.nodes ?? []),
+    orphanedNodes: lists.flatMap((list) => list.orphanedNodes ?? []),
+    hosts: lists.flatMap((list) => list.hosts ?? []),
+  };
+}
+
+describe('published by difference', () => {
+  const setups = fc.record({
+    size: fc.constantFrom(0, 3, 40, 200),
+    shardSize: fc.constantFrom(0, 0, 7, 50),
+    compression: fc.constantFrom('gzip' as const, 'none' as const),
+    maxBytes: fc.constantFrom(1 << 22, 1 << 22, 2000),
+  });
+
+  it('15.1: equals published whole, over random histories', async () => {
+    await fc.assert(
+      fc.asyncProperty(setups, fc.array(event, { maxLength: 12 }), async (setup, history) => {
+        const { size, shardSize, compression, maxBytes } = setup;
+        const world = await new Bench({ treeShardSize: shardSize, compression, maxBytes }).start();
+        const ending = compression === 'gzip' ? '.gz' : '';
+        let picture: Picture = {
+          nodes: nodes(size),
+          orphanedNodes: [],
+          hosts: [],
+          resources: nodes(size).map(({ name }) => resource(name, '1')),
+        };
+        try {
+          for (const [step, one] of [{ do: 'edit', place: 0 } as const, ...history].entries()) {
+            await befall(world, one);
+            picture = after(picture, one, step);
+            await world.publisher.setTree('web', picture, mine);
+            await world.publisher.setManagedResources('web', picture.resources, mine);
+            await world.clock.advance(isFault(one) ? 6000 : 100);
+            // What was lost and is not in memory any more is published again by whoever is told of it.
+            await world.publisher.setTree('web', picture, mine);
+            await world.publisher.setManagedResources('web', picture.resources, mine);
+            await world.clock.advance(100);
+            const found = textsIn(world);
+            expect(found).toEqual(await expected(picture, shardSize, ending));
+            expect(read(found, ending)).toEqual(omit(picture, 'resources'));
+          }
+        } finally {
+          await world.stop();
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
