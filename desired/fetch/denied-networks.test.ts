@@ -93,7 +93,7 @@ describe('T-SEC-33: networks that sources are kept out of', () => {
     }
   });
 
-  it('14.2: T-SEC-36: a name server that answers otherwise a moment later leads nowhere', async () => {
+  it('14.2: T-SEC-33: a name server that answers otherwise a moment later leads nowhere', async () => {
     const inside = await startWebServer();
     inside.pages.set('/', { body: 'hello' });
     const answers = [['127.0.0.1'], ['127.0.0.1'], ['127.0.0.1'], ['127.0.0.2']];
