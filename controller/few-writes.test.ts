@@ -129,7 +129,41 @@ describe('a first sync', () => {
   });
 });
 
+describe('a first sync that waits for others', () => {
+  it('15.4: is two writes, however long it has waited: what it does is told when it has lasted a second itself', async () => {
+    const held = gate();
+    const before = (call: string): Promise<void> | undefined => (call.startsWith('create') ? held.opened : undefined);
+    world.application(automated);
+    world.replica({ dest: { before }, config: { kubectlParallelism: 1 } });
+    await clock.advance(8000);
+    expect(writes()).toEqual(['replace']);
+    held.open();
+    await clock.advance(10_000);
+    expect(writes()).toEqual(['replace', 'patch']);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+  });
+});
+
 describe('the end of a sync', () => {
+  it('15.4: is not followed by the status of a pass that began before it, nor overtaken by it', async () => {
+    world.application(automated);
+    const held = gate();
+    const before = (call: string): Promise<void> | undefined =>
+      call.startsWith('patch Application') ? held.opened : undefined;
+    world.replica({ hub: { before } });
+    await clock.advance(500);
+    for (let i = 0; i < 4; i += 1) {
+      const live = world.dest.get('ConfigMap', 'one');
+      if (live !== undefined) world.dest.put({ ...live, metadata: { ...live.metadata, labels: { touched: `${i}` } } });
+      await clock.advance(1000);
+    }
+    held.open();
+    await clock.advance(10_000);
+    expect(writes()).toEqual(['replace', 'patch']);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, health: { status: 'Healthy' } });
+    expect(world.app.status?.health).toEqual(ends()[0]?.health);
+  });
+
   it('15.4: does not wait for sources that do not answer: it is told after a second, and what is seen then, later', async () => {
     world.application();
     const held = gate();
