@@ -1,5 +1,5 @@
 import type { KindState } from '#live';
-import { hasMultipleSources } from '#model';
+import { hasMultipleSources, keyOfStatus, refOfStatus } from '#model';
 import type {
   Application,
   ApplicationCondition,
@@ -132,7 +132,7 @@ function speaks({ row }: ComparedRow): boolean {
 }
 
 function isSamePlace(old: ComparedRow, now: ComparedRow): boolean {
-  return old.row.key === now.row.key && identity(old.row.status) === identity(now.row.status);
+  return old.row.key === now.row.key && keyOfStatus(old.row.status) === keyOfStatus(now.row.status);
 }
 
 function recounted(before: Counters, replaced: readonly Replaced[]): Counters {
@@ -230,7 +230,7 @@ function degradedConditions(facts: CompareFacts, rows: readonly ComparedRow[]): 
     const own = rows.filter((one) => sameKind(kind, gkOf(sideOf(one.facts))));
     if (kind.state === 'left-out') return own.some((one) => one.facts.target === null && one.row.own);
     const had = facts.app.status?.resources ?? [];
-    return own.length > 0 || had.some((r) => sameKind(kind, { group: r.group ?? '', kind: r.kind ?? '' }));
+    return own.length > 0 || had.some((r) => sameKind(kind, refOfStatus(r)));
   };
   return facts.live.degraded.filter(isUsed).map((kind) => ({
     type: 'StaleResourceWarning',
@@ -243,10 +243,6 @@ function sameKind(a: GroupKind, b: GroupKind): boolean {
 }
 
 function byIdentity(resources: readonly ResourceStatus[]): readonly ResourceStatus[] {
-  const named = resources.map((resource) => ({ resource, id: identity(resource) }));
+  const named = resources.map((resource) => ({ resource, id: keyOfStatus(resource) }));
   return named.sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id))).map(({ resource }) => resource);
-}
-
-function identity(r: ResourceStatus): string {
-  return `${r.group ?? ''}/${r.kind ?? ''}/${r.namespace ?? ''}/${r.name ?? ''}`;
 }

@@ -57,6 +57,7 @@ class World {
       client: this.api.client(interference),
       fenced: (inner, send) => send(inner),
       denied: () => undefined,
+      appOf: () => undefined,
       limiter: new Limiter(2),
       clock: this.clock,
       ...(open

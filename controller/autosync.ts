@@ -1,6 +1,6 @@
 import { deepEqual } from '#base';
 import { equalSourceLists, equalSources } from '#compare';
-import { hasMultipleSources, isAutomated, isCompleted, keyOfRef, sourceOf } from '#model';
+import { hasMultipleSources, isAutomated, isCompleted, keyOfRef, keyOfStatus, sourceOf } from '#model';
 import type {
   Application,
   GroupKind,
@@ -99,10 +99,6 @@ function notNow({ app, syncStatus, resources, unread, claimed }: AutosyncFacts):
   return undefined;
 }
 
-function keyOfStatus({ group = '', kind = '', namespace = '', name = '' }: ResourceStatus): ResourceKey {
-  return keyOfRef({ group, kind, namespace, name });
-}
-
 function revisionsOf(status: SyncStatus): readonly string[] {
   return (status.revisions?.length ?? 0) > 0 ? (status.revisions ?? []) : [status.revision ?? ''];
 }
@@ -128,17 +124,10 @@ function leftPrunes({ resources, stale, claimed, app }: AutosyncFacts, last: Ope
   if (last.phase !== 'Succeeded' || app.spec.syncPolicy?.automated?.prune !== true) return false;
   const skipped = (last.syncResult?.resources ?? []).filter(wasHeldBack);
   return skipped.some(
-    ({ group, kind, namespace, name }) =>
-      !stale.some((gk) => gk.group === group && gk.kind === kind) &&
-      resources.some(
-        (r) =>
-          r.requiresPruning === true &&
-          !claimed.has(keyOfStatus(r)) &&
-          (r.group ?? '') === group &&
-          r.kind === kind &&
-          (r.namespace ?? '') === namespace &&
-          r.name === name,
-      ),
+    (ref) =>
+      !stale.some((gk) => gk.group === ref.group && gk.kind === ref.kind) &&
+      !claimed.has(keyOfRef(ref)) &&
+      resources.some((row) => row.requiresPruning === true && keyOfStatus(row) === keyOfRef(ref)),
   );
 }
 

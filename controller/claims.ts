@@ -1,4 +1,5 @@
-import { appKeyOf, keyOfRef } from '#model';
+import type { Comparison } from '#compare';
+import { appKeyOf, keyOfRef, refOf, refOfStatus } from '#model';
 import type { AppKey, Application, ResourceKey, ResourceRef } from '#model';
 import { ProjectUnusable } from './errors.ts';
 
@@ -63,10 +64,15 @@ export class Claims {
   }
 }
 
+/** What Git has dropped. */
+export function leftovers({ pairs }: Comparison): readonly ResourceRef[] {
+  return pairs.flatMap(({ target, live }) => (target === null && live !== null ? [refOf(live)] : []));
+}
+
 /** What is in Git, as far as the last comparison knows: what is there only because it was left over requires pruning. */
 function claimedBy(app: Application, names: ReadonlySet<string>): readonly ResourceRef[] {
   const rows = (app.status?.resources ?? []).filter(
     (row) => names.has(row.name ?? '') && row.requiresPruning !== true && row.hook !== true,
   );
-  return rows.map(({ group = '', kind = '', namespace = '', name = '' }) => ({ group, kind, namespace, name }));
+  return rows.map(refOfStatus);
 }

@@ -7,7 +7,7 @@ import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { ClusterIgnored, ClusterUnavailable, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, ManagedObjects, UnreadObject } from '#live';
-import { apiVersionOf, destinationNamespaceOf, instanceName, keyOfRef, sourcesOf } from '#model';
+import { apiVersionOf, destinationNamespaceOf, instanceName, keyOfRef, refOfStatus, sourcesOf } from '#model';
 import type {
   AppKey,
   Application,
@@ -324,12 +324,11 @@ function undiscovered(
   if (discovery.failedGroups.size === 0) return [];
   const known = new Set([...objects.keys(), ...unread.map(({ key }) => key)]);
   return (app.status?.resources ?? []).flatMap((resource): UnreadObject[] => {
-    const { group = '', kind = '', namespace = '', name = '', version = '' } = resource;
-    const failure = failureOf(discovery, group);
-    const ref = { group, kind, namespace, name };
+    const ref = refOfStatus(resource);
+    const failure = failureOf(discovery, ref.group);
     const isOpen = failure !== undefined && resource.hook !== true && !known.has(keyOfRef(ref));
     if (!isOpen || findResource(discovery, ref) !== undefined) return [];
     const message = `failed to get managed objects: unexpected error getting managed object: ${failure}`;
-    return [{ ...ref, key: keyOfRef(ref), version, message }];
+    return [{ ...ref, key: keyOfRef(ref), version: resource.version ?? '', message }];
   });
 }

@@ -3,7 +3,6 @@ import type { Clock } from '#base';
 import { gkOf } from '#compare';
 import { healthOf } from '#health';
 import { findResource, isAlreadyExists, isConflict, isNotFound } from '#kube';
-import type { ApiDiscovery } from '#kube';
 import { failureOf } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
 import {
@@ -221,7 +220,7 @@ export class Deleter {
       throw new DeletionBlocked(
         `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,
       );
-    refuseUnknown(known, cluster.discovery());
+    refuseUnknown(known, cluster);
     return objects;
   }
 
@@ -277,10 +276,11 @@ export class Deleter {
   }
 }
 
-/** A kind that discovery has never read is not watched: what there is of it would be left behind. */
-function refuseUnknown(known: readonly ResourceStatus[], discovery: ApiDiscovery): void {
+/** A kind that discovery has never read, or does not name yet, is not watched: what there is of it would be left behind. */
+function refuseUnknown(known: readonly ResourceStatus[], cluster: LiveCluster): void {
+  const discovery = cluster.discovery();
   for (const { group = '', kind = '' } of known) {
-    const failure = failureOf(discovery, group);
+    const failure = failureOf(discovery, group) ?? cluster.unsure();
     if (failure !== undefined && findResource(discovery, { group, kind }) === undefined)
       throw new DeletionBlocked(`the live state of ${group}/${kind} cannot be read: ${failure}`);
   }
@@ -370,8 +370,8 @@ function worseOf(a: HealthStatusCode, b: HealthStatusCode): HealthStatusCode {
   return isWorseHealth(a, b) ? b : a;
 }
 
-/** Gone, or replaced by a namesake, is as good as deleted. */
-async function tolerant(deletion: Promise<void>): Promise<void> {
+/** Gone, or replaced by a namesake, is as good as deleted. What was marked otherwise meanwhile is looked at again by the next step. */
+async function tolerant(deletion: Promise<unknown>): Promise<void> {
   await deletion.catch((error: unknown) => {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   });

@@ -124,6 +124,7 @@ async function run(api: FakeApi, drawn: typeof plan extends fc.Arbitrary<infer T
     clock,
     limiter: new Limiter(20),
     denied: () => undefined,
+    appOf: () => undefined,
     fenced: (signal, send) => send(signal),
     dryRun: drawn.guarded,
   });

@@ -1,6 +1,6 @@
 import type { ManagedPair } from '#compare';
-import { isErrorCondition, resourceKey } from '#model';
-import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey, ResourceStatus } from '#model';
+import { isErrorCondition, keyOfStatus } from '#model';
+import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceStatus } from '#model';
 import type { Assessment, Found } from './refresh.ts';
 import { normalizationPatch, statusPatch } from './status-patch.ts';
 import type { Disagreement, PlannedWrite, Verdict } from './verdict.ts';
@@ -105,10 +105,6 @@ function resources(status: ApplicationStatus, { comparison }: Found): readonly D
       ...(saysHealth ? difference({ field: 'resource-health', resource, ...health }) : []),
     ];
   });
-}
-
-function keyOfStatus({ group = '', kind = '', namespace = '', name = '' }: ResourceStatus): ResourceKey {
-  return resourceKey(group, kind, namespace, name);
 }
 
 function codeOf({ status, requiresPruning }: ResourceStatus): string {

@@ -741,6 +741,71 @@ describe('a deletion with the finalizer', () => {
     expect([world.hub.get('Application', 'demo'), world.dest.get('Job', 'two')]).toEqual([undefined, undefined]);
   });
 
+  it.each(['a prune', 'a cascade'])(
+    '14.4: %s leaves what is given to another Application just before its deletion',
+    async (what) => {
+      world.git.push('a'.repeat(40), [configMap('one'), configMap('moved')]);
+      world.application(automated, {
+        metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+      });
+      const before = (call: string): void => {
+        const moved = world.dest.get('ConfigMap', 'moved');
+        if (call !== 'delete ConfigMap moved' || moved === undefined) return;
+        const trackingId = { 'argocd.argoproj.io/tracking-id': 'other:/ConfigMap:apps/moved' };
+        world.dest.put({ ...moved, metadata: { ...moved.metadata, annotations: trackingId } });
+      };
+      await start({ dest: { before } });
+      expect(world.dest.get('ConfigMap', 'moved')).toBeDefined();
+      if (what === 'a cascade') world.hub.delete('Application', 'demo');
+      else world.git.push('b'.repeat(40), [configMap('one')]);
+      await clock.advance(200_000);
+      expect(world.dest.calls).toContain('delete ConfigMap moved');
+      expect(world.dest.get('ConfigMap', 'moved')).toBeDefined();
+      if (what === 'a cascade') {
+        expect([world.hub.get('Application', 'demo'), world.dest.get('ConfigMap', 'one')]).toEqual([
+          undefined,
+          undefined,
+        ]);
+      } else {
+        expect(world.app.status?.operationState?.phase).toBe('Succeeded');
+        expect(world.app.status?.sync?.status).toBe('Synced');
+      }
+    },
+  );
+
+  it('14.4: waits for a kind that discovery does not name, as long as nobody can say that it is not served', async () => {
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
+    world.git.push('a'.repeat(40), [configMap('one'), job]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    expect(world.dest.get('Job', 'two')).toMatchObject(job);
+    world.dest.unnamedGroups.add('batch');
+    world.unsure = 'discovery does not name it';
+    world.hub.delete('Application', 'demo');
+    await clock.advance(10_000);
+    const message = 'the live state of batch/Job cannot be read: discovery does not name it';
+    expect(world.app.status?.conditions).toContainEqual(expect.objectContaining({ type: 'DeletionError', message }));
+    world.dest.unnamedGroups.clear();
+    world.unsure = undefined;
+    await clock.advance(30_000);
+    expect([world.hub.get('Application', 'demo'), world.dest.get('Job', 'two')]).toEqual([undefined, undefined]);
+  });
+
+  it('14.4: does not wait for a kind that is not served any more', async () => {
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
+    world.git.push('a'.repeat(40), [configMap('one'), job]);
+    world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await start();
+    world.dest.unnamedGroups.add('batch');
+    world.hub.delete('Application', 'demo');
+    await clock.advance(30_000);
+    expect([world.hub.get('Application', 'demo'), world.dest.get('ConfigMap', 'one')]).toEqual([undefined, undefined]);
+  });
+
   it('runs delete hooks before and after', async () => {
     const hook = (type: string): Record<string, string> => ({ 'argocd.argoproj.io/hook': type });
     world.git.push('a'.repeat(40), [

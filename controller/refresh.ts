@@ -11,6 +11,7 @@ import type { Logger } from '#telemetry';
 import { decideAutosync } from './autosync.ts';
 import type { AutosyncDecision, SelfHealBackoff } from './autosync.ts';
 import type { BoundApplication, SpecVerdict } from './bound.ts';
+import { leftovers } from './claims.ts';
 import type { Claims } from './claims.ts';
 import type { Comparer } from './comparer.ts';
 import { ownedConditions } from './conditions.ts';
@@ -376,10 +377,8 @@ export class RefreshProcessor {
   /** Asked only of what is to go: that is little, and rare. */
   #claimed(key: AppKey, comparison: Comparison, { app, cluster }: BoundApplication): ReadonlySet<ResourceKey> {
     if (app.spec.syncPolicy?.automated?.prune !== true) return new Set();
-    const refs = comparison.resources
-      .filter(({ requiresPruning }) => requiresPruning === true)
-      .map(({ group = '', kind = '', namespace = '', name = '' }) => ({ group, kind, namespace, name }));
-    return new Set(this.#deps.claims.claimants({ key, server: cluster.server, refs }).keys());
+    const claimants = this.#deps.claims.claimants({ key, server: cluster.server, refs: leftovers(comparison) });
+    return new Set(claimants.keys());
   }
 
   #nextStatus(pass: Pass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): ApplicationStatus {

@@ -1,5 +1,5 @@
 import { hashJson, omit } from '#base';
-import { annotations, appKeyOf, isErrorCondition } from '#model';
+import { annotations, appKeyOf, isErrorCondition, keyOfStatus } from '#model';
 import type { AppKey, Application, SyncStatus } from '#model';
 import type { AddOptions } from '#queues';
 import { compareLevel, refreshAnnotation } from './freshness.ts';
@@ -114,8 +114,8 @@ function requestText(app: Application): string | undefined {
 function wordOf({ status = {} }: Application): string {
   const { sync, health, resourceHealthSource = '', resources = [], conditions = [] } = status;
   const lines = resources.map((resource) => {
-    const { group = '', kind = '', namespace = '', name = '', status: code = '', requiresPruning = false } = resource;
-    return [group, kind, namespace, name, code, requiresPruning, resource.health?.status ?? ''].join(' ');
+    const { status: code = '', requiresPruning = false } = resource;
+    return [keyOfStatus(resource), code, requiresPruning, resource.health?.status ?? ''].join(' ');
   });
   return hashJson([
     sync?.status ?? '',

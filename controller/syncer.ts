@@ -17,6 +17,7 @@ import {
   keyOf,
   refOf,
   sourceOf,
+  trackedApp,
 } from '#model';
 import type {
   AppKey,
@@ -36,6 +37,7 @@ import type { GateQuestion } from './apply-gate.ts';
 import type { WorkMetrics } from './apply-metrics.ts';
 import type { BoundApplication } from './bound.ts';
 import type { Compared, Comparer } from './comparer.ts';
+import { leftovers } from './claims.ts';
 import type { Claims } from './claims.ts';
 import { formatConditions } from './conditions.ts';
 import { ClusterNotReady } from './errors.ts';
@@ -214,7 +216,7 @@ export class Syncer {
    * @throws ClusterNotReady when the cluster has just been given up, or another one stands at its URL: what was seen in this one says nothing
    * about that one.
    */
-  writer({ key, gate }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
+  writer({ key, gate, settings }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
     const { user, dryRun = false, differing: differs } = as;
     const client = this.#deps.clients.of(cluster.server);
     if (client === undefined || this.#deps.peek(cluster.server) !== cluster)
@@ -224,6 +226,7 @@ export class Syncer {
       client: user === undefined ? client : client.impersonate(user),
       fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
       denied: (object, namespaced) => gate.denied(object, namespaced),
+      appOf: (object) => trackedApp(object, settings.tracking),
       limiter: this.#deps.limiter,
       clock: this.#deps.clock,
       ...(differs === undefined ? {} : this.#gate({ app: key, server: cluster.server, user }, differs)),
@@ -245,10 +248,6 @@ export class Syncer {
       },
     };
   }
-}
-
-function leftovers({ pairs }: Comparison): readonly ResourceRef[] {
-  return pairs.flatMap(({ target, live }) => (target === null && live !== null ? [refOf(live)] : []));
 }
 
 function failed(state: OperationState, phase: 'Error' | 'Failed', message: string): StepState {

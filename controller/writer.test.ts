@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Limiter, OwnershipLost } from '#base';
 import { withLastApplied } from '#diff';
 import { apiResource, KubeApiError } from '#kube';
-import { annotations } from '#model';
+import { annotations, defaultSettings, trackedApp } from '#model';
 import type { KubeObject } from '#model';
 import type { ApplyHow } from '#sync';
 import { FakeClock } from '#support';
@@ -43,6 +43,7 @@ function writer(
     client: api.client(over.interference),
     fenced: (inner, send) => (over.owned === false ? Promise.reject(new OwnershipLost('cluster')) : send(inner)),
     denied: () => over.denied,
+    appOf: (object) => trackedApp(object, defaultSettings.tracking),
     limiter: new Limiter(2),
     clock,
     ...(over.dryRun === undefined ? {} : { dryRun: over.dryRun }),
@@ -195,6 +196,7 @@ describe('8.1.3: what a dry run returns', () => {
       limiter: new Limiter(2),
       clock,
       denied: () => undefined,
+      appOf: () => undefined,
       fenced: (inner, send) => send(inner),
     });
     const live = api.put(withLastApplied(target));
@@ -215,6 +217,67 @@ describe('delete', () => {
     expect(api.get('ConfigMap', 'a')).toBe(other);
     await writer().delete(other, 'Foreground', signal);
     expect(api.get('ConfigMap', 'a')).toBeUndefined();
+  });
+});
+
+describe('14.4: a deletion of what was looked at a while ago', () => {
+  const marked = (app: string, more: Record<string, string> = {}): KubeObject => ({
+    ...target,
+    metadata: {
+      ...target.metadata,
+      annotations: { [annotations.trackingId]: `${app}:/ConfigMap:apps/a`, ...more },
+    },
+  });
+
+  it('14.4: costs one request while nobody has written it', async () => {
+    const live = api.put(marked('shop'));
+    expect(await writer().delete(live, 'Foreground', signal)).toBe('accepted');
+    expect(api.calls).toEqual(['delete ConfigMap a']);
+  });
+
+  it('14.4: is not made when it belongs to another Application since', async () => {
+    const live = api.put(marked('shop'));
+    api.put({ ...live, ...marked('other'), metadata: { ...live.metadata, ...marked('other').metadata } });
+    expect(await writer().delete(live, 'Foreground', signal)).toBe('changed');
+    expect(api.calls).toEqual(['delete ConfigMap a', 'get ConfigMap a']);
+    expect(api.get('ConfigMap', 'a')).toBeDefined();
+  });
+
+  it.each([
+    [
+      'says that it is to stay',
+      { annotations: { ...marked('shop').metadata.annotations, 'argocd.argoproj.io/sync-options': 'Prune=false' } },
+    ],
+    ['has an owner', { ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: 's', uid: 'u' }] }],
+  ])('14.4: is not made when it %s since', async (_what, metadata) => {
+    const live = api.put(marked('shop'));
+    api.put({ ...live, metadata: { ...live.metadata, ...metadata } });
+    expect(await writer().delete(live, 'Foreground', signal)).toBe('changed');
+    expect(api.get('ConfigMap', 'a')).toBeDefined();
+  });
+
+  it('14.4: is made of what others have written otherwise, also of what they write all the time', async () => {
+    const live = api.put(marked('shop'));
+    api.put({ ...live, data: { key: 'other' } });
+    expect(await writer().delete(live, 'Foreground', signal)).toBe('accepted');
+    expect(api.calls).toEqual(['delete ConfigMap a', 'get ConfigMap a', 'delete ConfigMap a']);
+    const busy = api.put(marked('shop'));
+    let writes = 0;
+    const before = (call: string): void => {
+      if (call.startsWith('delete')) api.put({ ...busy, data: { key: String((writes += 1)) } });
+    };
+    expect(await writer({ interference: { before } }).delete(busy, 'Foreground', signal)).toBe('accepted');
+    expect(writes).toBe(5);
+    expect(api.get('ConfigMap', 'a')).toBeUndefined();
+  });
+
+  it('14.4: is as good as made when it is gone', async () => {
+    const live = api.put(marked('shop'));
+    api.put({ ...live, data: { key: 'other' } });
+    const before = (call: string): void => {
+      if (call.startsWith('get')) api.delete('ConfigMap', 'a');
+    };
+    expect(await writer({ interference: { before } }).delete(live, 'Foreground', signal)).toBe('accepted');
   });
 });
 

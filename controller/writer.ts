@@ -2,14 +2,16 @@ import { at, deepEqual, DriftlessError, isObject } from '#base';
 import type { Clock, Json, Limiter } from '#base';
 import { clientSideApplyPatch, withLastApplied } from '#diff';
 import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
-import type { ApiDiscovery, KubeClient, NamedObject, WriteOptions } from '#kube';
+import type { ApiDiscovery, DeleteOptions, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
-import type { ApplyHow, ApplyResult, ClusterWriter } from '#sync';
+import type { ApplyHow, ApplyResult, ClusterWriter, Deletion } from '#sync';
 import type { GateAnswer, GateQuestion } from './apply-gate.ts';
 import { dryRunOnly } from './dry-run-client.ts';
 import { PolicyDenied, UnknownKind } from './errors.ts';
+import { isMarkedOtherwise } from './marks.ts';
+import type { AppOf } from './marks.ts';
 import { adoptAfter, adoptBefore } from './migration.ts';
 import { recreate, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
@@ -23,6 +25,7 @@ export interface WriterDeps {
   readonly fenced: <T>(signal: AbortSignal, send: Send<T>) => Promise<T>;
   /** Why the project does not let the application have this object in this place; undefined when it does. */
   readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
+  readonly appOf: AppOf;
   /** --kubectl-parallelism-limit, of the whole process. */
   readonly limiter: Limiter;
   readonly clock: Clock;
@@ -64,8 +67,8 @@ interface Apply extends Sent {
  *
  * Applying does what kubectl apply does (gitops-engine/pkg/utils/kube): three-way merge with the last-applied annotation, creation when
  * missing, a few tries when others write at the same time, replacement when forced. Differences: a dry run is the server's own, so that what
- * the server would refuse is known before anything is changed; deletions name the UID, so that a namesake that someone else has made in the
- * meantime survives; a CustomResourceDefinition or Namespace is never deleted to be made anew, since everything in it would go too.
+ * the server would refuse is known before anything is changed; deletions name the UID and the version that was looked at, so that a namesake that
+ * someone else has made in the meantime survives, and what someone has given to another Application; a CustomResourceDefinition or Namespace is never deleted to be made anew, since everything in it would go too.
  */
 export class GuardedWriter implements ClusterWriter {
   readonly #deps: WriterDeps;
@@ -134,16 +137,31 @@ export class GuardedWriter implements ClusterWriter {
     }
   }
 
-  async delete(live: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<void> {
+  /**
+   * Only this very object, in the version that the decision was made by. When it is another version, it is looked at again, and goes when nobody has marked
+   * it otherwise meanwhile. One that is written all the time goes without its version in the end, right after such a look.
+   */
+  async delete(live: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<Deletion> {
     const resource = await this.#allowed(live, signal);
-    const { uid } = live.metadata;
-    await this.#write(signal, (inner) =>
-      this.#client.delete(resource, nameOf(live, resource), {
-        signal: inner,
-        propagationPolicy: propagation,
-        ...(uid === undefined ? {} : { preconditions: { uid } }),
-      }),
-    );
+    let current = live;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const preconditions = preconditionsOf(current, attempt < conflictTries);
+        const options = { propagationPolicy: propagation, ...(preconditions === undefined ? {} : { preconditions }) };
+        await this.#write(signal, (inner) =>
+          this.#client.delete(resource, nameOf(live, resource), { ...options, signal: inner }),
+        );
+        return 'accepted';
+      } catch (error) {
+        if (!isConflict(error) || attempt >= conflictTries) throw error;
+        const fresh = await this.#read(resource, nameOf(live, resource), signal);
+        if (fresh === null) return 'accepted';
+        if (fresh.metadata.uid !== live.metadata.uid) throw error;
+        this.#observe(fresh, this.#deps.dryRun === true);
+        if (isMarkedOtherwise(live, fresh, this.#deps.appOf)) return 'changed';
+        current = fresh;
+      }
+    }
   }
 
   async patchMetadata(
@@ -368,6 +386,12 @@ export class GuardedWriter implements ClusterWriter {
   #observe(object: KubeObject, dryRun: boolean): void {
     if (!dryRun && object.metadata.resourceVersion !== undefined) this.#deps.cluster.observe(object);
   }
+}
+
+function preconditionsOf({ metadata }: KubeObject, named: boolean): DeleteOptions['preconditions'] {
+  const { uid, resourceVersion } = metadata;
+  if (uid === undefined) return undefined;
+  return named && resourceVersion !== undefined ? { uid, resourceVersion } : { uid };
 }
 
 function nameOf(object: KubeObject, resource: ApiResource): NamedObject {

@@ -59,15 +59,15 @@ function withDefaultsOf(object: KubeObject): KubeObject {
   return canonicalise(withDefaults(canonicalise(json, type), type), type) as unknown as KubeObject;
 }
 
-const entry = (manager: string, operation: string, fieldsV1: object): object => ({
+const entry = (manager: string, operation: string, fieldsV1: JsonObject): JsonObject => ({
   manager,
   operation,
   apiVersion: 'apps/v1',
   fieldsType: 'FieldsV1',
   fieldsV1,
 });
-const inPod = (fields: object): object => ({ 'f:spec': { 'f:template': { 'f:spec': fields } } });
-const ours = (fields: object): object => entry('argocd-controller', 'Apply', fields);
+const inPod = (fields: JsonObject): JsonObject => ({ 'f:spec': { 'f:template': { 'f:spec': fields } } });
+const ours = (fields: JsonObject): JsonObject => entry('argocd-controller', 'Apply', fields);
 const app = { name: 'app', image: 'a:1' };
 const ofApp = { 'f:containers': { 'k:{"name":"app"}': { '.': {}, 'f:name': {}, 'f:image': {} } } };
 
@@ -162,6 +162,37 @@ describe('12.2: what mutation webhooks change', () => {
     expect(diff({ target, live: withSidecar, predicted: predicted({ containers: [app], dnsPolicy: 'None' }) })).toEqual(
       ['/spec/template/spec/containers'],
     );
+  });
+
+  it('12.2: what somebody took away is found also where nothing was left of what it was in', () => {
+    const limit = { 'f:resources': { 'f:limits': { 'f:cpu': {} } } };
+    const fields = { 'f:containers': { 'k:{"name":"app"}': { '.': {}, 'f:name': {}, 'f:image': {}, ...limit } } };
+    const limited = { ...app, resources: { limits: { cpu: '1' } } };
+    const answer = predicted({ containers: [limited] }, { managedFields: [ours(inPod(fields))] });
+    for (const resources of [{}, { limits: {} }]) {
+      const emptied = deployment({ containers: [{ ...app, resources }] }, live.metadata);
+      expect(diff({ target, live: emptied, predicted: answer })).not.toEqual([]);
+    }
+    // A webhook that does it is none, and neither is one that takes no more than the emptied thing away.
+    const webhook = predicted({ containers: [limited] });
+    const emptied = deployment({ containers: [{ ...app, resources: {} }] }, live.metadata);
+    expect(diff({ target, live: emptied, predicted: webhook })).toEqual([]);
+  });
+
+  it('12.2: what Git has dropped, and the server answers with null, is a difference; by a webhook it is none', () => {
+    const time = { 'f:eventTime': {} };
+    const event = (eventTime: string | null, fields: JsonObject): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'e', namespace: 'n', managedFields: [ours({ 'f:reason': {}, ...fields })] },
+      reason: 'Because',
+      eventTime,
+    });
+    const { metadata, ...rest } = event(null, {});
+    const manifest = { ...rest, metadata: { name: 'e', namespace: metadata.namespace ?? '' } };
+    const before = '2024-01-01T00:00:00.000000Z';
+    expect(diff({ target: manifest, live: event(before, time), predicted: event(null, {}) })).toEqual(['/eventTime']);
+    expect(diff({ target: manifest, live: event(before, {}), predicted: event(null, {}) })).toEqual([]);
   });
 
   it('12.2: ignore rules and trusted managers hold, and what only the server writes is none', () => {

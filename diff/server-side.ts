@@ -93,9 +93,17 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
   const ours = unionOf([...now, ...ownershipOf(live, fieldManager).last]);
   const whole = fieldSetOf(predicted, shape);
   const applied = withoutNulls(remove(predicted, minus(whole, ours, shape), shape));
-  const gone = select(fieldSetOf(live, shape), [whole, undefined], (stays) => !stays);
+  // Fields that are always written are null when they are given up: those of others stay as they are.
+  const nulls = select(minus(whole, fieldSetOf(withoutNulls(predicted), shape), shape), [ours, undefined], isIn);
+  const stays = select(whole, [nulls, undefined], (isNull) => !isNull);
+  // What was empty in live, and has something in it now, stays.
+  const gone = minus(fieldSetOf(live, shape), stays, shape);
   const after = withoutNulls(remove(merge(live, applied, shape), gone, shape));
   return isObject(after) ? after : live;
+}
+
+function isIn(inSet: boolean): boolean {
+  return inSet;
 }
 
 /** What only the server writes, and what an apply by us takes away or keeps as it likes. */

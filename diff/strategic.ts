@@ -279,12 +279,18 @@ function reordered(items: readonly Json[], live: Json | undefined, order: Json, 
 
 /** New parts of an object hold no nulls: kubectl and the API server drop them. */
 export function withoutNulls(value: Json): Json {
-  if (isList(value)) return value.map(withoutNulls);
+  if (isList(value)) {
+    const items = value.map(withoutNulls);
+    return items.every((item, i) => item === value[i]) ? value : items;
+  }
   if (!isObject(value)) return value;
+  let changed = false;
   const result: MutableJsonObject = {};
   for (const key of Object.keys(value)) {
     const member = value[key];
-    if (member !== undefined && member !== null) setOwn(result, key, withoutNulls(member) as MutableJson);
+    const after = member === undefined || member === null ? undefined : withoutNulls(member);
+    if (after !== member) changed = true;
+    if (after !== undefined) setOwn(result, key, after as MutableJson);
   }
-  return result;
+  return changed ? result : value;
 }

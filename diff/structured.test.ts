@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { deepEqual, parseJson, seededRandom } from '#base';
+import { at, deepEqual, parseJson, seededRandom } from '#base';
 import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
@@ -103,6 +103,28 @@ const entry = (fieldsV1: object, name = manager, operation = 'Apply'): object =>
   fieldsV1,
 });
 const meta = (...managedFields: object[]): object => ({ name: 'x', namespace: 'n', managedFields });
+
+describe('12.1: what stays', () => {
+  it('12.1: is shared with the live object, also beside what goes: only the rest is looked at again', () => {
+    const variable = (name: string): JsonObject => ({ name, value: name });
+    const pod = (env: readonly JsonObject[]): JsonObject => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: { containers: [{ name: 'c', image: 'i', env }] },
+    });
+    const env = { 'k:{"name":"A"}': { '.': {}, 'f:name': {}, 'f:value': {} } };
+    const gone = { 'k:{"name":"B"}': { '.': {}, 'f:name': {}, 'f:value': {} } };
+    const owned = { 'f:name': {}, 'f:image': {}, 'f:env': { ...env, ...gone } };
+    const fields = { 'f:spec': { 'f:containers': { 'k:{"name":"c"}': { '.': {}, ...owned } } } };
+    const [kept, others] = [variable('A'), { name: 'Z', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }];
+    const live = pod([kept, variable('B'), others]);
+    const after = structuredMerge(pod([kept]), live, { last: [fields], others: [] }, shapeOf(schemaOf(kube(live))));
+    const left = at(after, 'spec', 'containers', 0, 'env') as readonly Json[];
+    expect(left).toEqual([kept, others]);
+    expect(left[1]).toBe(others);
+  });
+});
 
 describe('12.1: an Application with ServerSideApply', () => {
   const app = { name: 'app', image: 'a:1' };

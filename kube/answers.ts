@@ -226,7 +226,13 @@ function pageOf(envelope: JsonObject, items: readonly KubeObject[], request: str
   if (resourceVersion === undefined)
     throw new KubeProtocolError(request, 'the answer is not a list (it has no metadata.resourceVersion)');
   const next = textAt(envelope, 'metadata', 'continue');
-  return { items, resourceVersion, ...(next === undefined ? {} : { continue: next }) };
+  const remaining = at(envelope, 'metadata', 'remainingItemCount');
+  return {
+    items,
+    resourceVersion,
+    ...(next === undefined ? {} : { continue: next }),
+    ...(typeof remaining === 'number' && remaining >= 0 ? { remaining } : {}),
+  };
 }
 
 function textAt(value: Json, ...path: readonly string[]): string | undefined {

@@ -247,10 +247,10 @@ describe('errors', () => {
     await expect(get).rejects.toThrow(`cannot reach ${url}: connection refused`);
   });
 
-  it('a SOCKS proxy is refused in words', async () => {
-    const client = connect({ url: 'https://127.0.0.1:1' }, { connection: { proxyUrl: 'socks5://u:pw@proxy:1080' } });
+  it('a proxy of another kind is refused in words', async () => {
+    const client = connect({ url: 'https://127.0.0.1:1' }, { connection: { proxyUrl: 'socks4://u:pw@proxy:1080' } });
     await expect(client.version({ signal: noSignal })).rejects.toThrow(
-      'cannot reach https://127.0.0.1:1: its proxy socks5://***@proxy:1080 is not supported: only http:// and https:// proxies are',
+      'cannot reach https://127.0.0.1:1: its proxy socks4://***@proxy:1080 is not supported: only http, https and socks5 proxies are',
     );
   });
 });
@@ -434,6 +434,7 @@ describe('list', () => {
       items: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, big: 9007199254740993n }],
       resourceVersion: '99',
       continue: 'tok+/=',
+      remaining: 1,
     });
     await connect(server).list(configMaps, { signal: noSignal, namespace: 'n', continue: 'tok+/=' });
     expect(server.turns[0]?.path).toBe('/api/v1/configmaps');

@@ -31,12 +31,18 @@ export function connectionError(server: string, error: unknown): KubeConnectionE
   const root = rootOf(error);
   const code = codeOf(root);
   const certificate = certificateCodes.test(code);
-  const said = outsideText('system', messageOf(root));
-  return new KubeConnectionError(server, words[code] ?? (said === '' ? code : said), error, {
+  return new KubeConnectionError(server, wordsOf(root), error, {
     neverSent: neverSent.has(code) || certificate,
     permanent: certificate,
     unreachable: unreachable.has(code),
   });
+}
+
+/** What an error of a connection says, for people. */
+export function wordsOf(error: unknown): string {
+  const code = codeOf(rootOf(error));
+  const said = outsideText('system', messageOf(rootOf(error)));
+  return words[code] ?? (said === '' ? code : said);
 }
 
 /** undici hides the reason in `cause`, happy eyeballs in `errors`. */

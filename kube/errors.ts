@@ -77,6 +77,17 @@ export class KubeProtocolError extends DriftlessError {
   }
 }
 
+/** A list that goes on and on. What it has shown is not to be believed: a server that lists honestly comes to an end. */
+export class EndlessListError extends DriftlessError {
+  /** @param retry `later`: it has cost much, and is not tried again before ten minutes have passed. */
+  constructor(request: string, message: string, retry: 'backoff' | 'later') {
+    super('KUBE_ENDLESS_LIST', `${request}: ${message}`, {
+      retry: retry === 'later' ? { afterMs: 600_000 } : 'backoff',
+      fields: { request },
+    });
+  }
+}
+
 /** We have no credentials to show: the plugin failed or took too long, the token file cannot be read. */
 export class KubeCredentialError extends DriftlessError {
   constructor(message: string, cause?: unknown) {

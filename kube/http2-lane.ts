@@ -1,17 +1,26 @@
 import { connect as connectHttp2, constants } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { abortable } from '#base';
 import type { Clock, Timer } from '#base';
 import { SingleFlight } from './single-flight.ts';
 import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
+import type { SocksTunnels } from './socks.ts';
 
 const streamsPerSession = 100;
 const streamWindowBytes = 1024 * 1024;
 const sessionWindowBytes = 16 * 1024 * 1024;
 const pingEveryMs = 30_000;
 const pingAnswerMs = 15_000;
+
+export interface Http2LaneOptions {
+  readonly tls: TlsOptions & { readonly timeoutMs: number };
+  readonly clock: Clock;
+  /** In place of connections of its own. */
+  readonly tunnels: SocksTunnels | undefined;
+}
 
 /**
  * Long-lived requests over few HTTP/2 connections (measured: 22 KB instead of 115 KB per idle watch). A session that the server
@@ -20,16 +29,18 @@ const pingAnswerMs = 15_000;
  */
 export class Http2Lane {
   readonly #server: URL;
-  readonly #tls: TlsOptions & { readonly timeoutMs: number };
+  readonly #tls: Http2LaneOptions['tls'];
   readonly #clock: Clock;
+  readonly #tunnels: SocksTunnels | undefined;
   readonly #sessions = new Set<Session>();
   readonly #dialing = new SingleFlight<Session | undefined>();
   #unsupported = false;
 
-  constructor(server: string, tls: TlsOptions & { readonly timeoutMs: number }, clock: Clock) {
+  constructor(server: string, { tls, clock, tunnels }: Http2LaneOptions) {
     this.#server = new URL(server);
     this.#tls = tls;
     this.#clock = clock;
+    this.#tunnels = tunnels;
   }
 
   /** Undefined when the server does not offer HTTP/2; remembered. */
@@ -72,16 +83,9 @@ export class Http2Lane {
     return session;
   }
 
-  #connect(signal: AbortSignal): Promise<TLSSocket> {
-    const { timeoutMs, keepAlive, keepAliveInitialDelay, ...tls } = this.#tls;
-    const host = this.#server.hostname.replace(/^\[|\]$/g, '');
-    const socket = connectTls({
-      ...tls,
-      host,
-      port: Number(this.#server.port === '' ? 443 : this.#server.port),
-      ALPNProtocols: ['h2', 'http/1.1'],
-      ...(tls.servername === undefined && !/^[\d.]+$|:/.test(host) ? { servername: host } : {}),
-    });
+  async #connect(signal: AbortSignal): Promise<TLSSocket> {
+    const { timeoutMs, keepAlive, keepAliveInitialDelay } = this.#tls;
+    const socket = this.#secured(await this.#tunnels?.open(signal, keepAliveInitialDelay));
     socket.setKeepAlive(keepAlive, keepAliveInitialDelay);
     socket.setNoDelay(true);
     const connected = new Promise<TLSSocket>((resolve, reject) => {
@@ -102,6 +106,30 @@ export class Http2Lane {
         throw error;
       },
     );
+  }
+
+  /** TLS in a tunnel, or over a connection of its own. */
+  #secured(tunnel: Socket | undefined): TLSSocket {
+    const { ca, cert, key, servername, rejectUnauthorized } = this.#tls;
+    const host = this.#server.hostname.replace(/^\[|\]$/g, '');
+    const name = servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
+    try {
+      return connectTls({
+        ...(tunnel === undefined ? {} : { socket: tunnel }),
+        ...(ca === undefined ? {} : { ca }),
+        ...(cert === undefined ? {} : { cert }),
+        ...(key === undefined ? {} : { key }),
+        ...(name === undefined ? {} : { servername: name }),
+        rejectUnauthorized,
+        host,
+        port: Number(this.#server.port === '' ? 443 : this.#server.port),
+        ALPNProtocols: ['h2', 'http/1.1'],
+      });
+    } catch (error) {
+      // A certificate that cannot be read.
+      tunnel?.destroy();
+      throw error;
+    }
   }
 }
 

@@ -18,6 +18,7 @@ export { connectionFromFlags, connectionFromKubeconfig, inClusterConnection } fr
 export type { LoadedConnection } from './config.ts';
 export type { ConnectionOverrides } from './overrides.ts';
 export {
+  EndlessListError,
   isAlreadyExists,
   isConflict,
   isExpired,
@@ -50,6 +51,7 @@ export type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorSt
 export { createInformer } from './informer.ts';
 export { faultOf, rawTextOf } from './head.ts';
 export { findResource } from './find-resource.ts';
+export { ListBounds } from './list-bounds.ts';
 export { Reflector } from './reflector.ts';
 export { SharedClients } from './shared-clients.ts';
 export { SingleFlight } from './single-flight.ts';

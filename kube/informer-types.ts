@@ -11,7 +11,8 @@ export interface ListCollector {
   /** One page. `resourceVersion`: of the whole list, every page says it. */
   add(items: readonly KubeObject[], resourceVersion: string): void;
   commit(resourceVersion: string): void;
-  abandon(): void;
+  /** It is not completed. `untrue`: it had no end, and what it showed is not to be believed. */
+  abandon(untrue: boolean): void;
 }
 
 /** Where a reflector puts what it sees. Called synchronously, one call at a time, in server order. A throw is counted and logged, never fatal. */

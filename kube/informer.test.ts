@@ -456,3 +456,86 @@ function whole({ metadata }: KubeObject): string {
   const serial = metadata.labels?.['serial'];
   return `${metadata.name ?? ''}@${metadata.resourceVersion ?? ''} ${metadata.uid ?? ''}${serial === undefined ? '' : ` ${serial}`}`;
 }
+
+describe('14.4: what is kept is compared with the server', () => {
+  const withUid = (name: string, version: string, uid = name): KubeObject => {
+    const made = object(name, version);
+    return { ...made, metadata: { ...made.metadata, uid } };
+  };
+  const kept = ({ informer }: Running): string[] =>
+    informer
+      .list()
+      .map((item) => `${item.metadata.name ?? ''}@${tag(item)}`)
+      .sort();
+  const metadataLists = ({ source }: Running): number =>
+    source.lists.filter((list) => list.metadataOnly === true).length;
+  const fullLists = (r: Running): number => r.source.lists.length - metadataLists(r);
+
+  it('14.4: an event that was lost is made up for within half an hour', async () => {
+    const r = await start([withUid('a', '1'), withUid('b', '2'), withUid('c', '3')]);
+    r.source.answers = [{ items: [withUid('b', '12'), withUid('c', '3'), withUid('d', '13')], resourceVersion: '20' }];
+    await r.clock.advance(1_600_000);
+    expect(kept(r)).toEqual(['a@1', 'b@2', 'c@3']);
+    await r.clock.advance(400_000);
+    expect(kept(r)).toEqual(['b@12', 'c@3', 'd@13']);
+    expect(r.heard.slice(3).sort()).toEqual(['added d@13', 'deleted a@1', 'updated b@2->12']);
+  });
+
+  it('14.4: costs one list of metadata each half hour while nothing was lost', async () => {
+    const r = await start([withUid('a', '1')]);
+    await r.clock.advance(11 * 1_890_000 - 60_000);
+    expect([fullLists(r), metadataLists(r)]).toEqual([1, expect.any(Number)]);
+    expect(metadataLists(r)).toBeGreaterThanOrEqual(10);
+    expect(metadataLists(r)).toBeLessThanOrEqual(11);
+  });
+
+  it('14.4: what has the number of before and is another object is found within twelve rounds', async () => {
+    const r = await start([withUid('a', '1')]);
+    r.source.answers = [{ items: [{ ...withUid('a', '1'), data: { key: 'after' } }], resourceVersion: '20' }];
+    await r.clock.advance(13 * 1_890_000);
+    expect(r.informer.get('default/a')?.['data']).toEqual({ key: 'after' });
+  });
+
+  it.each([
+    ['is told of a change a moment later', (r: Running) => r.source.last.send(event('MODIFIED', withUid('a', '12')))],
+    [
+      'is told of another object at its place',
+      (r: Running) =>
+        r.source.last.send(event('DELETED', withUid('a', '11')), event('ADDED', withUid('a', '12', 'a2'))),
+    ],
+    ['has written it itself meanwhile', (r: Running) => r.informer.writeBack(withUid('a', '12'))],
+  ])('14.4: lists nothing again when it %s', async (_what, tell) => {
+    const r = await start([withUid('a', '1')]);
+    r.source.answers = [{ items: [withUid('a', '11')], resourceVersion: '20' }];
+    r.source.onList = () => {
+      r.source.onList = () => undefined;
+      tell(r);
+    };
+    await r.clock.advance(2_000_000);
+    expect([fullLists(r), metadataLists(r)]).toEqual([1, 1]);
+    expect(kept(r)).toEqual(['a@12']);
+  });
+
+  it('14.4: lists nothing again for an object that came and went while it was compared', async () => {
+    const r = await start([withUid('a', '1')]);
+    r.source.answers = [{ items: [withUid('a', '1'), withUid('short', '11')], resourceVersion: '20' }];
+    r.source.onList = () => {
+      r.source.onList = () => undefined;
+      r.source.last.send(event('ADDED', withUid('short', '11')), event('DELETED', withUid('short', '12')));
+    };
+    await r.clock.advance(2_000_000);
+    expect([fullLists(r), metadataLists(r)]).toEqual([1, 1]);
+    expect(kept(r)).toEqual(['a@1']);
+  });
+
+  it('14.4: a comparison that fails says nothing, and 0 asks for none', async () => {
+    const r = await start([withUid('a', '1')]);
+    r.source.answers = [new KubeApiError({ code: 500, reason: 'InternalError', message: 'no' }, 'GET x')];
+    await r.clock.advance(2_000_000);
+    expect([kept(r), r.informer.state()]).toEqual([['a@1'], { state: 'synced' }]);
+    const none = await start([withUid('a', '1')], { auditMs: 0 });
+    none.source.answers = [{ items: [], resourceVersion: '20' }];
+    await none.clock.advance(100_000_000);
+    expect(kept(none)).toEqual(['a@1']);
+  });
+});

@@ -3,12 +3,14 @@ import { groupKindName, jsonOf } from '#model';
 import type { KubeObject } from '#model';
 import type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
 import { faultOf } from './head.ts';
+import { auditForever } from './informer-audit.ts';
 import { Reflector } from './reflector.ts';
 import type { InformerOptions } from './reflector-types.ts';
 import { isOlderVersion } from './version.ts';
 
 const resyncSlice = 100;
 const maxTombstones = 1_000;
+const auditDefaultMs = 1_800_000;
 /** Lists because of answers that do not fit are not made more often. */
 const doubtMs = 30_000;
 
@@ -53,10 +55,10 @@ class StoreInformer implements Informer {
 
   run(signal: AbortSignal): Promise<void> {
     return withChild(signal, async (child, abort) => {
-      const resyncing = this.#resyncForever(child);
+      const beside = [this.#resyncForever(child), this.#auditForever(child)];
       await this.#reflector.run(child);
       abort(new Shutdown());
-      await resyncing;
+      await Promise.all(beside);
     });
   }
 
@@ -272,6 +274,17 @@ class StoreInformer implements Informer {
   /** It is there, also if it was gone before: a server that went back has it again, under the same uid. */
   #raise(object: KubeObject): void {
     this.#tombstones.delete(object.metadata.uid ?? '');
+  }
+
+  async #auditForever(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger, auditMs: everyMs = auditDefaultMs } = this.#options;
+    if (everyMs === 0) return;
+    const kept = {
+      held: () => (this.state().state === 'synced' ? this.#objects : undefined),
+      buried: () => this.#tombstones,
+      relist: () => this.#reflector.relist(),
+    };
+    await auditForever({ target: this.#options, clock, random, logger, everyMs, keyOf, ...kept }, signal);
   }
 
   async #resyncForever(signal: AbortSignal): Promise<void> {

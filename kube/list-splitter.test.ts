@@ -33,6 +33,24 @@ const value = fc.letrec<{ json: Json }>((tie) => ({
 })).json;
 
 describe('ListSplitter', () => {
+  it.each([
+    ['an item', '{"items":[{"a":"', 'an item is too long'],
+    ['what comes before the items', '{"a":"', 'what is around the items is too long'],
+  ])('14.4: %s that never ends is given up', (_what, head, message) => {
+    const splitter = new ListSplitter(() => undefined, 10_000);
+    splitter.push(Buffer.from(head));
+    const endless = (): void => {
+      for (let i = 0; i < 100; i += 1) splitter.push(Buffer.alloc(1000, 0x61));
+    };
+    expect(endless).toThrow(message);
+  });
+
+  it('14.4: as long as all of them together may be what each may be', () => {
+    const items = Array.from({ length: 100 }, (_, i) => ({ a: 'x'.repeat(5000), i }));
+    const splitter = new ListSplitter(() => undefined, 10_000);
+    expect(() => splitter.push(Buffer.from(JSON.stringify({ items })))).not.toThrow();
+  });
+
   it('gives what a whole parse gives, wherever the bytes are cut', () => {
     fc.assert(
       fc.property(

@@ -23,6 +23,7 @@ const closeBrace = 0x7d;
  */
 export class ListSplitter {
   readonly #onItem: (item: ReadValue) => void;
+  readonly #maxBytes: number;
   #mode: 'envelope' | 'between' | 'item' = 'envelope';
   #depth = 0;
   #inString = false;
@@ -35,15 +36,18 @@ export class ListSplitter {
   readonly #envelope: Uint8Array[] = [];
   #head: JsonObject | undefined;
   #item: Uint8Array[] = [];
+  /** Of what is kept: of the envelope, or of the item that has begun. */
+  #bytes = { envelope: 0, item: 0 };
   #chunk: Uint8Array = new Uint8Array(0);
   /** Start of what is not kept yet in the current chunk. */
   #from = 0;
 
-  constructor(onItem: (item: ReadValue) => void) {
+  constructor(onItem: (item: ReadValue) => void, maxBytes = 64 * 1024 * 1024) {
     this.#onItem = onItem;
+    this.#maxBytes = maxBytes;
   }
 
-  /** @throws JsonSyntaxError for an item that is not JSON. */
+  /** @throws JsonSyntaxError for an item that is not JSON, or longer than any API server stores. */
   push(chunk: Uint8Array): void {
     this.#chunk = chunk;
     this.#from = 0;
@@ -160,6 +164,7 @@ export class ListSplitter {
     this.#keep(end);
     const parts = this.#item;
     this.#item = [];
+    this.#bytes.item = 0;
     this.#mode = 'between';
     this.#onItem(readValue(textOf(parts)));
   }
@@ -167,7 +172,11 @@ export class ListSplitter {
   #keep(end: number): void {
     if (this.#mode !== 'between' && end > this.#from) {
       const part = this.#chunk.subarray(this.#from, end);
-      (this.#mode === 'item' ? this.#item : this.#envelope).push(part);
+      const place = this.#mode === 'item' ? 'item' : 'envelope';
+      (place === 'item' ? this.#item : this.#envelope).push(part);
+      this.#bytes[place] += part.length;
+      if (this.#bytes[place] > this.#maxBytes)
+        throw new JsonSyntaxError(`${place === 'item' ? 'an item' : 'what is around the items'} is too long`);
     }
     this.#from = end;
   }

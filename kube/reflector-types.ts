@@ -2,6 +2,7 @@ import type { Clock, Limiter, Random } from '#base';
 import type { ApiResource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import type { ReflectorSink } from './informer-types.ts';
+import type { ListLimits } from './list-bounds.ts';
 import type { KubeClient } from './types.ts';
 
 /** Which objects, of which server. */
@@ -29,6 +30,10 @@ export interface ReflectorTuning {
   readonly backoffCapMs: number;
   /** Wait while access is forbidden; doubles up to ten times itself. Default 30 s. */
   readonly forbiddenRetryMs: number;
+  /** A list that goes further is no honest one. Default: {@link listLimits}. */
+  readonly limits: ListLimits;
+  /** A list that has not come to its end after so long is told as trouble, and goes on. Default 10 minutes. */
+  readonly slowListMs: number;
   /** Watches that end at once without an event, in a row, before the list is made anew. Default 3. */
   readonly emptyWatches: number;
   /**
@@ -73,6 +78,8 @@ export interface InformerOptions extends ReflectorTarget {
   readonly tuning?: Partial<ReflectorTuning>;
   /** Emits `updated` for every object again each so often. Default: never. */
   readonly resyncMs?: number;
+  /** What is kept is compared with the server, by its metadata, each so often, and listed again when it differs; 0: never. Default: 30 minutes. */
+  readonly auditMs?: number;
   /** Applied to each object before it is stored, to leave out what nobody reads. Must keep apiVersion, kind and identity. */
   readonly transform?: (object: KubeObject) => KubeObject;
 }

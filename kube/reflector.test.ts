@@ -7,7 +7,7 @@ import type { KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
 import { eventually, FakeClock } from '#support';
 import { KubeApiError, KubeConnectionError, KubeProtocolError, Reflector } from './index.ts';
-import type { KubeClient, ReflectorSink, ReflectorState, ReflectorTuning, WatchEvent } from './index.ts';
+import type { KubeClient, ListPage, ReflectorSink, ReflectorState, ReflectorTuning, WatchEvent } from './index.ts';
 import { clientFor, configMaps, object, ScriptedServer, ScriptedSource, selfSigned } from './testing/index.ts';
 import type { Turn } from './testing/index.ts';
 
@@ -28,7 +28,7 @@ class CacheSink implements ReflectorSink {
         this.log.push(`commit ${resourceVersion}`);
         this.objects = next;
       },
-      abandon: () => void this.log.push('abandon'),
+      abandon: (untrue) => void this.log.push(untrue ? 'abandon as untrue' : 'abandon'),
     };
   }
 
@@ -131,6 +131,127 @@ describe('listing', () => {
     expect(sink.log).toEqual(['list', 'abandon', 'list', 'commit 20']);
     expect(source.lists.at(-1)?.limit).toBeUndefined();
     expect([...sink.objects.keys()]).toEqual(['b']);
+  });
+
+  /** Pages that are made when they are asked for; so that a list may go on for ever. */
+  const endless = (source: ScriptedSource, pageOf: (n: number) => ListPage): void => {
+    let asked = 0;
+    source.list = (_resource, options) => {
+      source.lists.push(options);
+      asked += 1;
+      return Promise.resolve(pageOf(asked));
+    };
+  };
+
+  it.each([1, 2, 7])('14.4: a list whose pages lead round in a circle of %i is given up at once', async (round) => {
+    const { source, sink, clock } = await start({
+      prepare: (s) =>
+        endless(s, (n) => ({ ...page('10', object(`o${n}`, String(n))), continue: `token ${n % round}` })),
+    });
+    expect(source.lists.length).toBeLessThanOrEqual(4 * round + 2);
+    expect(sink.log).toEqual(['list', 'abandon as untrue']);
+    expect(sink.states.at(-1)).toMatchObject({
+      state: 'degraded',
+      message: expect.stringMatching(/the list has no end: it leads back to a page that it has shown already/),
+    });
+    // It is tried again, and an honest answer mends it.
+    source.list = (_resource, options) => {
+      source.lists.push(options);
+      return Promise.resolve(page('11', object('a', '11')));
+    };
+    await clock.advance(2_000);
+    expect([...sink.objects.keys()]).toEqual(['a']);
+    expect(states(sink).at(-1)).toBe('synced');
+  });
+
+  it('14.4: a list of ever more objects is given up where it is too long, and rarely tried again', async () => {
+    const { source, sink, clock } = await start({
+      tuning: { limits: { mostItems: 100, longestMs: 1_800_000 } },
+      prepare: (s) => endless(s, (n) => ({ ...page('10', object(`o${n}`, String(n))), continue: `token ${n}` })),
+    });
+    expect(source.lists).toHaveLength(101);
+    expect(sink.states.at(-1)).toMatchObject({
+      state: 'degraded',
+      message: expect.stringContaining('the list has no end: it has more than 100 objects'),
+    });
+    await clock.advance(590_000);
+    expect(source.lists).toHaveLength(101);
+    await clock.advance(20_000);
+    expect(source.lists).toHaveLength(202);
+  });
+
+  it('14.4: a list that goes far beyond what its first page said is given up', async () => {
+    const { source, sink } = await start({
+      prepare: (s) =>
+        endless(s, (n) => ({
+          ...page('10', ...Array.from({ length: 500 }, (_, i) => object(`o${n}-${i}`, String(n)))),
+          continue: `token ${n}`,
+          remaining: 1000,
+        })),
+    });
+    // A page is handed over in slices.
+    await eventually(() => expect(states(sink).at(-1)).toBe('degraded'));
+    expect(source.lists).toHaveLength(27);
+    expect(sink.states.at(-1)).toMatchObject({
+      message: expect.stringContaining('it has more than 13000 objects (its first page said 1500)'),
+    });
+  });
+
+  it('14.4: a million objects in pages of 500 are listed, also where the server had counted a few less', async () => {
+    const items = Array.from({ length: 500 }, (_, i) => object(`o${i}`, '1'));
+    let count = 0;
+    const sink = new CacheSink();
+    sink.startList = () => ({
+      add: (some) => (count += some.length),
+      commit: (version) => void sink.log.push(`commit ${version}`),
+      abandon: () => void sink.log.push('abandon'),
+    });
+    const { source, clock } = await start({
+      sink,
+      prepare: (s) =>
+        endless(s, (n) => ({
+          ...page('10', ...items),
+          ...(n < 2000 ? { continue: `t${n}`, remaining: 990_000 } : {}),
+        })),
+    });
+    await clock.settle();
+    await eventually(() => expect(count).toBe(1_000_000));
+    await eventually(() => expect(sink.log).toEqual(['commit 10']));
+    expect(source.lists).toHaveLength(2000);
+  });
+
+  it('14.4: a list that takes more than ten minutes is told as trouble, goes on, and is ended after half an hour', async () => {
+    let answer: () => void = () => undefined;
+    const { source, sink, clock } = await start({
+      prepare: (s) => {
+        s.list = async (_resource, options) => {
+          s.lists.push(options);
+          const n = s.lists.length;
+          await new Promise<void>((resolve) => (answer = resolve));
+          return { ...page('10', object(`o${n}`, String(n))), continue: `token ${n}` };
+        };
+      },
+    });
+    const minute = async (): Promise<void> => {
+      await clock.advance(60_000);
+      answer();
+      await clock.settle();
+    };
+    for (let n = 0; n < 10; n += 1) await minute();
+    expect(states(sink)).toEqual(['listing']);
+    await minute();
+    expect(sink.states.at(-1)).toMatchObject({
+      state: 'degraded',
+      message: 'list of ConfigMap has not come to its end after 600 s; it goes on',
+    });
+    for (let n = 11; n < 30; n += 1) await minute();
+    expect(sink.log).toEqual(['list']);
+    await minute();
+    expect(sink.log).toEqual(['list', 'abandon as untrue']);
+    expect(source.lists).toHaveLength(31);
+    expect(sink.states.at(-1)).toMatchObject({
+      message: expect.stringContaining('it has not come to its end after 1800 s'),
+    });
   });
 
   it('may take the first list from the cache, later ones never', async () => {
@@ -515,6 +636,15 @@ describe('watching', () => {
     expect(source.lists).toHaveLength(2);
     expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['10', '20']);
     expect(reflector.stats().failures).toBe(0);
+  });
+
+  it('14.4: makes a list again that it was asked for and that failed', async () => {
+    const { source, sink, clock, reflector } = await start({ prepare: (s) => (s.answers = [page('10')]) });
+    source.answers = [answer(500, 'InternalError'), page('20', object('a', '15'))];
+    reflector.relist();
+    await clock.advance(5_000);
+    expect([...sink.objects.keys()]).toEqual(['a']);
+    expect(source.watches.map(({ options }) => options.resourceVersion)).toEqual(['10', '20']);
   });
 
   it('8.1.11: lists again at once also when it is told so while it looks where the server is', async () => {

@@ -2,6 +2,7 @@ import { abortable, DriftlessError, messageOf, outsideText, Superseded, withChil
 import type { Runnable } from '#base';
 import { groupKindName } from '#model';
 import {
+  EndlessListError,
   isExpired,
   isForbidden,
   isTooLargeVersion,
@@ -10,6 +11,7 @@ import {
   KubeProtocolError,
 } from './errors.ts';
 import type { ReflectorState } from './informer-types.ts';
+import { ListBounds, listLimits } from './list-bounds.ts';
 import type { ReflectorOptions, ReflectorStats, ReflectorTuning, WentBack } from './reflector-types.ts';
 import type { ItemSink, ListOptions, ListPage, WatchEvent } from './types.ts';
 import { isOlderVersion } from './version.ts';
@@ -21,6 +23,8 @@ const defaults: ReflectorTuning = {
   backoffMs: 800,
   backoffCapMs: 30_000,
   forbiddenRetryMs: 30_000,
+  limits: listLimits,
+  slowListMs: 600_000,
   emptyWatches: 3,
   silentWatchMs: 60_000,
 };
@@ -57,6 +61,7 @@ type Ending = 'resume' | 'relist';
  */
 export class Reflector implements Runnable {
   readonly name: string;
+  readonly #listName: string;
   readonly #options: ReflectorOptions;
   readonly #tuning: ReflectorTuning;
   readonly #stats: Mutable<ReflectorStats> = {
@@ -87,6 +92,7 @@ export class Reflector implements Runnable {
     this.#tuning = { ...defaults, ...options.tuning };
     const where = options.namespace === undefined ? '' : ` in ${options.namespace}`;
     this.name = `reflector of ${groupKindName(options.resource)}${where}`;
+    this.#listName = `list of ${groupKindName(options.resource)}${where}`;
     this.#listed = new Promise((resolve) => {
       this.#markListed = resolve;
     });
@@ -135,6 +141,8 @@ export class Reflector implements Runnable {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
+    // Where this one fails, what was asked for is still to come: what is kept may be wrong.
+    this.#resourceVersion = undefined;
     const lists = this.#tuning.lists;
     const body = (): Promise<string> => this.#listInto(signal);
     const resourceVersion = await (lists === undefined ? body() : lists.run(signal, body));
@@ -161,9 +169,12 @@ export class Reflector implements Runnable {
   async #collect(signal: AbortSignal, firstPage: (items: ItemSink) => Promise<ListPage>): Promise<string> {
     let collector = this.#options.sink.startList();
     let isUsed = false;
-    let complete = false;
+    const { limits, pageSize, slowListMs } = this.#tuning;
+    const begun = (): ListBounds => new ListBounds(this.#listName, this.#options.clock, limits);
+    let bounds = begun();
     const add: ItemSink['add'] = (items, version) => {
       isUsed = true;
+      bounds.took(items.length);
       this.#isolated(() => collector.add(items, version));
     };
     const first = {
@@ -172,7 +183,8 @@ export class Reflector implements Runnable {
       begin: () => {
         if (!isUsed) return;
         isUsed = false;
-        this.#isolated(() => collector.abandon());
+        bounds = begun();
+        this.#isolated(() => collector.abandon(false));
         collector = this.#options.sink.startList();
       },
     };
@@ -181,15 +193,22 @@ export class Reflector implements Runnable {
       let page = await firstPage(first);
       for (;;) {
         await this.#hand(page, add);
-        if (page.continue === undefined) break;
-        page = await this.#page(signal, { limit: this.#tuning.pageSize, continue: page.continue, items: next });
+        const token = bounds.next(page);
+        if (token === undefined) break;
+        // Whoever waits for this list goes on without it for now.
+        if (bounds.ageMs > slowListMs)
+          this.#trouble(
+            'degraded',
+            `${this.#listName} has not come to its end after ${slowListMs / 1000} s; it goes on`,
+          );
+        page = await this.#page(signal, { limit: pageSize, continue: token, items: next });
       }
-      complete = true;
       const { resourceVersion } = page;
       this.#isolated(() => collector.commit(resourceVersion));
       return resourceVersion;
-    } finally {
-      if (!complete) this.#isolated(() => collector.abandon());
+    } catch (error) {
+      this.#isolated(() => collector.abandon(error instanceof EndlessListError));
+      throw error;
     }
   }
 

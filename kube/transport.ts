@@ -1,5 +1,5 @@
 import { Agent, ProxyAgent } from 'undici';
-import type { buildConnector, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { outsideText } from '#base';
 import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
@@ -8,6 +8,7 @@ import { connectionError } from './connection-error.ts';
 import { KubeConnectionError, KubeReadOnlyError } from './errors.ts';
 import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
 import { Http2Lane } from './http2-lane.ts';
+import { isSocks, SocksTunnels } from './socks.ts';
 
 export interface TransportOptions {
   readonly clock: Clock;
@@ -23,6 +24,8 @@ interface Lane {
   readonly calls: Dispatcher;
   readonly watches: Dispatcher;
   readonly http2: Http2Lane | undefined;
+  /** Where the way leads through a SOCKS proxy. */
+  readonly tunnels: SocksTunnels | undefined;
 }
 
 const connectTimeoutMs = 10_000;
@@ -72,6 +75,7 @@ export class Transport {
     const lanes = [...this.#retired, ...(this.#lane === undefined ? [] : [this.#lane])];
     this.#lane = undefined;
     this.#retired.clear();
+    for (const lane of lanes) lane.tunnels?.destroy();
     await Promise.all(
       lanes.flatMap((lane) => [
         lane.calls.destroy(),
@@ -147,17 +151,24 @@ export class Transport {
 
   #open(key: string, credential: Credential): Lane {
     const connection = this.#connection;
+    const { clock, http2, connections } = this.#options;
     const tls = tlsOptions(connection, credential);
     const secure = connection.server.startsWith('https:');
-    const agent = (connections: number | null): Dispatcher => dispatcherFor(connection, tls, connections);
+    const proxy = connection.proxyUrl ?? '';
+    const tunnels = isSocks(proxy)
+      ? new SocksTunnels(connection.server, proxy, { clock, timeoutMs: connectTimeoutMs })
+      : undefined;
+    const agent = (most: number | null): Dispatcher => dispatcherFor(connection, { tls, tunnels, connections: most });
+    // Through an HTTP proxy watches go by HTTP/1.1.
+    const multiplexed = http2 && secure && (proxy === '' || tunnels !== undefined);
     return {
       key,
-      calls: agent(this.#options.connections),
+      calls: agent(connections),
       watches: agent(null),
-      http2:
-        this.#options.http2 && secure && connection.proxyUrl === undefined
-          ? new Http2Lane(connection.server, { ...tls, timeoutMs: connectTimeoutMs }, this.#options.clock)
-          : undefined,
+      http2: multiplexed
+        ? new Http2Lane(connection.server, { tls: { ...tls, timeoutMs: connectTimeoutMs }, clock, tunnels })
+        : undefined,
+      tunnels,
     };
   }
 }
@@ -175,22 +186,29 @@ function tlsOptions(connection: ClusterConnection, credential: Credential): TlsO
   };
 }
 
-function dispatcherFor(connection: ClusterConnection, tls: TlsOptions, connections: number | null): Dispatcher {
-  const connect: buildConnector.BuildOptions = { ...tls, timeout: connectTimeoutMs };
+interface Ways {
+  readonly tls: TlsOptions;
+  readonly tunnels: SocksTunnels | undefined;
+  /** At most; null: as many as there are requests. */
+  readonly connections: number | null;
+}
+
+function dispatcherFor({ server, proxyUrl = '' }: ClusterConnection, { tls, tunnels, connections }: Ways): Dispatcher {
+  const connect = { ...tls, timeout: connectTimeoutMs };
   const common = {
     connections,
     pipelining: 1,
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
-    connect,
   };
-  const proxy = connection.proxyUrl ?? '';
-  if (proxy === '') return new Agent(common);
-  if (!/^https?:\/\//i.test(proxy)) {
-    const message = `its proxy ${outsideText('url', proxy)} is not supported: only http:// and https:// proxies are`;
-    throw new KubeConnectionError(connection.server, message, undefined, { neverSent: true, permanent: true });
+  if (tunnels !== undefined) return new Agent({ ...common, connect: tunnels.connector(connect) });
+  if (proxyUrl === '') return new Agent({ ...common, connect });
+  if (!/^https?:\/\//i.test(proxyUrl)) {
+    const supported = 'only http, https and socks5 proxies are';
+    const message = `its proxy ${outsideText('url', proxyUrl)} is not supported: ${supported}`;
+    throw new KubeConnectionError(server, message, undefined, { neverSent: true, permanent: true });
   }
-  return new ProxyAgent({ ...common, uri: proxy, requestTls: connect });
+  return new ProxyAgent({ ...common, connect, uri: proxyUrl, requestTls: connect });
 }
 
 function laneKey(connection: ClusterConnection, credential: Credential): string {

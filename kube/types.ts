@@ -60,6 +60,8 @@ export interface ListPage {
   readonly resourceVersion: string;
   /** Present when more pages follow. */
   readonly continue?: string;
+  /** How many objects follow after this page, where the server says so. */
+  readonly remaining?: number;
 }
 
 export type Patch =

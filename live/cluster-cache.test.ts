@@ -120,7 +120,7 @@ describe('a kind, whatever way the news come', () => {
           for (let i = 0; i < abandoned; i += 1) {
             const list = sink.startList();
             list.add([...state.values()].slice(0, i), String(9 + all.length));
-            list.abandon();
+            list.abandon(false);
           }
           listed(sink, state, 9 + all.length);
           expect(versions(cache)).toEqual(expected(state));

@@ -1,6 +1,5 @@
 import type { Clock, Limiter, Random, Runnable } from '#base';
 import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
-import { isForbidden, KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, WentBack } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
 import { groupKindName, groupOf, jsonOf } from '#model';
@@ -10,6 +9,7 @@ import type { ClusterCache } from './cluster-cache.ts';
 import { DiscoveryMemory, failureOf, kindText, plainVersion, planWatches } from './discovery.ts';
 import type { WatchPlan } from './discovery.ts';
 import type { LiveDiscovery } from './types.ts';
+import { doubtOf, UnnamedKinds } from './unnamed.ts';
 import { Versioned } from './versioned.ts';
 import type { Versions } from './versioned.ts';
 
@@ -61,11 +61,8 @@ export interface ClusterWatchDeps {
 const followUpMs = [1000, 4000, 15_000] as const;
 /** A server that has just started may name less than it serves: it is asked once more soon after it could be read for the first time, or again. */
 const afterStartMs = 15_000;
-/** To ask whether a kind is served that discovery does not name; after so long discovery is right, whatever is answered. */
-const lookDeadlineMs = 10_000;
-const longestDoubtMs = 300_000;
-/** Refused is also what may not be listed at all, and is gone; a server that has just started has read its roles by then. */
-const longestRefusalMs = 60_000;
+/** Discovery that may not name everything yet is made again this soon. */
+const openMs = 50_000;
 const firstRetryMs = 1000;
 const retryCapMs = 30_000;
 /** Longer than any watch lives: the last kind notices when its watch ends. */
@@ -86,6 +83,7 @@ export class ClusterWatch {
   #cluster: Cluster;
   #settings: Settings;
   readonly #memory = new DiscoveryMemory();
+  readonly #unnamed: UnnamedKinds;
   readonly #served: Versioned<ApiDiscovery>;
   #discovery: LiveDiscovery | undefined;
   #serverVersion: string | undefined;
@@ -106,6 +104,7 @@ export class ClusterWatch {
     this.#cluster = cluster;
     this.#settings = settings;
     this.#deps = deps;
+    this.#unnamed = new UnnamedKinds(deps);
     this.#served = new Versioned(deps.versions, ({ failedGroups, ...lists }) => jsonOf([lists, ...failedGroups]));
   }
 
@@ -126,9 +125,14 @@ export class ClusterWatch {
     return [...this.#running.values()].map(({ watch }) => watch);
   }
 
-  /** Discovery has worked, and every kind has been listed or has failed once. */
+  /** Why a kind may be served that discovery does not name, beside those of groups that it could not read. */
+  unsure(): string | undefined {
+    return this.#unnamed.unsure();
+  }
+
+  /** Discovery has worked, every kind has been listed or has failed once, and none is expected to be named in a moment. */
   settled(): boolean {
-    return this.#applied && this.watches().every((watch) => watch.settled());
+    return this.#applied && this.watches().every((watch) => watch.settled()) && !this.#unnamed.holds();
   }
 
   /** Runs until `signal` aborts and every watch has ended. */
@@ -163,27 +167,39 @@ export class ClusterWatch {
     const definesKinds =
       (object.kind === 'CustomResourceDefinition' && groupOf(object.apiVersion) === 'apiextensions.k8s.io') ||
       (object.kind === 'APIService' && groupOf(object.apiVersion) === 'apiregistration.k8s.io');
-    if (!definesKinds) return false;
+    if (definesKinds) this.#discoverSoon();
+    return definesKinds;
+  }
+
+  #discoverSoon(): void {
     this.#followUps = [...followUpMs];
     // What is due sooner stays due: a stream of such changes must not put discovery off.
     if (this.#hasten !== undefined) this.#hasten(this.#followUps.shift() ?? 0);
-    return true;
+  }
+
+  #onKindState(): void {
+    const discovery = this.#discovery;
+    if (discovery !== undefined && this.#unnamed.look(this.watches(), discovery)) this.#discoverSoon();
+    this.#deps.onState();
   }
 
   async #discover(signal: AbortSignal): Promise<boolean> {
     const { client, clock, tuning, logger } = this.#deps;
+    const askedAt = clock.monotonic();
     const limit = { clock, limitMs: tuning.discoveryDeadlineMs, what: `discovery of ${this.#cluster.server}` };
     try {
       const [discovery, serverVersion] = await withDeadline(signal, limit, async (child) => {
         const running = await client.version({ signal: child });
         const found = await client.discover({ signal: child });
         await this.#lookForVanished(found, child);
-        return [this.#memory.complete(found), running] as const;
+        const failedGroups = new Map([...(await this.#unnamed.groups(found, child)), ...found.failedGroups]);
+        return [this.#memory.complete({ ...found, failedGroups }), running] as const;
       });
       if (this.#discovery === undefined && discovery.preferred.length === 0)
         throw new Error('failed to discover server resources, zero resources returned');
       this.#serverVersion = plainVersion(serverVersion);
       this.#failure = undefined;
+      this.#unnamed.discovered(askedAt);
       const version = this.#served.of(discovery);
       // What has not changed stays the same value: whoever keeps an index for it need not make another one.
       if (this.#discovery?.version !== version) this.#discovery = { ...discovery, version };
@@ -199,8 +215,8 @@ export class ClusterWatch {
   }
 
   /**
-   * An API server that has just started answers discovery before it has read its CustomResourceDefinitions, and names none of their kinds; requests for
-   * their objects it refuses until then (503; 403 before it has read its roles). Only what it says of a kind's own address counts: 404, the kind is gone.
+   * An API server that has just started answers discovery before it has read its CustomResourceDefinitions, and names none of their kinds. What has been
+   * watched is asked for at its own address, whose word counts (`doubtOf`).
    * @throws Error when a watched kind is served all the same: then this discovery is none to go by.
    */
   async #lookForVanished(found: ApiDiscovery, signal: AbortSignal): Promise<void> {
@@ -210,7 +226,7 @@ export class ClusterWatch {
       const kind = kindText(resource);
       if (known.has(kind) || failureOf(found, resource.group) !== undefined) continue;
       known.add(kind);
-      const doubtMs = await this.#doubtOf(resource, namespace, signal);
+      const doubtMs = await doubtOf(this.#deps.client, resource, namespace, signal);
       const since = this.#doubtedSince ?? clock.monotonic();
       if (clock.monotonic() - since >= doubtMs) continue;
       this.#doubtedSince = since;
@@ -219,19 +235,6 @@ export class ClusterWatch {
       );
     }
     this.#doubtedSince = undefined;
-  }
-
-  /** For how long discovery is not believed that this kind is gone. */
-  async #doubtOf(resource: ApiResource, namespace: string | undefined, signal: AbortSignal): Promise<number> {
-    const scope = namespace === undefined ? {} : { namespace };
-    try {
-      await this.#deps.client.list(resource, { ...scope, limit: 1, deadlineMs: lookDeadlineMs, signal });
-      return longestDoubtMs;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isForbidden(error)) return longestRefusalMs;
-      return error instanceof KubeApiError && [404, 405].includes(error.status) ? 0 : longestDoubtMs;
-    }
   }
 
   #apply(discovery: ApiDiscovery): void {
@@ -266,7 +269,7 @@ export class ClusterWatch {
   #start(key: string, { resource, namespace }: WatchPlan): void {
     const parent = this.#signal;
     if (parent === undefined || parent.aborted) return;
-    const { client, cache, clock, random, logger, lists, tuning, reflect, onState, onEvent, onAudit } = this.#deps;
+    const { client, cache, clock, random, logger, lists, tuning, reflect, onEvent, onAudit } = this.#deps;
     const watch = new KindWatch(resource, namespace, {
       client,
       cache,
@@ -274,7 +277,7 @@ export class ClusterWatch {
       random,
       lists,
       reflect,
-      onState,
+      onState: () => this.#onKindState(),
       onEvent,
       onAudit,
       respectRBAC: () => this.#settings.respectRBAC,
@@ -303,7 +306,8 @@ export class ClusterWatch {
   #nextDelay(): number {
     const followUp = this.#followUps.shift();
     // A tenth of spread, or all replicas would ask all clusters in the same second.
-    return followUp ?? this.#deps.tuning.discoveryMs * (0.95 + 0.1 * this.#deps.random.next());
+    const usual = this.#deps.tuning.discoveryMs * (0.95 + 0.1 * this.#deps.random.next());
+    return followUp ?? (this.#unnamed.isOpen() ? Math.min(openMs, usual) : usual);
   }
 
   #retryDelay(attempt: number): number {

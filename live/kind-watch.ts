@@ -5,7 +5,7 @@ import type { KubeClient, ListCollector, ReflectorOptions, ReflectorSink, Reflec
 import { groupKindName, keyOf } from '#model';
 import type { ApiResource, KubeObject, ResourceKey, Settings } from '#model';
 import type { Logger } from '#telemetry';
-import { Audit } from './audit.ts';
+import { Audit, wholeEvery } from './audit.ts';
 import { isSameReading } from './node.ts';
 import type { StoredNode } from './node.ts';
 import type { ClusterCache } from './cluster-cache.ts';
@@ -57,6 +57,8 @@ export class KindWatch {
   /** Objects that could not be read, and why. */
   readonly #faults = new Map<ResourceKey, Fault>();
   #doubtedAt: number | undefined;
+  /** Of comparisons with the server; the first number is any, so that not all kinds are read whole in one of them. */
+  #round: number | undefined;
 
   constructor(resource: ApiResource, namespace: string | undefined, deps: KindWatchDeps) {
     this.resource = resource;
@@ -203,13 +205,15 @@ export class KindWatch {
     const { client, cache, clock, random, lists, pageSize, auditMs, logger } = this.#deps;
     const { resource, namespace } = this;
     const rows = (): Iterable<StoredNode> => this.#rows();
-    const audit = new Audit({ client, cache, clock, lists, pageSize, resource, namespace, rows });
+    const isSame = (row: StoredNode, object: KubeObject): boolean => this.#newsOf(row, object) === undefined;
+    const audit = new Audit({ client, cache, clock, lists, pageSize, resource, namespace, rows, isSame });
     while (auditMs > 0 && !signal.aborted) {
       try {
         await clock.sleep(auditMs * (0.95 + 0.1 * random.next()), signal);
         if (this.#state.state !== 'synced') continue;
         const before = this.#version;
-        const { version, differing } = await audit.compare(signal);
+        this.#round = (this.#round ?? Math.floor(random.next() * wholeEvery)) + 1;
+        const { version, differing } = await audit.compare(this.#round, signal);
         this.#deps.onAudit(resource, differing.length);
         // A list shows at least what was told before it was asked for.
         const wentBack = isOlderVersion(version, before);
@@ -247,6 +251,7 @@ export class KindWatch {
   #startList(): ListCollector {
     const { cache } = this.#deps;
     const list = cache.nextList();
+    const { stamp } = cache.store;
     const isFirst = this.#syncedAt === undefined;
     const readAgain = this.#readAgain;
     const before = this.#version;
@@ -275,7 +280,11 @@ export class KindWatch {
         this.#syncedAt = this.#deps.clock.now();
         if (readAgain) this.#readAgain = false;
       },
-      abandon: () => undefined,
+      // Lists without end would leave more and more rows behind; what was there before, and is no other, stays.
+      abandon: (untrue) => {
+        if (!untrue) return;
+        for (const { key, seen, stamp: put } of [...this.#rows()]) if (seen === list && put > stamp) cache.forget(key);
+      },
     };
   }
 

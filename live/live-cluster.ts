@@ -209,6 +209,10 @@ export class WatchedCluster implements LiveCluster {
     return discovery;
   }
 
+  unsure(): string | undefined {
+    return this.#watch.unsure();
+  }
+
   async managed({ app, targets, had, since }: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
     const sources = this.#sources(this.discovery());
     const before = this.#notFresh();

@@ -25,6 +25,11 @@ class FakeServer {
   readonly reviews = new Map<string, boolean>();
   readonly credentials: string[] = [];
   readonly silent = new Set<string>();
+  /** Lists of these lead from page to page, each with an object that nobody has made, and never to an end. */
+  readonly endless = new Set<string>();
+  #pages = 0;
+  /** Served, but not named by discovery yet. */
+  readonly unnamed = new Set<string>();
   /** Watches begin with what has happened since the version that they name, as those of a real server. */
   replays = false;
   readonly #happened: WatchEvent[] = [];
@@ -162,10 +167,21 @@ class FakeServer {
       (signal) => this.#act(options.limit === 1 ? 'look' : 'list', resource.resource, signal),
     );
     if (!this.kinds.some(({ group, kind }) => group === resource.group && kind === resource.kind)) throw apiError(404);
-    const items = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
-    const page = { items, resourceVersion: String(this.#version) };
+    const found = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
+    const items = options.metadataOnly === true ? found.map(metadataOf) : found;
+    if (options.metadataOnly !== true && options.limit !== 1) this.requests.push(`list ${resource.resource} whole`);
+    const page = { items, resourceVersion: String(this.#version), ...this.#more(resource) };
     await abortable(this.listAnswers, options.signal);
     return page;
+  }
+
+  #more({ group, version, kind, resource }: ApiResource): Partial<ListPage> {
+    if (!this.endless.has(resource)) return {};
+    this.#pages += 1;
+    const apiVersion = group === '' ? version : `${group}/${version}`;
+    const metadata = { name: `made-up-${this.#pages}`, namespace: 'ns', uid: `${this.#pages}`, resourceVersion: '1' };
+    const known = [...this.#objects.values()].filter((object) => object.kind === kind);
+    return { items: [...known, { apiVersion, kind, metadata }], continue: 'the same' };
   }
 
   async *#watch(resource: ApiResource, options: WatchOptions): AsyncGenerator<WatchEvent> {
@@ -222,7 +238,7 @@ class FakeServer {
   }
 
   #discovery(): ApiDiscovery {
-    const kinds = [...this.kinds];
+    const kinds = this.kinds.filter(({ resource }) => !this.unnamed.has(resource));
     return {
       preferred: kinds.filter(
         (kind, i) => kinds.findIndex((o) => o.group === kind.group && o.kind === kind.kind) === i,
@@ -232,6 +248,11 @@ class FakeServer {
       failedGroups: new Map(this.failedGroups),
     };
   }
+}
+
+/** As a list of metadata shows it. */
+function metadataOf({ metadata }: KubeObject): KubeObject {
+  return { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata };
 }
 
 function matches(object: KubeObject, resource: ApiResource, namespace: string | undefined): boolean {
@@ -365,6 +386,69 @@ describe('the first fill of a cache', () => {
       message: 'the server says 500',
     });
     expect(info.kinds.filter((kind) => kind.state === 'synced')).toHaveLength(2);
+    await w.stop();
+  });
+
+  it('14.4: a list without end costs its own kind the freshness, and no memory, however often it is tried again', async () => {
+    const w = await world((server) => {
+      server.put(tracked('a'));
+      server.endless.add('pods');
+    });
+    expect(w.cluster().info().state).toBe('synced');
+    expect(await managedNames(w)).toEqual(['a']);
+    await w.clock.advance(600_000);
+    expect(w.server.count('list pods')).toBeGreaterThan(10);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'Pod'),
+    ).toMatchObject({
+      state: 'degraded',
+      message: expect.stringContaining('the list has no end'),
+      objects: 0,
+    });
+    // As soon as it is honest, all is well.
+    w.server.endless.clear();
+    w.server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
+    await w.clock.advance(120_000);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'Pod'),
+    ).toMatchObject({ state: 'synced', objects: 1 });
+    await w.stop();
+  });
+
+  it('14.4: a new list without end leaves what was there before as it was', async () => {
+    const w = await world((server) => server.put(tracked('a')), { tuning: { relistMs: 600_000 } });
+    w.server.endless.add('configmaps');
+    await w.clock.advance(700_000);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'ConfigMap'),
+    ).toMatchObject({
+      state: 'degraded',
+      objects: 1,
+    });
+    expect(await managedNames(w)).toEqual(['a']);
+    await w.stop();
+  });
+
+  it('14.4: a comparison of a cache with a server whose list has no end is given up', async () => {
+    const w = await world((server) => server.put(tracked('a')), { tuning: { auditMs: 600_000 } });
+    w.server.endless.add('configmaps');
+    await w.clock.advance(700_000);
+    expect(w.server.count('list configmaps')).toBe(3);
+    expect(
+      w
+        .cluster()
+        .info()
+        .kinds.find(({ kind }) => kind === 'ConfigMap'),
+    ).toMatchObject({ state: 'synced' });
     await w.stop();
   });
 
@@ -876,6 +960,33 @@ describe('15.3: the cache is compared with the server', () => {
     await w.stop();
   });
 
+  it('14.4: finds in twelve rounds what has the number of before and is another object', async () => {
+    const w = await world((server) => server.put(tracked('b')), auditing);
+    const shown = async (): Promise<unknown> => {
+      const { objects } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
+      return objects.get(configMap('b'))?.['data'];
+    };
+    w.server.save();
+    w.server.put(tracked('b', 'shop', { data: { x: 'before' } }));
+    await w.clock.advance(1000);
+    // Set back, and forward again to the same numbers, without a word to those who watch.
+    w.server.silent.add('configmaps');
+    w.server.restore();
+    w.server.put(tracked('b', 'shop', { data: { x: 'after' } }));
+    expect(await shown()).toEqual({ x: 'before' });
+    await w.clock.advance(13 * 630_000);
+    expect(await shown()).toEqual({ x: 'after' });
+    await w.stop();
+  });
+
+  it('14.4: reads whole what the first list has, and one time in twelve after that', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    await w.clock.advance(24 * 630_000);
+    expect(lists(w)).toBeGreaterThanOrEqual(24);
+    expect(w.server.count('list configmaps whole')).toBe(3);
+    await w.stop();
+  });
+
   it('equals the server in the end, whatever was lost and whenever it was set back', async () => {
     const act = fc.constantFrom('put', 'put', 'remove', 'deaf', 'hear', 'back', 'cut', 'wait', 'save', 'restore');
     const step = fc.record({ act, name: fc.constantFrom('a', 'b', 'c') });
@@ -970,6 +1081,152 @@ describe('kinds that come and go (T-CACHE-5)', () => {
     }
     expect(w.server.watching()).toContain('widgets');
     expect(w.server.count('discover') - before).toBeLessThanOrEqual(11);
+    await w.stop();
+  });
+
+  /** A CustomResourceDefinition as a server has it that serves it. */
+  const established = (name: string, extra: Record<string, unknown> = {}) => ({
+    ...crd(name),
+    spec: {
+      names: { kind: 'Widget', plural: 'widgets' },
+      scope: 'Namespaced',
+      versions: [{ name: 'v1', served: true }],
+    },
+    status: { conditions: [{ type: 'Established', status: 'True' }] },
+    ...extra,
+  });
+  const widgetOfShop = {
+    ...widget,
+    metadata: { ...widget.metadata, annotations: { [annotations.trackingId]: 'shop:example.com/Widget:ns/w' } },
+  };
+  const target = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'ns' } };
+  const unreadOf = async (w: World): Promise<readonly string[]> =>
+    (await w.cluster().managed({ app: 'shop', targets: [target] }, w.signal)).unread.map(({ message }) => message);
+
+  it('14.4: waits for a kind that the first discovery does not name and a CRD defines, as long as that is a moment', async () => {
+    const w = await world((server) => {
+      withCrds(server);
+      server.serve('example.com', 'v1', 'Widget');
+      server.put(established('widgets.example.com'));
+      server.put(widgetOfShop);
+      server.unnamed.add('widgets');
+    });
+    expect([w.cluster().info().state, w.cluster().unsure()]).toEqual([
+      'connecting',
+      'discovery does not name it, and is made again in a moment',
+    ]);
+    await w.clock.advance(2_000);
+    expect(w.cluster().info().state).toBe('connecting');
+    w.server.unnamed.clear();
+    await w.clock.advance(4_000);
+    expect(w.cluster().info().state).toBe('synced');
+    expect(w.server.watching()).toContain('widgets');
+    expect(await unreadOf(w)).toEqual([]);
+    await w.stop();
+  });
+
+  it.each([undefined, 503, 403])(
+    '14.4: a kind that a CRD defines and discovery does not name is not known, instead of not there (its address: %s)',
+    async (status) => {
+      const w = await world((server) => {
+        withCrds(server);
+        server.serve('example.com', 'v1', 'Widget');
+        server.put(established('widgets.example.com'));
+        server.put(widgetOfShop);
+        server.unnamed.add('widgets');
+        if (status !== undefined) server.faults.set('look widgets', status);
+      });
+      await w.clock.advance(20_000);
+      expect(w.cluster().info().state).toBe('synced');
+      expect(w.cluster().discovery().failedGroups.get('example.com')).toBe(
+        'discovery does not name widgets.example.com, of which there is the CustomResourceDefinition widgets.example.com',
+      );
+      expect(await unreadOf(w)).toEqual([expect.stringContaining('does not name widgets.example.com')]);
+      w.server.unnamed.clear();
+      await w.clock.advance(60_000);
+      expect(w.cluster().discovery().failedGroups.size).toBe(0);
+      expect(await unreadOf(w)).toEqual([]);
+      expect((await w.cluster().managed({ app: 'shop', targets: [] }, w.signal)).objects.size).toBe(1);
+      await w.stop();
+    },
+  );
+
+  it.each([
+    ['whose address is not found', established('widgets.example.com')],
+    ['that is not established', established('widgets.example.com', { status: {} })],
+    ['without a version that is served', established('widgets.example.com', { spec: { versions: [] } })],
+  ])('14.4: of a CRD %s there is no kind to wait for', async (_what, definition) => {
+    const w = await world((server) => {
+      withCrds(server);
+      server.put(definition);
+    });
+    await w.clock.advance(1_500);
+    expect(w.cluster().info().state).toBe('synced');
+    expect(w.cluster().discovery().failedGroups.size).toBe(0);
+    expect(await unreadOf(w)).toEqual([]);
+    const before = w.server.count('get customresourcedefinitions');
+    await w.clock.advance(900_000);
+    expect(w.server.count('get customresourcedefinitions')).toBe(before);
+    await w.stop();
+  });
+
+  it('14.4: a server that names none of many kinds yet is asked again, not for each of them', async () => {
+    const names = Array.from({ length: 50 }, (_, i) => `widgets.e${i}.example.com`);
+    const w = await world((server) => {
+      withCrds(server);
+      for (const name of names) server.put(established(name));
+    });
+    await w.clock.advance(10_000);
+    expect(w.server.count('get customresourcedefinitions')).toBe(0);
+    expect(w.cluster().discovery().failedGroups.size).toBe(50);
+    await w.clock.advance(60_000);
+    expect(w.cluster().discovery().failedGroups.size).toBe(0);
+    await w.stop();
+  });
+
+  it.each([
+    ['is not available', { service: { name: 's' } }, 'False', true],
+    ['is available and has nothing', { service: { name: 's' } }, 'True', false],
+    ['is the server itself', {}, 'True', false],
+  ])('14.4: a group that discovery does not name and whose APIService %s', async (_what, spec, status, isOpen) => {
+    const w = await world((server) => {
+      server.serve('apiregistration.k8s.io', 'v1', 'APIService', false);
+      const metadata = { name: 'v1.far.example.com' };
+      const conditions = [{ type: 'Available', status }];
+      server.put({
+        apiVersion: 'apiregistration.k8s.io/v1',
+        kind: 'APIService',
+        metadata,
+        spec,
+        status: { conditions },
+      });
+    });
+    await w.clock.advance(120_000);
+    expect(w.cluster().info().state).toBe('synced');
+    expect(w.cluster().discovery().failedGroups.has('far.example.com')).toBe(isOpen);
+    await w.stop();
+  });
+
+  it('14.4: where CRDs cannot be read, the first minute of discovery does not tell what is not served', async () => {
+    const w = await world((server) => {
+      withCrds(server);
+      server.faults.set('list customresourcedefinitions', 403);
+    });
+    expect(w.cluster().info().state).toBe('synced');
+    expect(w.cluster().unsure()).toMatch(/may not name everything yet/);
+    await w.clock.advance(60_000);
+    expect(w.cluster().unsure()).toMatch(/may not name everything yet/);
+    await w.clock.advance(20_000);
+    expect(w.cluster().unsure()).toBeUndefined();
+    await w.stop();
+  });
+
+  it('14.4: where they can, it tells at once', async () => {
+    const w = await world((server) => {
+      withCrds(server);
+      server.serve('apiregistration.k8s.io', 'v1', 'APIService', false);
+    });
+    expect(w.cluster().unsure()).toBeUndefined();
     await w.stop();
   });
 
@@ -1648,14 +1905,16 @@ describe('setClusters', () => {
   it('swaps credentials in place: no list, no watch, no new client (T-AUTH-1)', async () => {
     const w = await world((server) => server.put(tracked('a')));
     await w.clock.advance(30_000);
-    const before = [...w.server.requests];
+    // What the server serves is asked now and then anyway.
+    const ofObjects = (): readonly string[] => w.server.requests.filter((one) => !/^(version|discover)$/.test(one));
+    const before = ofObjects();
     const live = w.cluster();
     for (let i = 0; i < 60; i += 1) {
       w.live.setClusters([clusterAt(url, { labels: { round: String(i) } }, `token-${i}`)], defaultSettings);
       await w.clock.advance(1000);
       expect(await managedNames(w)).toEqual(['a']);
     }
-    expect(w.server.requests).toEqual(before);
+    expect(ofObjects()).toEqual(before);
     expect(w.server.credentials).toHaveLength(60);
     expect(w.cluster()).toBe(live);
     await w.stop();

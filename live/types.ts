@@ -197,6 +197,11 @@ export interface LiveCluster {
   /** Throws CLUSTER_UNAVAILABLE (with Argo CD's text) while discovery has never worked. */
   discovery(): LiveDiscovery;
   /**
+   * Why a kind may be served that discovery does not name, beside those of its failed groups: nobody has compared it with what the cluster defines. Undefined
+   * once that is done, or, where the definitions cannot be read, a while after the first discovery.
+   */
+  unsure(): string | undefined;
+  /**
    * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
    * same key even if untracked, converted to the target's API version where needed. With `since` the answer may be given by its difference to that
    * one, which is then in `changes`; it is the one that would be given without. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).

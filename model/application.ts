@@ -1,6 +1,7 @@
 import { at, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { KubeObject, ObjectMeta } from './object.ts';
+import { keyOfRef } from './object.ts';
+import type { KubeObject, ObjectMeta, ResourceKey, ResourceRef } from './object.ts';
 import type {
   ApplicationCondition,
   HealthStatus,
@@ -233,6 +234,15 @@ export interface Application {
   readonly spec: ApplicationSpec;
   readonly operation?: Operation | null;
   readonly status?: ApplicationStatus;
+}
+
+/** What a row of `status.resources` names. */
+export function refOfStatus(row: Pick<ResourceStatus, 'group' | 'kind' | 'namespace' | 'name'>): ResourceRef {
+  return { group: row.group ?? '', kind: row.kind ?? '', namespace: row.namespace ?? '', name: row.name ?? '' };
+}
+
+export function keyOfStatus(row: ResourceStatus): ResourceKey {
+  return keyOfRef(refOfStatus(row));
 }
 
 /**

@@ -116,6 +116,11 @@ describe('parseClusterSecret', () => {
     expect(JSON.stringify(cluster)).not.toMatch(/CERT|KEY|"p"|"t"/);
   });
 
+  it.each(['http', 'https', 'socks5', 'socks5h'])('12.7: takes a proxy by %s', (scheme) => {
+    const config = JSON.stringify({ proxyUrl: `${scheme}://me:pw@proxy:1` });
+    expect(parsed({ server: 'https://x', config }).connection.proxyUrl).toBe(`${scheme}://me:pw@proxy:1`);
+  });
+
   it('needs no more than a server', () => {
     expect(parsed({ server: 'https://x' }).connection).toEqual({
       server: 'https://x',

@@ -159,7 +159,7 @@ function connectionOf(
 ): ClusterConnection | { readonly error: string } {
   const proxyUrl = text(config, 'proxyUrl');
   const proxy = proxyUrl === undefined ? {} : { proxyUrl };
-  if (proxyUrl !== undefined && !/^(?:https?|socks5):\/\//.test(proxyUrl))
+  if (proxyUrl !== undefined && !/^(?:https?|socks5h?):\/\//.test(proxyUrl))
     return { error: 'config.proxyUrl must be an http, https or socks5 URL' };
   const userPass = loginOf(config);
   if (server === inClusterServer && inCluster !== undefined) {

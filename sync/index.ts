@@ -16,6 +16,7 @@ export type {
   ApplyHow,
   ApplyResult,
   ClusterWriter,
+  Deletion,
   ReconciledResource,
   SyncOptions,
   SyncOutcome,

@@ -60,6 +60,8 @@ class World {
   startedAt = 1_700_000_000_000;
   /** Thrown by the next writes of metadata, one each; also run before them. */
   readonly meddle: (() => Error | undefined)[] = [];
+  /** Names of what somebody marks otherwise before it can be deleted. */
+  readonly marked = new Set<string>();
   results: SyncOutcome['results'] = [];
 
   put(object: KubeObject): KubeObject {
@@ -99,7 +101,9 @@ class World {
       create: async (target) => ({ object: this.put(target), message: 'created' }),
       delete: async (live) => {
         this.log.push(`delete ${live.kind}/${live.metadata.name ?? ''}`);
+        if (this.marked.has(live.metadata.name ?? '')) return 'changed';
         if (!this.live.delete(keyOf(live))) throw new NotThere();
+        return 'accepted';
       },
       patchMetadata: async (live, patch) => {
         const error = this.meddle.shift()?.();
@@ -368,6 +372,20 @@ describe('pruning', () => {
     const outcome = await world.step([], options);
     expect(outcome.results).toMatchObject([{ status: 'PruneSkipped', message }]);
     expect(world.log).toEqual([]);
+  });
+
+  it('14.4: skips what somebody has marked otherwise since it was compared, and goes on with the rest', async () => {
+    const world = new World();
+    world.put(object('ConfigMap', 'moved'));
+    world.put(object('ConfigMap', 'old'));
+    world.marked.add('moved');
+    const { phase, results } = await world.step([]);
+    expect(phase).toBe('Succeeded');
+    expect(Object.fromEntries(results.map(({ name, status, message }) => [name, [status, message]]))).toEqual({
+      moved: ['PruneSkipped', 'ignored (it has been marked otherwise since it was compared)'],
+      old: ['Pruned', 'pruned'],
+    });
+    expect([...world.live.values()].map(({ metadata }) => metadata.name)).toEqual(['moved']);
   });
 
   it('leaves kinds alone whose live cache is not fresh', async () => {

@@ -286,7 +286,9 @@ class Step {
     try {
       const released = await releaseHook(task.live, this.#request);
       if (released === null) return 'missing';
-      await this.#request.writer.delete(released, this.#request.options.prunePropagationPolicy, this.#request.signal);
+      const { writer, options, signal } = this.#request;
+      const deletion = await writer.delete(released, options.prunePropagationPolicy, signal);
+      if (deletion === 'changed') throw new Error('it has been marked otherwise since it was looked at');
       return 'deleted';
     } catch (error) {
       if (isMissing(error)) return 'missing';

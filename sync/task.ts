@@ -59,8 +59,10 @@ export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<T
       : { status: 'Pruned', message: 'pruned (dry run)' };
   if (isBeingDeleted(live)) return { status: 'Pruned', message: 'pruned' };
   try {
-    await request.writer.delete(live, request.options.prunePropagationPolicy, request.signal);
-    return { status: 'Pruned', message: 'pruned' };
+    const deletion = await request.writer.delete(live, request.options.prunePropagationPolicy, request.signal);
+    return deletion === 'changed'
+      ? { status: 'PruneSkipped', message: 'ignored (it has been marked otherwise since it was compared)' }
+      : { status: 'Pruned', message: 'pruned' };
   } catch (error) {
     rethrowAbort(error, request);
     if ((error as { readonly status?: unknown }).status === 404) return { status: 'Pruned', message: 'pruned' };

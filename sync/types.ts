@@ -34,6 +34,9 @@ export interface SyncOptions {
   readonly waveDelayMs: number;
 }
 
+/** What has become of a deletion. `accepted` also when there is no such object any more. */
+export type Deletion = 'accepted' | 'changed';
+
 /**
  * The one way to change a managed cluster (decision D9). Implemented by the controller: it checks ownership, project policy and
  * impersonation before each call, then uses the cluster's client. Every method throws KubeApiError as the client does, or
@@ -45,7 +48,11 @@ export interface ClusterWriter {
   /** kubectl apply: three-way merge with last-applied, or server-side apply. Creates when missing. */
   apply(target: KubeObject, live: KubeObject | null, how: ApplyHow, signal: AbortSignal): Promise<ApplyResult>;
   create(object: KubeObject, dryRun: boolean, signal: AbortSignal): Promise<ApplyResult>;
-  delete(live: KubeObject, propagation: 'Foreground' | 'Background' | 'Orphan', signal: AbortSignal): Promise<void>;
+  /**
+   * Deletes this object, as it was looked at. `changed`: it was not, because somebody has marked it otherwise since (for another Application, as one that
+   * is to stay): look again.
+   */
+  delete(live: KubeObject, propagation: 'Foreground' | 'Background' | 'Orphan', signal: AbortSignal): Promise<Deletion>;
   /** JSON merge patch of metadata, for finalizers of hooks. */
   patchMetadata(
     live: KubeObject,

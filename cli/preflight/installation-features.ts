@@ -247,13 +247,6 @@ function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
 function clusterFeatures({ name, server, annotations: own, labels: given, connection }: Cluster): readonly Feature[] {
   const found: Feature[] = [];
   const where = `cluster ${name === '' ? outsideText('url', server) : name}`;
-  if (connection.proxyUrl?.startsWith('socks') === true)
-    found.push({
-      feature: 'a SOCKS proxy: the cluster cannot be reached',
-      where,
-      severity: 'refused',
-      row: rows.sshProxy,
-    });
   const { exec } = connection.credentials;
   if (exec !== undefined)
     found.push({

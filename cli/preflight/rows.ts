@@ -9,7 +9,6 @@ export const rows = {
   credentials: 'Google and Azure credentials, LFS',
   signatures:
     'signatures of commits and tags: `signatureKeys`, `sourceIntegrity` (`none`, `head`, `strict`, seals), ConfigMap `argocd-gpg-keys-cm`',
-  sshProxy: 'a SOCKS proxy of a cluster',
   hydrator: 'source hydrator',
   brokenRule: 'an ignore rule that cannot be evaluated (jq that is none, or too much work)',
   idleRule:

@@ -34,6 +34,8 @@ export class FakeApi {
   readonly callers: (string | undefined)[] = [];
   /** Groups that discovery cannot read, and why. */
   readonly failedGroups = new Map<string, string>();
+  /** Groups that discovery leaves out without a word, and nobody watches. */
+  readonly unnamedGroups = new Set<string>();
   /** The biggest object that it stores for a client, in characters of its JSON: etcd says what it says to more than 1.5 MiB. */
   limit = Number.POSITIVE_INFINITY;
   /** Why discovery has never worked; undefined: it has. */
@@ -48,7 +50,7 @@ export class FakeApi {
   }
 
   get discovery(): ApiDiscovery {
-    const kinds = this.#kinds.filter(({ group }) => !this.failedGroups.has(group));
+    const kinds = this.#kinds.filter(({ group }) => !this.failedGroups.has(group) && !this.unnamedGroups.has(group));
     return {
       preferred: kinds,
       served: kinds,
@@ -143,7 +145,9 @@ export class FakeApi {
         call(`patch ${r.kind} ${o.name}${dry(w)}`, () => this.#patch(r, o, patch, w.dryRun === true)),
       delete: (r, o, w) =>
         call(`delete ${r.kind} ${o.name}${dry(w)}`, () => {
-          const { uid } = this.#read(r, o).metadata;
+          const { uid, resourceVersion } = this.#read(r, o).metadata;
+          if ((w.preconditions?.resourceVersion ?? resourceVersion) !== resourceVersion && w.preconditions?.uid === uid)
+            refuse(409, 'Conflict', 'Precondition failed: ResourceVersion');
           if ((w.preconditions?.uid ?? uid) !== uid) refuse(409, 'Conflict', 'Precondition failed: UID');
           if (w.dryRun !== true) this.delete(r.kind, o.name);
         }),

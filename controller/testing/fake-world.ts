@@ -141,6 +141,8 @@ export class FakeWorld {
   readonly hub = new FakeApi('https://hub', []);
   readonly dest: FakeApi;
   readonly git = new FakeGit();
+  /** Why there may be kinds that discovery does not name. */
+  unsure: string | undefined;
   /** Kinds whose live cache is not fresh. */
   degraded: KindState[] = [];
   /** Objects that the destination does not show just now, and why. */
@@ -386,12 +388,15 @@ export class FakeWorld {
 
   #liveCluster(): LiveCluster {
     const all = (): readonly KubeObject[] =>
-      [...this.dest.objects.values()].filter((o) => !this.dest.failedGroups.has(refOf(o).group));
+      [...this.dest.objects.values()].filter(
+        (o) => !this.dest.failedGroups.has(refOf(o).group) && !this.dest.unnamedGroups.has(refOf(o).group),
+      );
     const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...noCounts, kinds: [] };
     return {
       server,
       info: () => info,
       discovery: () => this.dest.discovered(),
+      unsure: () => this.unsure,
       managed: ({ app, targets }) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));

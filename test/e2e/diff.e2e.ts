@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { goJson, Secret, seededRandom, systemClock } from '#base';
+import { goJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { diffDryRun, diffObjects, dryRunTarget, kindKey, readOpenApi } from '#diff';
 import type { DiffRules, KindSchema } from '#diff';
-import { createKubeClient, findResource, KubeApiError } from '#kube';
+import { findResource, KubeApiError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { defaultSettings, fieldManager, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { eventually } from '#support';
-import { silentLogger } from '#telemetry';
 import { corpus, widgetDefinition } from './diff-corpus.ts';
-import { startServers } from './support/index.ts';
+import { clientOf, startServers } from './support/index.ts';
 import type { Servers } from './support/index.ts';
 
 const { signal } = new AbortController();
@@ -25,22 +24,7 @@ let structured: DiffRules;
 
 beforeAll(async () => {
   world = await startServers({ names: ['real'] });
-  const { access } = world.servers.real;
-  client = createKubeClient(
-    {
-      server: access.server,
-      insecure: false,
-      caData: access.ca ?? '',
-      credentials: { certData: new Secret(access.cert ?? ''), keyData: new Secret(access.key ?? '') },
-    },
-    {
-      clock: systemClock,
-      random: seededRandom(1),
-      logger: silentLogger,
-      userAgent: 'e2e',
-      limits: { qps: 1000, burst: 1000 },
-    },
-  );
+  client = clientOf(world.servers.real);
   discovery = await client.discover({ signal });
   await create(widgetDefinition);
   await eventually(async () => {

@@ -8,3 +8,5 @@ export type { FuzzReport, FuzzTarget } from './fuzz.ts';
 export { RawApi, serversOf } from './hub.ts';
 export { driftless, Program } from './program.ts';
 export type { Finished } from './program.ts';
+export { SocksProxy } from './socks-proxy.ts';
+export type { SocksProxyOptions } from './socks-proxy.ts';

@@ -9,6 +9,7 @@
  *   hub.url, hub.ca                     for cluster Secrets (`tlsClientConfig.caData` is base64 of `ca`)
  *   hub.kubeconfig                      file; its one context is the server's name; administrator by client certificate
  *   hub.api                             ApiClient of #support: exchange, get, list, create, replace, patch, delete, watch
+ *   clientOf(hub)                       the KubeClient of #kube, as administrator
  *   await hub.as(namespace, account)    access as a ServiceAccount, with a token of the TokenRequest API: for `new ApiClient(access)`,
  *   hub.kubeconfigFor(access)           ... a kubeconfig file, or a cluster Secret's bearerToken
  *   await hub.kubectl(['apply', …], { input }), hub.helm(['install', …])    must succeed, give stdout; hub.try('helm', […]) gives the result
@@ -25,6 +26,7 @@
  */
 export { describeRequest, isBy, isDryRun, isWrite } from './audit.ts';
 export type { AuditEvent } from './audit.ts';
+export { clientOf } from './client.ts';
 export { startDouble } from './double/index.ts';
 export type { Double } from './double/index.ts';
 export { freePort, temporaryFolder } from './processes.ts';
