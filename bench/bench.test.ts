@@ -33,6 +33,20 @@ describe('bench', () => {
     expect(drawn[0]).toBe(drawn[1]);
   });
 
+  it('15.5: runs the parts that are named, and all of a benchmark that is named itself', async () => {
+    const parts = ['x', 'y'];
+    const asked: string[] = [];
+    const run_: Benchmark['run'] = async ({ wants }) => {
+      asked.push(parts.filter(wants).join());
+      return { a: 1 };
+    };
+    const known = [{ ...fake('b', run_), parts }, fake('c', run_)];
+    for (const names of [['b/y'], ['b'], ['b/x', 'b/y'], []]) await run([...names, '--json'], known);
+    expect(asked).toEqual(['y', 'x,y', 'x,y', 'x,y', 'x,y']);
+    const refused = await run(['b/z'], known);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('there are: b, b/x, b/y, c')]);
+  });
+
   it.each([
     [['nosuch'], /^driftless bench: there is no benchmark "nosuch"; there are: [^\n]*queues[^\n]*\n$/],
     [['queues', '--fast'], /^driftless bench: unknown flag --fast; usage: [^\n]+\n$/],

@@ -11,16 +11,21 @@ export interface BenchContext {
   readonly smoke: boolean;
   /** Repeatable chance. */
   readonly random: Random;
+  /** Which of its {@link Benchmark.parts} are asked for. */
+  readonly wants: (part: string) => boolean;
 }
 
 export interface Benchmark {
   readonly name: string;
   /** One line for people. */
   readonly about: string;
+  /** Pieces that can be run alone, as `NAME/PART`. */
+  readonly parts?: readonly string[];
   run(context: BenchContext): Promise<BenchMetrics>;
 }
 
 export interface BenchOptions {
+  /** `NAME` or `NAME/PART`. */
   readonly names: readonly string[];
   readonly json: boolean;
   readonly smoke: boolean;
@@ -65,6 +70,9 @@ export function collectGarbage(): void {
 export const benchSeed = 20260101;
 
 /** The same chance for every benchmark, whichever ran before it. */
-export function contextOf(options: BenchOptions): BenchContext {
-  return { smoke: options.smoke, random: seededRandom(benchSeed) };
+export function contextOf(options: BenchOptions, name: string): BenchContext {
+  const { names, smoke } = options;
+  const wants = (part: string): boolean =>
+    names.length === 0 || names.includes(name) || names.includes(`${name}/${part}`);
+  return { smoke, random: seededRandom(benchSeed), wants };
 }

@@ -26,9 +26,9 @@ export async function runBenchmarks(
   if (!options.json) console.out(headline(machine, options.smoke));
   let failed = 0;
   for (const benchmark of known) {
-    if (options.names.length > 0 && !options.names.includes(benchmark.name)) continue;
+    if (options.names.length > 0 && !namesOf(benchmark).some((name) => options.names.includes(name))) continue;
     try {
-      const metrics = await benchmark.run(contextOf(options));
+      const metrics = await benchmark.run(contextOf(options, benchmark.name));
       console.out(options.json ? jsonLine(benchmark, metrics, machine) : table(benchmark, metrics));
     } catch (error) {
       failed += 1;
@@ -43,12 +43,17 @@ export async function runBenchmarks(
 function parse(known: readonly Benchmark[], args: readonly string[]): BenchOptions | string {
   const flags = args.filter((arg) => arg.startsWith('-'));
   const names = args.filter((arg) => !arg.startsWith('-'));
-  const list = known.map((benchmark) => benchmark.name).join(', ');
-  const strange = names.find((name) => !known.some((benchmark) => benchmark.name === name));
+  const list = known.flatMap(namesOf).join(', ');
+  const strange = names.find((name) => !known.some((benchmark) => namesOf(benchmark).includes(name)));
   if (strange !== undefined) return `there is no benchmark "${strange}"; there are: ${list}`;
   const odd = flags.find((flag) => flag !== '--json' && flag !== '--smoke');
   if (odd !== undefined) return `unknown flag ${odd}; usage: npm run bench -- [${list}] [--json] [--smoke]`;
   return { names, json: flags.includes('--json'), smoke: flags.includes('--smoke') };
+}
+
+/** What it answers to: its own name, and those of its parts. */
+function namesOf({ name, parts = [] }: Benchmark): readonly string[] {
+  return [name, ...parts.map((part) => `${name}/${part}`)];
 }
 
 function jsonLine({ name }: Benchmark, metrics: BenchMetrics, machine: Machine): string {

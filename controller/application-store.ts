@@ -2,7 +2,7 @@ import { deepEqual, isAbort, KeyedMutex, messageOf, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { isConflict, isNotFound, isTooLarge, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
-import { annotationOf, annotations, appKeyOf, asApplication, asObject, isCompleted, jsonOf, splitAppKey } from '#model';
+import { annotations, appKeyOf, asApplication, asObject, isCompleted, jsonOf, splitAppKey } from '#model';
 import type {
   AppKey,
   Application,
@@ -37,6 +37,8 @@ import {
 } from './status-patch.ts';
 import type { Send } from './ownership-guard.ts';
 import { kubeTime } from './kube-time.ts';
+import { changedByOthers, lastRun, requestOf, requestText, SyncEnded } from './application-writes.ts';
+import type { Manner } from './application-writes.ts';
 
 export interface ApplicationStoreDeps {
   readonly hub: KubeClient;
@@ -102,16 +104,21 @@ export class ApplicationStore {
    * for the server is replaced by a condition that says that.
    */
   async persistStatus(before: Application, assessed: ApplicationStatus): Promise<Application> {
+    return this.#persist(before, assessed, { expected: before });
+  }
+
+  async #persist(before: Application, assessed: ApplicationStatus, manner: Manner): Promise<Application> {
     const after = this.#dated(before, assessed);
     const patch = statusPatch(before.status, after);
     if (patch === undefined) return before;
-    this.#announceStatus(before, after);
     try {
-      return await this.#patchExisting(before, { type: 'merge', body: patch });
+      const stored = await this.#patchExisting(before, { type: 'merge', body: patch }, manner);
+      this.#announceStatus(before, after);
+      return stored;
     } catch (error) {
       if (!isTooLarge(error)) throw error;
       const smaller = statusPatch(before.status, tooLargeStatus(before.status, kubeTime(this.#deps.clock.now())));
-      return smaller === undefined ? before : this.#patchExisting(before, { type: 'merge', body: smaller });
+      return smaller === undefined ? before : this.#patchExisting(before, { type: 'merge', body: smaller }, manner);
     }
   }
 
@@ -202,15 +209,35 @@ export class ApplicationStore {
    * asked for is not written when a sync has ended meanwhile, whose end may have told of a later comparison: it is to be made `again`.
    */
   async settle(before: Application, after: ApplicationStatus, asked: AskedRefresh | undefined): Promise<Settled> {
-    const ended = this.#endedSince(before);
-    if (asked === undefined && ended !== undefined) return { app: ended, answered: true, again: true };
-    if (asked === undefined) return { app: await this.persistStatus(before, after), answered: true };
+    if (asked === undefined) return this.#settleUnlessEnded(before, after);
     if (requestOf(before) === requestText(asked)) {
       const app = await this.#settleAtOnce(before, after);
       if (app !== undefined) return { app, answered: true };
     }
     const app = await this.persistStatus(before, after);
-    return { app, answered: await this.consumeRefresh(app, asked) };
+    const again = this.#endedSince(before) === undefined ? {} : { again: true };
+    return { app, answered: await this.consumeRefresh(app, asked), ...again };
+  }
+
+  /**
+   * Whether a sync has ended is asked when the writes before this one have been answered: its end, with another comparison, may be one of them. Stored by
+   * its difference to what was there before that, this one would be mixed with the other.
+   */
+  async #settleUnlessEnded(before: Application, after: ApplicationStatus): Promise<Settled> {
+    const key = appKeyOf(before);
+    const check = (): void => {
+      const ended = this.#endedSince(before);
+      if (ended !== undefined) throw new SyncEnded(ended);
+    };
+    try {
+      // Also where there is nothing to write.
+      await this.#locks.run(key, this.#deps.signal, () => Promise.resolve().then(check));
+      const app = await this.#persist(before, after, { expected: before, check });
+      return { app, answered: true };
+    } catch (error) {
+      if (error instanceof SyncEnded) return { app: error.app, answered: true, again: true };
+      throw error;
+    }
   }
 
   /** Undefined: the object has changed meanwhile, or the status is too big for it. */
@@ -219,7 +246,7 @@ export class ApplicationStore {
     const taken = { [annotations.refresh]: null, [annotations.refreshTimestamp]: null };
     const body = { ...statusPatch(before.status, after), metadata: { resourceVersion, annotations: taken } };
     try {
-      const app = await this.#patchExisting(before, { type: 'merge', body }, patched(before, body));
+      const app = await this.#patchExisting(before, { type: 'merge', body }, { expected: patched(before, body) });
       this.#announceStatus(before, after);
       return app;
     } catch (error) {
@@ -268,11 +295,9 @@ export class ApplicationStore {
     const { status = {} } = patch === undefined ? fresh : patched(fresh, patch);
     const begun = { operation: jsonOf(operation), status: jsonOf({ ...status, operationState }) };
     const next = { ...asObject(fresh), ...begun } as KubeObject;
-    const stored = await this.#locked(fresh, (signal) =>
-      this.#deps.hub.replace(applicationResource, next, { signal, fieldValidation: 'Ignore' }),
-    );
-    this.#store(asApplication(next), stored);
-    return asApplication(stored);
+    const send: Send<KubeObject> = (signal) =>
+      this.#deps.hub.replace(applicationResource, next, { signal, fieldValidation: 'Ignore' });
+    return this.#locked(fresh, send, { expected: asApplication(next) });
   }
 
   /**
@@ -328,7 +353,7 @@ export class ApplicationStore {
   ): Promise<Application | undefined> {
     const body = endPatch(known, state, status);
     try {
-      const stored = await this.#patch(known, { type: 'merge', body }, patched(known, body));
+      const stored = await this.#patch(known, { type: 'merge', body }, { expected: patched(known, body) });
       this.#announceStatus(known, status);
       return stored;
     } catch (error) {
@@ -384,9 +409,9 @@ export class ApplicationStore {
   }
 
   /** For writes that mean nothing once the Application is gone: the pass ends then, quietly, since the deletion is what counts. */
-  async #patchExisting(app: Application, patch: Patch, expected = app): Promise<Application> {
+  async #patchExisting(app: Application, patch: Patch, manner: Manner = { expected: app }): Promise<Application> {
     try {
-      return await this.#patch(app, patch, expected);
+      return await this.#patch(app, patch, manner);
     } catch (error) {
       // A server that does not serve Applications just now (their CRD, an aggregator) says 404, too, and names none.
       const named = messageOf(error).includes(`"${app.metadata.name ?? ''}"`);
@@ -395,20 +420,19 @@ export class ApplicationStore {
     }
   }
 
-  /** `expected`: what it becomes if nobody else changes it. */
-  async #patch(app: Application, patch: Patch, expected = app): Promise<Application> {
+  async #patch(app: Application, patch: Patch, manner: Manner = { expected: app }): Promise<Application> {
     const { namespace, name } = splitAppKey(appKeyOf(app));
-    const stored = await this.#locked(app, (signal) =>
-      this.#deps.hub.patch(applicationResource, { namespace, name }, patch, { signal }),
-    );
-    this.#store(expected, stored);
-    return asApplication(stored);
+    const send: Send<KubeObject> = (signal) =>
+      this.#deps.hub.patch(applicationResource, { namespace, name }, patch, { signal });
+    return this.#locked(app, send, manner);
   }
 
-  #locked(app: Application, send: Send<KubeObject>): Promise<KubeObject> {
+  /** One write after the other: each knows what those before it have stored. */
+  #locked(app: Application, send: Send<KubeObject>, { expected, check }: Manner): Promise<Application> {
     const { signal, fenced } = this.#deps;
     const key = appKeyOf(app);
     return this.#locks.run(key, signal, async () => {
+      check?.();
       const sent = fenced(app, signal, send);
       this.#writing.set(
         key,
@@ -418,7 +442,9 @@ export class ApplicationStore {
         ),
       );
       try {
-        return await sent;
+        const stored = await sent;
+        this.#store(expected, stored);
+        return asApplication(stored);
       } finally {
         this.#writing.delete(key);
       }
@@ -438,34 +464,6 @@ export class ApplicationStore {
     this.#deps.informer.writeBack(stored);
     if (changedByOthers(before, asApplication(stored))) this.#deps.onForeignChange(appKeyOf(before));
   }
-}
-
-/**
- * The informer drops the event of a change that our own write overtook: what someone else changed between our read and our write shows
- * only in the answer to our write.
- */
-function changedByOthers(before: Application, after: Application): boolean {
-  return (
-    !deepEqual(jsonOf(before.spec), jsonOf(after.spec)) ||
-    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
-    ((before.operation ?? undefined) === undefined) !== ((after.operation ?? undefined) === undefined) ||
-    before.status?.operationState?.phase !== after.status?.operationState?.phase ||
-    requestOf(before) !== requestOf(after)
-  );
-}
-
-function lastRun(app: Application): string {
-  const state = app.status?.operationState;
-  return `${state?.phase ?? ''} ${state?.startedAt ?? ''} ${state?.finishedAt ?? ''}`;
-}
-
-function requestOf(app: Application): string {
-  const object = asObject(app);
-  return `${annotationOf(object, annotations.refresh) ?? ''} ${annotationOf(object, annotations.refreshTimestamp) ?? ''}`;
-}
-
-function requestText({ value, timestamp = '' }: AskedRefresh): string {
-  return `${value} ${timestamp}`;
 }
 
 function operationPatch(

@@ -66,7 +66,9 @@ export class Claims {
 
 /** What Git has dropped. */
 export function leftovers({ pairs }: Comparison): readonly ResourceRef[] {
-  return pairs.flatMap(({ target, live }) => (target === null && live !== null ? [refOf(live)] : []));
+  const refs: ResourceRef[] = [];
+  for (const { target, live } of pairs) if (target === null && live !== null) refs.push(refOf(live));
+  return refs;
 }
 
 /** What is in Git, as far as the last comparison knows: what is there only because it was left over requires pruning. */

@@ -270,7 +270,7 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
   const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const limiter = new Limiter(config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, limiter, known: memories.dryRuns });
-  const comparer = makeComparer(deps, config, { loop, dryRuns, jq, work });
+  const comparer = makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work });
   const common = {
     store,
     comparer,
@@ -297,7 +297,6 @@ function makeHandlers(deps: ControllerDeps, config: ControllerConfig, shared: Sh
   const refresher = new RefreshProcessor(
     {
       ...common,
-      comparer: makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work }),
       lookup: (key) => store.get(key),
       effects,
       random,

@@ -242,6 +242,45 @@ describe('the end of a sync', () => {
     await clock.advance(1000);
     expect(world.app.status?.sync?.status).toBe('OutOfSync');
   });
+
+  it('15.4: is not mixed with a comparison that was made before it and is stored after it', async () => {
+    world.application();
+    const gates = { read: gate(), written: gate() };
+    let armed = false;
+    const first = world.replica();
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(5000);
+    const stopped = first.stop();
+    await clock.advance(2000);
+    await stopped;
+    const operation = { sync: { syncOptions: ['RespectIgnoreDifferences=true'] } };
+    const operationState = { operation, phase: 'Running', startedAt: '2026-01-01T00:00:07Z' };
+    world.edit((object) => ({ operation, status: { ...(object['status'] as object), operationState } }));
+    const patchesHeld = (call: string): Promise<void> | undefined =>
+      armed && call.startsWith('patch Application') ? gates.written.opened : undefined;
+    const readsHeld = (call: string): Promise<void> | undefined =>
+      call === 'get ConfigMap one' ? gates.read.opened : undefined;
+    world.replica({ hub: { before: patchesHeld }, dest: { before: readsHeld } });
+    await clock.advance(1500);
+    // What the status says while the operation runs.
+    const { sync, resources = [] } = world.app.status ?? {};
+    const differing = resources.map((one) => (one.name === 'one' ? { ...one, status: 'OutOfSync' } : one));
+    const running = { sync: { ...sync, status: 'OutOfSync' }, resources: differing };
+    world.edit((object) => ({ status: { ...(object['status'] as object), ...running } }));
+    await clock.settle();
+    armed = true;
+    gates.read.open();
+    await clock.settle();
+    // The end is on its way to the server; then this happens, and is compared and waits to be stored, too.
+    expect(ends().at(-1)?.operationState?.startedAt).not.toBe(operationState.startedAt);
+    world.dest.delete('ConfigMap', 'four');
+    await clock.settle();
+    gates.written.open();
+    await clock.advance(1000);
+    expect(ends().at(-1)?.operationState?.startedAt).toBe(operationState.startedAt);
+    expect(world.app.status?.resources?.find(({ name }) => name === 'four')?.status).toBe('OutOfSync');
+    expect(world.app.status?.sync?.status).toBe('OutOfSync');
+  });
 });
 
 describe('a rest', () => {

@@ -145,6 +145,8 @@ export class Syncer {
         noCache: false,
         noRevisionCache: true,
         localManifests: sync.manifests ?? [],
+        // Rows that hold are used again: a sync of one object in thousands compares that one.
+        changed: new Set(),
       },
       () => false,
       signal,

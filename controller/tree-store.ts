@@ -52,8 +52,7 @@ export class TreeStore {
     const next = last === undefined ? undefined : await changed(last, query, signal);
     if (next !== undefined) {
       this.#setLast(query.key, next);
-      const live = next.grown.entries.flatMap(({ row }) => (row?.kind === 'Pod' ? [row] : []));
-      return { managed: next.grown, orphaned: [], machines: await machinesOf(query, live, signal) };
+      return { managed: next.grown, orphaned: [], machines: await machinesOf(query, podsIn(next.grown), signal) };
     }
     const { roots, cluster, premise, clock } = query;
     const { version } = await cluster.news(undefined, signal);
@@ -81,6 +80,13 @@ export class TreeStore {
       this.#last.delete(oldest);
     }
   }
+}
+
+/** One by one: a list for each of thousands of nodes, to put it into another, costs as much as all else of an edit. */
+function podsIn({ entries }: GrownTree): readonly LiveRow[] {
+  const pods: LiveRow[] = [];
+  for (const { row } of entries) if (row?.kind === 'Pod') pods.push(row);
+  return pods;
 }
 
 function watchesOrphans({ project }: StoredTreeQuery): boolean {

@@ -141,8 +141,13 @@ function canonicalMicroTime(text: string): string {
   return Number.isNaN(ms) || micros === undefined ? text : `${new Date(ms).toISOString().slice(0, 19)}.${micros}Z`;
 }
 
+/** What API servers write, and there is much of it; but for the last days of a month, of which not each month has all. */
+const isWrittenByServer =
+  /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$/;
+
 /** RFC 3339 in UTC and whole seconds. */
 function canonicalTime(text: string): string {
+  if (isWrittenByServer.test(text)) return text;
   if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})$/.test(text)) return text;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? text : `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -124,12 +124,17 @@ export function labelOf(object: KubeObject, name: string): string | undefined {
   return labels !== undefined && Object.hasOwn(labels, name) ? labels[name] : undefined;
 }
 
+const none: readonly string[] = [];
+
 /**
  * The items of an annotation that is a comma-separated list: trimmed, without empties and repeats, in order (Argo CD:
  * util/resource annotations).
  */
 export function csvAnnotation(object: KubeObject, name: string): readonly string[] {
-  const items = (annotationOf(object, name) ?? '').split(',').map((item) => item.trim());
+  const text = annotationOf(object, name);
+  // Asked of each resource in each comparison, and nearly always absent.
+  if (text === undefined) return none;
+  const items = text.split(',').map((item) => item.trim());
   return [...new Set(items.filter((item) => item !== ''))];
 }
 

@@ -40,13 +40,13 @@ export interface Replica {
   /** Refresh passes that have ended, by its log: reading the metrics of a big fleet costs more than what is measured. */
   readonly passes: () => number;
   /** The sum of all series of a metric; 0 where there is none. */
-  metric(name: string, label?: string): Promise<number>;
+  readonly metric: (name: string, label?: string) => Promise<number>;
   stop(): Promise<void>;
 }
 
 /** Starts a replica over a hub and waits until it works. */
 export async function startReplica(
-  hubUrl: string,
+  hubConnection: ClusterConnection,
   folder: string,
   over: Partial<ControllerConfig> = {},
 ): Promise<Replica> {
@@ -63,7 +63,7 @@ export async function startReplica(
     opened.push(client);
     return client;
   };
-  const hub = connect({ server: hubUrl, insecure: false, credentials: {} });
+  const hub = connect(hubConnection);
   const metrics = new PromMetrics();
   const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
   const ownership = createOwnership({

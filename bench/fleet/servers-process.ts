@@ -43,7 +43,10 @@ async function answer(servers: Servers, method: keyof Servers, args: readonly un
 }
 
 function elsewhere(): ServersApi {
-  const child = fork(program, ['servers'], { execArgv: [] });
+  // What profiles this process profiles that one too, into a file of its own.
+  const child = fork(program, ['servers'], {
+    execArgv: process.execArgv.filter((arg) => arg.startsWith('--cpu-prof')),
+  });
   const waiting = new Map<
     number,
     { readonly done: (result: unknown) => void; readonly fail: (error: Error) => void }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseYamlDocuments, seededRandom, systemClock } from '#base';
+import type { JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
@@ -38,17 +39,21 @@ const lookMs = 5;
 export class Servers {
   #hub: SimCluster | undefined;
   #destination: SimCluster | undefined;
+  /** Names of Applications; kept by what changes, for a list of all at each look would take more than what is measured. */
+  readonly #settled = new Set<string>();
   readonly #counts = { applications: 0, hub: 0, writes: 0, destination: 0 };
 
   /** URLs of both. */
   async start(): Promise<{ readonly hub: string; readonly destination: string }> {
     const common = { clock: systemClock, random: seededRandom(2), workloads: { enabled: true, delayMs: 5 } };
-    const crds = ['application', 'appproject'].flatMap(
-      (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
-    );
-    const hub = await startSimCluster({ ...common, name: 'hub', crds });
+    const hub = await startSimCluster({ ...common, name: 'hub', crds: definitions() });
     const destination = await startSimCluster({ ...common, name: 'dest' });
     [this.#hub, this.#destination] = [hub, destination];
+    hub.store.subscribe(({ object }) => {
+      if (object.kind !== 'Application') return;
+      if (isSettled(object)) this.#settled.add(object.metadata.name ?? '');
+      else this.#settled.delete(object.metadata.name ?? '');
+    });
     hub.onRequest((request) => this.#countHub(request));
     destination.onRequest(({ verb }) => {
       if (verbs.has(verb)) this.#counts.writes += 1;
@@ -56,7 +61,7 @@ export class Servers {
     });
     const objects: KubeObject[] = [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } },
-      clusterSecret(destination.url),
+      clusterSecret(destination.url, {}),
       project,
     ];
     for (const object of objects) hub.store.create(object);
@@ -69,32 +74,12 @@ export class Servers {
       if (destination.store.get('', 'Namespace', '', namespace) === undefined)
         destination.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     for (const { name, repository, namespace } of wanted)
-      hub.store.create({
-        apiVersion: `${argo}/v1alpha1`,
-        kind: 'Application',
-        metadata: { name, namespace: 'argocd' },
-        spec: {
-          project: 'default',
-          source: { repoURL: repository, path: name, targetRevision: 'main' },
-          destination: { server: destination.url, namespace },
-          syncPolicy: { automated: { prune: true, selfHeal: true } },
-        },
-      });
+      hub.store.create(application({ name, repository, namespace }, destination.url));
   }
 
   /** Waits until so many Applications are Synced and Healthy, without an operation under way or a refresh asked for. */
   async settled(count: number): Promise<void> {
-    const { hub } = this.#both();
-    const isSettled = (object: KubeObject): boolean => {
-      const status = object['status'] as { sync?: { status?: string }; health?: { status?: string } } | undefined;
-      return (
-        status?.sync?.status === 'Synced' &&
-        status.health?.status === 'Healthy' &&
-        (object['operation'] ?? undefined) === undefined &&
-        object.metadata.annotations?.[refresh] === undefined
-      );
-    };
-    while (hub.store.list(argo, 'Application').filter(isSettled).length < count) await systemClock.sleep(20);
+    while (this.#settled.size < count) await systemClock.sleep(lookMs);
   }
 
   requests(): Requests {
@@ -171,7 +156,39 @@ export class Servers {
   }
 }
 
-const project: KubeObject = {
+/** Synced and Healthy, without an operation under way or a refresh asked for. */
+function isSettled(object: KubeObject): boolean {
+  const status = object['status'] as { sync?: { status?: string }; health?: { status?: string } } | undefined;
+  return (
+    status?.sync?.status === 'Synced' &&
+    status.health?.status === 'Healthy' &&
+    (object['operation'] ?? undefined) === undefined &&
+    object.metadata.annotations?.[refresh] === undefined
+  );
+}
+
+export function application({ name, repository, namespace }: Wanted, server: string): KubeObject {
+  return {
+    apiVersion: `${argo}/v1alpha1`,
+    kind: 'Application',
+    metadata: { name, namespace: 'argocd' },
+    spec: {
+      project: 'default',
+      source: { repoURL: repository, path: name, targetRevision: 'main' },
+      destination: { server, namespace },
+      syncPolicy: { automated: { prune: true, selfHeal: true } },
+    },
+  };
+}
+
+/** Those that Argo CD installs. */
+export function definitions(): readonly KubeObject[] {
+  return ['application', 'appproject'].flatMap(
+    (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
+  );
+}
+
+export const project: KubeObject = {
   apiVersion: `${argo}/v1alpha1`,
   kind: 'AppProject',
   metadata: { name: 'default', namespace: 'argocd' },
@@ -182,7 +199,7 @@ const project: KubeObject = {
   },
 };
 
-function clusterSecret(server: string): KubeObject {
+export function clusterSecret(server: string, config: JsonObject): KubeObject {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {
     apiVersion: 'v1',
@@ -192,6 +209,6 @@ function clusterSecret(server: string): KubeObject {
       namespace: 'argocd',
       labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
     },
-    data: { server: base64(server), name: base64('dest'), config: base64('{}') },
+    data: { server: base64(server), name: base64('dest'), config: base64(JSON.stringify(config)) },
   };
 }

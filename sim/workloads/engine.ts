@@ -94,14 +94,14 @@ export class Engine implements World {
     for (const follower of this.#followers(object)) this.again(follower, 0);
   }
 
-  /** Objects that look at others without owning them: a Service at its pods, a budget or an autoscaler at what it guards. */
+  /** Objects that look at others without owning them: a Service and a budget at pods, an autoscaler at what it scales. */
   #followers(object: KubeObject): readonly KubeObject[] {
-    if (object.kind !== 'Pod' && object.kind !== 'Deployment') return [];
     const namespace = object.metadata.namespace ?? '';
+    if (object.kind === 'Deployment') return this.store.list('autoscaling', 'HorizontalPodAutoscaler', namespace);
+    if (object.kind !== 'Pod') return [];
     return [
       ...this.store.list('', 'Service', namespace),
       ...this.store.list('policy', 'PodDisruptionBudget', namespace),
-      ...this.store.list('autoscaling', 'HorizontalPodAutoscaler', namespace),
     ];
   }
 

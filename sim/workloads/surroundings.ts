@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#base';
-import { at, hashText } from '#base';
+import { at, deepEqual, hashText } from '#base';
 import type { KubeObject } from '#model';
 import { create, replace } from './engine.ts';
 import type { World } from './engine.ts';
@@ -84,10 +84,10 @@ function keepSlice(service: KubeObject, world: World): void {
     protocol: textAt(port, 'protocol') || 'TCP',
   }));
   const [slice] = owned(world.store, service, 'discovery.k8s.io', 'EndpointSlice');
+  const known = slice as unknown as JsonObject | undefined;
   if (slice === undefined) create(world, newSlice(service, endpoints, ports, world));
-  else if (JSON.stringify([slice['endpoints'] ?? [], slice['ports']]) !== JSON.stringify([endpoints, ports])) {
+  else if (!deepEqual(listAt(known, 'endpoints'), endpoints) || !deepEqual(listAt(known, 'ports'), ports))
     replace(world, { ...slice, endpoints, ports });
-  }
 }
 
 function newSlice(

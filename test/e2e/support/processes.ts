@@ -77,6 +77,11 @@ export class Daemon {
     child.once('exit', () => tell(`ended ${child.pid ?? 0}`));
   }
 
+  /** Undefined: it was never started. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   /** SIGKILL by default: what is proved must survive that. */
   async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child;

@@ -90,6 +90,10 @@ export class Server {
     }
   }
 
+  pid(part: Part): number | undefined {
+    return (part === 'etcd' ? this.#etcd : this.#apiserver).pid;
+  }
+
   /** Stops one of the two processes: SIGKILL unless said otherwise. */
   async stop(part: Part, signal?: NodeJS.Signals): Promise<void> {
     await (part === 'etcd' ? this.#etcd : this.#apiserver).stop(signal);

@@ -1,0 +1,147 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Limiter, Secret, systemClock } from '#base';
+import type { KubeObject } from '#model';
+import type { ApiClient } from '#support';
+import { startServers } from '../../test/e2e/support/index.ts';
+import type { Server } from '../../test/e2e/support/index.ts';
+import type { BenchContext, BenchMetrics } from '../harness.ts';
+import { spent } from './measure.ts';
+import { startReplica } from './replica.ts';
+import type { Replica } from './replica.ts';
+import { makeRepository } from './repository.ts';
+import { application, clusterSecret, definitions, project } from './servers.ts';
+
+const applications = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
+/** No pass for so long: what was to be done is done, or waits for something. */
+const quietMs = 4000;
+const longestMs = 900_000;
+
+/**
+ * A first sync on one real API server, which is hub and destination: what it costs the API server, and what it costs the controller. Nothing where there is
+ * no real API server (`KUBEBUILDER_ASSETS`, or what `npm run e2e` has made).
+ */
+export async function firstSyncOnRealServer({ smoke }: BenchContext): Promise<BenchMetrics> {
+  if (!findTools()) return {};
+  const [size, objects] = smoke ? [5, 4] : [1000, 4];
+  const names = Array.from({ length: size }, (_app, i) => `app-${i}`);
+  const root = mkdtempSync(join(tmpdir(), 'driftless-fleet-real-'));
+  const started = await startServers({ names: ['hub'] });
+  try {
+    mkdirSync(join(root, 'repository'));
+    const repository = makeRepository(
+      join(root, 'repository'),
+      Object.fromEntries(names.map((name) => [name, objects])),
+    );
+    const { hub } = started.servers;
+    await prepare(hub);
+    const { access } = hub;
+    const credentials = { certData: new Secret(access.cert ?? ''), keyData: new Secret(access.key ?? '') };
+    const replica = await startReplica({ server: hub.url, insecure: false, caData: hub.ca, credentials }, root);
+    try {
+      const seen = hub.audit().length;
+      const serverBefore = cpuMs(hub);
+      const first = await spent(async () => {
+        await each(names, (name) =>
+          hub.api.create(applications, application({ name, repository, namespace: 'apps' }, hub.url)),
+        );
+        await synced(hub.api, replica, size);
+      });
+      const serverCpuMs = cpuMs(hub) - serverBefore;
+      const ours = hub
+        .audit()
+        .slice(seen)
+        .filter(({ userAgent }) => userAgent?.startsWith('bench') === true);
+      const writes = ours.filter(({ verb }) => ['create', 'patch', 'update', 'delete'].includes(verb));
+      const of = (resources: readonly string[]): number =>
+        writes.filter(({ objectRef }) => resources.includes(objectRef?.resource ?? '')).length;
+      return {
+        real_first_sync_seconds: (first.wallMs - quietMs) / 1000,
+        real_first_sync_cpu_seconds: first.cpuMs / 1000,
+        real_first_sync_server_cpu_seconds: serverCpuMs / 1000,
+        real_first_sync_cpu_to_server_cpu_ratio: first.cpuMs / serverCpuMs,
+        real_first_sync_status_writes_per_application_count: of(['applications']) / size,
+        real_first_sync_writes_per_object_count: of(['configmaps', 'services', 'deployments']) / (size * objects),
+      };
+    } finally {
+      await replica.stop();
+    }
+  } finally {
+    await started.close();
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+/** Tells the e2e support where the programs are, as `npm run e2e` does. */
+function findTools(): boolean {
+  const variable = 'DRIFTLESS_E2E_TOOLS';
+  if (process.env[variable] !== undefined) return true;
+  const assets = process.env['KUBEBUILDER_ASSETS'];
+  if (assets !== undefined && existsSync(join(assets, 'kube-apiserver'))) return true;
+  const cache =
+    process.env['DRIFTLESS_E2E_CACHE'] ??
+    join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'driftless', 'e2e');
+  const folders = existsSync(cache) ? readdirSync(cache) : [];
+  const found = ['kube-apiserver', 'etcd'].flatMap((name) =>
+    folders
+      .filter((folder) => folder.startsWith(`${name}-`) && existsSync(join(cache, folder, name)))
+      .map((folder) => [name, join(cache, folder, name)] as const),
+  );
+  const tools = Object.fromEntries(found);
+  if (Object.keys(tools).length < 2) return false;
+  process.env[variable] = JSON.stringify(tools);
+  return true;
+}
+
+async function prepare({ api, url, ca, access }: Server): Promise<void> {
+  const base64 = (text = ''): string => Buffer.from(text).toString('base64');
+  const tlsClientConfig = { caData: base64(ca), certData: base64(access.cert), keyData: base64(access.key) };
+  for (const definition of definitions())
+    await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition);
+  for (const name of ['argocd', 'apps'])
+    await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  await api.create('/api/v1/namespaces/argocd/secrets', clusterSecret(url, { tlsClientConfig }));
+  const projects = '/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects';
+  // Not served yet, or its storage is made.
+  while ((await api.exchange({ method: 'GET', path: projects })).status !== 200) await systemClock.sleep(100);
+  await api.create(projects, project);
+}
+
+async function each(names: readonly string[], work: (name: string) => Promise<unknown>): Promise<void> {
+  const limiter = new Limiter(8);
+  const { signal } = new AbortController();
+  await Promise.all(names.map((name) => limiter.run(signal, () => work(name))));
+}
+
+/** By its passes: who lists Applications all the time makes work for the server that is measured. @throws when it takes too long */
+async function synced(api: ApiClient, replica: Replica, size: number): Promise<void> {
+  const until = systemClock.monotonic() + longestMs;
+  for (;;) {
+    for (let last = -1; last !== replica.passes() || last < size;) {
+      if (systemClock.monotonic() > until) throw new Error('the Applications are not synced');
+      last = replica.passes();
+      await systemClock.sleep(quietMs);
+    }
+    const found = await api.list<KubeObject & { readonly status?: Status }>(applications);
+    const done = found.filter(({ status }) => status?.sync?.status === 'Synced' && isOver(status));
+    if (done.length === size) return;
+  }
+}
+
+interface Status {
+  readonly sync?: { readonly status?: string };
+  readonly operationState?: { readonly phase?: string };
+}
+
+function isOver({ operationState }: Status): boolean {
+  return operationState?.phase === 'Succeeded';
+}
+
+/** User and system time of the API server since it began: in ticks of a hundredth of a second. */
+function cpuMs(server: Server): number {
+  const text = readFileSync(`/proc/${server.pid('apiserver') ?? 0}/stat`, 'utf8');
+  // Behind its name, which may hold anything: the state, and 10 other fields.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
