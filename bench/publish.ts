@@ -10,7 +10,7 @@ import type { Spent } from './fleet/measure.ts';
 import type { BenchContext, Benchmark } from './harness.ts';
 
 /** What is published of one Application. */
-interface Picture {
+interface Shown {
   readonly nodes: readonly TreeNode[];
   readonly resources: readonly ManagedResource[];
 }
@@ -140,8 +140,8 @@ function resourceOf(name: string, resourceVersion: string): ManagedResource {
   };
 }
 
-/** The picture with one resource changed; the others are the very same objects. */
-function edited({ nodes, resources }: Picture, at: number, version: string): Picture {
+/** What is shown, with one resource changed; the others are the very same objects. */
+function edited({ nodes, resources }: Shown, at: number, version: string): Shown {
   const name = nodes[at]?.name ?? '';
   return { nodes: nodes.with(at, nodeOf(name, version)), resources: resources.with(at, resourceOf(name, version)) };
 }
@@ -180,24 +180,24 @@ async function measured({ smoke, random }: BenchContext): Promise<Readonly<Recor
   const { signal } = stop;
   const terms: PublishTerms = { signal, fence: (send) => send(signal) };
   await publisher.ready?.(signal);
-  const publish = async (instance: string, { nodes, resources }: Picture): Promise<void> => {
+  const publish = async (instance: string, { nodes, resources }: Shown): Promise<void> => {
     await publisher.setTree(instance, { nodes, orphanedNodes: [] }, terms);
     await publisher.setManagedResources(instance, resources, terms);
   };
   const names = Array.from({ length: size }, (_, i) => `web-${i}`);
-  let picture: Picture = {
+  let shown: Shown = {
     nodes: names.map((name) => nodeOf(name, '1')),
     resources: names.map((name) => resourceOf(name, '1')),
   };
   try {
-    await publish('warm', picture);
+    await publish('warm', shown);
     const full: Spent[] = [];
-    for (let i = 0; i < fulls; i += 1) full.push(await spent(() => publish(`app-${i}`, picture)));
+    for (let i = 0; i < fulls; i += 1) full.push(await spent(() => publish(`app-${i}`, shown)));
     const before = sink.bytes;
     const edit: Spent[] = [];
     for (let i = 0; i < edits; i += 1) {
-      picture = edited(picture, Math.floor(random.next() * size), `v${i}`);
-      edit.push(await spent(() => publish('warm', picture)));
+      shown = edited(shown, Math.floor(random.next() * size), `v${i}`);
+      edit.push(await spent(() => publish('warm', shown)));
     }
     const cpu = (all: readonly Spent[]): number => median(all.map(({ cpuMs }) => cpuMs));
     const delay = (all: readonly Spent[]): number => median(all.map(({ delayMaxMs }) => delayMaxMs));
