@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AppProjectSpec, KubeObject } from '#model';
 import { FakeClock } from '#support';
-import { configMap, FakeWorld, server } from './testing/fake-world.ts';
+import { automated, configMap, FakeWorld, server } from './testing/fake-world.ts';
 
 /**
  * The authorisation matrix (T-SEC-10, T-SEC-11): every way in which something gets written to a cluster, against every rule of a project, with one
@@ -10,7 +10,6 @@ import { configMap, FakeWorld, server } from './testing/fake-world.ts';
 const sha = 'a'.repeat(40);
 const ours = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
 const evil = { repoURL: 'https://git/evil', path: 'p', targetRevision: 'main' };
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
 const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 const elsewhere = (name: string): KubeObject => ({
   ...configMap(name),

@@ -3,10 +3,9 @@ import { withLastApplied } from '#diff';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { automated, configMap, FakeWorld } from './testing/fake-world.ts';
 
 /** Issue 8, 1.1: a definition that is deleted takes every object of its kind along, so none ever is, and none is ever claimed. */
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
 const crd: KubeObject = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

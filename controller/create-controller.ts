@@ -349,7 +349,6 @@ function makeEffects(deps: ControllerDeps, config: ControllerConfig, { store, qu
     requeue: (key, options) => queues.refresh.add(key, options),
     startOperation: (key) => queues.operation.add(key),
     namespace: config.namespace,
-    clock: deps.clock,
   });
 }
 

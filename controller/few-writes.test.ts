@@ -1,44 +1,29 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DriftlessError } from '#base';
-import { asApplication } from '#model';
 import type { ApplicationStatus } from '#model';
-import { createMemoryPublisher } from '#publish';
-import type { Publisher } from '#publish';
 import { FakeClock } from '#support';
 import { createLogger } from '#telemetry';
 import { parseTime } from './kube-time.ts';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { automated, configMap, FakeWorld } from './testing/fake-world.ts';
+import { publisherAfter } from './testing/published.ts';
 
 // How often an Application is written (decision D17), and that what clients see of it is none the worse for it.
 
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
 const sha = 'a'.repeat(40);
 
 let clock: FakeClock;
 let world: FakeWorld;
-/** The statuses that watchers of Applications have seen. */
-let seen: ApplicationStatus[];
 
 beforeEach(() => {
   clock = new FakeClock();
   world = new FakeWorld(clock);
   world.git.push(sha, [configMap('one'), configMap('two'), configMap('three'), configMap('four')]);
-  seen = [];
-  world.hub.onEvent(({ object }) => {
-    if (object.kind === 'Application') seen.push(asApplication(object).status ?? {});
-  });
 });
 afterEach(() => world.close(clock));
 
-function writes(): string[] {
-  return world.hub.calls
-    .filter((call) => /^(?:patch|replace) Application/.test(call))
-    .map((call) => call.split(' ')[0] ?? '');
-}
-
 /** Each that says that a sync has ended. */
 function ends(): readonly ApplicationStatus[] {
-  return seen.filter(({ operationState }) => operationState?.phase === 'Succeeded');
+  return world.statuses().filter(({ operationState }) => operationState?.phase === 'Succeeded');
 }
 
 /** Opened once. */
@@ -48,31 +33,20 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   return { opened, open: () => open() };
 }
 
-/** A publisher that publishes trees only after `until`. */
-function slowed(memory: Publisher, until: () => Promise<void> | undefined): Publisher {
-  return {
-    name: memory.name,
-    run: (signal) => memory.run(signal),
-    setTree: async (...given) => {
-      await until();
-      return memory.setTree(...given);
-    },
-    setManagedResources: (...given) => memory.setManagedResources(...given),
-    setClusterInfo: (...given) => memory.setClusterInfo(...given),
-    remove: (...given) => memory.remove(...given),
-    forget: (instance) => memory.forget(instance),
-    onLost: (listener) => memory.onLost(listener),
-  };
-}
-
 describe('a first sync', () => {
   it('15.4: is two writes: what differs with its beginning, and its end with what is seen then', async () => {
     world.application(automated);
     world.replica();
     await clock.advance(10_000);
-    expect(writes()).toEqual(['replace', 'patch']);
-    expect(seen.at(-2)).toMatchObject({ sync: { status: 'OutOfSync' }, operationState: { phase: 'Running' } });
-    expect(seen.at(-1)).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+    expect(world.writes()).toEqual(['replace', 'patch']);
+    expect(world.statuses().at(-2)).toMatchObject({
+      sync: { status: 'OutOfSync' },
+      operationState: { phase: 'Running' },
+    });
+    expect(world.statuses().at(-1)).toMatchObject({
+      sync: { status: 'Synced' },
+      operationState: { phase: 'Succeeded' },
+    });
     expect(world.app.operation).toBeUndefined();
     expect(world.app.status?.history).toHaveLength(1);
   });
@@ -81,10 +55,10 @@ describe('a first sync', () => {
     world.application();
     world.replica();
     await clock.advance(5000);
-    const before = writes().length;
+    const before = world.writes().length;
     world.edit(() => ({ operation: { sync: {}, initiatedBy: { username: 'me' } } }));
     await clock.advance(10_000);
-    expect(writes().slice(before)).toEqual(['patch', 'patch']);
+    expect(world.writes().slice(before)).toEqual(['patch', 'patch']);
     expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
   });
 
@@ -117,24 +91,58 @@ describe('a first sync', () => {
     const held = gate();
     world.replica({ dest: { before: (call) => (call === 'create ConfigMap two' ? held.opened : undefined) } });
     await clock.advance(900);
-    expect(writes()).toEqual(['replace']);
+    expect(world.writes()).toEqual(['replace']);
     await clock.advance(200);
-    expect(writes()).toEqual(['replace', 'patch']);
+    expect(world.writes()).toEqual(['replace', 'patch']);
     const open = world.app.status?.resources?.filter(({ status }) => status === 'OutOfSync').map(({ name }) => name);
     expect(open).toEqual(['two']);
     held.open();
     await clock.advance(5000);
-    expect(writes()).toEqual(['replace', 'patch', 'patch']);
+    expect(world.writes()).toEqual(['replace', 'patch', 'patch']);
     expect(world.app.status?.sync?.status).toBe('Synced');
   });
 });
 
+describe('a first sync that waits for others', () => {
+  it('15.4: is two writes, however long it has waited: what it does is told when it has lasted a second itself', async () => {
+    const held = gate();
+    const before = (call: string): Promise<void> | undefined => (call.startsWith('create') ? held.opened : undefined);
+    world.application(automated);
+    world.replica({ dest: { before }, config: { kubectlParallelism: 1 } });
+    await clock.advance(8000);
+    expect(world.writes()).toEqual(['replace']);
+    held.open();
+    await clock.advance(10_000);
+    expect(world.writes()).toEqual(['replace', 'patch']);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+  });
+});
+
 describe('the end of a sync', () => {
+  it('15.4: is not followed by the status of a pass that began before it, nor overtaken by it', async () => {
+    world.application(automated);
+    const held = gate();
+    const before = (call: string): Promise<void> | undefined =>
+      call.startsWith('patch Application') ? held.opened : undefined;
+    world.replica({ hub: { before } });
+    await clock.advance(500);
+    for (let i = 0; i < 4; i += 1) {
+      const live = world.dest.get('ConfigMap', 'one');
+      if (live !== undefined) world.dest.put({ ...live, metadata: { ...live.metadata, labels: { touched: `${i}` } } });
+      await clock.advance(1000);
+    }
+    held.open();
+    await clock.advance(10_000);
+    expect(world.writes()).toEqual(['replace', 'patch']);
+    expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, health: { status: 'Healthy' } });
+    expect(world.app.status?.health).toEqual(ends()[0]?.health);
+  });
+
   it('15.4: does not wait for sources that do not answer: it is told after a second, and what is seen then, later', async () => {
     world.application();
     const held = gate();
     let armed = false;
-    const publisher = slowed(createMemoryPublisher(), () => (armed ? held.opened : undefined));
+    const publisher = publisherAfter(() => (armed ? held.opened : undefined));
     world.replica({ publisher });
     await clock.advance(5000);
     armed = true;
@@ -165,16 +173,19 @@ describe('the end of a sync', () => {
 
   it('15.4: is written alone when somebody has written the Application since, and a comparison follows', async () => {
     world.application(automated);
+    const given: string[] = [];
     const meddle = (call: string): void => {
-      if (call.startsWith('patch Application') && ends().length === 0)
-        world.annotate({ 'example.com/by': String(seen.length) });
+      if (!call.startsWith('patch Application') || ends().length > 0) return;
+      given.push(`write ${given.length + 1}`);
+      world.annotate({ 'example.com/by': given.at(-1) ?? '' });
     };
     world.replica({ hub: { before: meddle } });
     await clock.advance(5000);
     expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
     expect(ends()[0]?.sync?.status).toBe('OutOfSync');
     expect(world.app.status?.history).toHaveLength(1);
-    expect(world.app.metadata.annotations?.['example.com/by']).toBeDefined();
+    expect(given).toEqual(['write 1', 'write 2', 'write 3']);
+    expect(world.app.metadata.annotations).toEqual({ 'example.com/by': 'write 3' });
   });
 
   it('15.4: of a sync that failed tells why the Application is not synced again, in the same write', async () => {
@@ -184,7 +195,7 @@ describe('the end of a sync', () => {
     };
     world.replica({ dest: { before } });
     await clock.advance(10_000);
-    expect(writes()).toEqual(['replace', 'patch']);
+    expect(world.writes()).toEqual(['replace', 'patch']);
     expect(world.app.status?.operationState?.phase).toBe('Failed');
     expect(world.app.status?.conditions?.map(({ type }) => type)).toEqual(['SyncError']);
   });
@@ -194,7 +205,7 @@ describe('the end of a sync', () => {
     const gates = { read: gate(), ended: gate(), later: gate() };
     let armed = false;
     let published = 0;
-    const publisher = slowed(createMemoryPublisher(), () => {
+    const publisher = publisherAfter(() => {
       published += Number(armed);
       return [undefined, gates.ended, gates.later][published]?.opened;
     });
@@ -223,7 +234,10 @@ describe('the end of a sync', () => {
     expect(published).toBe(2);
     gates.ended.open();
     await clock.settle();
-    expect(seen.at(-1)).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+    expect(world.statuses().at(-1)).toMatchObject({
+      sync: { status: 'Synced' },
+      operationState: { phase: 'Succeeded' },
+    });
     gates.later.open();
     await clock.advance(1000);
     expect(world.app.status?.sync?.status).toBe('OutOfSync');
@@ -274,10 +288,10 @@ describe('a rest', () => {
     world.application(automated);
     world.replica();
     await clock.advance(5000);
-    const before = writes().length;
+    const before = world.writes().length;
     const at = world.app.status?.reconciledAt;
     await clock.advance(3_600_000);
-    expect(writes()).toHaveLength(before);
+    expect(world.writes()).toHaveLength(before);
     expect(world.app.status?.reconciledAt).toBe(at);
   });
 

@@ -23,8 +23,10 @@ export interface AppMemory {
   lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };
   /** What it waits for, and until when (0: unknown). */
   waiting?: { readonly what: string; readonly since: number; readonly until: number };
-  /** When the status last told of the operation that this process has begun, by the monotonic clock; absent: none runs, or it was begun elsewhere. */
-  operationToldAt?: number;
+  /** Of the operation that this process has begun: when what was found meanwhile is told; without a time nothing waits to be. Absent: none runs, or it was begun elsewhere. */
+  telling?: { at?: number };
+  /** The end of its operation is on its way, with a comparison: what else was found meanwhile is told after it, if there is anything left to tell. */
+  ending?: true;
   /** The same of its deletion. */
   leaving?: { readonly what: string; readonly since: number };
   /** Since when an operation is to end whose cluster does not answer. */

@@ -16,6 +16,7 @@ import type { Memories } from './memory.ts';
 import type { AppMetrics } from './metrics.ts';
 import { backstopMs, endPass, shownState, startPass } from './operation-state.ts';
 import type { ApplicationStore } from './application-store.ts';
+import { holdMs } from './refresh.ts';
 import { tooLargeState } from './state-size.ts';
 
 export interface OperationDeps {
@@ -100,7 +101,7 @@ export class OperationProcessor {
     if (start.do === 'end') return this.#finish(pass, app, { state: start.state, history: undefined }, signal);
     const begun = start.do === 'resume' ? app : await this.#deps.store.writeOperationState(app, start.state, undefined);
     if (begun === undefined) return 'done';
-    if (start.do === 'begin') this.#deps.memories.of(pass.key).operationToldAt = this.#deps.clock.monotonic();
+    if (start.do === 'begin') this.#deps.memories.of(pass.key).telling = {};
     const { state } = start;
     const after = await this.#step(pass, begun, state, signal);
     const next = endPass({
@@ -166,9 +167,16 @@ export class OperationProcessor {
     const level = levelAfter(state);
     const memory = this.#deps.memories.of(pass.key);
     // Nothing else is to be told just now: it would be told twice.
-    if (memory.operationToldAt !== undefined) memory.operationToldAt = this.#deps.clock.monotonic();
-    const closed = level === undefined ? undefined : await closing.end(app, { state, history, level }, signal);
-    const stored = closed ?? (await store.writeOperationState(app, state, history));
+    if (memory.telling !== undefined) memory.telling.at = this.#deps.clock.monotonic() + holdMs;
+    memory.ending = true;
+    let closed: Application | undefined;
+    let stored: Application | undefined;
+    try {
+      closed = level === undefined ? undefined : await closing.end(app, { state, history, level }, signal);
+      stored = closed ?? (await store.writeOperationState(app, state, history));
+    } finally {
+      delete memory.ending;
+    }
     if (stored === undefined) return 'done';
     this.#completed(pass, stored, state);
     if (level !== undefined)
@@ -185,7 +193,7 @@ export class OperationProcessor {
     const { store, metrics, memories } = this.#deps;
     delete memories.of(key).waiting;
     delete memories.of(key).terminatingSince;
-    delete memories.of(key).operationToldAt;
+    delete memories.of(key).telling;
     metrics.synced(app, state);
     const partial = (state.operation.sync?.resources?.length ?? 0) > 0;
     const revision = state.syncResult === undefined ? '' : ` to ${state.syncResult.revision}`;

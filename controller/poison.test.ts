@@ -1,25 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { FakeClock } from '#support';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { describe, expect, it } from '@jest/globals';
+import { automated, configMap } from './testing/fake-world.ts';
+import { stage } from './testing/stage.ts';
 
 const sha = 'a'.repeat(40);
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
 
-let clock: FakeClock;
-let world: FakeWorld;
-beforeEach(() => {
-  clock = new FakeClock();
-  world = new FakeWorld(clock);
-});
-afterEach(() => world.close(clock));
-
-/** Second by second: a long list is taken in slices, and each wants its turn of the loop. */
-async function pass(seconds: number): Promise<void> {
-  for (let i = 0; i < seconds; i += 1) await clock.advance(1000);
-}
+const at = stage();
 
 describe('14.6: poison that is stored', () => {
   it('14.6: a thousand poison Applications that are stored: all others are served, also after a restart (T-SEC-43)', async () => {
+    const { world } = at;
     const good = { project: 'default', source: { repoURL: 'https://git/x', path: 'p' }, destination: { name: 'dest' } };
     const faults: readonly object[] = [
       { project: 7 },
@@ -41,15 +30,15 @@ describe('14.6: poison that is stored', () => {
     world.git.push(sha, [configMap('one')]);
     world.application(automated);
     const first = world.replica();
-    await pass(60);
+    await at.pass(60);
     expect(world.app.status?.sync?.status).toBe('Synced');
     const stopping = first.stop();
-    await pass(30);
+    await at.pass(30);
     await stopping;
     const next = 'b'.repeat(40);
     world.git.push(next, [configMap('one'), configMap('two')]);
     const { controller } = world.replica();
-    await pass(240);
+    await at.pass(240);
     expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: next });
     expect(controller.snapshot().queues.map(({ waiting, running }) => waiting + running)).toEqual([0, 0, 0]);
   }, 120_000);

@@ -1,16 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeClock } from '#support';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { automated, configMap, FakeWorld } from './testing/fake-world.ts';
 import { publisherAfter } from './testing/published.ts';
-
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
 
 let clock: FakeClock;
 let world: FakeWorld;
 /** Of each tree that was published: may it come a moment later, and how many writes were before it. */
 let published: { readonly mayWait: boolean; readonly writes: number }[];
 
-const writes = (): number => world.hub.calls.filter((call) => /^(?:patch|replace) Application/.test(call)).length;
+const writes = (): number => world.writes().length;
 const mayWait = (): readonly boolean[] => published.splice(0).map((one) => one.mayWait);
 /** Whether those that a write followed may come a moment later. */
 const mayWaitThough = (): readonly boolean[] => {

@@ -3,10 +3,9 @@ import type { Clock } from '#base';
 import type { Application, KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { PromMetrics } from '#telemetry';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { automated, configMap, FakeWorld } from './testing/fake-world.ts';
 
 const sha = 'a'.repeat(40);
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
 
 let clock: FakeClock;
 let world: FakeWorld;

@@ -1,33 +1,31 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { asApplication } from '#model';
 import type { ApplicationStatus } from '#model';
-import { createMemoryPublisher } from '#publish';
-import type { Publisher } from '#publish';
 import { FakeClock } from '#support';
 import { parseTime } from './kube-time.ts';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { publisherAfter } from './testing/published.ts';
 
 // What clients do with the times of a status: `argocd app wait` and notifications take a status for the one after a sync as soon as
 // `reconciledAt` is not before the end of the operation, and times are whole seconds.
 
 let clock: FakeClock;
 let world: FakeWorld;
-let seen: ApplicationStatus[];
+/** How many statuses had been seen when it began. */
+let begin: number;
 
 beforeEach(() => {
   clock = new FakeClock();
   world = new FakeWorld(clock);
   world.git.push('a'.repeat(40), [configMap('one')]);
-  seen = [];
-  world.hub.onEvent(({ object }) => {
-    if (object.kind === 'Application') seen.push(asApplication(object).status ?? {});
-  });
+  begin = 0;
 });
 afterEach(() => world.close(clock));
 
+const seen = (): readonly ApplicationStatus[] => world.statuses().slice(begin);
+
 /** Those that a client takes for the state after a sync. */
 function final(): readonly ApplicationStatus[] {
-  return seen.filter(({ operationState, reconciledAt }) => {
+  return seen().filter(({ operationState, reconciledAt }) => {
     const [finished, compared] = [parseTime(operationState?.finishedAt), parseTime(reconciledAt)];
     return (
       operationState?.phase === 'Succeeded' && finished !== undefined && compared !== undefined && compared >= finished
@@ -36,11 +34,11 @@ function final(): readonly ApplicationStatus[] {
 }
 
 /** A refresh, and at once a sync: all of it takes no time. */
-async function refreshAndSync(publisher: Publisher): Promise<void> {
+async function refreshAndSync(): Promise<void> {
   world.application();
-  world.replica({ publisher });
+  world.replica();
   await clock.advance(5000);
-  seen = [];
+  begin = world.statuses().length;
   world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
   await clock.settle();
   world.edit(() => ({ operation: { sync: {} } }));
@@ -49,9 +47,9 @@ async function refreshAndSync(publisher: Publisher): Promise<void> {
 
 describe('what a client takes for the state after a sync', () => {
   it('11.3, 11.5: is not that of a comparison of the same second before its end', async () => {
-    await refreshAndSync(createMemoryPublisher());
+    await refreshAndSync();
     await clock.advance(5000);
-    const ends = seen.filter(({ operationState }) => operationState?.phase === 'Succeeded');
+    const ends = seen().filter(({ operationState }) => operationState?.phase === 'Succeeded');
     expect(ends[0]?.sync?.status).toBe('Synced');
     expect(final().map(({ sync }) => sync?.status)).not.toContain('OutOfSync');
     expect(final().at(-1)?.sync?.status).toBe('Synced');
@@ -60,21 +58,11 @@ describe('what a client takes for the state after a sync', () => {
   it('11.3, 11.5: is not that of a comparison that began before its end and was written after it', async () => {
     let release = (): void => undefined;
     let held = Promise.resolve();
-    const memory = createMemoryPublisher();
-    const publisher: Publisher = {
-      name: memory.name,
-      run: (signal) => memory.run(signal),
-      setTree: (...given) => held.then(() => memory.setTree(...given)),
-      setManagedResources: (...given) => memory.setManagedResources(...given),
-      setClusterInfo: (...given) => memory.setClusterInfo(...given),
-      remove: (...given) => memory.remove(...given),
-      forget: (instance) => memory.forget(instance),
-      onLost: (listener) => memory.onLost(listener),
-    };
+    const publisher = publisherAfter(() => held);
     world.application();
     world.replica({ publisher });
     await clock.advance(5000);
-    seen = [];
+    begin = world.statuses().length;
     held = new Promise<void>((resolve) => (release = resolve));
     world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
     await clock.settle();

@@ -1,5 +1,4 @@
 import { isAbort, messageOf } from '#base';
-import type { Clock } from '#base';
 import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application, ApplicationStatus } from '#model';
 import type { Fence, Publisher } from '#publish';
@@ -21,7 +20,6 @@ export interface RefreshWritesDeps {
   readonly startOperation: (key: AppKey) => void;
   /** The controller's own namespace. */
   readonly namespace: string;
-  readonly clock: Clock;
 }
 
 type StartDecision = AutosyncDecision & { readonly do: 'start' };
@@ -77,7 +75,10 @@ export class RefreshWrites implements RefreshEffects {
     }
   }
 
+  /** What nobody asked for waits for the end of an operation that is being written: it was found against a status that is over then. */
   async settle(pass: Pass, { status, found }: Assessment): Promise<Settled> {
+    if (pass.asked === undefined && pass.memory.ending === true)
+      return { app: pass.before, answered: true, again: true };
     const before =
       found?.finalizers === undefined ? pass.before : await this.#setHookFinalizers(pass, found.finalizers);
     const decision = found?.decision;
@@ -100,7 +101,7 @@ export class RefreshWrites implements RefreshEffects {
       if (result === 'changed')
         this.#deps.requeue(pass.key, { payload: { level: compareLevel.latest, reason: 'the last operation changed' } });
       if (result === 'started') {
-        pass.memory.operationToldAt = this.#deps.clock.monotonic();
+        pass.memory.telling = {};
         this.#announceStart(pass, app, decision);
       }
       return { app, answered: pass.asked === undefined || (await store.consumeRefresh(app, pass.asked)) };

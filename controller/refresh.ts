@@ -57,8 +57,8 @@ export interface RefreshConfig {
 /** A cluster or a source that cannot be read is tried again soon, not at the next resync. */
 const soonMs = 1000;
 const unreadableMs = 30_000;
-/** An operation that takes longer than this is told of before its end, and then each time that it has taken so long again. */
-const holdMs = 1000;
+/** For so long what is found while an operation runs waits for its end. */
+export const holdMs = 1000;
 
 /** One pass over one application. */
 export interface Pass {
@@ -190,21 +190,23 @@ export class RefreshProcessor {
       return { requeueAfterMs: ms, payload: again };
     }
     if (!settled.answered) return { requeueAfterMs: 0, priority: 'asked' };
-    if (settled.again === true) return { requeueAfterMs: 0, payload: again };
+    // The end that is on its way asks for a pass itself.
+    if (settled.again === true) return { requeueAfterMs: memory.ending === true ? soonMs : 0, payload: again };
     return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
   }
 
   /**
-   * How long a pass waits for an operation that runs: its end tells what has come of it, in one write (decision D17). One that takes long is told of
-   * once a second. What somebody has asked for does not wait.
+   * How long a pass waits for an operation that runs: its end tells what has come of it, in one write (decision D17). What the end does not tell within
+   * a second is told then, with whatever came in that second. What somebody has asked for does not wait.
    */
   #heldMs(app: Application, memory: AppMemory): number {
+    if (!isRunning(app)) delete memory.telling;
+    const { telling } = memory;
+    if (telling === undefined || refreshAnnotation(app) !== undefined) return 0;
     const now = this.#deps.clock.monotonic();
-    if (!isRunning(app)) delete memory.operationToldAt;
-    const { operationToldAt } = memory;
-    if (operationToldAt === undefined || refreshAnnotation(app) !== undefined) return 0;
-    const heldMs = operationToldAt + holdMs - now;
-    if (heldMs <= 0) memory.operationToldAt = now;
+    telling.at ??= now + holdMs;
+    const heldMs = telling.at - now;
+    if (heldMs <= 0) delete telling.at;
     return heldMs;
   }
 

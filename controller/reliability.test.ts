@@ -5,10 +5,9 @@ import type { ApplicationSpec, KubeObject } from '#model';
 import { defaultSettings } from '#model';
 import { FakeClock } from '#support';
 import { PromMetrics } from '#telemetry';
-import { configMap, FakeWorld, server } from './testing/fake-world.ts';
+import { automated, configMap, FakeWorld, server } from './testing/fake-world.ts';
 
 /** Promises of docs/acceptance.md that hold for the controller as a whole: over servers and Git in memory, in virtual time. */
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
 const [first, second, third, fourth] = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(40)) as [
   string,
   string,
@@ -44,7 +43,7 @@ async function start(options: Parameters<FakeWorld['replica']>[0] = {}): Promise
 const names = (): readonly string[] =>
   [...world.dest.objects.values()].map(({ metadata }) => metadata.name ?? '').sort();
 const deletions = (): readonly string[] => world.dest.calls.filter((call) => call.startsWith('delete'));
-const writes = (): number => world.hub.calls.filter((call) => /^(?:patch|replace) Application/.test(call)).length;
+const writes = (): number => world.writes().length;
 
 /** Where it points to in Git now. */
 function point(name: string, targetRevision: string): void {

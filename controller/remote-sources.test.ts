@@ -3,11 +3,11 @@ import { RepoServerError, SourceFailed } from '#desired';
 import { annotations } from '#model';
 import type { Settings } from '#model';
 import { FakeClock } from '#support';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { automatedBy, configMap, FakeWorld } from './testing/fake-world.ts';
 
 const first = 'a'.repeat(40);
 const second = 'b'.repeat(40);
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true, allowEmpty: true } } };
+const automated = automatedBy({ allowEmpty: true });
 const policy = { repos: [{ url: '*' }], gpg: { mode: 'head', keys: ['0123456789ABCDEF'] } };
 
 let clock: FakeClock;

@@ -5,10 +5,9 @@ import type { KubeObject, ResourceIgnoreDifferences, Settings } from '#model';
 import { FakeClock } from '#support';
 import type { ApplyHow, ClusterWriter } from '#sync';
 import { respectingWriter } from './respect.ts';
-import { FakeWorld } from './testing/fake-world.ts';
+import { automated, FakeWorld } from './testing/fake-world.ts';
 
-const automated = { automated: { prune: true, selfHeal: true } };
-const respecting = { syncPolicy: { ...automated, syncOptions: ['RespectIgnoreDifferences=true'] } };
+const respecting = { syncPolicy: { ...automated.syncPolicy, syncOptions: ['RespectIgnoreDifferences=true'] } };
 const first = 'a'.repeat(40);
 const second = 'b'.repeat(40);
 const config = (name: string, data: Record<string, string>): KubeObject => ({
@@ -76,7 +75,7 @@ describe('RespectIgnoreDifferences=true', () => {
 
   it('8.1.6: without the option a sync brings all of the manifest', async () => {
     world.application({
-      syncPolicy: automated,
+      ...automated,
       ignoreDifferences: [{ kind: 'ConfigMap', jsonPointers: ['/data/tuned'] }],
     });
     world.git.push(first, [config('one', { tuned: '1', other: '1' })]);
@@ -146,7 +145,7 @@ describe('a rule that cannot be evaluated', () => {
 
   it('8.1.12: self-heal leaves alone what differs under it, and heals the others', async () => {
     world.settings = settingsWith({});
-    world.application({ syncPolicy: automated });
+    world.application(automated);
     const secret = { ...config('s', { key: 'MQ==' }), kind: 'Secret' };
     world.git.push(first, [config('one', { tuned: '1', other: '1' }), config('two', { key: '1' }), secret]);
     await start();

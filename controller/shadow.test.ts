@@ -2,11 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DriftlessError } from '#base';
 import type { ApplicationStatus, KubeObject } from '#model';
 import { FakeClock } from '#support';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { automated, configMap, FakeWorld } from './testing/fake-world.ts';
 import type { Line, Shadow } from './testing/fake-world.ts';
 
 const refresh = 'argocd.argoproj.io/refresh';
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
 const graceMs = 30_000;
 const one = '/ConfigMap/apps/one';
 

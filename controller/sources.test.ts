@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyringUnavailable } from '#desired';
 import type { ApplicationSpec } from '#model';
 import { FakeClock } from '#support';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { automatedBy, configMap, FakeWorld } from './testing/fake-world.ts';
 
 const first = 'a'.repeat(40);
 const second = 'b'.repeat(40);
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true, allowEmpty: true } } };
+const automated = automatedBy({ allowEmpty: true });
 const hydrator = {
   drySource: { repoURL: 'https://git/dry', path: 'charts/x', targetRevision: 'main' },
   syncSource: { targetBranch: 'env/prod', path: 'x' },

@@ -1,19 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { FakeClock } from '#support';
-import { configMap, FakeWorld } from './testing/fake-world.ts';
+import { describe, expect, it } from '@jest/globals';
+import { automated, configMap } from './testing/fake-world.ts';
+import { stage } from './testing/stage.ts';
 
-const automated = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
-
-let clock: FakeClock;
-let world: FakeWorld;
-beforeEach(() => {
-  clock = new FakeClock();
-  world = new FakeWorld(clock);
-});
-afterEach(() => world.close(clock));
+const at = stage();
 
 describe('T-STORM-2: a hundred new Applications at once', () => {
   it('T-STORM-2: in a namespace whose orphans each of them watches are all compared and synced within a minute', async () => {
+    const { clock, world } = at;
     const spec = { orphanedResources: { warn: true } };
     world.project('default', spec);
     for (let i = 0; i < 20; i += 1)

@@ -271,6 +271,14 @@ describe('14.4: a deletion of what was looked at a while ago', () => {
     expect(api.get('ConfigMap', 'a')).toBeUndefined();
   });
 
+  it('14.4: is made also as somebody who may not read it', async () => {
+    const live = api.put(marked('shop'));
+    api.put({ ...live, data: { key: 'other' } });
+    const interference = once('get', status(403, 'Forbidden'));
+    expect(await writer({ interference }).delete(live, 'Foreground', signal)).toBe('accepted');
+    expect(api.get('ConfigMap', 'a')).toBeUndefined();
+  });
+
   it('14.4: is as good as made when it is gone', async () => {
     const live = api.put(marked('shop'));
     api.put({ ...live, data: { key: 'other' } });

@@ -1,7 +1,7 @@
 import { at, deepEqual, DriftlessError, isObject } from '#base';
 import type { Clock, Json, Limiter } from '#base';
 import { clientSideApplyPatch, withLastApplied } from '#diff';
-import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
+import { findResource, isAlreadyExists, isConflict, isForbidden, isNotFound, KubeApiError } from '#kube';
 import type { ApiDiscovery, DeleteOptions, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { fieldManager, gvkOf, groupOf, jsonOf, versionOf } from '#model';
@@ -139,28 +139,46 @@ export class GuardedWriter implements ClusterWriter {
 
   /**
    * Only this very object, in the version that the decision was made by. When it is another version, it is looked at again, and goes when nobody has marked
-   * it otherwise meanwhile. One that is written all the time goes without its version in the end, right after such a look.
+   * it otherwise meanwhile. One that is written all the time goes without its version in the end, right after such a look; and one that whoever we act as
+   * may delete but not read.
    */
   async delete(live: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<Deletion> {
     const resource = await this.#allowed(live, signal);
     let current = live;
+    let mayRead = true;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const preconditions = preconditionsOf(current, attempt < conflictTries);
+        const preconditions = preconditionsOf(current, mayRead && attempt < conflictTries);
         const options = { propagationPolicy: propagation, ...(preconditions === undefined ? {} : { preconditions }) };
         await this.#write(signal, (inner) =>
           this.#client.delete(resource, nameOf(live, resource), { ...options, signal: inner }),
         );
         return 'accepted';
       } catch (error) {
-        if (!isConflict(error) || attempt >= conflictTries) throw error;
-        const fresh = await this.#read(resource, nameOf(live, resource), signal);
+        if (!isConflict(error) || !mayRead || attempt >= conflictTries) throw error;
+        const fresh = await this.#lookAgain(resource, live, signal);
+        mayRead = fresh !== undefined;
+        if (fresh === undefined) continue;
         if (fresh === null) return 'accepted';
         if (fresh.metadata.uid !== live.metadata.uid) throw error;
         this.#observe(fresh, this.#deps.dryRun === true);
         if (isMarkedOtherwise(live, fresh, this.#deps.appOf)) return 'changed';
         current = fresh;
       }
+    }
+  }
+
+  /** Undefined: we may not. */
+  async #lookAgain(
+    resource: ApiResource,
+    live: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject | null | undefined> {
+    try {
+      return await this.#read(resource, nameOf(live, resource), signal);
+    } catch (error) {
+      if (isForbidden(error)) return undefined;
+      throw error;
     }
   }
 

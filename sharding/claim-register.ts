@@ -1,11 +1,6 @@
-import type { ClaimRecord } from './claims.ts';
 import type { Observation } from './member-types.ts';
 import type { Timing } from './timing.ts';
-
-interface Unseen {
-  readonly record: ClaimRecord;
-  readonly since: number;
-}
+import { UnseenClaims } from './unseen-claims.ts';
 
 /**
  * Observation: what the register says of the claim of this replica, and of others that the slots do not show. A claim that was written to the
@@ -15,15 +10,13 @@ interface Unseen {
  */
 export class ClaimRegister {
   readonly #process: string;
-  readonly #timing: Timing;
+  readonly #unseen: UnseenClaims;
   /** Of the record that the claim took the place of: expired, or gone from this very place. */
   #replaced: string | undefined;
-  #unseen: ReadonlyMap<number, Unseen> = new Map();
-  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(process: string, timing: Timing) {
     this.#process = process;
-    this.#timing = timing;
+    this.#unseen = new UnseenClaims(timing);
   }
 
   /** A slot was claimed that `replaced` had before, who is known to be gone; undefined: it was free. */
@@ -31,24 +24,14 @@ export class ClaimRegister {
     this.#replaced = replaced;
   }
 
-  observe({ claims, slots, slotsSince, until }: Observation): void {
-    // Who could not look for so long does not know what was there meanwhile.
-    const wasAway = slotsSince - this.#lookedAt > this.#timing.validMs;
-    this.#lookedAt = until;
-    const unseen = new Map<number, Unseen>();
-    for (const [slot, record] of claims) {
-      if (slots.state === 'ok' && slots.value.get(slot)?.incarnation === record.incarnation) continue;
-      const before = wasAway ? undefined : this.#unseen.get(slot);
-      unseen.set(slot, before?.record.incarnation === record.incarnation ? before : { record, since: until });
-    }
-    this.#unseen = unseen;
+  observe(observation: Observation): void {
+    this.#unseen.observe(observation);
   }
 
   /** Until when another one's claim of our slot may give it a right to write; undefined: there is none. */
   waitsUntil(slot: number): number | undefined {
-    const rival = this.#unseen.get(slot);
-    if (rival === undefined || this.#isGone(rival.record.incarnation)) return undefined;
-    return rival.since + Math.max(rival.record.leaseMs, this.#timing.leaseMs);
+    const rival = this.#unseen.of(slot);
+    return rival === undefined || this.#isGone(rival.incarnation) ? undefined : rival.until;
   }
 
   /** Whether our claim of a slot may stand in the register. */

@@ -7,6 +7,7 @@ import type { TableDocument, Wait } from './table-document.ts';
 import { longestLeaseMs, protocolVersion } from './timing.ts';
 import type { Timing } from './timing.ts';
 import { unownedServers } from './unowned.ts';
+import { UnseenClaims } from './unseen-claims.ts';
 
 /**
  * Observation: what this replica knows of the hub and of the others, from the looks that it had. It wants nothing and changes nothing; the
@@ -15,6 +16,7 @@ import { unownedServers } from './unowned.ts';
 export class HubKnowledge {
   readonly presence: Presence;
   readonly #timing: Timing;
+  readonly #unseen: UnseenClaims;
   #last: Observation | undefined;
   #emptySince: number | undefined;
   #unackedSince: number | undefined;
@@ -23,10 +25,12 @@ export class HubKnowledge {
   constructor(timing: Timing) {
     this.#timing = timing;
     this.presence = new Presence(timing);
+    this.#unseen = new UnseenClaims(timing);
   }
 
   observe(observation: Observation, now: Instant): void {
     this.#last = observation;
+    this.#unseen.observe(observation);
     this.#emptySince = observation.isNew ? (this.#emptySince ?? now.monotonic) : undefined;
     const { slots, slotsSince, until } = observation;
     if (slots.state !== 'ok') return;
@@ -66,12 +70,19 @@ export class HubKnowledge {
     return Math.max(obeyed?.epoch ?? 0, ...[...this.holders().values()].map(({ acked }) => acked));
   }
 
+  /** Slots that show nobody, and whose last claimant may still write: the mapping was set back to a time before that claim. */
+  hidden(): readonly number[] {
+    const holders = this.holders();
+    return this.#unseen.writing().filter((slot) => !holders.has(slot));
+  }
+
   /** Whether somebody need not be waited for any more. */
   settled({ slot, epoch }: Wait): boolean {
     const slots = this.slots();
     if (slots === undefined) return false;
     const record = slots.get(slot);
-    return record === undefined || record.acked >= epoch || this.presence.isExpired(slot);
+    if (record === undefined) return !this.hidden().includes(slot);
+    return record.acked >= epoch || this.presence.isExpired(slot);
   }
 
   /**

@@ -1069,7 +1069,13 @@ describe('13.1: a process that is started again where it was', () => {
     load([successor]);
     await world.clock.advance(2000);
     expect(owners([successor])).toEqual(once);
+    const claims = (): unknown =>
+      (world.hub.get('ConfigMap', tableConfigMap)?.['data'] as Record<string, string>)['claims'];
+    const before = claims();
+    expect(before).toContain('leaseMs');
     await successor.stop();
+    // It leaves without a word in the register, too: whoever sees the slot as free there waits for nobody.
+    expect(claims()).toBe(before);
     const next = world.start('pod-d', { dynamic: true });
     load([next]);
     await world.clock.advance(timingOf(heartbeatMs).marginMs - 8000);

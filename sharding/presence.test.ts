@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { omit } from '#base';
 import { isGone } from './home.ts';
 import type { Home } from './home.ts';
+import type { Claims } from './claims.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
 import { Presence } from './presence.ts';
 import { formatSlots, parseSlots, slotsKey } from './slots-document.ts';
@@ -69,6 +70,31 @@ describe('13.6: a holder is gone', () => {
     const silent: boolean[] = [];
     for (let ms = 3000; ms <= 4000 + leaseMs; ms += 1000) silent.push(settled(4000, ms));
     expect([silent[0], silent.at(-1)]).toEqual([false, true]);
+  });
+
+  it('14.4: who holds a slot that a mapping which was set back does not show is waited for, for its lease', () => {
+    const hub = new HubKnowledge(timing);
+    const claim = { incarnation: 'p2/0', leaseMs: 2 * leaseMs };
+    const settled = (ms: number, shows: boolean, claims: Claims = new Map([[2, claim]])): boolean => {
+      const two = record({ slot: 2, incarnation: 'p2/0', acked: 4000, renewals: ms });
+      const slots = { state: 'ok', value: new Map(shows ? [[2, two]] : []) } as const;
+      hub.observe(
+        { table: { state: 'missing' }, claims, slots, since: ms, slotsSince: ms, until: ms, isNew: false },
+        { monotonic: ms, wall: ms },
+      );
+      return hub.settled({ slot: 2, epoch: 5000 });
+    };
+    expect(settled(0, true)).toBe(false);
+    const hidden: boolean[] = [];
+    for (let ms = 1000; ms <= 1000 + 2 * leaseMs; ms += 1000) hidden.push(settled(ms, false));
+    expect(new Set(hidden)).toEqual(new Set([false]));
+    expect(hub.hidden()).toEqual([2]);
+    expect(settled(2000 + 2 * leaseMs, false)).toBe(true);
+    expect(hub.hidden()).toEqual([]);
+    // Given back in order: first out of the register, then free. Nobody is waited for.
+    const after = 3000 + 2 * leaseMs;
+    expect(settled(after, true)).toBe(false);
+    expect([settled(after + 100, true, new Map()), settled(after + 200, false, new Map())]).toEqual([false, true]);
   });
 
   it.each<[string, Home | undefined, boolean]>([

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Claims } from './claims.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
 import type { Instant, Observation } from './member-types.ts';
 import type { SlotRecord } from './slots-document.ts';
@@ -36,6 +37,8 @@ interface Seen {
   readonly slots: readonly SlotRecord[];
   /** When both were read. */
   readonly ms: number;
+  /** Who claimed which slot last, as it stands beside the table. */
+  readonly claims?: Claims;
 }
 
 /** The holder of slot 1, as far as it is told what to do. */
@@ -49,11 +52,11 @@ class Holder {
     this.tenure.renewed(record(own, acked), at(ms), at(ms), this.tenure.lease() !== undefined);
   }
 
-  look({ table: value, slots, ms }: Seen): void {
+  look({ table: value, slots, ms, claims = new Map() }: Seen): void {
     const found = new Map(slots.map((each) => [each.slot, each]));
     this.#observation = {
       table: { state: 'ok', value },
-      claims: new Map(),
+      claims,
       slots: { state: 'ok', value: found },
       since: ms,
       slotsSince: ms,
@@ -137,6 +140,28 @@ describe('13.6: what a holder obeys and takes up', () => {
     replica.look({ table: seen, slots: [record(own, 4000), record(other)], ms: 2300 });
     expect(replica.owned()).toEqual([]);
     replica.look({ table: seen, slots: [record(own, 4000), record(other, 4000)], ms: 2400 });
+    expect(replica.owned()).toEqual(['https://a']);
+  });
+
+  it.each([
+    ['by its name', { waits: [[{ slot: 2, epoch: 4000 }]] }],
+    ['with everyone', { everyone: 4000 }],
+  ])('14.4: waits %s for who is not in a mapping that was set back, and may write', (_how, entry) => {
+    // Slot 2 was claimed, is cut off, and had the cluster until the table of today, which was made without knowing of it.
+    const claims = new Map([[2, { incarnation: 'p2/0', leaseMs: timing.leaseMs }]]);
+    const seen = table(4000, entry);
+    const replica = holder(seen);
+    replica.look({ table: seen, slots: [record(own), record(other, 4000), record(2)], ms: 2100, claims });
+    replica.renew(4000, 2200);
+    const slots = [record(own, 4000), record(other, 4000)];
+    for (let ms = 2300; ms <= 2300 + timing.leaseMs; ms += 500) {
+      replica.renew(4000, ms);
+      replica.look({ table: seen, slots, ms, claims });
+      expect([ms, replica.owned()]).toEqual([ms, []]);
+    }
+    const over = 3000 + timing.leaseMs;
+    replica.renew(4000, over);
+    replica.look({ table: seen, slots, ms: over, claims });
     expect(replica.owned()).toEqual(['https://a']);
   });
 

@@ -187,6 +187,8 @@ export class Tenure {
     if (!(entry.waits[part] ?? []).every((wait) => hub.settled(wait))) return false;
     if (entry.everyone === 0) return true;
     const { slot: own } = this.#lease;
-    return [...hub.holders().keys()].every((slot) => slot === own || hub.settled({ slot, epoch: entry.everyone }));
+    return [...hub.holders().keys(), ...hub.hidden()].every(
+      (slot) => slot === own || hub.settled({ slot, epoch: entry.everyone }),
+    );
   }
 }

@@ -8,6 +8,7 @@ import type {
   Application,
   ApplicationSource,
   ApplicationSpec,
+  ApplicationStatus,
   AppProjectSpec,
   Cluster,
   KubeObject,
@@ -165,12 +166,26 @@ export class FakeWorld {
   #degraded: DegradedKinds = { version: 1, kinds: [] };
   readonly #stops: (() => Promise<void>)[] = [];
   readonly #owners = new Set<(change: OwnershipChange) => void>();
+  readonly #statuses: ApplicationStatus[] = [];
 
   /** `dest`: of another world, whose installation manages the same cluster. */
   constructor(clock: Clock, dest = new FakeApi(server, kinds)) {
     this.clock = clock;
     this.dest = dest;
+    this.hub.onEvent(({ object }) => {
+      if (object.kind === 'Application') this.#statuses.push(asApplication(object).status ?? {});
+    });
     this.project('default');
+  }
+
+  /** The statuses of Applications that watchers have seen, in order: of each write, whoever made it. */
+  statuses(): readonly ApplicationStatus[] {
+    return [...this.#statuses];
+  }
+
+  /** The writes of Applications that replicas made, by their verbs. */
+  writes(): readonly string[] {
+    return this.hub.calls.flatMap((call) => /^(patch|replace) Application/.exec(call)?.[1] ?? []);
   }
 
   /** A project that allows everything, but for what `more` says. */
@@ -435,3 +450,10 @@ export function configMap(name: string, value = '1', annotations: Readonly<Recor
   const metadata = Object.keys(annotations).length === 0 ? { name } : { name, annotations };
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { key: value } };
 }
+
+/** A spec that is synced by itself, with whatever else its policy says. */
+export function automatedBy(more: { readonly allowEmpty?: boolean } = {}): Pick<ApplicationSpec, 'syncPolicy'> {
+  return { syncPolicy: { automated: { prune: true, selfHeal: true, ...more } } };
+}
+
+export const automated = automatedBy();

@@ -93,6 +93,28 @@ describe('T-SEC-33: networks that sources are kept out of', () => {
     }
   });
 
+  it('14.2: T-SEC-33: a name server that answers otherwise a moment later leads nowhere', async () => {
+    const inside = await startWebServer();
+    inside.pages.set('/', { body: 'hello' });
+    const answers = [['127.0.0.1'], ['127.0.0.1'], ['127.0.0.1'], ['127.0.0.2']];
+    const hosts = new Hosts(8, new DeniedNetworks(['127.0.0.2'], () => Promise.resolve(answers.shift() ?? [])));
+    const web = new Web({ tlsCertificates: '/none', proxies: {}, hosts });
+    const url = inside.url.replace('127.0.0.1', 'flips.example');
+    const ask = (): Promise<{ readonly body: Buffer }> => {
+      const access = { repository: bareRepository(url), at: checkUrl(url, '/cache') };
+      return web.get({ url, maxBytes: 1000, signal: never }, access);
+    };
+    try {
+      // It is spoken with at the address that was looked at: nobody else knows this name.
+      expect((await ask()).body.toString()).toBe('hello');
+      await expect(ask()).rejects.toThrow(/^flips\.example \(127\.0\.0\.2\) lies in a network/);
+      await expect(ask()).rejects.toThrow('no address of flips.example');
+      expect(inside.asked).toHaveLength(1);
+    } finally {
+      await inside.close();
+    }
+  });
+
   it('T-SEC-33: are told when they are none', () => {
     expect(faultyNetworks(['metadata', '10.0.0.0/8', '::1', '2001:db8::/32', '10.0.0.1'])).toEqual([]);
     const faulty = ['10.0.0.0/33', 'metadata/8', 'example.com', '10.0.0.0/', '10.0.0.0/8/8', '', '10.0.0/8', '::/129'];

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { RepositoryError } from '../errors.ts';
 
 /** All addresses of a host, as programs that connect to it find them; rejects when there are none. */
@@ -18,7 +19,8 @@ export function faultyNetworks(networks: readonly string[]): readonly string[] {
 
 /**
  * Networks that no repository, chart, registry or file of a source may lie in (not in Argo CD). A host is looked up before each conversation with it, after
- * each redirect too. What a name server answers to the connection a moment later is not seen, nor what a proxy makes of a name.
+ * each redirect too, and what this process fetches itself is fetched from an address that was looked at (`lookup`). What a name server answers to git or ssh
+ * a moment later is not seen, nor what a proxy makes of a name.
  */
 export class DeniedNetworks {
   readonly #networks = new BlockList();
@@ -39,7 +41,31 @@ export class DeniedNetworks {
    */
   async check(host: string): Promise<void> {
     const name = host.replace(/^\[(.*)\]$/, '$1');
-    const addresses = isIP(name) === 0 ? await this.#find(name).catch(() => []) : [name];
+    this.#refuse(name, isIP(name) === 0 ? await this.#find(name).catch(() => []) : [name]);
+  }
+
+  /**
+   * For connections: looks a name up, and hands out what it has looked at and no other address. A name server that answers otherwise each time gains nothing.
+   */
+  readonly lookup: LookupFunction = (host, { all, family }, callback) => {
+    const found = async (): Promise<readonly { readonly address: string; readonly family: number }[]> => {
+      const addresses = await this.#find(host);
+      this.#refuse(host, addresses);
+      const wanted = addresses.map((address) => ({ address, family: isIP(address) }));
+      return family === 4 || family === 6 ? wanted.filter((each) => each.family === family) : wanted;
+    };
+    found().then(
+      (addresses) => {
+        const [first] = addresses;
+        if (first === undefined) callback(new Error(`no address of ${host}`), '');
+        else if (all === true) callback(null, [...addresses]);
+        else callback(null, first.address, first.family);
+      },
+      (error: unknown) => callback(error as Error, ''),
+    );
+  };
+
+  #refuse(name: string, addresses: readonly string[]): void {
     for (const address of addresses) {
       if (!this.#networks.check(address.replace(/%.*$/, ''), isIP(address) === 6 ? 'ipv6' : 'ipv4')) continue;
       const where = address === name ? name : `${name} (${address})`;

@@ -113,7 +113,13 @@ export class Web {
       });
       return { status: statusCode, headers: plain(headers), body: await bounded(body, wanted.maxBytes, url) };
     } catch (error) {
-      if (error instanceof SizeLimitExceeded || isAbort(error) || wanted.signal.aborted) throw error;
+      if (
+        error instanceof RepositoryError ||
+        error instanceof SizeLimitExceeded ||
+        isAbort(error) ||
+        wanted.signal.aborted
+      )
+        throw error;
       throw new RepositoryError(`cannot reach ${shown(url)}: ${outsideText('system', reasonOf(error))}`, {
         cause: error,
       });
@@ -128,12 +134,13 @@ export class Web {
     const { http = '', https = '', none = '' } = this.#deps.proxies;
     if (own !== '' && !/^https?:\/\//i.test(own))
       throw new UnsupportedSource('a proxy that is not reached by http or https');
+    const { denied } = this.#deps.hosts ?? {};
     const connect = await this.#tls(url, repository, mayTell);
     return new EnvHttpProxyAgent({
       httpProxy: own === '' ? http : own,
       httpsProxy: own === '' ? https : own,
       noProxy: own === '' ? none : (repository.noProxy ?? ''),
-      connect: { ...connect, timeout: 15_000 },
+      connect: { ...connect, timeout: 15_000, ...(denied === undefined ? {} : { lookup: denied.lookup }) },
       requestTls: connect,
       // Only what is encrypted goes through a tunnel: many proxies allow none to other ports.
       proxyTunnel: false,

@@ -263,16 +263,16 @@ const event = fc.oneof(
 );
 type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
 
-interface Picture {
+interface Shown {
   readonly nodes: readonly TreeNode[];
   readonly orphanedNodes: readonly TreeNode[];
   readonly hosts: readonly HostInfo[];
   readonly resources: readonly ManagedResource[];
 }
 
-/** The picture after an event; objects that it does not concern are the very same. */
-function after(picture: Picture, { do: what, place }: Event, step: number): Picture {
-  const { nodes: old, resources } = picture;
+/** What is shown after an event; objects that it does not concern are the very same. */
+function after(shown: Shown, { do: what, place }: Event, step: number): Shown {
+  const { nodes: old, resources } = shown;
   const at = old.length === 0 ? 0 : place % old.length;
   const name = old[at]?.name ?? 'none';
   const made = what === 'insert' ? `new-${step}` : name;
@@ -280,16 +280,16 @@ function after(picture: Picture, { do: what, place }: Event, step: number): Pict
     list.toSpliced(at, what === 'insert' ? 0 : 1, ...(what === 'remove' ? [] : [fresh]));
   if (what === 'edit' || what === 'insert' || what === 'remove')
     return {
-      ...picture,
+      ...shown,
       nodes: splice(old, node(made, `v${step}`)),
       resources: splice(resources, resource(made, `v${step}`)),
     };
   if (what === 'hosts')
-    return { ...picture, hosts: Array.from({ length: place }, (_, i) => ({ name: `h${i}`, systemInfo: {} })) };
-  if (what === 'orphans') return { ...picture, orphanedNodes: old.slice(0, place * 20) };
+    return { ...shown, hosts: Array.from({ length: place }, (_, i) => ({ name: `h${i}`, systemInfo: {} })) };
+  if (what === 'orphans') return { ...shown, orphanedNodes: old.slice(0, place * 20) };
   if (what === 'anew')
-    return { ...picture, nodes: old.map((one) => ({ ...one })), resources: resources.map((one) => ({ ...one })) };
-  return picture;
+    return { ...shown, nodes: old.map((one) => ({ ...one })), resources: resources.map((one) => ({ ...one })) };
+  return shown;
 }
 
 function isFault({ do: what }: Event): boolean {
@@ -313,11 +313,11 @@ async function whole(part: Part): Promise<string> {
   return Buffer.concat(one?.pieces.map(({ bytes }) => bytes) ?? []).toString();
 }
 
-async function expected(picture: Picture, shardSize: number, ending: string): Promise<ReadonlyMap<string, string>> {
+async function expected(shown: Shown, shardSize: number, ending: string): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  for (const [i, part] of treeParts(picture, shardSize).entries())
+  for (const [i, part] of treeParts(shown, shardSize).entries())
     texts.set(`app|resources-tree|web${i === 0 ? '' : `|${i}`}|1.8.3${ending}`, await whole(part));
-  texts.set(managedKey + ending, await whole(managedResourcesPart(picture.resources)));
+  texts.set(managedKey + ending, await whole(managedResourcesPart(shown.resources)));
   return texts;
 }
 
@@ -350,7 +350,7 @@ describe('published by difference', () => {
         const { size, shardSize, compression, maxBytes } = setup;
         const world = await new Bench({ treeShardSize: shardSize, compression, maxBytes }).start();
         const ending = compression === 'gzip' ? '.gz' : '';
-        let picture: Picture = {
+        let shown: Shown = {
           nodes: nodes(size),
           orphanedNodes: [],
           hosts: [],
@@ -359,17 +359,17 @@ describe('published by difference', () => {
         try {
           for (const [step, one] of [{ do: 'edit', place: 0 } as const, ...history].entries()) {
             await befall(world, one);
-            picture = after(picture, one, step);
-            await world.publisher.setTree('web', picture, mine);
-            await world.publisher.setManagedResources('web', picture.resources, mine);
+            shown = after(shown, one, step);
+            await world.publisher.setTree('web', shown, mine);
+            await world.publisher.setManagedResources('web', shown.resources, mine);
             await world.clock.advance(isFault(one) ? 6000 : 100);
             // What was lost and is not in memory any more is published again by whoever is told of it.
-            await world.publisher.setTree('web', picture, mine);
-            await world.publisher.setManagedResources('web', picture.resources, mine);
+            await world.publisher.setTree('web', shown, mine);
+            await world.publisher.setManagedResources('web', shown.resources, mine);
             await world.clock.advance(100);
             const found = textsIn(world);
-            expect(found).toEqual(await expected(picture, shardSize, ending));
-            expect(read(found, ending)).toEqual(omit(picture, 'resources'));
+            expect(found).toEqual(await expected(shown, shardSize, ending));
+            expect(read(found, ending)).toEqual(omit(shown, 'resources'));
           }
         } finally {
           await world.stop();

@@ -21,7 +21,7 @@ import type { List, Named, Part } from './runs.ts';
 
 /** Items in a run, about: what one change costs, against what more runs take in memory and in compression. */
 const nodesInRun = 32;
-const resourcesInRun = 8;
+const resourcesInRun = 16;
 
 /**
  * A tree as one part, or with a shard size as parts of so many items: nodes, then orphans, then machines. The first part says how many there

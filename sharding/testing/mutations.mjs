@@ -225,10 +225,17 @@ export const mutations = [
     by('writes-under-way', '13.6: a write is under way while it runs, however long'),
   ),
   m(
+    'a slot that shows nobody is free, whatever the register says',
+    'hub-knowledge.ts',
+    'return !this.hidden().includes(slot)',
+    'return true',
+    by('presence', '14.4: who holds a slot that a mapping which was set back does not show'),
+  ),
+  m(
     'an expired holder is waited for',
     'hub-knowledge.ts',
-    '|| record.acked >= epoch || this.presence.isExpired(slot)',
-    '|| record.acked >= epoch',
+    'record.acked >= epoch || this.presence.isExpired(slot)',
+    'record.acked >= epoch',
     by('presence', '13.6: and is not waited for any more'),
   ),
   m(

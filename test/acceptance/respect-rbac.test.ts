@@ -42,6 +42,8 @@ describe('12.7: resource.respectRBAC: normal, of a kind that may not be listed',
     world.refresh('demo');
     await eventually(() => expect(world.live('', 'ConfigMap', 'a')).toMatchObject({ data: { key: '1' } }), 5000);
 
+    const kept = world.live('', 'ConfigMap', 'b');
+    expect(kept).toMatchObject({ data: { key: '1' } });
     repo.commit({ 'app/b.yaml': null });
     world.refresh('demo');
     const dropped = await world.until('demo', (now) => {
@@ -59,7 +61,7 @@ describe('12.7: resource.respectRBAC: normal, of a kind that may not be listed',
       expect(now.metadata.annotations?.['argocd.argoproj.io/refresh']).toBeUndefined(),
     );
     expect(resource('b')).toMatchObject({ status: 'OutOfSync', requiresPruning: true });
-    expect(world.live('', 'ConfigMap', 'b')).toBeDefined();
+    expect(world.live('', 'ConfigMap', 'b')).toEqual(kept);
 
     world.edit('demo', ({ metadata }) =>
       Object.assign(metadata, { finalizers: ['resources-finalizer.argocd.argoproj.io'] }),

@@ -13,6 +13,7 @@ const program = join(repository, 'dist', 'cli', 'argocd-application-controller.j
 interface State {
   readonly ownedClusters: readonly string[];
   readonly shard?: number;
+  readonly leftOut: readonly string[];
 }
 
 /** One pod of the chart's workload, as a process of this machine: same arguments, environment, name, and rights of its ServiceAccount. */
