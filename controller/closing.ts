@@ -1,7 +1,7 @@
 import { isAbort, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { appKeyOf } from '#model';
-import type { Application, OperationState, RevisionHistory } from '#model';
+import type { Application, OperationState, ResourceKey, RevisionHistory } from '#model';
 import type { Logger } from '#telemetry';
 import { refreshAnnotation } from './freshness.ts';
 import type { CompareLevel } from './freshness.ts';
@@ -83,7 +83,8 @@ export class Closing {
     const what = `the comparison after an operation of ${appKeyOf(known)}`;
     try {
       return await withDeadline(signal, { clock, limitMs: restMs, what }, async (inner) => {
-        const refresh = { level, hard: false, reason: 'an operation ended' };
+        // Rows that hold are used again: the steps of the sync have just compared what it touched.
+        const refresh = { level, hard: false, reason: 'an operation ended', resources: new Set<ResourceKey>() };
         const look = await refresher.look(ended(known, ending), refresh, inner);
         if (!isWhole(look, ending.state)) return undefined;
         await effects.publish(look.pass, look.assessment, inner);
