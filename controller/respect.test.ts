@@ -19,6 +19,7 @@ const config = (name: string, data: Record<string, string>): KubeObject => ({
 function settingsWith(rule: Omit<ResourceIgnoreDifferences, 'kind'>): Settings {
   return {
     ...defaultSettings,
+    version: JSON.stringify(rule),
     overrides: { ConfigMap: { useOpenLibs: false, knownTypeFields: [], ignoreDifferences: rule } },
     raw: { 'resource.customizations.ignoreDifferences.ConfigMap': '' },
   };
