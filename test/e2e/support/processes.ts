@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -31,15 +31,29 @@ export function temporaryFolder(name: string): { readonly path: string; remove: 
   return { path, remove };
 }
 
-/** A free port on loopback. Somebody else may take it before it is used: whoever listens must be asked who they are. */
-export function freePort(): Promise<number> {
-  return new Promise((done, failed) => {
+/** Below the ports that systems give to whoever asks for any, so that no connection on its way takes one meanwhile. */
+const [firstPort, lastPort] = [15_000, 32_000] as const;
+const given = new Set<number>();
+
+/**
+ * A free port on loopback, another one each time. Another process may still take it before it is used: whoever listens must be asked who they are.
+ * @throws Error when none of a hundred is free
+ */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const port = randomInt(firstPort, lastPort);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+  throw new Error('no port is free on loopback');
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((done) => {
     const server = createServer();
-    server.once('error', failed);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => done(port));
-    });
+    server.once('error', () => done(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
   });
 }
 
