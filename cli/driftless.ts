@@ -1,4 +1,4 @@
-import { messageOf, outsideText, Shutdown, systemClock, UsageError } from '#base';
+import { messageOf, newAbortController, outsideText, Shutdown, systemClock, UsageError } from '#base';
 import type { Timer } from '#base';
 import { nearest } from './args.ts';
 import type { Command, CommandContext } from './command.ts';
@@ -67,7 +67,7 @@ const lastResortMs = 10_000;
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const output = processOutput(process.env);
-  const stop = new AbortController();
+  const stop = newAbortController();
   let lastResort: Timer | undefined;
   let ended = false;
   let broken: number | undefined;

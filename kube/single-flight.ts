@@ -1,4 +1,4 @@
-import { abortable } from '#base';
+import { abortable, newAbortController } from '#base';
 
 interface Flight<T> {
   readonly promise: Promise<T>;
@@ -26,7 +26,7 @@ export class SingleFlight<T> {
   }
 
   #start(body: (signal: AbortSignal) => Promise<T>): Flight<T> {
-    const stop = new AbortController();
+    const stop = newAbortController();
     const flight: Flight<T> = {
       stop,
       waiters: 0,

@@ -1,4 +1,4 @@
-import { at, DeadlineExceeded, isObject, yieldToLoop } from '#base';
+import { at, DeadlineExceeded, isObject, newAbortController, yieldToLoop } from '#base';
 import type { Clock, Timer } from '#base';
 import { isKubeObject, statusOfObject } from './answers.ts';
 import type { Asked } from './answers.ts';
@@ -17,7 +17,7 @@ const sliceBytes = 256 * 1024;
  */
 export async function* watchStream(exchange: Exchange, spec: Spec, onOpen?: () => void): AsyncGenerator<WatchEvent> {
   const what = exchange.describe(spec);
-  const life = new AbortController();
+  const life = newAbortController();
   const end = (): void => life.abort(spec.signal.reason);
   spec.signal.throwIfAborted();
   spec.signal.addEventListener('abort', end, { once: true });

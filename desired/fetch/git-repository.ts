@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { KeyedMutex } from '#base';
+import { KeyedMutex, newAbortController } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../command/types.ts';
@@ -89,7 +89,7 @@ export class GitRepository {
   /** Takes the mirror from disk, unless somebody waits for something. The next who asks fetches it anew. */
   async discard(): Promise<boolean> {
     if (!this.idle) return false;
-    await this.#locks.run('write', new AbortController().signal, () => this.#throwAway());
+    await this.#locks.run('write', newAbortController().signal, () => this.#throwAway());
     return true;
   }
 
@@ -416,7 +416,7 @@ export class GitRepository {
     let bytes = 0;
     for (const size of sizes.values()) bytes += size + 128;
     const stdin = [...sizes.keys()].map((oid) => `${oid}\n`).join('');
-    const result = await this.#git(['cat-file', '--batch', '--buffer'], new AbortController().signal, {
+    const result = await this.#git(['cat-file', '--batch', '--buffer'], newAbortController().signal, {
       stdin,
       maxBytes: bytes + 1024,
       timeoutMs: this.#deps.limits.deadlineMs,
@@ -428,7 +428,7 @@ export class GitRepository {
 
   /** Objects that were here are gone: a disk fault, or a person in the cache. Throws the mirror away, once for all who noticed. */
   async #broken(what: string, generation: number, stderr: string): Promise<MirrorLost> {
-    await this.#locks.run('write', new AbortController().signal, async () => {
+    await this.#locks.run('write', newAbortController().signal, async () => {
       if (this.#generation === generation) await this.#throwAway();
     });
     return new MirrorLost(what, stderr.trim().split('\n')[0] ?? '');

@@ -1,4 +1,4 @@
-import { abortable, withDeadline } from '#base';
+import { abortable, newAbortController, withDeadline } from '#base';
 import type { Clock } from '#base';
 
 interface Job<T> {
@@ -58,7 +58,7 @@ export class SharedJobs<T> {
   }
 
   #start(key: string, what: string, body: (signal: AbortSignal) => Promise<T>): Job<T> {
-    const stop = new AbortController();
+    const stop = newAbortController();
     const { clock, limitMs } = this.#options;
     const result = withDeadline(stop.signal, { clock, limitMs, what }, body).finally(() => {
       if (this.#jobs.get(key) === job) this.#jobs.delete(key);
