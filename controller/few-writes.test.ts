@@ -119,6 +119,21 @@ describe('a first sync that waits for others', () => {
 });
 
 describe('the end of a sync', () => {
+  /** Synced by a process that has ended, with an operation that it had begun: passes of the next one do not wait for the end of that. */
+  async function begunByAnother(): Promise<{ readonly startedAt: string }> {
+    const first = world.replica();
+    world.edit(() => ({ operation: { sync: {} } }));
+    await clock.advance(5000);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    const stopped = first.stop();
+    await clock.advance(2000);
+    await stopped;
+    const operation = { sync: { syncOptions: ['RespectIgnoreDifferences=true'] } };
+    const operationState = { operation, phase: 'Running', startedAt: '2026-01-01T00:00:07Z' };
+    world.edit((object) => ({ operation, status: { ...(object['status'] as object), operationState } }));
+    return operationState;
+  }
+
   it('15.4: is not followed by the status of a pass that began before it, nor overtaken by it', async () => {
     world.application(automated);
     const held = gate();
@@ -211,17 +226,7 @@ describe('the end of a sync', () => {
     });
     const before = (call: string): Promise<void> | undefined =>
       call === 'get ConfigMap one' ? gates.read.opened : undefined;
-    const first = world.replica();
-    world.edit(() => ({ operation: { sync: {} } }));
-    await clock.advance(5000);
-    expect(world.app.status?.sync?.status).toBe('Synced');
-    const stopped = first.stop();
-    await clock.advance(2000);
-    await stopped;
-    // Begun by another process: passes of this one do not wait for its end.
-    const operation = { sync: { syncOptions: ['RespectIgnoreDifferences=true'] } };
-    const operationState = { operation, phase: 'Running', startedAt: '2026-01-01T00:00:07Z' };
-    world.edit((object) => ({ operation, status: { ...(object['status'] as object), operationState } }));
+    await begunByAnother();
     world.replica({ publisher, dest: { before } });
     await clock.advance(1500);
     armed = true;
@@ -247,15 +252,7 @@ describe('the end of a sync', () => {
     world.application();
     const gates = { read: gate(), written: gate() };
     let armed = false;
-    const first = world.replica();
-    world.edit(() => ({ operation: { sync: {} } }));
-    await clock.advance(5000);
-    const stopped = first.stop();
-    await clock.advance(2000);
-    await stopped;
-    const operation = { sync: { syncOptions: ['RespectIgnoreDifferences=true'] } };
-    const operationState = { operation, phase: 'Running', startedAt: '2026-01-01T00:00:07Z' };
-    world.edit((object) => ({ operation, status: { ...(object['status'] as object), operationState } }));
+    const operationState = await begunByAnother();
     const patchesHeld = (call: string): Promise<void> | undefined =>
       armed && call.startsWith('patch Application') ? gates.written.opened : undefined;
     const readsHeld = (call: string): Promise<void> | undefined =>

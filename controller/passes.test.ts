@@ -718,7 +718,8 @@ describe('a deletion with the finalizer', () => {
     expect(world.dest.get('ConfigMap', 'one')).toBeUndefined();
   });
 
-  it('9.2: leaves nothing behind of a kind that discovery has not been able to read since the start', async () => {
+  /** A ConfigMap and a Job, synced, of an Application that goes with them. */
+  async function startWithJob(): Promise<void> {
     const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
     world.git.push('a'.repeat(40), [configMap('one'), job]);
     world.application(automated, {
@@ -726,6 +727,10 @@ describe('a deletion with the finalizer', () => {
     });
     await start();
     expect(world.dest.get('Job', 'two')).toMatchObject(job);
+  }
+
+  it('9.2: leaves nothing behind of a kind that discovery has not been able to read since the start', async () => {
+    await startWithJob();
     world.dest.failedGroups.set('batch', 'too many requests');
     world.hub.delete('Application', 'demo');
     await clock.advance(10_000);
@@ -743,19 +748,19 @@ describe('a deletion with the finalizer', () => {
       world.application(automated, {
         metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
       });
+      const others = { 'argocd.argoproj.io/tracking-id': 'other:/ConfigMap:apps/moved' };
       const before = (call: string): void => {
         const moved = world.dest.get('ConfigMap', 'moved');
         if (call !== 'delete ConfigMap moved' || moved === undefined) return;
-        const trackingId = { 'argocd.argoproj.io/tracking-id': 'other:/ConfigMap:apps/moved' };
-        world.dest.put({ ...moved, metadata: { ...moved.metadata, annotations: trackingId } });
+        world.dest.put({ ...moved, metadata: { ...moved.metadata, annotations: others } });
       };
       await start({ dest: { before } });
-      expect(world.dest.get('ConfigMap', 'moved')).toBeDefined();
+      expect(world.dest.get('ConfigMap', 'moved')).toMatchObject(configMap('moved'));
       if (what === 'a cascade') world.hub.delete('Application', 'demo');
       else world.git.push('b'.repeat(40), [configMap('one')]);
       await clock.advance(200_000);
       expect(world.dest.calls).toContain('delete ConfigMap moved');
-      expect(world.dest.get('ConfigMap', 'moved')).toBeDefined();
+      expect(world.dest.get('ConfigMap', 'moved')?.metadata.annotations).toEqual(others);
       if (what === 'a cascade') {
         expect([world.hub.get('Application', 'demo'), world.dest.get('ConfigMap', 'one')]).toEqual([
           undefined,
@@ -769,13 +774,7 @@ describe('a deletion with the finalizer', () => {
   );
 
   it('14.4: waits for a kind that discovery does not name, as long as nobody can say that it is not served', async () => {
-    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
-    world.git.push('a'.repeat(40), [configMap('one'), job]);
-    world.application(automated, {
-      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
-    });
-    await start();
-    expect(world.dest.get('Job', 'two')).toMatchObject(job);
+    await startWithJob();
     world.dest.unnamedGroups.add('batch');
     world.unsure = 'discovery does not name it';
     world.hub.delete('Application', 'demo');
@@ -789,12 +788,7 @@ describe('a deletion with the finalizer', () => {
   });
 
   it('14.4: does not wait for a kind that is not served any more', async () => {
-    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'two' }, spec: {} };
-    world.git.push('a'.repeat(40), [configMap('one'), job]);
-    world.application(automated, {
-      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
-    });
-    await start();
+    await startWithJob();
     world.dest.unnamedGroups.add('batch');
     world.hub.delete('Application', 'demo');
     await clock.advance(30_000);

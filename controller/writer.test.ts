@@ -240,7 +240,7 @@ describe('14.4: a deletion of what was looked at a while ago', () => {
     api.put({ ...live, ...marked('other'), metadata: { ...live.metadata, ...marked('other').metadata } });
     expect(await writer().delete(live, 'Foreground', signal)).toBe('changed');
     expect(api.calls).toEqual(['delete ConfigMap a', 'get ConfigMap a']);
-    expect(api.get('ConfigMap', 'a')).toBeDefined();
+    expect(api.get('ConfigMap', 'a')?.metadata.annotations).toEqual(marked('other').metadata.annotations);
   });
 
   it.each([
@@ -253,7 +253,7 @@ describe('14.4: a deletion of what was looked at a while ago', () => {
     const live = api.put(marked('shop'));
     api.put({ ...live, metadata: { ...live.metadata, ...metadata } });
     expect(await writer().delete(live, 'Foreground', signal)).toBe('changed');
-    expect(api.get('ConfigMap', 'a')).toBeDefined();
+    expect(api.get('ConfigMap', 'a')).toMatchObject({ metadata: { uid: live.metadata.uid, ...metadata } });
   });
 
   it('14.4: is made of what others have written otherwise, also of what they write all the time', async () => {

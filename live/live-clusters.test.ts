@@ -11,7 +11,7 @@ import type { Logger } from '#telemetry';
 import type { LiveTuning } from './cluster-watch.ts';
 import { ClusterIgnored, ClusterUnavailable } from './errors.ts';
 import { createLiveClusters } from './live-clusters.ts';
-import type { LiveChange, LiveCluster, LiveClusters, LiveRow } from './types.ts';
+import type { KindState, LiveChange, LiveCluster, LiveClusters, LiveRow } from './types.ts';
 
 type Fault = number | 'hang' | 'refuse';
 
@@ -353,6 +353,13 @@ async function row(w: World, key: ResourceKey): Promise<LiveRow | undefined> {
   return (await w.cluster().rows([key], w.signal)).get(key);
 }
 
+function stateOf(w: World, name: string): KindState | undefined {
+  return w
+    .cluster()
+    .info()
+    .kinds.find(({ kind }) => kind === name);
+}
+
 async function managedNames(w: World, app = 'shop', targets: readonly KubeObject[] = []): Promise<readonly string[]> {
   const { objects } = await w.cluster().managed({ app, targets }, w.signal);
   return [...objects.values()].map((object) => object.metadata.name ?? '').sort();
@@ -398,12 +405,7 @@ describe('the first fill of a cache', () => {
     expect(await managedNames(w)).toEqual(['a']);
     await w.clock.advance(600_000);
     expect(w.server.count('list pods')).toBeGreaterThan(10);
-    expect(
-      w
-        .cluster()
-        .info()
-        .kinds.find(({ kind }) => kind === 'Pod'),
-    ).toMatchObject({
+    expect(stateOf(w, 'Pod')).toMatchObject({
       state: 'degraded',
       message: expect.stringContaining('the list has no end'),
       objects: 0,
@@ -412,12 +414,7 @@ describe('the first fill of a cache', () => {
     w.server.endless.clear();
     w.server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
     await w.clock.advance(120_000);
-    expect(
-      w
-        .cluster()
-        .info()
-        .kinds.find(({ kind }) => kind === 'Pod'),
-    ).toMatchObject({ state: 'synced', objects: 1 });
+    expect(stateOf(w, 'Pod')).toMatchObject({ state: 'synced', objects: 1 });
     await w.stop();
   });
 
@@ -425,12 +422,7 @@ describe('the first fill of a cache', () => {
     const w = await world((server) => server.put(tracked('a')), { tuning: { relistMs: 600_000 } });
     w.server.endless.add('configmaps');
     await w.clock.advance(700_000);
-    expect(
-      w
-        .cluster()
-        .info()
-        .kinds.find(({ kind }) => kind === 'ConfigMap'),
-    ).toMatchObject({
+    expect(stateOf(w, 'ConfigMap')).toMatchObject({
       state: 'degraded',
       objects: 1,
     });
@@ -443,12 +435,7 @@ describe('the first fill of a cache', () => {
     w.server.endless.add('configmaps');
     await w.clock.advance(700_000);
     expect(w.server.count('list configmaps')).toBe(3);
-    expect(
-      w
-        .cluster()
-        .info()
-        .kinds.find(({ kind }) => kind === 'ConfigMap'),
-    ).toMatchObject({ state: 'synced' });
+    expect(stateOf(w, 'ConfigMap')).toMatchObject({ state: 'synced' });
     await w.stop();
   });
 
