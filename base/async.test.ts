@@ -2,13 +2,13 @@ import { getEventListeners, getMaxListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { FakeClock } from '#support';
-import { abortable, aborted, newAbortController, withChild, withDeadline } from './abort.ts';
-import { KeyedMutex, Limiter, mapLimit, yieldToLoop } from './async.ts';
+import { abortable, untilAborted, newAbortController, withChild, withDeadline } from './abort.ts';
+import { KeyedMutex, ConcurrencyLimiter, mapLimit, yieldToLoop } from './async.ts';
 import { DeadlineExceeded } from './errors.ts';
 
 const live = (): AbortSignal => new AbortController().signal;
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length;
-/** A promise and its handles. */
+/** A promise with its resolve and reject functions. */
 function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {
@@ -22,7 +22,7 @@ describe('withChild', () => {
     const parent = new AbortController();
     const reason = new Error('stop');
     const seen = withChild(parent.signal, async (signal) => {
-      await aborted(signal);
+      await untilAborted(signal);
       return signal.reason as unknown;
     });
     parent.abort(reason);
@@ -30,7 +30,7 @@ describe('withChild', () => {
     expect(await withChild(parent.signal, async (signal) => signal.reason as unknown)).toBe(reason);
   });
 
-  it('aborts alone, and leaves its parent as it was', async () => {
+  it('aborts alone without touching its parent', async () => {
     const parent = new AbortController();
     const reason = new Error('only this');
     await withChild(parent.signal, async (signal, abort) => {
@@ -53,14 +53,14 @@ describe('withChild', () => {
     expect(listeners(signal)).toBe(0);
   });
 
-  it('gives signals that any number may listen to without a warning', async () => {
+  it('creates signals that accept any number of listeners without a warning', async () => {
     expect(getMaxListeners(newAbortController().signal)).toBe(Infinity);
     await withChild(live(), async (signal) => expect(getMaxListeners(signal)).toBe(Infinity));
   });
 });
 
 describe('withDeadline', () => {
-  it('rejects at the deadline, also when the body ignores its signal', async () => {
+  it('rejects at the deadline even if the body ignores its signal', async () => {
     const clock = new FakeClock();
     const signal = live();
     const late = withDeadline(signal, { clock, limitMs: 1500, what: 'listing pods' }, () => gate().opened);
@@ -74,7 +74,7 @@ describe('withDeadline', () => {
     expect([listeners(signal), clock.pending]).toEqual([0, 0]);
   });
 
-  it('gives what its body gives, and leaves no timer', async () => {
+  it('returns the result of its body and leaves no timer', async () => {
     const clock = new FakeClock();
     const deadline = { clock, limitMs: 10, what: 'it' };
     expect(await withDeadline(live(), deadline, async () => 7)).toBe(7);
@@ -82,7 +82,7 @@ describe('withDeadline', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('rejects with its parent’s reason when that aborts first', async () => {
+  it('rejects with the reason of its parent if that aborts first', async () => {
     const parent = new AbortController();
     const clock = new FakeClock();
     const running = withDeadline(parent.signal, { clock, limitMs: 10, what: 'it' }, (signal) =>
@@ -95,7 +95,7 @@ describe('withDeadline', () => {
 });
 
 describe('abortable', () => {
-  it('settles as its promise, and leaves no listener', async () => {
+  it('settles like its promise and leaves no listener', async () => {
     const { signal } = new AbortController();
     expect(await abortable(Promise.resolve(1), signal)).toBe(1);
     await expect(abortable(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
@@ -103,7 +103,7 @@ describe('abortable', () => {
     expect(listeners(signal)).toBe(0);
   });
 
-  it('rejects at once on abort, and swallows what comes later', async () => {
+  it('rejects at once on abort and swallows later failures', async () => {
     const unhandled: unknown[] = [];
     const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', onUnhandled);
@@ -121,20 +121,20 @@ describe('abortable', () => {
     expect(listeners(stop.signal)).toBe(0);
   });
 
-  it('aborted resolves before and after the fact', async () => {
+  it('aborted resolves for an abort before and after the call', async () => {
     const stop = new AbortController();
-    const before = aborted(stop.signal);
+    const before = untilAborted(stop.signal);
     stop.abort();
     await before;
-    await aborted(stop.signal);
+    await untilAborted(stop.signal);
   });
 });
 
 describe('Limiter', () => {
-  it('runs at most so many at once, in order of arrival, and all of them', async () => {
+  it('runs at most the given number at once, in order of arrival', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.integer({ min: 1, max: 4 }), fc.nat(12), async (scheduler, size, count) => {
-        const limiter = new Limiter(size);
+        const limiter = new ConcurrencyLimiter(size);
         const started: number[] = [];
         let running = 0;
         let most = 0;
@@ -154,8 +154,8 @@ describe('Limiter', () => {
     );
   });
 
-  it('lets a waiter go whose signal aborts, and keeps its place for others', async () => {
-    const limiter = new Limiter(1);
+  it('removes a waiter whose signal aborts without losing its permit', async () => {
+    const limiter = new ConcurrencyLimiter(1);
     const first = gate();
     const order: string[] = [];
     const running = limiter.run(live(), () => first.opened);
@@ -171,14 +171,14 @@ describe('Limiter', () => {
     expect(await limiter.run(live(), async () => 'free')).toBe('free');
   });
 
-  it('gives the place back when a body fails', async () => {
-    const limiter = new Limiter(1);
+  it('releases the permit when a body fails', async () => {
+    const limiter = new ConcurrencyLimiter(1);
     await expect(limiter.run(live(), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await limiter.run(live(), async () => 1)).toBe(1);
   });
 
-  it.each([0, -1])('means no limit by size %i', async (size) => {
-    const limiter = new Limiter(size);
+  it.each([0, -1])('treats size %i as no limit', async (size) => {
+    const limiter = new ConcurrencyLimiter(size);
     const { opened, open } = gate();
     let running = 0;
     const all = Array.from({ length: 100 }, () => limiter.run(live(), () => ((running += 1), opened)));
@@ -216,7 +216,7 @@ describe('KeyedMutex', () => {
     );
   });
 
-  it('goes on after a failure and after a waiter that left', async () => {
+  it('continues after a failure and after a waiter that aborted', async () => {
     const mutex = new KeyedMutex<string>();
     const { opened, open } = gate();
     const failing = mutex.run('a', live(), () => opened.then(() => Promise.reject(new Error('no'))));
@@ -233,7 +233,7 @@ describe('KeyedMutex', () => {
 });
 
 describe('mapLimit', () => {
-  it('maps in order with at most so many at once', async () => {
+  it('maps in order with at most the given number at once', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -256,7 +256,7 @@ describe('mapLimit', () => {
     );
   });
 
-  it('after a failure starts nothing new, waits for what runs, and rejects with the first', async () => {
+  it('after a failure starts nothing new, waits for running bodies, and rejects with the first', async () => {
     const { opened, open } = gate();
     const events: string[] = [];
     const mapped = mapLimit([0, 1, 2, 3], 2, async (item) => {

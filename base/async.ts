@@ -2,10 +2,11 @@ import { Mutex, Semaphore } from 'async-mutex';
 import { abortable } from './abort.ts';
 
 /**
- * Lets at most `size` bodies run at once; the others wait in arrival order. A waiter whose signal aborts leaves without
- * taking a place. A size below 1 means no limit (as Argo CD's --kubectl-parallelism-limit).
+ * Runs at most `size` bodies at once; the others wait in arrival order. A waiter whose signal
+ * aborts leaves the queue. A size below 1 means no limit (as Argo CD's
+ * --kubectl-parallelism-limit).
  */
-export class Limiter {
+export class ConcurrencyLimiter {
   readonly #semaphore: Semaphore | undefined;
 
   constructor(size: number) {
@@ -15,7 +16,7 @@ export class Limiter {
   async run<T>(signal: AbortSignal, body: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     if (this.#semaphore === undefined) return body();
-    const release = await acquired(
+    const release = await acquire(
       this.#semaphore.acquire().then(([, free]) => free),
       signal,
     );
@@ -27,7 +28,7 @@ export class Limiter {
   }
 }
 
-/** One body at a time per key; keys do not wait for each other, and an idle key costs nothing. */
+/** One body at a time per key; keys do not wait for each other, and an idle key uses no memory. */
 export class KeyedMutex<K> {
   readonly #mutexes = new Map<K, { mutex: Mutex; users: number }>();
 
@@ -37,7 +38,7 @@ export class KeyedMutex<K> {
     this.#mutexes.set(key, entry);
     entry.users += 1;
     try {
-      const release = await acquired(entry.mutex.acquire(), signal);
+      const release = await acquire(entry.mutex.acquire(), signal);
       try {
         return await body();
       } finally {
@@ -50,8 +51,8 @@ export class KeyedMutex<K> {
   }
 }
 
-/** Waits for a lock, but gives it back at once if it arrives after the waiter has gone. */
-async function acquired(lock: Promise<() => void>, signal: AbortSignal): Promise<() => void> {
+/** Waits for a lock; releases it at once if it arrives after the waiter has aborted. */
+async function acquire(lock: Promise<() => void>, signal: AbortSignal): Promise<() => void> {
   try {
     return await abortable(lock, signal);
   } catch (error) {
@@ -61,12 +62,12 @@ async function acquired(lock: Promise<() => void>, signal: AbortSignal): Promise
 }
 
 /**
- * Maps with at most `width` bodies at once, keeping the order of the results. The first failure stops new bodies from
- * starting, waits for the running ones, then rejects.
+ * Maps with at most `maxConcurrent` bodies at once and keeps the order of the results. After the
+ * first failure no new body starts; the call waits for the running ones, then rejects.
  */
 export async function mapLimit<T, R>(
   items: readonly T[],
-  width: number,
+  maxConcurrent: number,
   body: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
   const results = new Array<R>(items.length);
@@ -83,7 +84,7 @@ export async function mapLimit<T, R>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(width, items.length)) }, worker));
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(maxConcurrent, items.length)) }, worker));
   if (failure !== undefined) throw failure.error as Error;
   return results;
 }

@@ -4,7 +4,8 @@ import { FakeClock } from '#support';
 import { systemClock } from './clock.ts';
 
 describe('the system clock', () => {
-  // Jest's fake timers stand in for Node's own, whose limit they share: a delay beyond 2^31-1 ms would fire after 1 ms.
+  // Jest's fake timers share the limit of Node's own timers: a delay beyond 2^31-1 ms would fire
+  // after 1 ms.
   const withFakeTimers = async (body: () => Promise<void> | void): Promise<void> => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
     try {
@@ -36,7 +37,7 @@ describe('the system clock', () => {
     },
   );
 
-  it('can cancel a long timer in any of its parts, and again after it fired', async () => {
+  it('cancels a long timer in any of its segments, and again after it fired', async () => {
     await withFakeTimers(() => {
       let fired = 0;
       const timer = systemClock.timer(2.5 * longest, () => (fired += 1));
@@ -52,7 +53,7 @@ describe('the system clock', () => {
     });
   });
 
-  it('sleeps until its time, or until it is aborted', async () => {
+  it('sleeps until its delay has passed or its signal aborts', async () => {
     await withFakeTimers(async () => {
       const stop = new AbortController();
       const short = systemClock.sleep(10, stop.signal);

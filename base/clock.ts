@@ -1,24 +1,27 @@
 /** A pending timer. `cancel` is idempotent and safe after the timer has fired. */
-export interface Timer {
+export interface ClockTimer {
   cancel(): void;
 }
 
 /**
- * The only source of time. Wall time may jump in both directions; monotonic time never goes backwards and is the one to
- * measure durations and leases with.
+ * The only source of time. Wall time may jump in both directions; monotonic time never goes
+ * backwards: measure durations and leases with it.
  */
 export interface Clock {
   /** Wall time in milliseconds since the epoch. */
   now(): number;
   /** Milliseconds from an arbitrary origin, never decreasing. */
   monotonic(): number;
-  /** Calls `fire` once after `delayMs` (any size: delays beyond 2^31-1 ms are chained; Node would turn them into 1 ms). */
-  timer(delayMs: number, fire: () => void): Timer;
-  /** Resolves after `delayMs`, or rejects with the signal's reason and leaves no timer behind. */
+  /**
+   * Calls `fire` once after `delayMs`. Delays beyond 2^31-1 ms are chained; Node would shorten them
+   * to 1 ms.
+   */
+  timer(delayMs: number, fire: () => void): ClockTimer;
+  /** Resolves after `delayMs`, or rejects with the signal's reason and cancels the timer. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-const longestNodeDelayMs = 2 ** 31 - 1;
+const maxNodeDelayMs = 2 ** 31 - 1;
 
 class SystemClock implements Clock {
   now(): number {
@@ -29,10 +32,10 @@ class SystemClock implements Clock {
     return performance.now();
   }
 
-  timer(delayMs: number, fire: () => void): Timer {
+  timer(delayMs: number, fire: () => void): ClockTimer {
     let handle: NodeJS.Timeout;
     const arm = (leftMs: number): void => {
-      const stepMs = Math.min(leftMs, longestNodeDelayMs);
+      const stepMs = Math.min(leftMs, maxNodeDelayMs);
       handle = setTimeout(() => {
         if (leftMs > stepMs) arm(leftMs - stepMs);
         else fire();

@@ -1,22 +1,22 @@
-/** What a queue should do with the item that failed: nothing, try again with backoff, or at a stated time. */
-export type Retry = 'never' | 'backoff' | { readonly afterMs: number };
+/** How a queue treats a failed item: no retry, a retry with backoff, or one after a delay. */
+export type RetryAdvice = 'never' | 'backoff' | { readonly afterMs: number };
 
 /** Named values for the log line of an error. Never secrets, never manifests. */
 export type ErrorFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface ErrorDetails {
   readonly cause?: unknown;
-  readonly retry?: Retry;
+  readonly retry?: RetryAdvice;
   readonly fields?: ErrorFields;
 }
 
 /**
- * The base of every error of Driftless. `code` is stable (callers branch on it or on the class, never on text); the message
- * says what happened, to which object, and what to do about it.
+ * Base class of all errors of Driftless. `code` is stable: callers branch on it or on the class,
+ * never on text. The message states what happened, to which object, and what to do.
  */
 export class DriftlessError extends Error {
   readonly code: string;
-  readonly retry: Retry;
+  readonly retry: RetryAdvice;
   readonly fields: ErrorFields;
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
@@ -28,23 +28,26 @@ export class DriftlessError extends Error {
   }
 }
 
-/** What an error may say of the request that it ended: that was answered, or never sent, so that nothing of it is carried out later. */
+/**
+ * An error that knows whether its request is over (answered, or never sent), so the server cannot
+ * still carry it out later.
+ */
 export interface RequestOutcome {
   readonly isOver: boolean;
 }
 
-export function isOver(error: unknown): boolean {
+export function isRequestOver(error: unknown): boolean {
   return error instanceof DriftlessError && 'isOver' in error && error.isOver === true;
 }
 
-/** The user asked for something that cannot be: a bad flag, a bad file. Ends a command with exit code 2. */
+/** Invalid input from the user: a bad flag, a bad file. Ends a command with exit code 2. */
 export class UsageError extends DriftlessError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('USAGE', message, { retry: 'never', ...details });
   }
 }
 
-/** The process is going down: stop doing, leave things as they are. */
+/** The process is shutting down: stop, and leave everything as it is. */
 export class Shutdown extends DriftlessError {
   constructor(message = 'shutting down') {
     super('SHUTDOWN', message, { retry: 'never' });
@@ -58,21 +61,21 @@ export class DeadlineExceeded extends DriftlessError {
   }
 }
 
-/** Newer work for the same key replaced this one. */
+/** Newer work for the same key replaced this work. */
 export class Superseded extends DriftlessError {
   constructor(by: string) {
     super('SUPERSEDED', `replaced by ${by}`, { retry: 'never' });
   }
 }
 
-/** This replica no longer owns what it works on: stop and write nothing more. */
+/** This replica no longer owns the object it works on: stop and write nothing more. */
 export class OwnershipLost extends DriftlessError {
   constructor(what: string) {
-    super('OWNERSHIP_LOST', `this replica does not own ${what} any more`, { retry: 'never' });
+    super('OWNERSHIP_LOST', `this replica no longer owns ${what}`, { retry: 'never' });
   }
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -83,7 +86,7 @@ export function isAbort(error: unknown): boolean {
     error instanceof Shutdown ||
     error instanceof Superseded ||
     error instanceof OwnershipLost ||
-    // by name only: the platform's comes from another realm, where it is no instance of this one's Error
+    // By name only: the platform's class may come from another realm, so instanceof would fail.
     (typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError')
   );
 }

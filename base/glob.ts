@@ -1,43 +1,43 @@
-/** One step of a parsed pattern. `any` stops at separators, `all` does not. */
-type Part =
+/** One element of a parsed pattern. `any` stops at separators, `all` does not. */
+type GlobPart =
   | { readonly kind: 'char'; readonly char: string }
   | { readonly kind: 'one' | 'any' | 'all' }
   | { readonly kind: 'class'; readonly negated: boolean; readonly source: string }
-  | { readonly kind: 'either'; readonly branches: readonly (readonly Part[])[] };
+  | { readonly kind: 'either'; readonly branches: readonly (readonly GlobPart[])[] };
 
 /**
- * A regular expression tries the places of its stars, and the alternatives of its braces, one after the other. Within these limits that takes
- * milliseconds at worst; beyond them the pattern is walked instead.
+ * Within these limits the backtracking of a regular expression (stars, alternatives) takes
+ * milliseconds at worst; patterns beyond them run on the state machine instead.
  */
-const maxStars = 3;
-const maxAlternatives = 64;
-const maxText = 256;
-/** Braces in braces; nobody writes more, and each takes its share of the stack. */
-const maxDepth = 100;
+const maxRegexStars = 3;
+const maxRegexAlternatives = 64;
+const maxRegexTextLength = 256;
+/** Limit of nested braces: each level costs stack, and real patterns have one or two. */
+const maxBraceDepth = 100;
 
 /**
- * Compiles a glob with the meaning of gobwas/glob 0.2, which Argo CD uses: `*` crosses every character except the separators given
- * (none by default, so it crosses `/`), `**` crosses those too, `?` is one character that is no separator, `[abc]`, `[a-z]`, `[!abc]`
- * are classes (`^` is literal, a class holds a list or one range), `{a,b}` alternatives (the last brace may be missing), `\` escapes.
- * Returns undefined for a pattern that gobwas refuses, and for one with more than a hundred braces in each other: such a pattern matches nothing.
- *
- * A pattern that is nothing but `?` or a negated class also matches the empty text, as upstream. Upstream faults that are not kept:
- * `?` before a multi-byte letter, and an empty pair of braces between texts (`x{}y`), match nothing there.
- *
- * Cost: linear in the text for any pattern; about 20 ns a match for ordinary ones. Compile once where a pattern is used often.
+ * Compiles a glob with the meaning of gobwas/glob 0.2, which Argo CD uses: `*` crosses every
+ * character except the given separators (none by default, so it crosses `/`), `**` crosses those
+ * too, `?` is one non-separator, `[abc]`, `[a-z]`, `[!abc]` are classes (`^` is literal; a list or
+ * one range), `{a,b}` alternatives (the last brace is optional), `\` escapes.
+ * Returns undefined for a pattern that gobwas refuses or that nests more than 100 braces. As
+ * upstream, a pattern of only `?` or a negated class also matches ''. Upstream faults not kept: `?`
+ * before a multi-byte letter, and empty braces between texts (`x{}y`), match nothing there.
+ * Cost: linear in the text; about 20 ns per match for common patterns. Compile once and reuse.
  */
 export function compileGlob(pattern: string, separators = ''): ((text: string) => boolean) | undefined {
-  const parts = new Parser(pattern).parse();
+  const parts = new GlobParser(pattern).parse();
   if (parts === undefined) return undefined;
   const only = parts.length === 1 ? parts[0] : undefined;
   const orEmpty = only?.kind === 'one' || (only?.kind === 'class' && only.negated);
-  if (countStars(parts) > maxStars || alternatives(parts) > maxAlternatives) return walker(parts, separators);
+  if (countStars(parts) > maxRegexStars || countAlternatives(parts) > maxRegexAlternatives)
+    return globMachine(parts, separators);
   const regex = new RegExp(`^(?:${toRegex(parts, separators)})${orEmpty ? '?' : ''}$`, 'su');
-  if (countStars(parts) < 2 && alternatives(parts) < 2) return (text) => regex.test(text);
+  if (countStars(parts) < 2 && countAlternatives(parts) < 2) return (text) => regex.test(text);
   let walk: ((text: string) => boolean) | undefined;
   return (text) => {
-    if (text.length <= maxText) return regex.test(text);
-    walk ??= walker(parts, separators);
+    if (text.length <= maxRegexTextLength) return regex.test(text);
+    walk ??= globMachine(parts, separators);
     return walk(text);
   };
 }
@@ -49,7 +49,7 @@ export function globMatch(pattern: string, text: string, separators = ''): boole
   return compileGlob(pattern, separators)?.(text) ?? false;
 }
 
-class Parser {
+class GlobParser {
   readonly #chars: readonly string[];
   #at = 0;
   #depth = 0;
@@ -59,14 +59,14 @@ class Parser {
     this.#chars = [...pattern];
   }
 
-  parse(): readonly Part[] | undefined {
+  parse(): readonly GlobPart[] | undefined {
     const parts = this.#sequence(false);
     return this.#failed ? undefined : parts;
   }
 
-  /** Up to the end of the pattern, or of the alternative that it is in. */
-  #sequence(inBraces: boolean): Part[] {
-    const parts: Part[] = [];
+  /** Parses up to the end of the pattern, or of the current alternative inside braces. */
+  #sequence(inBraces: boolean): GlobPart[] {
+    const parts: GlobPart[] = [];
     while (!this.#failed) {
       const char = this.#chars[this.#at];
       if (char === undefined || (inBraces && (char === ',' || char === '}'))) break;
@@ -93,10 +93,10 @@ class Parser {
     return this.#at > from;
   }
 
-  #either(): Part {
-    const branches: Part[][] = [];
+  #either(): GlobPart {
+    const branches: GlobPart[][] = [];
     this.#depth += 1;
-    if (this.#depth > maxDepth) this.#failed = true;
+    if (this.#depth > maxBraceDepth) this.#failed = true;
     for (;;) {
       branches.push(this.#sequence(true));
       const end = this.#chars[this.#at];
@@ -107,7 +107,7 @@ class Parser {
     }
   }
 
-  #class(): Part {
+  #class(): GlobPart {
     const negated = this.#chars[this.#at] === '!';
     if (negated) this.#at += 1;
     const low = this.#chars[this.#at];
@@ -129,7 +129,7 @@ class Parser {
   }
 }
 
-function countStars(parts: readonly Part[]): number {
+function countStars(parts: readonly GlobPart[]): number {
   let stars = 0;
   for (const part of parts) {
     if (part.kind === 'any' || part.kind === 'all') stars += 1;
@@ -138,25 +138,25 @@ function countStars(parts: readonly Part[]): number {
   return stars;
 }
 
-/** How many ways there are through the braces of a pattern. */
-function alternatives(parts: readonly Part[]): number {
+/** The number of paths through the braces of a pattern. */
+function countAlternatives(parts: readonly GlobPart[]): number {
   let product = 1;
   for (const part of parts)
-    if (part.kind === 'either') product *= part.branches.reduce((sum, branch) => sum + alternatives(branch), 0);
+    if (part.kind === 'either') product *= part.branches.reduce((sum, branch) => sum + countAlternatives(branch), 0);
   return product;
 }
 
-function toRegex(parts: readonly Part[], separators: string): string {
+function toRegex(parts: readonly GlobPart[], separators: string): string {
   return parts
-    .map((part) => (part.kind === 'either' ? eitherRegex(part, separators) : simple(part, separators)))
+    .map((part) => (part.kind === 'either' ? eitherRegex(part, separators) : singleRegex(part, separators)))
     .join('');
 }
 
-function eitherRegex(part: Extract<Part, { kind: 'either' }>, separators: string): string {
+function eitherRegex(part: Extract<GlobPart, { kind: 'either' }>, separators: string): string {
   return `(?:${part.branches.map((branch) => toRegex(branch, separators)).join('|')})`;
 }
 
-function simple(part: Exclude<Part, { kind: 'either' }>, separators: string): string {
+function singleRegex(part: Exclude<GlobPart, { kind: 'either' }>, separators: string): string {
   const single = separators === '' ? '.' : `[^${[...separators].map(escapeInClass).join('')}]`;
   switch (part.kind) {
     case 'char':
@@ -176,49 +176,56 @@ function escapeInClass(char: string): string {
   return char.replace(/[\\\]^[-]/g, '\\$&');
 }
 
-/** A step of the walked form: test one character and go on, or go on at several places. No `next` accepts. */
-interface State {
+/**
+ * A state of the machine: consumes a character that matches `test`, or moves on without one. A
+ * state without `next` accepts.
+ */
+interface GlobState {
   readonly test?: RegExp;
-  next: readonly State[];
+  next: readonly GlobState[];
 }
 
-/** Matches by visiting each (state, position) once: slower than a regular expression, but never worse than pattern x text. */
-function walker(parts: readonly Part[], separators: string): (text: string) => boolean {
-  const accept: State = { next: [] };
-  const start = chain(parts, separators, accept);
+/**
+ * Matches by visiting each (state, position) once: slower than a regular expression, but at worst
+ * pattern × text.
+ */
+function globMachine(parts: readonly GlobPart[], separators: string): (text: string) => boolean {
+  const accept: GlobState = { next: [] };
+  const start = chainStates(parts, separators, accept);
   return (text) => {
-    let states = new Set<State>();
-    enter(start, states);
-    for (const char of text) states = step(states, char);
+    let states = new Set<GlobState>();
+    enterState(start, states);
+    for (const char of text) states = stepStates(states, char);
     return states.has(accept);
   };
 }
 
-function step(states: ReadonlySet<State>, char: string): Set<State> {
-  const after = new Set<State>();
-  for (const state of states) if (state.test?.test(char) === true) for (const next of state.next) enter(next, after);
+function stepStates(states: ReadonlySet<GlobState>, char: string): Set<GlobState> {
+  const after = new Set<GlobState>();
+  for (const state of states)
+    if (state.test?.test(char) === true) for (const next of state.next) enterState(next, after);
   return after;
 }
 
-function chain(parts: readonly Part[], separators: string, last: State): State {
+function chainStates(parts: readonly GlobPart[], separators: string, last: GlobState): GlobState {
   let next = last;
   for (const part of [...parts].reverse()) {
     if (part.kind === 'either') {
       const join = next;
-      next = { next: part.branches.map((branch) => chain(branch, separators, join)) };
+      next = { next: part.branches.map((branch) => chainStates(branch, separators, join)) };
     } else if (part.kind === 'any' || part.kind === 'all') {
-      const source = simple(part, separators).slice(0, -1);
-      const loop: State = { test: new RegExp(`^${source}$`, 'su'), next: [] };
-      const fork: State = { next: [next, loop] };
+      const source = singleRegex(part, separators).slice(0, -1);
+      const loop: GlobState = { test: new RegExp(`^${source}$`, 'su'), next: [] };
+      const fork: GlobState = { next: [next, loop] };
       loop.next = [fork];
       next = fork;
-    } else next = { test: new RegExp(`^${simple(part, separators)}$`, 'su'), next: [next] };
+    } else next = { test: new RegExp(`^${singleRegex(part, separators)}$`, 'su'), next: [next] };
   }
   return next;
 }
 
-function enter(state: State, into: Set<State>): void {
+function enterState(state: GlobState, into: Set<GlobState>): void {
   if (into.has(state)) return;
   into.add(state);
-  if (state.test === undefined) for (const next of state.next) enter(next, into);
+  if (state.test === undefined) for (const next of state.next) enterState(next, into);
 }

@@ -1,4 +1,4 @@
-/** Go's strconv.ParseBool; undefined for anything that it refuses, and for no text at all. */
+/** Go's strconv.ParseBool; undefined for text that Go refuses and for missing text. */
 export function parseGoBool(text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined;
   if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;

@@ -1,35 +1,37 @@
 /**
- * base: time, chance, abort, lifecycle, locks, errors, exact JSON, YAML as Kubernetes reads it, hashes, durations, globs, regular expressions,
- * secrets, and what may be shown of texts from outside.
+ * base: time, randomness, abort, lifecycle, locks, errors, exact JSON, YAML as Kubernetes reads it,
+ * hashes, durations, globs, regular expressions, secrets, and sanitizing of texts from outside.
  *
- * The list is closed: a thing that names Kubernetes' objects or Argo CD belongs in model/ or above. Nothing here keeps state
- * between calls (but for compiled patterns) or touches the network or files.
+ * The list is closed: anything that names Kubernetes objects or Argo CD belongs in model/ or above.
+ * Nothing here keeps state between calls (except compiled patterns) or touches the network or
+ * files.
  */
-export { abortable, aborted, newAbortController, withChild, withDeadline } from './abort.ts';
-export type { Deadline } from './abort.ts';
-export { KeyedMutex, Limiter, mapLimit, yieldToLoop } from './async.ts';
-export { finish, inSlices } from './slices.ts';
-export type { Steps } from './slices.ts';
+export { abortable, untilAborted, newAbortController, withChild, withDeadline } from './abort.ts';
+export type { DeadlineOptions } from './abort.ts';
+export { KeyedMutex, ConcurrencyLimiter, mapLimit, yieldToLoop } from './async.ts';
+export { runSteps, inSlices } from './slices.ts';
+export type { SlicedWork } from './slices.ts';
 export { sleepOn, systemClock } from './clock.ts';
-export type { Clock, Timer } from './clock.ts';
+export type { Clock, ClockTimer } from './clock.ts';
+export { defined } from './defined.ts';
 export { formatGoDuration, parseArgoDuration, parseGoDuration, parseSecondsOrDuration } from './duration.ts';
 export {
   DeadlineExceeded,
   DriftlessError,
   isAbort,
-  isOver,
+  isRequestOver,
   messageOf,
   OwnershipLost,
   Shutdown,
   Superseded,
   UsageError,
 } from './errors.ts';
-export type { ErrorDetails, ErrorFields, RequestOutcome, Retry } from './errors.ts';
+export type { ErrorDetails, ErrorFields, RequestOutcome, RetryAdvice } from './errors.ts';
 export { compileGlob, globMatch } from './glob.ts';
 export { parseGoBool } from './go-bool.ts';
 export { hashJson, hashText } from './hash.ts';
 export {
-  at,
+  valueAt,
   canonicalJson,
   cloneJson,
   deepEqual,
@@ -37,9 +39,9 @@ export {
   isObject,
   JsonSyntaxError,
   JsonTooDeepError,
-  own,
+  ownMember,
   parseJson,
-  setOwn,
+  setOwnMember,
   stringifyJson,
 } from './json.ts';
 export type { Json, JsonObject, MutableJson, MutableJsonObject } from './json.ts';
@@ -52,6 +54,6 @@ export type { OutsideOptions, OutsideSource } from './outside.ts';
 export { compileLinearPattern } from './pattern.ts';
 export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';
-export type { Random } from './random.ts';
-export { Secret } from './secret.ts';
+export type { RandomSource } from './random.ts';
+export { SecretValue } from './secret.ts';
 export { formatYaml, parseYamlDocuments, YamlSyntaxError } from './yaml.ts';

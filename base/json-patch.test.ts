@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { applyMergePatch, createMergePatch, formatPointer, parsePointer, removeAt } from './json-patch.ts';
-import { at, cloneJson, deepEqual, setOwn } from './json.ts';
+import { valueAt, cloneJson, deepEqual, setOwnMember } from './json.ts';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from './json.ts';
 
 const key = fc.oneof(fc.constantFrom('a', 'b', 'c', 'x/y', '~', '__proto__', '0'), fc.string({ maxLength: 3 }));
 const objectOf = (members: readonly (readonly [string, Json])[]): JsonObject => {
   const result: MutableJsonObject = {};
-  for (const [name, member] of members) setOwn(result, name, member as MutableJson);
+  for (const [name, member] of members) setOwnMember(result, name, member as MutableJson);
   return result;
 };
 const build = (scalars: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> =>
@@ -25,7 +25,7 @@ const withoutNull = build(scalar);
 const withNull = build(fc.oneof(scalar, fc.constant(null)));
 
 describe('merge patch', () => {
-  it('of two objects turns the first into the second', () => {
+  it('turns the first object into the second', () => {
     fc.assert(
       fc.property(withoutNull, withoutNull, (a, b) => {
         const before = cloneJson(a);
@@ -38,7 +38,7 @@ describe('merge patch', () => {
     );
   });
 
-  it('of equal objects is none, and applying twice changes nothing more', () => {
+  it('is undefined for equal objects, and applying it twice changes nothing more', () => {
     fc.assert(
       fc.property(withNull, withNull, (a, patch) => {
         expect(createMergePatch(a, cloneJson(a))).toBeUndefined();
@@ -48,7 +48,7 @@ describe('merge patch', () => {
     );
   });
 
-  it('names only what differs', () => {
+  it('contains only the differences', () => {
     const from = { metadata: { labels: { a: '1', b: '2' } }, list: [1, 2], same: { deep: true }, old: 1 };
     const to = { metadata: { labels: { a: '1', b: '3' } }, list: [1], same: { deep: true }, new: {} };
     expect(createMergePatch(from, to)).toEqual({ metadata: { labels: { b: '3' } }, list: [1], old: null, new: {} });
@@ -82,7 +82,7 @@ describe('merge patch', () => {
 });
 
 describe('pointers', () => {
-  it('come back as they were written', () => {
+  it('survive parsing and formatting', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.constantFrom('~1', '~01', 'a/b', '~', '/', ''))), (steps) => {
         expect(parsePointer(formatPointer(steps))).toEqual(steps);
@@ -96,7 +96,7 @@ describe('pointers', () => {
     expect(parsePointer('spec')).toBeUndefined();
   });
 
-  it('remove exactly what they name', () => {
+  it('remove exactly their target', () => {
     const value = (): MutableJson => ({ a: [{ b: 1 }, 2, 3], c: null, __x: 1 });
     const cases: [string[], boolean, Json][] = [
       [['a', '0', 'b'], true, { a: [{}, 2, 3], c: null, __x: 1 }],
@@ -113,13 +113,13 @@ describe('pointers', () => {
     }
   });
 
-  it('name something after which at() finds nothing', () => {
+  it('leave nothing at the path of a removed value', () => {
     fc.assert(
       fc.property(withoutNull, (object) => {
         for (const step of Object.keys(object)) {
           const root = cloneJson(object) as MutableJsonObject;
           expect(removeAt(root, [step])).toBe(true);
-          expect(at(root, step)).toBeUndefined();
+          expect(valueAt(root, step)).toBeUndefined();
           expect(Object.keys(root)).toHaveLength(Object.keys(object).length - 1);
         }
       }),

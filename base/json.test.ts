@@ -2,21 +2,21 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { hashJson, hashText } from './hash.ts';
 import {
-  at,
+  valueAt,
   canonicalJson,
   cloneJson,
   deepEqual,
   goJson,
   isObject,
   JsonSyntaxError,
-  own,
+  ownMember,
   parseJson,
-  setOwn,
+  setOwnMember,
   stringifyJson,
 } from './json.ts';
 import type { Json, MutableJsonObject } from './json.ts';
 
-/** Integers beyond 2^53 as JSON.parse has them: rounded. */
+/** Rounds integers beyond 2^53 as JSON.parse does. */
 function rounded(value: Json): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (Array.isArray(value)) return value.map(rounded);
@@ -27,7 +27,10 @@ function rounded(value: Json): unknown {
   return result;
 }
 
-/** Any JSON value that parseJson gives for digits: exact integers of any size, odd keys, strings full of digits and of our own old marker. */
+/**
+ * Any JSON value that parseJson returns for digits: exact integers of any size, odd keys, strings
+ * full of digits and of our former marker.
+ */
 const keys = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.constantFrom('__proto__', 'constructor', 'toString', '', '0', 'a/b'),
@@ -53,7 +56,7 @@ const json: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
     fc.array(tie('value'), { maxLength: 5 }),
     fc.array(fc.tuple(keys, tie('value')), { maxLength: 5 }).map((members) => {
       const object: MutableJsonObject = {};
-      for (const [key, member] of members) setOwn(object, key, member as MutableJsonObject);
+      for (const [key, member] of members) setOwnMember(object, key, member as MutableJsonObject);
       return object;
     }),
   ),
@@ -71,17 +74,17 @@ function shuffled(value: Json, seed: number): Json {
   const result: MutableJsonObject = {};
   const entries = Object.entries(value);
   for (const [key, member] of [...entries.slice(seed % 5), ...entries.slice(0, seed % 5)].reverse())
-    setOwn(result, key, shuffled(member ?? null, seed) as MutableJsonObject);
+    setOwnMember(result, key, shuffled(member ?? null, seed) as MutableJsonObject);
   return result;
 }
 
 describe('parse and write', () => {
-  it('14.1: refuses an integer that no reader of Go takes, at once', () => {
-    expect(() => parseJson(`{"a":${'9'.repeat(1_000_000)}}`)).toThrow('a number is too large');
+  it('refuses at once an integer that Go refuses', () => {
+    expect(() => parseJson(`{"a":${'9'.repeat(1_000_000)}}`)).toThrow('number too large');
     expect(parseJson(`[${'9'.repeat(300)}]`)).toEqual([BigInt('9'.repeat(300))]);
   });
 
-  it('give back what was written, bigints and odd keys included, at any indentation', () => {
+  it('round-trip values, bigints and odd keys included, at any indentation', () => {
     fc.assert(
       fc.property(json, fc.integer({ min: 0, max: 4 }), (value, indent) => {
         const back = parseJson(stringifyJson(value, indent));
@@ -92,18 +95,18 @@ describe('parse and write', () => {
     );
   });
 
-  it('write as JSON.stringify does where that can', () => {
+  it('write like JSON.stringify where it can write the value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 4 }), (value, indent) => {
         expect(stringifyJson(value as Json, indent)).toBe(JSON.stringify(value, undefined, indent));
-        // The path for bigints lays out the same way: compare around one.
+        // The path for bigints uses the same layout: compare around one.
         const wrapped = [value as Json, 1n];
         expect(stringifyJson(wrapped, indent)).toBe(JSON.stringify([value, 1], undefined, indent));
       }),
     );
   });
 
-  it('the exact parser accepts and refuses what JSON.parse does, with the same value', () => {
+  it('accepts and refuses in the exact parser what JSON.parse does, with the same value', () => {
     const document = fc.jsonValue().map((value) => JSON.stringify(value));
     const broken = fc
       .tuple(
@@ -127,7 +130,7 @@ describe('parse and write', () => {
             expect(() => parseJson(whole)).toThrow(JsonSyntaxError);
             continue;
           }
-          if (holdsInfinity(plain)) expect(() => parseJson(whole)).toThrow('a number is too large');
+          if (holdsInfinity(plain)) expect(() => parseJson(whole)).toThrow('number too large');
           else expect(rounded(parseJson(whole))).toEqual(plain);
         }
       }),
@@ -138,12 +141,12 @@ describe('parse and write', () => {
   it.each(['1e400', '[-1e309]', '{"a": 1E+999 }', `${'1'.repeat(250)}e99`, `[${'1'.repeat(400)}.5]`])(
     'refuses %s, which would come back as null',
     (text) => {
-      expect(() => parseJson(text)).toThrow('a number is too large');
-      expect(() => parseJson(`["1e400",${text}]`)).toThrow('a number is too large');
+      expect(() => parseJson(text)).toThrow('number too large');
+      expect(() => parseJson(`["1e400",${text}]`)).toThrow('number too large');
     },
   );
 
-  it('reads numbers with long exponents that a double holds, and leaves such strings alone', () => {
+  it('reads numbers with long exponents that a double holds, and ignores such strings', () => {
     expect(parseJson('[1e-400,1e+0010,"1e400",0e999]')).toEqual([0, 1e10, '1e400', 0]);
   });
 
@@ -163,7 +166,7 @@ describe('parse and write', () => {
     expect((parseJson(` [ ${text} ,12345678901234567890]`) as Json[])[0]).toBe(value);
   });
 
-  it('keeps a number beyond 2^53 on its way through', () => {
+  it('keeps a number beyond 2^53 unchanged', () => {
     const text = '{"spec":{"big":9007199254740993,"list":[-18446744073709551615],"name":"\\u0000big0"}}';
     expect(stringifyJson(parseJson(text))).toBe(text);
   });
@@ -172,24 +175,24 @@ describe('parse and write', () => {
     for (const big of ['1', '12345678901234567890']) {
       const value = parseJson(`{"a":1,"__proto__":{"polluted":true},"a":2,"n":${big}}`);
       expect(isObject(value) && Object.keys(value)).toEqual(['a', '__proto__', 'n']);
-      expect(at(value, 'a')).toBe(2);
-      expect(at(value, '__proto__', 'polluted')).toBe(true);
+      expect(valueAt(value, 'a')).toBe(2);
+      expect(valueAt(value, '__proto__', 'polluted')).toBe(true);
       expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
       expect(stringifyJson(value)).toContain('"__proto__":{"polluted":true}');
     }
   });
 
   it.each([
-    ['', 'line 1, column 1: the text ends early'],
-    ['{"a":1,}', 'line 1, column 8: a quoted key is missing'],
-    ['{\n  "a": 1\n  "b": 2\n}', "line 3, column 3: ',' or '}' is missing"],
-    ['{"a" 1}', "line 1, column 6: ':' is missing after a key"],
-    ['[1 2]', "line 1, column 4: ',' or ']' is missing"],
-    ['[1] x', 'line 1, column 5: something follows the value'],
-    ['{"password":"hunter2\n"}', 'line 1, column 13: a string has no end'],
-    ['{"password": hunter2}', 'line 1, column 14: a value is missing'],
-    ['[01]', "line 1, column 3: ',' or ']' is missing"],
-  ])('says where %j is wrong, and quotes nothing of it', (text, message) => {
+    ['', 'line 1, column 1: unexpected end of text'],
+    ['{"a":1,}', 'line 1, column 8: expected a quoted key'],
+    ['{\n  "a": 1\n  "b": 2\n}', "line 3, column 3: expected ',' or '}'"],
+    ['{"a" 1}', "line 1, column 6: expected ':' after the key"],
+    ['[1 2]', "line 1, column 4: expected ',' or ']'"],
+    ['[1] x', 'line 1, column 5: unexpected text after the value'],
+    ['{"password":"hunter2\n"}', 'line 1, column 13: unterminated string'],
+    ['{"password": hunter2}', 'line 1, column 14: expected a value'],
+    ['[01]', "line 1, column 3: expected ',' or ']'"],
+  ])('reports the position of the error in %j without quoting the text', (text, message) => {
     let thrown: unknown;
     try {
       parseJson(text);
@@ -203,17 +206,17 @@ describe('parse and write', () => {
     expect(`${error.message}${String(error.cause)}`).not.toContain('hunter2');
   });
 
-  it('14.1: the time that a text takes follows its length, with whatever quotes and numbers in it', () => {
+  it('parses any text in linear time, quotes and numbers included', () => {
     const time = (text: string): number => {
       const begin = performance.now();
       try {
         parseJson(text);
       } catch {
-        // Refused in time is good, too.
+        // A prompt refusal is fine, too.
       }
       return performance.now() - begin;
     };
-    // Eight times the text: a quadratic reader needs sixty-four times as long.
+    // Eight times the text: a quadratic parser would take 64 times as long.
     const growth = (make: (n: number) => string): number => {
       const least = (n: number): number => Math.min(...[1, 2, 3].map(() => time(make(n))));
       least(20_000);
@@ -229,7 +232,7 @@ describe('parse and write', () => {
     expect(texts.map(growth).filter((ratio) => ratio > 32)).toEqual([]);
   });
 
-  it.each(['1', '12345678901234567890'])('14.1: refuses what would overflow the stack, around %s', (leaf) => {
+  it.each(['1', '12345678901234567890'])('refuses nesting that would overflow the stack, around %s', (leaf) => {
     const lists = (levels: number): string => `${'['.repeat(levels)}${leaf}${']'.repeat(levels)}`;
     const maps = (levels: number): string => `${'{"a":'.repeat(levels)}${leaf}${'}'.repeat(levels)}`;
     for (const nested of [lists, maps]) {
@@ -240,7 +243,7 @@ describe('parse and write', () => {
     expect(() => parseJson(`[${Array.from({ length: 5_000 }, () => '{}').join(',')}]`)).not.toThrow();
   });
 
-  it('leaves out undefined members and writes null for undefined values', () => {
+  it('drops undefined members and writes null for undefined values', () => {
     expect(stringifyJson(undefined)).toBe('null');
     expect(stringifyJson({ a: undefined, b: 1 })).toBe('{"b":1}');
     expect(stringifyJson({ a: undefined, b: 1n, c: [undefined as unknown as Json] })).toBe('{"b":1,"c":[null]}');
@@ -249,7 +252,7 @@ describe('parse and write', () => {
 });
 
 describe('canonicalJson', () => {
-  it('does not depend on the order of keys, and tells different values apart', () => {
+  it('does not depend on the order of keys, and distinguishes different values', () => {
     fc.assert(
       fc.property(json, json, fc.nat(), (one, other, seed) => {
         const same = shuffled(one, seed);
@@ -271,7 +274,7 @@ describe('canonicalJson', () => {
     expect(deepEqual('1', 1n)).toBe(false);
   });
 
-  it('takes an undefined member for an absent one, but null for itself', () => {
+  it('treats an undefined member as absent, but keeps null', () => {
     expect(canonicalJson({ a: undefined, b: null })).toBe('{"b":null}');
     expect(deepEqual({ a: undefined }, {})).toBe(true);
     expect(deepEqual({}, { a: undefined })).toBe(true);
@@ -279,10 +282,10 @@ describe('canonicalJson', () => {
     expect(canonicalJson(undefined)).toBe('null');
   });
 
-  it('never takes an inherited member for an own one', () => {
+  it('never mistakes an inherited member for an own one', () => {
     expect(deepEqual({ toString: {} }, {})).toBe(false);
     expect(deepEqual(JSON.parse('{"__proto__":{}}') as Json, {})).toBe(false);
-    expect(own({}, 'constructor')).toBeUndefined();
+    expect(ownMember({}, 'constructor')).toBeUndefined();
   });
 
   it('hashes to 32 hexadecimal digits', () => {
@@ -292,14 +295,14 @@ describe('canonicalJson', () => {
 });
 
 describe('goJson', () => {
-  it('escapes what Go escapes and sorts keys', () => {
+  it('escapes the characters that Go escapes and sorts keys', () => {
     expect(goJson({ b: '<a href="x">&</a>\u2028', a: 1n })).toBe(
       '{"a":1,"b":"\\u003ca href=\\"x\\"\\u003e\\u0026\\u003c/a\\u003e\\u2028"}',
     );
     expect(goJson([1e21, 1e-7, 0.000001, 100000000000000000000])).toBe('[1e+21,1e-7,0.000001,100000000000000000000]');
   });
 
-  it('means the same value', () => {
+  it('parses back to the same value', () => {
     fc.assert(fc.property(json, (value) => expect(deepEqual(parseJson(goJson(value)), value)).toBe(true)));
   });
 });
@@ -320,13 +323,13 @@ describe('cloneJson and at', () => {
     expect(Object.keys(copy)).toEqual(['list']);
   });
 
-  it('follows keys and indexes, and nothing else', () => {
+  it('follows keys and indexes only', () => {
     const value: Json = { a: [{ b: 'c' }], '0': 'zero' };
-    expect(at(value, 'a', 0, 'b')).toBe('c');
-    expect(at(value, 'a', '0', 'b')).toBe('c');
-    expect(at(value, '0')).toBe('zero');
-    expect(at(value)).toBe(value);
+    expect(valueAt(value, 'a', 0, 'b')).toBe('c');
+    expect(valueAt(value, 'a', '0', 'b')).toBe('c');
+    expect(valueAt(value, '0')).toBe('zero');
+    expect(valueAt(value)).toBe(value);
     for (const path of [['a', 1], ['a', -1], ['a', ''], ['a', 'length'], ['a', ' 0'], ['toString'], ['a', 0, 'b', 'c']])
-      expect(at(value, ...path)).toBeUndefined();
+      expect(valueAt(value, ...path)).toBeUndefined();
   });
 });

@@ -1,47 +1,53 @@
 import { DriftlessError } from './errors.ts';
 
 /**
- * A JSON value that loses nothing a Kubernetes object can hold: an integer that a double cannot represent is a bigint
- * (decision D13). Objects may come from JSON.parse, so an own key `__proto__` is possible: never merge with plain assignment,
- * use the functions here.
+ * A JSON value that keeps everything a Kubernetes object can hold: an integer that a double cannot
+ * represent is a bigint (decision D13). Objects may come from JSON.parse, so an own key `__proto__`
+ * is possible: use the functions here, never merge by plain assignment.
  */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
-/** The same while it is being built. */
+/** The mutable form, for building values. */
 export type MutableJson = null | boolean | number | bigint | string | MutableJson[] | MutableJsonObject;
 export interface MutableJsonObject {
   [key: string]: MutableJson | undefined;
 }
 
-/** Text that is not JSON. The message tells where and why, and never quotes the text: it may be a Secret. */
+/**
+ * Text that is not JSON. The message states position and cause, and never quotes the text: it may
+ * be a Secret.
+ */
 export class JsonSyntaxError extends DriftlessError {
   constructor(message: string) {
     super('JSON_SYNTAX', message, { retry: 'never' });
   }
 }
 
-/** A value with more levels than functions that call themselves once per level may be given: they would exhaust the stack. */
+/** A value nested so deeply that recursive functions would exhaust the stack. */
 export class JsonTooDeepError extends JsonSyntaxError {
   constructor() {
-    super(`nested deeper than ${maxDepth} levels, which is more than Driftless reads`);
+    super(`nested deeper than ${maxDepth} levels, the limit of Driftless`);
   }
 }
 
-/** As many as a YAML document may have. A CRD with a schema has about sixty. */
+/** The limit of YAML documents too. A CRD with a schema has about 60 levels. */
 const maxDepth = 500;
 
-// Sixteen digits in a row may be an integer beyond 2^53; anything shorter never is. An exponent of three digits, or two hundred digits
-// before a shorter one, may be beyond a double. The scan costs a hundredth of the parse.
+// Sixteen digits in a row may be an integer beyond 2^53; shorter ones never are. A three-digit
+// exponent, or 200 digits before a shorter one, may exceed a double. The scan costs 1 % of the
+// parse.
 const maybeBig = /[0-9]{16}|[0-9][eE]\+?[0-9]{3,}\s*(?:[,}\]]|$)/;
-// Strings are matched only to be skipped: a long number inside one (a time stamp, an id) needs no exact parser.
+// Strings are matched only to skip them: a long number inside one (a time stamp, an id) needs no
+// exact parser.
 const stringOrBig = /"[^"\\]*(?:\\.[^"\\]*)*"|[0-9]{16,}(?![0-9.eE])|[0-9]{200}|[0-9][eE]\+?[0-9]{3}/gs;
 
 /**
- * Parses JSON exactly: integers outside ±(2^53-1) become bigint, all else is what JSON.parse gives. A number beyond a double is
- * refused, as Go's encoding/json refuses it: JSON.parse makes an Infinity of it, which would be written back as null. What is nested too deeply
- * is refused here, so that everything behind may call itself once per level.
+ * Parses JSON exactly: integers outside ±(2^53-1) become bigint, everything else is as in
+ * JSON.parse. Refuses a number beyond a double, as Go's encoding/json does: JSON.parse turns it
+ * into Infinity, which would be written back as null. Refuses deep nesting, so that all later code
+ * may recurse.
  * @throws JsonSyntaxError with line and column; JsonTooDeepError
  */
 export function parseJson(text: string): Json {
@@ -50,14 +56,17 @@ export function parseJson(text: string): Json {
   try {
     value = JSON.parse(text) as Json;
   } catch {
-    // The runtime's message quotes the text, and gives no position for short ones; ours does neither.
+    // The runtime's message quotes the text and lacks a position for short texts; ours does
+    // neither.
     return new ExactParser(text).parse();
   }
   if (mayBeDeep(text) && isDeeperThan(value, maxDepth)) throw new JsonTooDeepError();
   return value;
 }
 
-/** Whether a text opens more objects and lists than a value may have levels: few do, and finding out costs a hundredth of the parse. */
+/**
+ * True if the text opens more than `maxDepth` brackets. Rare, and the check costs 1 % of the parse.
+ */
 function mayBeDeep(text: string): boolean {
   let left = maxDepth;
   for (const opening of '{[')
@@ -82,12 +91,12 @@ function mayHoldBig(text: string): boolean {
   return false;
 }
 
-const spaces = /[ \t\n\r]*/y;
+const whitespaceToken = /[ \t\n\r]*/y;
 const stringToken = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
 const numberToken = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
 const wordToken = /true|false|null/y;
 
-/** The slow path: only texts with a long integer, or with an error, come here. */
+/** The slow path, for texts with a long integer or a syntax error. */
 class ExactParser {
   readonly #text: string;
   #at = 0;
@@ -99,7 +108,7 @@ class ExactParser {
   parse(): Json {
     const value = this.#value(0);
     this.#space();
-    if (this.#at !== this.#text.length) this.#fail('something follows the value');
+    if (this.#at !== this.#text.length) this.#fail('unexpected text after the value');
     return value;
   }
 
@@ -125,14 +134,14 @@ class ExactParser {
     if (this.#skip('}')) return result;
     for (;;) {
       this.#space();
-      if (this.#text[this.#at] !== '"') this.#fail('a quoted key is missing');
+      if (this.#text[this.#at] !== '"') this.#fail('expected a quoted key');
       const key = this.#string();
       this.#space();
-      if (!this.#skip(':')) this.#fail("':' is missing after a key");
-      setOwn(result, key, this.#value(depth + 1) as MutableJson);
+      if (!this.#skip(':')) this.#fail("expected ':' after the key");
+      setOwnMember(result, key, this.#value(depth + 1) as MutableJson);
       this.#space();
       if (this.#skip('}')) return result;
-      if (!this.#skip(',')) this.#fail("',' or '}' is missing");
+      if (!this.#skip(',')) this.#fail("expected ',' or '}'");
     }
   }
 
@@ -146,13 +155,13 @@ class ExactParser {
       result.push(this.#value(depth + 1));
       this.#space();
       if (this.#skip(']')) return result;
-      if (!this.#skip(',')) this.#fail("',' or ']' is missing");
+      if (!this.#skip(',')) this.#fail("expected ',' or ']'");
     }
   }
 
   #string(): string {
     const token = this.#token(stringToken);
-    if (token === undefined) this.#fail('a string has no end, or holds a wrong escape or a bare control character');
+    if (token === undefined) this.#fail('unterminated string, invalid escape, or unescaped control character');
     const text = token[0];
     return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
   }
@@ -161,11 +170,12 @@ class ExactParser {
     const word = this.#token(wordToken)?.[0];
     if (word !== undefined) return JSON.parse(word) as Json;
     const token = this.#token(numberToken);
-    if (token === undefined) this.#fail(this.#at >= this.#text.length ? 'the text ends early' : 'a value is missing');
+    if (token === undefined) this.#fail(this.#at >= this.#text.length ? 'unexpected end of text' : 'expected a value');
     const [digits, fraction, exponent] = token;
     const value = Number(digits);
-    // Beyond the range of a double no reader of Go takes it, and making an integer of a million digits would take long.
-    if (!Number.isFinite(value)) this.#fail('a number is too large');
+    // Go refuses a number beyond a double too; converting a million digits to a bigint would also
+    // be slow.
+    if (!Number.isFinite(value)) this.#fail('number too large');
     const exact = fraction !== undefined || exponent !== undefined || Number.isSafeInteger(value);
     return exact ? value : BigInt(digits);
   }
@@ -184,7 +194,7 @@ class ExactParser {
   }
 
   #space(): void {
-    this.#token(spaces);
+    this.#token(whitespaceToken);
   }
 
   #fail(why: string): never {
@@ -196,22 +206,22 @@ class ExactParser {
 }
 
 /**
- * JSON text with bigints as bare integers. Key order is kept; undefined members are left out, and an undefined value or array item is
- * null, as is a number that JSON cannot hold.
+ * JSON text with bigints as bare integers. Keeps the key order and drops undefined members.
+ * Undefined values, undefined items and numbers that JSON cannot represent become null.
  */
 export function stringifyJson(value: Json | undefined, indent = 0): string {
   if (value === undefined) return 'null';
   try {
     return JSON.stringify(value, undefined, indent);
   } catch (error) {
-    // The runtime refuses bigints, and nothing else that is Json.
+    // The runtime refuses bigints and no other Json value.
     if (!(error instanceof TypeError) || !hasBigint(value)) throw error;
-    return written(value, indent, '\n');
+    return writeWithBigints(value, indent, '\n');
   }
 }
 
-/** JSON.stringify for values with bigints; `line` is a line break with the indentation of the current depth. */
-function written(value: Json, indent: number, line: string): string {
+/** JSON.stringify for values with bigints; `line` is a line break plus the current indentation. */
+function writeWithBigints(value: Json, indent: number, line: string): string {
   if (typeof value === 'bigint') return String(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   const inner = line + ' '.repeat(indent);
@@ -219,10 +229,11 @@ function written(value: Json, indent: number, line: string): string {
   const isArray = Array.isArray(value);
   const parts: string[] = [];
   if (isArray)
-    for (const item of value as readonly (Json | undefined)[]) parts.push(written(item ?? null, indent, inner));
+    for (const item of value as readonly (Json | undefined)[])
+      parts.push(writeWithBigints(item ?? null, indent, inner));
   else
     for (const [key, member] of Object.entries(value))
-      if (member !== undefined) parts.push(`${JSON.stringify(key)}${colon}${written(member, indent, inner)}`);
+      if (member !== undefined) parts.push(`${JSON.stringify(key)}${colon}${writeWithBigints(member, indent, inner)}`);
   const [open, close] = isArray ? '[]' : '{}';
   if (parts.length === 0 || indent === 0) return `${open}${parts.join(',')}${close}`;
   return `${open}${inner}${parts.join(`,${inner}`)}${line}${close}`;
@@ -236,34 +247,38 @@ function hasBigint(value: Json | undefined): boolean {
 }
 
 /**
- * The one text of a value: keys sorted by code unit, no white space. Values that `deepEqual` calls equal have equal texts (so an integer is
- * written out in full, whether a number or a bigint holds it); hash this.
+ * The canonical text of a value, for hashing: keys sorted by code unit, no white space. Values that
+ * `deepEqual` considers equal have equal texts, so an integer is written in full whether a number
+ * or a bigint holds it.
  */
 export function canonicalJson(value: Json | undefined): string {
-  return sorted(value, (number) =>
+  return writeSorted(value, (number) =>
     Number.isInteger(number) && !Number.isSafeInteger(number) ? String(BigInt(number)) : JSON.stringify(number),
   );
 }
 
-/** As Go's encoding/json writes it: sorted keys and `<`, `>`, `&`, U+2028, U+2029 escaped. For bytes that Go programs compare. */
+/**
+ * Go's encoding/json form, for bytes that Go programs compare: sorted keys; `<`, `>`, `&`, U+2028
+ * and U+2029 escaped.
+ */
 export function goJson(value: Json | undefined): string {
-  return sorted(value, (number) => JSON.stringify(number)).replace(
+  return writeSorted(value, (number) => JSON.stringify(number)).replace(
     /[<>&\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-function sorted(value: Json | undefined, number: (value: number) => string): string {
+function writeSorted(value: Json | undefined, number: (value: number) => string): string {
   if (value === undefined) return 'null';
   if (typeof value === 'number') return number(value);
   if (typeof value === 'bigint') return String(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${(value as readonly Json[]).map((item) => sorted(item, number)).join(',')}]`;
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map((item) => writeSorted(item, number)).join(',')}]`;
   const object = value as JsonObject;
   const parts: string[] = [];
   for (const key of Object.keys(object).sort()) {
     const member = object[key];
-    if (member !== undefined) parts.push(`${JSON.stringify(key)}:${sorted(member, number)}`);
+    if (member !== undefined) parts.push(`${JSON.stringify(key)}:${writeSorted(member, number)}`);
   }
   return `{${parts.join(',')}}`;
 }
@@ -289,44 +304,44 @@ function equalArrays(a: readonly Json[], b: readonly Json[]): boolean {
 }
 
 function equalObjects(a: JsonObject, b: JsonObject): boolean {
-  for (const key of Object.keys(a)) if (a[key] !== undefined && !deepEqual(a[key], own(b, key))) return false;
-  for (const key of Object.keys(b)) if (b[key] !== undefined && own(a, key) === undefined) return false;
+  for (const key of Object.keys(a)) if (a[key] !== undefined && !deepEqual(a[key], ownMember(b, key))) return false;
+  for (const key of Object.keys(b)) if (b[key] !== undefined && ownMember(a, key) === undefined) return false;
   return true;
 }
 
 /** The object's own member, never one of Object.prototype. */
-export function own(object: JsonObject, key: string): Json | undefined {
+export function ownMember(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Sets an own member, also when its name is `__proto__`. */
-export function setOwn(object: MutableJsonObject, key: string, value: MutableJson | undefined): void {
+/** Sets an own member, even if its name is `__proto__`. */
+export function setOwnMember(object: MutableJsonObject, key: string, value: MutableJson | undefined): void {
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
   else object[key] = value;
 }
 
-/** A deep copy that may be changed. Undefined members are dropped. */
+/** A mutable deep copy. Undefined members are dropped. */
 export function cloneJson<T>(value: T): T {
-  return copy(value) as T;
+  return copyJson(value) as T;
 }
 
-function copy(value: unknown): unknown {
+function copyJson(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(copy);
+  if (Array.isArray(value)) return value.map(copyJson);
   const result: MutableJsonObject = {};
   for (const [key, member] of Object.entries(value))
-    if (member !== undefined) setOwn(result, key, copy(member) as MutableJson);
+    if (member !== undefined) setOwnMember(result, key, copyJson(member) as MutableJson);
   return result;
 }
 
-/** The value at a path of keys and indexes, undefined where the path ends early. */
-export function at(value: Json | undefined, ...path: readonly (string | number)[]): Json | undefined {
+/** The value at a path of keys and indexes, undefined if the path does not exist. */
+export function valueAt(value: Json | undefined, ...path: readonly (string | number)[]): Json | undefined {
   let here: Json | undefined = value;
   for (const step of path) {
     if (Array.isArray(here))
       here = typeof step === 'number' || /^[0-9]+$/.test(step) ? (here as readonly Json[])[Number(step)] : undefined;
-    else if (isObject(here)) here = own(here, String(step));
+    else if (isObject(here)) here = ownMember(here, String(step));
     else return undefined;
   }
   return here;

@@ -1,12 +1,12 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { FakeClock } from '#support';
-import { aborted } from './abort.ts';
+import { untilAborted } from './abort.ts';
 import { Shutdown } from './errors.ts';
 import { runGroups } from './lifecycle.ts';
 import type { Runnable } from './lifecycle.ts';
 
-/** A stage on which runnables write down what happens to them. */
+/** Records the events of its runnables. */
 class Stage {
   readonly clock = new FakeClock();
   readonly events: string[] = [];
@@ -25,7 +25,7 @@ class Stage {
           await this.clock.sleep(how.failMs);
           throw new Error(`${name} broke`);
         }
-        await aborted(signal);
+        await untilAborted(signal);
         this.events.push(`${name} stops`);
         await this.clock.sleep(how.stopMs ?? 1);
         if (how.failStop !== undefined) throw how.failStop;
@@ -48,7 +48,7 @@ class Stage {
 }
 
 describe('runGroups', () => {
-  it('starts each group when all of the one before are ready, and stops them in reverse', async () => {
+  it('starts each group when all of the previous one are ready, and stops them in reverse', async () => {
     const stage = new Stage();
     stage.start(
       [stage.runnable('a', { readyMs: 5 }), stage.runnable('b', { readyMs: 10 })],
@@ -85,7 +85,7 @@ describe('runGroups', () => {
     expect(stage.ended).toMatchObject({ message: 'b broke' });
   });
 
-  it('does not start what comes after a failure or a stop', async () => {
+  it('starts no later group after a failure or a stop', async () => {
     const failing = new Stage();
     failing.start([failing.runnable('a', { failMs: 5, readyMs: 10 })], [failing.runnable('b')]);
     await failing.clock.advance(100);
@@ -107,7 +107,7 @@ describe('runGroups', () => {
     expect([never.events, never.ended]).toEqual([[], 'stopped']);
   });
 
-  it('rejects when something never gets ready because its readiness fails', async () => {
+  it('rejects when the readiness of a runnable fails', async () => {
     const stage = new Stage();
     const broken: Runnable = { ...stage.runnable('b'), ready: () => Promise.reject(new Error('port in use')) };
     stage.start([stage.runnable('a')], [broken]);
@@ -116,7 +116,7 @@ describe('runGroups', () => {
     expect(stage.events.slice(-2)).toEqual(['a stops', 'a ended']);
   });
 
-  it('stops the neighbours of one that throws at once', async () => {
+  it('stops the other runnables of one that throws synchronously', async () => {
     const stage = new Stage();
     const throwing: Runnable = {
       name: 'b',
@@ -143,7 +143,7 @@ describe('runGroups', () => {
     });
   });
 
-  it('has one deadline for the whole stop; then it tells all the others to stop', async () => {
+  it('aborts all remaining groups when the one deadline of the stop passes', async () => {
     const stage = new Stage();
     stage.start([stage.runnable('a')], [stage.runnable('b', { stopMs: 5000 })], [stage.runnable('c', { stopMs: 400 })]);
     await stage.clock.advance(1);

@@ -3,8 +3,8 @@ import type { Clock } from './clock.ts';
 import { isAbort, Shutdown } from './errors.ts';
 
 /**
- * Anything with a life. `run` starts it, resolves when it has fully stopped after `signal` aborted, and rejects when it
- * cannot go on. Constructors start nothing.
+ * A component with a lifetime. `run` starts it, resolves when it has fully stopped after `signal`
+ * aborted, and rejects if it cannot continue. Constructors start nothing.
  */
 export interface Runnable {
   readonly name: string;
@@ -14,9 +14,10 @@ export interface Runnable {
 }
 
 /**
- * Runs `groups` in order: a group starts when all of the group before are ready. When `signal` aborts, or one runnable fails, the
- * groups stop in reverse order, each waited for, with one deadline for everything; when it is over, all groups that are left are told to
- * stop at once and no longer waited for. Rejects with the first failure; later ones are kept as its cause, not lost.
+ * Starts `groups` in order: a group starts when all earlier groups are ready. When `signal` aborts
+ * or a runnable fails, the groups stop one by one in reverse order, under one deadline for all; at
+ * the deadline the remaining groups are aborted at once and not waited for. Rejects with the first
+ * failure; later failures become its cause.
  */
 export async function runGroups(
   groups: readonly (readonly Runnable[])[],
@@ -28,11 +29,11 @@ export async function runGroups(
   const begin = (): void => stopping.abort(signal.reason ?? new Shutdown());
   signal.addEventListener('abort', begin, { once: true });
   if (signal.aborted) begin();
-  const started: Group[] = [];
+  const started: RunnableGroup[] = [];
   try {
     for (const runnables of groups) {
       if (stopping.signal.aborted) break;
-      const group = new Group(runnables, (error) => {
+      const group = new RunnableGroup(runnables, (error) => {
         failures.push(error);
         begin();
       });
@@ -49,38 +50,41 @@ export async function runGroups(
     signal.removeEventListener('abort', begin);
   }
   await stopAll(started, options).catch((error: unknown) => failures.push(error));
-  if (failures.length > 0) throw combined(failures);
+  if (failures.length > 0) throw combineFailures(failures);
 }
 
-async function stopAll(groups: readonly Group[], options: { clock: Clock; graceMs: number }): Promise<void> {
+async function stopAll(groups: readonly RunnableGroup[], options: { clock: Clock; graceMs: number }): Promise<void> {
   const never = new AbortController().signal;
   try {
     await withDeadline(never, { clock: options.clock, limitMs: options.graceMs, what: 'stopping' }, async () => {
       for (const group of [...groups].reverse()) await group.stop();
     });
   } catch (error) {
-    // What hangs must not keep the others from letting go (of leases, for one).
+    // A hanging group must not keep the others from releasing resources (leases, for example).
     for (const group of [...groups].reverse()) void group.stop();
     throw error;
   }
 }
 
 /** The first failure, with all others as its cause. */
-function combined([first, ...later]: readonly unknown[]): Error {
+function combineFailures([first, ...later]: readonly unknown[]): Error {
   const error = first instanceof Error ? first : new Error(String(first));
   if (later.length === 0) return error;
   const causes = error.cause === undefined ? later : [error.cause, ...later];
-  const cause = causes.length === 1 ? causes[0] : new AggregateError(causes, 'more than one thing failed');
+  const cause = causes.length === 1 ? causes[0] : new AggregateError(causes, 'several components failed');
   Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true });
   return error;
 }
 
-/** `run`, with a synchronous throw turned into a rejection, so that its neighbours are not forgotten. */
-async function start(runnable: Runnable, signal: AbortSignal): Promise<void> {
+/**
+ * Turns a synchronous throw of `run` into a rejection, so that the other runnables are still
+ * awaited.
+ */
+async function startRunnable(runnable: Runnable, signal: AbortSignal): Promise<void> {
   await runnable.run(signal);
 }
 
-class Group {
+class RunnableGroup {
   readonly #stop = newAbortController();
   readonly #runnables: readonly Runnable[];
   readonly #ended: Promise<unknown>;
@@ -89,7 +93,7 @@ class Group {
     this.#runnables = runnables;
     this.#ended = Promise.all(
       runnables.map((runnable) =>
-        start(runnable, this.#stop.signal).catch((error: unknown) => {
+        startRunnable(runnable, this.#stop.signal).catch((error: unknown) => {
           if (!this.#stop.signal.aborted || !isAbort(error)) onFailure(error);
         }),
       ),

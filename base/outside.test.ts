@@ -10,8 +10,8 @@ const sources: readonly OutsideSource[] = [
 ];
 const canary = 'c4nary/+ val"ue\\';
 
-describe('14.3: texts from outside', () => {
-  it.each(sources)('14.3: never hold what is known to be hidden, in any form: %s', (source) => {
+describe('texts from outside', () => {
+  it.each(sources)('never contain hidden values in any form: %s', (source) => {
     const forms = [
       canary,
       encodeURIComponent(canary),
@@ -41,25 +41,25 @@ describe('14.3: texts from outside', () => {
     ],
     ['with the controls that are taken from the text', 'hun\u0001ter2\u200e', 'hun\u0001ter2\u200e'],
     ['line by line', `${'a'.repeat(20)}\r\n${'b'.repeat(20)}\r\n`, `${'b'.repeat(20)}\r\n`],
-  ])('14.3: never hold what is known to be hidden: %s', (_name, hidden, form) => {
+  ])('never contain hidden values %s', (_name, hidden, form) => {
     const shown = outsideText('program', `it said ${form} to me`, { hidden: [hidden] });
     expect(shown.replace(/\s*(?:\*\*\*=*\s*)+/, ' *** ')).toBe('it said *** to me');
   });
 
-  it.each(sources)('14.3: hold no escape sequences, and turn no writing round: %s', (source) => {
+  it.each(sources)('contain no escape sequences and no marks that change the writing direction: %s', (source) => {
     const nasty = 'a\u001b[31mred\u001b]0;title\u0007 \u001b[2J\u009b31m\u202eevil\u2066\u0000\u007fb\r\nc';
     const shown = outsideText(source, nasty);
     expect(shown).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
     expect(shown).not.toContain('title');
   });
 
-  it('14.3: are what a caller makes of them, where the words are not to be seen', () => {
+  it('are replaced by the function of the caller for confidential objects', () => {
     const instead = (text: string): string => `it says ${text.length} characters`;
     expect(outsideText('server', 'c4nary\u001b[2J', { instead })).toBe('it says 6 characters');
     expect(outsideText('server', 'c4nary', { hidden: ['c4nary'], instead: (text) => text })).toBe('***');
   });
 
-  it('14.3: hide a value of few characters only where it stands alone', () => {
+  it('lose a short hidden value only where it stands alone', () => {
     expect(outsideText('program', 'abc: the alphabet begins with abc, ab+c and abcd', { hidden: ['abc', 'b+'] })).toBe(
       '***: the alphabet begins with ***, a***c and abcd'.replace('a***c', 'ab+c'),
     );
@@ -87,12 +87,12 @@ describe('14.3: texts from outside', () => {
     ],
     ['credential plugin', 'here is my refresh token: hunter2', ''],
     ['rpc', 'password="x" token=abc {"password":"hunter2","a":1}', 'password="x" token=*** {"password":"***","a":1}'],
-  ] as const)('14.3: %s: %j', (source, text, shown) => {
+  ] as const)('are shown from a %s: %j', (source, text, shown) => {
     expect(outsideText(source, text)).toBe(shown);
     expect(outsideText(source, shown)).toBe(shown);
   });
 
-  it('14.3: of a private key nothing is left', () => {
+  it('lose private keys completely', () => {
     const key = '-----BEGIN OPENSSH PRIVATE KEY-----\nabcd\nefgh\n-----END OPENSSH PRIVATE KEY-----';
     expect(outsideText('program', `cannot load ${key}: bad`)).toBe('cannot load ***: bad');
     expect(outsideText('program', `cannot load ${key.slice(0, 45)}`)).toBe('cannot load ***');
@@ -106,14 +106,14 @@ describe('14.3: texts from outside', () => {
     ['password='.repeat(200_000), 'names'],
     ['secrets "a'.repeat(100_000), 'sentences'],
     ['"'.repeat(1_000_000), 'quotes'],
-  ])('14.1: are read in time in proportion to their length (%#)', (text) => {
-    // A quadratic reader needs minutes for this.
+  ])('are read in linear time (%#)', (text) => {
+    // A quadratic reader would take minutes for this.
     for (const source of sources)
       expect(outsideText(source, text, { hidden: ['hunter2'] }).length).toBeLessThan(70_000);
   });
 });
 
-describe('14.3: YAML that cannot be read', () => {
+describe('YAML that cannot be parsed', () => {
   it.each([
     'password: *hunter2',
     'password: !hunter2%zz x',
@@ -125,7 +125,7 @@ describe('14.3: YAML that cannot be read', () => {
     '%hunter2\nhunter2: *hunter2',
     'a: &hunter2 *hunter2',
     '? hunter2\n- hunter2: }',
-  ])('14.3: quotes nothing of it, neither in its message nor in a cause: %j', (text) => {
+  ])('is not quoted in the message or the cause: %j', (text) => {
     let found: unknown;
     try {
       found = parseYamlDocuments(`kind: Secret\n${text}`);
@@ -138,7 +138,7 @@ describe('14.3: YAML that cannot be read', () => {
   });
 });
 
-describe('14.3: addresses with a user', () => {
+describe('addresses with user info', () => {
   it.each([
     ['https://u:p%40ss@host:6443/x@y', { url: 'https://host:6443/x@y', username: 'u', password: 'p@ss' }],
     ['https://u@host', { url: 'https://host', username: 'u' }],
@@ -149,7 +149,7 @@ describe('14.3: addresses with a user', () => {
     ['git@host:org/repo', { url: 'git@host:org/repo' }],
     ['*', { url: '*' }],
     ['', { url: '' }],
-  ])('14.3: %s', (url, parts) => {
+  ])('split into address and credentials: %s', (url, parts) => {
     expect(splitUserInfo(url)).toEqual(parts);
   });
 });

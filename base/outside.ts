@@ -1,40 +1,48 @@
 import { scrub } from './secret.ts';
 
 /**
- * What a text that was not written here comes from:
- * - `server`: the message of an API server's answer (Status). About a Secret: see {@link OutsideOptions.instead}
- * - `page`: an answer that is no Status, of a proxy or a load balancer
+ * Where an external text comes from. The source decides how much of it is safe to show:
+ * - `server`: the message of an API server's Status. About a Secret: see
+ *   {@link OutsideOptions.instead}
+ * - `page`: a response that is no Status, from a proxy or load balancer
  * - `program`: stderr and command lines of git, helm, kustomize, jsonnet, gpg
- * - `credential plugin`: stderr of a program whose trade is credentials. Nothing of it is shown but well-known names of failures
- * - `parser`: why a text is no YAML or JSON. What the parser quotes of the text is not shown: the text may be a Secret
- * - `url`: an address. User, password and secret parameters are not shown
- * - `rpc`: the answer of a repo-server, of a plugin's sidecar, or of Redis
- * - `script`: what a Lua or jq program says. About a Secret: nothing
- * - `system`: an error of Node or of the machine (files, sockets, TLS)
- * - `field`: a value on its way to the log
+ * - `credential plugin`: stderr of a program that handles credentials; only well-known failure
+ *   names are shown
+ * - `parser`: why a text is not YAML or JSON. Quoted parts are hidden: the text may be a Secret
+ * - `url`: an address, shown without user, password and secret parameters
+ * - `rpc`: a response of a repo-server, a plugin sidecar or Redis
+ * - `script`: the message of a Lua or jq program; hidden completely for a Secret
+ * - `system`: an error of Node or the operating system (files, sockets, TLS)
+ * - `field`: a value for the log
  */
 export type OutsideSource =
   'server' | 'page' | 'program' | 'credential plugin' | 'parser' | 'url' | 'rpc' | 'script' | 'system' | 'field';
 
 export interface OutsideOptions {
-  /** Credentials and values that the other side was given, and may repeat. Taken out as they are, percent-encoded, in base64, and as JSON has them (of Node and of Go). */
+  /**
+   * Credentials and values that the other side received and may repeat. Removed in plain,
+   * percent-encoded, base64 and JSON form (as Node and as Go write it).
+   */
   readonly hidden?: readonly string[];
-  /** The text is about an object whose values nobody may see: what is shown in its place, made of the text without `hidden` and controls. */
+  /**
+   * Replaces a text about an object whose values are confidential. Receives the text without
+   * `hidden` values and control characters.
+   */
   readonly instead?: (text: string) => string;
 }
 
-interface Treatment {
+interface SourceTreatment {
   readonly limit: number;
-  /** `first`: of several lines only the first is shown; `one`: they become one. */
+  /** How to show several lines: `first` shows only the first, `one` joins them. */
   readonly lines?: 'first' | 'one';
   readonly also?: (text: string) => string;
 }
 
-const treatments: Readonly<Record<OutsideSource, Treatment>> = {
+const treatmentOf: Readonly<Record<OutsideSource, SourceTreatment>> = {
   server: { limit: 32_768 },
   page: { limit: 200, lines: 'one' },
   program: { limit: 65_536, also: withoutGoMaps },
-  'credential plugin': { limit: 200, also: failuresIn },
+  'credential plugin': { limit: 200, also: failureNamesIn },
   parser: { limit: 500, lines: 'one', also: withoutQuotes },
   url: { limit: 2048, lines: 'one' },
   rpc: { limit: 8192, also: withoutGoMaps },
@@ -44,23 +52,22 @@ const treatments: Readonly<Record<OutsideSource, Treatment>> = {
 };
 
 /**
- * The one way of a text from outside into messages, conditions, Events, logs, metrics and answers. What comes back
- * - holds none of `hidden`, in any of its usual forms, and nothing that looks like a credential ({@link scrub})
- * - holds no escape sequence or other control character but line ends and tabs: it can be shown on a terminal
- * - is not longer than its source needs
- * - of an object whose values nobody may see: reason and field paths, never the words
- *
- * Whoever makes an error of such a text calls this at the place where the text comes in; behind it messages are safe to pass on. Passing one twice
- * changes nothing that matters. Time in proportion to the text.
+ * The only path by which external text enters messages, conditions, Events, logs, metrics and
+ * responses. The result contains no `hidden` value in any of its usual forms, no recognizable
+ * credential ({@link scrub}) and no control character except line breaks and tabs (safe on a
+ * terminal), and is bounded in length. With `instead` it holds reason and field paths only.
+ * Call it where the text enters the program; messages built from it are then safe to pass on. A
+ * second call changes nothing that matters. Takes time linear in the text.
  */
 export function outsideText(source: OutsideSource, text: string, options: OutsideOptions = {}): string {
-  // Whoever writes past a schema gives numbers where texts are meant.
-  const said: unknown = text;
-  const given = typeof said === 'string' ? said : JSON.stringify([said]);
-  const { limit, lines, also } = treatments[source];
+  // Untyped sources may pass a number where a text is declared.
+  const untyped: unknown = text;
+  const given = typeof untyped === 'string' ? untyped : JSON.stringify([untyped]);
+  const { limit, lines, also } = treatmentOf[source];
   const { hidden = [], instead } = options;
-  // No more is worked on than anybody is to read, and far more than is shown: a credential that is cut off is no longer known as one.
-  const bounded = withoutControls(given.length > workLimit ? given.slice(0, workLimit) : given);
+  // Bounds the work, yet keeps far more than is shown: a truncated credential is no longer
+  // recognizable.
+  const bounded = withoutControls(given.length > maxTextLength ? given.slice(0, maxTextLength) : given);
   if (instead !== undefined) return scrub(instead(withoutValues(bounded, hidden)));
   const shown = lines === 'first' ? (bounded.split('\n', 1)[0] ?? '') : bounded;
   const clean = scrub(withoutValues(shown, hidden));
@@ -68,46 +75,49 @@ export function outsideText(source: OutsideSource, text: string, options: Outsid
   return (lines === 'one' ? treated.trim().replace(/\s+/g, ' ') : treated).slice(0, limit);
 }
 
-const workLimit = 1024 * 1024;
+const maxTextLength = 1024 * 1024;
 
-/** Sequences that move the cursor, colour, or set a title, then every other control and every mark that turns the direction of writing. */
-const sequences = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?/g;
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/**
+ * Sequences that move the cursor, set colours or a title; then all other controls and marks that
+ * change the writing direction.
+ */
+const escapeSequences = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?/g;
+const controlCharacters = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function withoutControls(text: string): string {
-  return text.replaceAll('\r\n', '\n').replace(sequences, '').replace(controls, '');
+  return text.replaceAll('\r\n', '\n').replace(escapeSequences, '').replace(controlCharacters, '');
 }
 
-/** A value of fewer characters is taken out only where it stands alone: it would be found in half the words. */
-const shortValue = 4;
+/** Shorter values are removed only where they stand alone: they occur inside many words. */
+const shortValueLength = 4;
 
 function withoutValues(text: string, hidden: readonly string[]): string {
-  // The text has lost its controls by now, so a value is looked for without its own, too.
+  // The text has no controls left, so also search for the value without its controls.
   const values = hidden.flatMap((value) => [value, withoutControls(value)]);
-  const forms = [...new Set(values.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  const forms = [...new Set(values.flatMap(encodedForms))].sort((a, b) => b.length - a.length);
   return forms.reduce(
     (clean, form) =>
-      form.length >= shortValue
+      form.length >= shortValueLength
         ? clean.replaceAll(form, '***')
-        : clean.replace(new RegExp(`(?<!\\w)${escaped(form)}(?!\\w)`, 'g'), '***'),
+        : clean.replace(new RegExp(`(?<!\\w)${escapeRegex(form)}(?!\\w)`, 'g'), '***'),
     text,
   );
 }
 
-function formsOf(value: string): string[] {
+function encodedForms(value: string): string[] {
   const plain = [value, value.trim()];
-  // A key or certificate of several lines is quoted line by line.
+  // A key or certificate of several lines may be quoted line by line.
   const lines = value.includes('\n') ? value.split('\n').filter((line) => line.trim().length >= 16) : [];
   const bytes = Buffer.from(value);
   const packed =
-    value.length >= shortValue ? [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')] : [];
+    value.length >= shortValueLength ? [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')] : [];
   const json = JSON.stringify(value).slice(1, -1);
-  const forms = [...plain, ...packed, ...percent(value), json, json.replace(/[<>&]/g, goEscape)];
+  const forms = [...plain, ...packed, ...percentEncodedForms(value), json, json.replace(/[<>&]/g, goJsonEscape)];
   return [...forms, ...lines].filter((form) => form !== '');
 }
 
-/** As Node has it, and as Go has it in the parameters of an address. Lone surrogates have no such form. */
-function percent(value: string): string[] {
+/** As Node and as Go encode it in a query. Lone surrogates cannot be encoded. */
+function percentEncodedForms(value: string): string[] {
   try {
     const text = encodeURIComponent(value);
     const inQuery = text.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -117,16 +127,19 @@ function percent(value: string): string[] {
   }
 }
 
-/** Go's JSON may be put into a page. */
-function goEscape(char: string): string {
+/** Go's JSON escapes HTML characters. */
+function goJsonEscape(char: string): string {
   return `\\u00${char.charCodeAt(0).toString(16)}`;
 }
 
-function escaped(text: string): string {
+function escapeRegex(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
-/** Go prints maps with all their values: helm does so with the values of a chart. Without a colon it is the name of a type. */
+/**
+ * Go prints maps with all values; helm prints chart values that way. Without a colon it is the name
+ * of a type.
+ */
 function withoutGoMaps(text: string): string {
   let out = '';
   let from = 0;
@@ -138,7 +151,9 @@ function withoutGoMaps(text: string): string {
   return out + text.slice(from);
 }
 
-/** Behind the bracket that closes the one at `open`; the end of its line when none does. */
+/**
+ * The index after the bracket that closes the one at `open`, or the end of its line if none does.
+ */
 function endOfBrackets(text: string, open: number): number {
   let depth = 0;
   for (let i = open; i < text.length; i += 1) {
@@ -153,22 +168,28 @@ function endOfBrackets(text: string, open: number): number {
   return text.length;
 }
 
-const quoted = /"[^"]*"?|'[^']*'|!<[^>]*>?|`[^`]*`?|[*&!][^\s,]+/g;
+const quotedText = /"[^"]*"?|'[^']*'|!<[^>]*>?|`[^`]*`?|[*&!][^\s,]+/g;
 
-/** A parser quotes what it stumbles over, or ends with it: that may be a value of a Secret, such as a password that begins with `*` or `!`. */
+/**
+ * A parser quotes the offending text or ends with it, which may be a value of a Secret, such as a
+ * password that begins with `*` or `!`.
+ */
 function withoutQuotes(text: string): string {
-  return text.replace(/: .*$/s, ': ***').replace(quoted, '***');
+  return text.replace(/: .*$/s, ': ***').replace(quotedText, '***');
 }
 
-/** Names that programs have for what went wrong. None of them can be a credential. */
-const failures =
+/** Well-known names of failures. None of them can be a credential. */
+const failureNames =
   /\b(?:AccessDenied(?:Exception)?|ExpiredToken(?:Exception)?|InvalidClientTokenId|InvalidIdentityToken|NoCredentialProviders|Throttling(?:Exception)?|Unauthorized|Forbidden|invalid_grant|invalid_client|connection refused|no such host|i\/o timeout|context deadline exceeded|permission denied|no such file or directory|certificate signed by unknown authority|certificate has expired|command not found|executable file not found)\b/gi;
 
-function failuresIn(text: string): string {
-  return [...new Set(text.match(failures) ?? [])].join(', ');
+function failureNamesIn(text: string): string {
+  return [...new Set(text.match(failureNames) ?? [])].join(', ');
 }
 
-/** An address in two: without user and password, and these, decoded. What is no address comes back as it is. */
+/**
+ * Splits a URL into the URL without user info, and the decoded user and password. Other text is
+ * returned unchanged.
+ */
 export function splitUserInfo(url: string): {
   readonly url: string;
   readonly username?: string;
@@ -183,12 +204,12 @@ export function splitUserInfo(url: string): {
   const [user, word] = colon < 0 ? [info, ''] : [info.slice(0, colon), info.slice(colon + 1)];
   return {
     url: url.slice(0, begin) + url.slice(at + 1),
-    ...(user === '' ? {} : { username: decoded(user) }),
-    ...(word === '' ? {} : { password: decoded(word) }),
+    ...(user === '' ? {} : { username: percentDecoded(user) }),
+    ...(word === '' ? {} : { password: percentDecoded(word) }),
   };
 }
 
-function decoded(text: string): string {
+function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

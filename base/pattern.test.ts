@@ -10,7 +10,7 @@ interface Vectors {
 const vectors = JSON.parse(readFileSync(new URL('./testdata/go-regexp.json', import.meta.url), 'utf8')) as Vectors;
 
 describe('compileLinearPattern', () => {
-  it('14.4: those that are kept are weighed by their instructions', () => {
+  it('limits the cache by the total instructions of its patterns', () => {
     for (let i = 0; i < 40; i += 1) expect(compileLinearPattern(`(?:${i}|[a-z]x){900}`).ok).toBe(true);
     const { count, size } = cachedPatterns();
     expect(size).toBeLessThanOrEqual(100_000);
@@ -37,7 +37,7 @@ describe('compileLinearPattern', () => {
     ['m', '^b$', 'a\nb', true],
     ['', '^b$', 'a\nb', false],
     ['ims', '^B.C$', 'a\nb\nc', true],
-  ])('takes the flags "%s" for %s', (flags, source, text, expected) => {
+  ])('supports the flags "%s" for %s', (flags, source, text, expected) => {
     expect(valid(compileLinearPattern(source, flags)).test(text)).toBe(expected);
   });
 
@@ -60,7 +60,7 @@ describe('compileLinearPattern', () => {
       '',
       `the regular expression "(${'ab'.repeat(58)}..." is too large: use smaller counts in its repeats`,
     ],
-  ])('says what is wrong with %s', (source, flags, message) => {
+  ])('describes the error in %s', (source, flags, message) => {
     expect(compileLinearPattern(source, flags)).toMatchObject({ ok: false, message });
     expect(compileLinearPattern(source, flags)).toHaveProperty(
       'reason',
@@ -69,7 +69,7 @@ describe('compileLinearPattern', () => {
     expect(message.length).toBeLessThan(260);
   });
 
-  it('refuses what nests too deeply, in words', () => {
+  it('refuses deep nesting with a readable message', () => {
     const nested = compileLinearPattern(`${'('.repeat(2000)}${')'.repeat(2000)}`);
     expect(nested).toMatchObject({ ok: false });
     expect(nested.ok ? '' : nested.message).toMatch(/nests too deeply/);
@@ -80,7 +80,8 @@ describe('compileLinearPattern', () => {
     expect(compileLinearPattern('^once$', 'i')).not.toBe(compileLinearPattern('^once$'));
   });
 
-  // The times of an engine that backtracks grow at least fourfold with a text of twice the length, most of these exponentially.
+  // A backtracking engine takes at least four times as long for twice the text, mostly
+  // exponentially longer.
   it.each([
     '(a*)*$',
     '(a|aa)+$',
@@ -89,7 +90,7 @@ describe('compileLinearPattern', () => {
     '(.*)(.*)(.*)(.*)(.*)x',
     '(x+x+)+y',
     '^(([a-z])+.)+[A-Z]([a-z])+$',
-  ])('takes time in proportion to the text: %s', (source) => {
+  ])('matches in time proportional to the text: %s', (source) => {
     const pattern = valid(compileLinearPattern(source));
     const lengths = [20_000, 40_000, 80_000, 160_000];
     const times = lengths.map((length) => {
@@ -100,7 +101,7 @@ describe('compileLinearPattern', () => {
     expect(median(ratios)).toBeLessThan(4);
   });
 
-  it('refuses a text on which a large pattern would take seconds, and does not try', () => {
+  it('refuses a text on which a large pattern would take seconds, without trying', () => {
     const pattern = valid(compileLinearPattern('(((.?){10}){10}){10}'));
     expect(pattern.test('a'.repeat(10_000))).toBe(true);
     expect(() => pattern.test('a'.repeat(100_000))).toThrow(

@@ -1,18 +1,21 @@
 import { randomBytes } from 'node:crypto';
 
-/** The only source of chance, so that a run can be repeated from its seed. */
-export interface Random {
+/** The only source of randomness, so that a run can be repeated from its seed. */
+export interface RandomSource {
   /** Uniform in [0, 1). */
   next(): number;
-  /** `length` characters of lower-case letters and digits without vowels and look-alikes, as Kubernetes suffixes have. */
+  /**
+   * `length` lower-case letters and digits without vowels and look-alikes, as in Kubernetes' name
+   * suffixes.
+   */
   suffix(length: number): string;
   /** A version 4 UUID. */
   uuid(): string;
 }
 
-const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-class FromSource implements Random {
+class SourcedRandom implements RandomSource {
   readonly #next: () => number;
 
   constructor(next: () => number) {
@@ -25,7 +28,7 @@ class FromSource implements Random {
 
   suffix(length: number): string {
     let text = '';
-    for (let i = 0; i < length; i += 1) text += alphabet[Math.floor(this.#next() * alphabet.length)] ?? 'x';
+    for (let i = 0; i < length; i += 1) text += suffixAlphabet[Math.floor(this.#next() * suffixAlphabet.length)] ?? 'x';
     return text;
   }
 
@@ -38,13 +41,13 @@ class FromSource implements Random {
   }
 }
 
-/** Unpredictable chance, from the operating system. */
-export const systemRandom: Random = new FromSource(() => randomBytes(6).readUIntBE(0, 6) / 2 ** 48);
+/** Cryptographic randomness from the operating system. */
+export const systemRandom: RandomSource = new SourcedRandom(() => randomBytes(6).readUIntBE(0, 6) / 2 ** 48);
 
-/** Repeatable chance: equal seeds give equal sequences on every machine (mulberry32). */
-export function seededRandom(seed: number): Random {
+/** Repeatable randomness: equal seeds give equal sequences on every machine (mulberry32). */
+export function seededRandom(seed: number): RandomSource {
   let state = seed >>> 0;
-  return new FromSource(() => {
+  return new SourcedRandom(() => {
     state = (state + 0x6d2b79f5) >>> 0;
     let t = state;
     t = Math.imul(t ^ (t >>> 15), t | 1);

@@ -1,10 +1,10 @@
-const shown = '***';
+const secretMask = '***';
 
 /**
- * A credential. It prints as `***` wherever it lands by accident (logs, errors, JSON, inspection); `reveal` is the one way
- * to its text, so that every use can be found by name.
+ * A credential. Prints as `***` in logs, errors, JSON and inspection; `reveal` is the only access
+ * to its text, so every use can be found by name.
  */
-export class Secret {
+export class SecretValue {
   readonly #text: string;
 
   constructor(text: string) {
@@ -16,42 +16,46 @@ export class Secret {
   }
 
   toString(): string {
-    return shown;
+    return secretMask;
   }
 
   toJSON(): string {
-    return shown;
+    return secretMask;
   }
 
   [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return shown;
+    return secretMask;
   }
 }
 
 /**
- * What credentials look like when somebody else's error text carries them. Each begins where no other of its kind can have begun, so that a text
- * is read once: it may be megabytes that a tenant wrote.
+ * Forms of credentials in external error texts. No match can begin inside another of its kind, so
+ * each pattern reads a text once: tenants may write megabytes.
  */
-const patterns: readonly (readonly [RegExp, string | ((found: string) => string)])[] = [
-  // user:password@ in a URL, up to the last @ before the path: a password may hold one unescaped
-  [/(?<=[a-z0-9+.-]:\/\/)[^\s/"'<>]*@/gi, `${shown}@`],
-  // a digit or sign tells a token from a word such as "authentication"
-  [/\b(bearer|basic)\s+(?=\S*[0-9=+/])[a-z0-9._~+/=-]{8,}/gi, `$1 ${shown}`],
+const credentialPatterns: readonly (readonly [RegExp, string | ((found: string) => string)])[] = [
+  // user:password@ in a URL, up to the last @ before the path: a password may contain an unescaped
+  // @
+  [/(?<=[a-z0-9+.-]:\/\/)[^\s/"'<>]*@/gi, `${secretMask}@`],
+  // a digit or sign distinguishes a token from a word such as "authentication"
+  [/\b(bearer|basic)\s+(?=\S*[0-9=+/])[a-z0-9._~+/=-]{8,}/gi, `$1 ${secretMask}`],
   [
     /([?&](?:sig|signature|token|[a-z_-]*(?:_token|-token|password|secret|signature|credential|api_?key))=)[^&\s"'<>]+/gi,
-    `$1${shown}`,
+    `$1${secretMask}`,
   ],
-  // what is given by name, in a command line or in a piece of JSON that is quoted
-  [/((?:passw(?:or)?d|passphrase|secret|token|api_?key|private_?key)=)[^\s&"'<>,;`*][^\s&"'<>,;`]*/gi, `$1${shown}`],
-  [/((?:passw(?:or)?d|passphrase|secret|token|api_?key|private_?key)\\?":[ ]?\\?")[^"\\]+/gi, `$1${shown}`],
-  // private keys, to their end or to the end of what there is
-  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, shown],
-  // JSON Web Tokens (service accounts), GitHub and GitLab tokens, wherever they stand
+  // named values in a command line or in quoted JSON
+  [
+    /((?:passw(?:or)?d|passphrase|secret|token|api_?key|private_?key)=)[^\s&"'<>,;`*][^\s&"'<>,;`]*/gi,
+    `$1${secretMask}`,
+  ],
+  [/((?:passw(?:or)?d|passphrase|secret|token|api_?key|private_?key)\\?":[ ]?\\?")[^"\\]+/gi, `$1${secretMask}`],
+  // private keys, up to their end marker or the end of the text
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, secretMask],
+  // JSON Web Tokens (service accounts), GitHub and GitLab tokens, anywhere in the text
   [/[\w.-]+/g, withoutWebTokens],
-  [/\b(?:gh[opsur]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,})/g, shown],
+  [/\b(?:gh[opsur]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,})/g, secretMask],
 ];
 
-/** Three parts with dots between them, of which the first begins with `eyJ`. */
+/** Removes three dot-separated parts of which the first begins with `eyJ`. */
 function withoutWebTokens(dotted: string): string {
   if (!dotted.includes('eyJ')) return dotted;
   const parts = dotted.split('.');
@@ -60,18 +64,18 @@ function withoutWebTokens(dotted: string): string {
     const part = parts[i] ?? '';
     const start = part.search(/\beyJ[\w-]/);
     const isToken = start >= 0 && i + 2 < parts.length && parts[i + 1] !== '';
-    clean.push(isToken ? `${part.slice(0, start)}${shown}` : part);
+    clean.push(isToken ? `${part.slice(0, start)}${secretMask}` : part);
     if (isToken) i += 2;
   }
   return clean.join('.');
 }
 
 /**
- * A text without the credentials that it seems to carry: user and password of URLs, secret query parameters, bearer and other well-known
- * tokens. A net under careful messages, not a licence to log secrets. Scrubbing twice changes nothing more.
+ * Removes recognizable credentials: user info of URLs, secret query parameters, bearer and other
+ * well-known tokens. A safety net under careful messages, not a licence to log secrets. Idempotent.
  */
 export function scrub(text: string): string {
-  return patterns.reduce(
+  return credentialPatterns.reduce(
     (clean, [pattern, by]) => (typeof by === 'string' ? clean.replace(pattern, by) : clean.replace(pattern, by)),
     text,
   );

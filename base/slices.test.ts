@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { finish, inSlices } from './slices.ts';
-import type { Steps } from './slices.ts';
+import { runSteps, inSlices } from './slices.ts';
+import type { SlicedWork } from './slices.ts';
 
-/** A clock that shows a millisecond more for each step of work. */
+/** A clock that advances a millisecond for each step of work. */
 class StepClock {
   ms = 0;
   monotonic(): number {
@@ -10,7 +10,7 @@ class StepClock {
   }
 }
 
-function* work(count: number, clock: StepClock): Steps<number> {
+function* work(count: number, clock: StepClock): SlicedWork<number> {
   let sum = 0;
   for (let i = 1; i <= count; i += 1) {
     sum += i;
@@ -20,7 +20,7 @@ function* work(count: number, clock: StepClock): Steps<number> {
   return sum;
 }
 
-/** Turns of the event loop until something is done. */
+/** Counts turns of the event loop until `done` settles. */
 async function turnsOf(body: Promise<unknown>): Promise<number> {
   let [turns, isDone] = [0, false];
   void body.then(() => (isDone = true));
@@ -32,7 +32,7 @@ async function turnsOf(body: Promise<unknown>): Promise<number> {
 describe('work in slices', () => {
   const { signal } = new AbortController();
 
-  it('15.1: lets the event loop turn every ten milliseconds, and comes to what it comes to in one piece', async () => {
+  it('lets the event loop turn every ten milliseconds, with the same result as in one piece', async () => {
     const [small, large] = [new StepClock(), new StepClock()];
     const turns = [await turnsOf(inSlices(work(100, small), { clock: small }, signal)), 0];
     turns[1] = await turnsOf(inSlices(work(1000, large), { clock: large }, signal));
@@ -41,10 +41,10 @@ describe('work in slices', () => {
     expect(turns[1]).toBeGreaterThanOrEqual(100);
     expect(turns[1]).toBeLessThan(110);
     const clock = new StepClock();
-    expect(await inSlices(work(1000, clock), { clock }, signal)).toBe(finish(work(1000, new StepClock())));
+    expect(await inSlices(work(1000, clock), { clock }, signal)).toBe(runSteps(work(1000, new StepClock())));
   });
 
-  it('15.1: ends between two slices when nobody wants it any more, and passes errors on', async () => {
+  it('stops between two slices on abort, and passes errors on', async () => {
     const [clock, stop] = [new StepClock(), new AbortController()];
     const reason = new Error('enough');
     let slices = 0;
@@ -55,7 +55,7 @@ describe('work in slices', () => {
     };
     await expect(inSlices(work(1000, clock), { clock, around }, stop.signal)).rejects.toBe(reason);
     expect([slices, clock.ms]).toEqual([3, 30]);
-    const failing = (function* (): Steps<void> {
+    const failing = (function* (): SlicedWork<void> {
       yield;
       throw reason;
     })();

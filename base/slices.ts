@@ -1,20 +1,20 @@
 import { yieldToLoop } from './async.ts';
 import type { Clock } from './clock.ts';
 
-/** Long work in small steps: it pauses after each, and whoever drives it decides for how long. */
-export type Steps<T> = Generator<void, T, void>;
+/** Long work in small steps. It pauses after each step; the caller decides for how long. */
+export type SlicedWork<T> = Generator<void, T, void>;
 
-/** About this long nothing else gets its turn. */
+/** Upper bound on blocking the event loop. */
 const sliceMs = 10;
 
-export interface Slicing {
+export interface SliceOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Around the work of each slice. */
+  /** Wraps the work of each slice. */
   readonly around?: (slice: () => void) => void;
 }
 
-/** All steps without a pause. */
-export function finish<T>(steps: Steps<T>): T {
+/** Runs all steps without a pause. */
+export function runSteps<T>(steps: SlicedWork<T>): T {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
@@ -22,12 +22,13 @@ export function finish<T>(steps: Steps<T>): T {
 }
 
 /**
- * Takes steps for about ten milliseconds, lets the event loop turn, and goes on, until all is done. What the steps work on must not change
- * meanwhile. Rejects with the reason of the signal, between two slices; the rest is not done then.
+ * Runs steps for about ten milliseconds, lets the event loop turn, and continues until done. The
+ * input must not change meanwhile. Between slices, rejects with the signal's reason and drops the
+ * rest.
  */
 export async function inSlices<T>(
-  steps: Steps<T>,
-  { clock, around = (slice) => slice() }: Slicing,
+  steps: SlicedWork<T>,
+  { clock, around = (slice) => slice() }: SliceOptions,
   signal: AbortSignal,
 ): Promise<T> {
   let outcome: { readonly value: T } | undefined;

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { defined } from './defined.ts';
 import { formatGoDuration, parseArgoDuration, parseGoDuration, parseSecondsOrDuration } from './duration.ts';
 import {
   DeadlineExceeded,
@@ -13,7 +14,16 @@ import {
   UsageError,
 } from './errors.ts';
 import { seededRandom, systemRandom } from './random.ts';
-import { scrub, Secret } from './secret.ts';
+import { scrub, SecretValue } from './secret.ts';
+
+it('keeps the members that have a value, null and empty ones too', () => {
+  const kept = defined({ a: undefined, b: null, c: '', d: 0 });
+  expect(Object.entries(kept)).toEqual([
+    ['b', null],
+    ['c', ''],
+    ['d', 0],
+  ]);
+});
 
 describe('durations', () => {
   it.each([
@@ -67,7 +77,7 @@ describe('durations', () => {
     expect(formatGoDuration(ms)).toBe(text);
   });
 
-  it('read back what they wrote', () => {
+  it('parse back to the same number', () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e12, max: 1e12 }), fc.nat(999_999), (ms, ns) => {
         expect(parseGoDuration(formatGoDuration(ms))).toBe(ms);
@@ -96,7 +106,7 @@ describe('errors', () => {
     expect(messageOf('text')).toBe('text');
   });
 
-  it('tell an abort from a failure', () => {
+  it('distinguish an abort from a failure', () => {
     const aborts = [new Shutdown(), new Superseded('b'), new OwnershipLost('a'), new DOMException('x', 'AbortError')];
     expect(aborts.map(isAbort)).toEqual([true, true, true, true]);
     expect([new DeadlineExceeded('it', 1), new Error('AbortError'), 'AbortError', undefined].map(isAbort)).toEqual([
@@ -130,7 +140,7 @@ describe('random', () => {
     );
   });
 
-  it('is spread evenly enough', () => {
+  it('is evenly distributed', () => {
     const random = seededRandom(7);
     const buckets = new Array<number>(10).fill(0);
     for (let i = 0; i < 10_000; i += 1) buckets[Math.floor(random.next() * 10)]! += 1;
@@ -140,7 +150,7 @@ describe('random', () => {
 
 describe('secrets', () => {
   it('never print', () => {
-    const secret = new Secret('hunter2');
+    const secret = new SecretValue('hunter2');
     const prints = [
       String(secret),
       JSON.stringify({ secret }),
@@ -177,7 +187,7 @@ describe('secrets', () => {
     'https://host:8080/path?ref=main&version=2',
     'deployments.apps "guestbook" not found',
     'mail admin@example.com about https://example.com/x',
-  ])('are not seen where there are none: %j', (text) => {
+  ])('are not found in plain words: %j', (text) => {
     expect(scrub(text)).toBe(text);
   });
 
@@ -189,8 +199,8 @@ describe('secrets', () => {
     ['words', 'bearer '],
     ['queries', '?a_token'],
     ['addresses', 'a://b'],
-  ])('14.1: are looked for in time in proportion to the text: %s', (_name, piece) => {
-    // A quadratic reader needs minutes for this.
+  ])('are searched in linear time: %s', (_name, piece) => {
+    // A quadratic reader would take minutes for this.
     expect(scrub(piece.repeat(1_000_000 / piece.length)).length).toBeGreaterThan(0);
   });
 
@@ -200,7 +210,7 @@ describe('secrets', () => {
     ['eyJhbGciOi.eyJzdWI.', '***'],
     ['eyJhbGciOi.eyJzdWI', 'eyJhbGciOi.eyJzdWI'],
     ['monkeyJhbGciOi.a.b', 'monkeyJhbGciOi.a.b'],
-  ])('14.1: web tokens in %j', (text, clean) => {
+  ])('loses web tokens: %j', (text, clean) => {
     expect(scrub(text)).toBe(clean);
   });
 });

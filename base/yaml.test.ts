@@ -118,7 +118,7 @@ describe('parseYamlDocuments reads keys as sigs.k8s.io/yaml does', () => {
     ['? a\n: 1', '{"a":1}'],
     ['"[object Object]": 1', '{"[object Object]":1}'],
     ['a: "}: x"', '{"a":"}: x"}'],
-  ])('%j', (text, json) => {
+  ])('reads the keys of %j', (text, json) => {
     expect(stringifyJson(one(text))).toBe(json);
   });
 
@@ -133,7 +133,7 @@ describe('parseYamlDocuments reads keys as sigs.k8s.io/yaml does', () => {
     },
   );
 
-  it('keeps __proto__ as a key of its own', () => {
+  it('keeps __proto__ as an own key', () => {
     const value = one('__proto__: {polluted: 1}\nx: 2') as object;
     expect(Object.keys(value)).toEqual(['__proto__', 'x']);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -149,7 +149,7 @@ describe('parseYamlDocuments merges as go-yaml v2 does', () => {
     ['two merges', 'a:\n- &p {x: 1}\n- &q {x: 2}\nb:\n  <<: *p\n  <<: *q', '{"x":2}'],
     ['nested merges', 'a: &a {x: 1}\nc: &c\n  <<: *a\n  w: 2\nb:\n  <<: *c', '{"x":1,"w":2}'],
     ['a quoted << is a key', 'a: &a {x: 1}\nb:\n  "<<": *a', '{"<<":{"x":1}}'],
-  ])('%s', (_name, text, json) => {
+  ])('merges so that %s', (_name, text, json) => {
     expect(stringifyJson((one(text) as { b: Json }).b)).toBe(json);
   });
 
@@ -160,19 +160,19 @@ describe('parseYamlDocuments merges as go-yaml v2 does', () => {
 });
 
 describe('parseYamlDocuments on whole texts', () => {
-  it('gives each document, empty ones as null, and JSON too', () => {
+  it('returns each document, empty ones as null, and reads JSON too', () => {
     expect(parseYamlDocuments('')).toEqual([]);
     expect(parseYamlDocuments('---\na: 1\n---\n---\nb: 2\n...\n')).toEqual([{ a: 1 }, null, { b: 2 }]);
     expect(one('{"a": [1, "x\\u00e9"], "b": null}')).toEqual({ a: [1, 'xé'], b: null });
   });
 
-  it('copies aliases, so that no two places share an object', () => {
+  it('copies aliases, so that no two positions share an object', () => {
     const value = one('a: &a {x: 1}\nb: *a') as { a: object; b: object };
     expect(value.b).toEqual({ x: 1 });
     expect(value.a).not.toBe(value.b);
   });
 
-  it('says where the fault is, without quoting the text', () => {
+  it('reports the position of the error without quoting the text', () => {
     const message = failure('apiVersion: v1\nkind: Secret\ndata:\n  password: "hunter2\n  x: [');
     expect(message).toMatch(/^line \d+, column \d+: /);
     expect(message).not.toContain('hunter2');
@@ -181,7 +181,8 @@ describe('parseYamlDocuments on whole texts', () => {
     expect(error.at(10)).toBe('line 12, column 3: bad');
   });
 
-  it('refuses bombs, cycles and abysses (T-SEC-40)', () => {
+  // T-SEC-40
+  it('refuses alias bombs, cycles and extreme nesting', () => {
     const bomb = ['a0: &a0 [x,x,x,x,x,x,x,x,x,x]'];
     for (let i = 1; i < 9; i += 1)
       bomb.push(
@@ -197,13 +198,13 @@ describe('parseYamlDocuments on whole texts', () => {
     expect(failure('!!binary "%%%"')).not.toBe('no error');
   });
 
-  it('14.1: the time that a text takes follows its length, whatever is in it', () => {
+  it('parses any text in linear time', () => {
     const time = (text: string): number => {
       const begin = performance.now();
       try {
         parseYamlDocuments(text);
       } catch {
-        // Refused in time is good, too.
+        // A prompt refusal is fine, too.
       }
       return performance.now() - begin;
     };
@@ -213,7 +214,7 @@ describe('parseYamlDocuments on whole texts', () => {
       const large = Math.min(...[1, 2, 3].map(() => time(make(8 * n))));
       return large / Math.max(small, 1);
     };
-    // Eight times the text: a quadratic reader needs sixty-four times as long.
+    // Eight times the text: a quadratic parser would take 64 times as long.
     const texts: readonly (readonly [(n: number) => string, number])[] = [
       [(n) => '\n'.repeat(n), 5000],
       [(n) => `${'- '.repeat(200)}\n`.repeat(n / 100), 5000],
@@ -223,7 +224,7 @@ describe('parseYamlDocuments on whole texts', () => {
     expect(texts.map(([make, n]) => growth(make, n)).filter((ratio) => ratio > 32)).toEqual([]);
   });
 
-  it('14.1: a chain of merges is refused before it takes long', () => {
+  it('refuses a chain of merges before it takes long', () => {
     const chain = Array.from({ length: 2000 }, (_, i) => `a${i + 1}: &a${i + 1} {<<: *a${i}, k${i + 1}: 1}`);
     expect(() => parseYamlDocuments(`a0: &a0 {k0: 1}\n${chain.join('\n')}`)).toThrow('more than 1000000 nodes');
   });
@@ -275,7 +276,7 @@ describe('parseYamlDocuments on whole texts', () => {
 });
 
 describe('formatYaml', () => {
-  it('quotes strings that a reader of YAML 1.1 or 1.2 would take for something else', () => {
+  it('quotes strings that a reader of YAML 1.1 or 1.2 would read as another type', () => {
     for (const text of [
       'yes',
       'y',
@@ -305,7 +306,7 @@ describe('formatYaml', () => {
     ).toBe('a: 9007199254740993\nb: 18446744073709551615\nc: 1.5\nd: 0\ne: 1e+21\nf: true\ng: null\n');
   });
 
-  it('comes back as it went', () => {
+  it('round-trips any value', () => {
     const word = fc.oneof(
       fc.string(),
       fc.constantFrom(
