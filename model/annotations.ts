@@ -1,4 +1,9 @@
-/** Names of annotations, labels and finalizers on the wire (Argo CD: common/common.go, application_annotations.go). */
+import { parseGoBool } from '#base';
+
+/**
+ * Names of annotations, labels and finalizers (Argo CD: common/common.go,
+ * application_annotations.go).
+ */
 export const annotations = {
   refresh: 'argocd.argoproj.io/refresh',
   refreshTimestamp: 'argocd.argoproj.io/refresh-timestamp',
@@ -26,7 +31,7 @@ export const annotations = {
 
 export const labels = {
   secretType: 'argocd.argoproj.io/secret-type',
-  /** On the Secret of a cluster: "true" asks for the next one. */
+  /** On a cluster Secret: "true" requests `kubernetesVersion`. */
   autoLabelClusterInfo: 'argocd.argoproj.io/auto-label-cluster-info',
   kubernetesVersion: 'argocd.argoproj.io/kubernetes-version',
   partOf: 'app.kubernetes.io/part-of',
@@ -44,9 +49,14 @@ export const finalizers = {
   hook: 'argocd.argoproj.io/hook-finalizer',
 } as const;
 
-/** The field manager of every write of the controller. */
+/** The field manager of all writes of the controller. */
 export const fieldManager = 'argocd-controller';
 
-/** The implicit cluster that the controller runs in. */
+/** The implicit cluster in which the controller runs. */
 export const inClusterServer = 'https://kubernetes.default.svc';
 export const inClusterName = 'in-cluster';
+
+/** Whether the skip-reconcile annotation is true; values that are not booleans count as false. */
+export function isReconcileSkipped(marks: Readonly<Record<string, string>> | undefined): boolean {
+  return parseGoBool(marks?.[annotations.skipReconcile]) === true;
+}

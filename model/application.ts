@@ -1,4 +1,4 @@
-import { at, isObject } from '#base';
+import { valueAt, isObject, omit } from '#base';
 import type { Json, JsonObject } from '#base';
 import { keyOfRef } from './object.ts';
 import type { KubeObject, ObjectMeta, ResourceKey, ResourceRef } from './object.ts';
@@ -26,7 +26,7 @@ export interface ApplicationSource {
   readonly repoURL: string;
   readonly path?: string;
   readonly targetRevision?: string;
-  /** Of a targetRevision that is a version: what stands before it in the names of tags. */
+  /** Prefix of the tags that a version in `targetRevision` selects from. */
   readonly tagPrefix?: string;
   readonly chart?: string;
   readonly ref?: string;
@@ -226,17 +226,17 @@ export interface ApplicationStatus {
   readonly sourceHydrator?: JsonObject;
 }
 
-/** An Application as it stands in the API server. Unknown fields stay where they are. */
+/** An Application as stored in the API server. Unknown fields are preserved. */
 export interface Application {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: ObjectMeta;
   readonly spec: ApplicationSpec;
-  readonly operation?: Operation | null;
+  readonly operation?: Operation;
   readonly status?: ApplicationStatus;
 }
 
-/** What a row of `status.resources` names. */
+/** The resource that an entry of `status.resources` names. */
 export function refOfStatus(row: Pick<ResourceStatus, 'group' | 'kind' | 'namespace' | 'name'>): ResourceRef {
   return { group: row.group ?? '', kind: row.kind ?? '', namespace: row.namespace ?? '', name: row.name ?? '' };
 }
@@ -246,18 +246,19 @@ export function keyOfStatus(row: ResourceStatus): ResourceKey {
 }
 
 /**
- * Reads an object as an Application. The API server has checked its schema; what it could not check (a spec missing in an object that
- * was stored before the CRD had a schema) becomes an empty destination, so that a poisoned object reaches the validation that names
- * the fault instead of throwing where nobody sees it.
+ * Reads an object as an Application. The API server validated its schema, except for objects stored
+ * before the CRD had one: a missing spec becomes an empty destination, so that validation reports
+ * the fault instead of code throwing elsewhere. Some clients store a null operation: it is none.
  */
 export function asApplication(object: KubeObject): Application {
   const spec = object['spec'];
   const usable = typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? (spec as JsonObject) : {};
   const destination = usable['destination'] ?? {};
-  return { ...object, spec: { ...usable, destination } } as unknown as Application;
+  const known = object['operation'] === null ? omit(object, 'operation') : object;
+  return { ...known, spec: { ...usable, destination } } as unknown as Application;
 }
 
-/** Back to a raw object, for writing. */
+/** The raw object, for writing. */
 export function asObject(app: Application): KubeObject {
   return app as unknown as KubeObject;
 }
@@ -267,24 +268,26 @@ export function projectOf(app: Application): string {
   return app.spec.project === undefined || app.spec.project === '' ? 'default' : app.spec.project;
 }
 
-/** The namespace of objects that name none themselves; "" when the destination names none either. */
+/** The default namespace of namespaced objects; "" if the destination names none. */
 export function destinationNamespaceOf(app: Application): string {
   return app.spec.destination.namespace ?? '';
 }
 
-/** True when `spec.sources` is in force (it wins over `spec.source`; a source hydrator wins over both). */
+/**
+ * True if `spec.sources` is in force: it overrides `spec.source`; a source hydrator overrides both.
+ */
 export function hasMultipleSources(spec: ApplicationSpec): boolean {
   return hydratorOf(spec) === undefined && (spec.sources?.length ?? 0) > 0;
 }
 
-/** `spec.sourceHydrator`, when the Application has one. */
+/** `spec.sourceHydrator`, if the Application has one. */
 export function hydratorOf(spec: ApplicationSpec): JsonObject | undefined {
   return isObject(spec.sourceHydrator) ? spec.sourceHydrator : undefined;
 }
 
 /**
- * The sources in force, those that are rendered: the hydrated branch where there is a source hydrator, else `sources`, else the single one;
- * empty when the Application has none (Argo CD: types.go GetSources).
+ * The sources to render: the hydrated branch of a source hydrator, else `sources`, else the single
+ * source; empty if the Application has none (Argo CD: types.go GetSources).
  */
 export function sourcesOf(spec: ApplicationSpec): readonly ApplicationSource[] {
   const hydrator = hydratorOf(spec);
@@ -293,10 +296,13 @@ export function sourcesOf(spec: ApplicationSpec): readonly ApplicationSource[] {
   return spec.source === undefined ? [] : [spec.source];
 }
 
-/** What a hydrator leaves behind: path and branch of `syncSource`, in its repository or else in that of the dry source (GetSyncSource). */
+/**
+ * The hydrator's output: path and branch of `syncSource`, in its own repository or that of the dry
+ * source (GetSyncSource).
+ */
 function syncSourceOf(hydrator: JsonObject): ApplicationSource {
   const text = (...path: readonly string[]): string => {
-    const value = at(hydrator, ...path);
+    const value = valueAt(hydrator, ...path);
     return typeof value === 'string' ? value : '';
   };
   const own = text('syncSource', 'repoURL');
@@ -308,12 +314,12 @@ function syncSourceOf(hydrator: JsonObject): ApplicationSource {
 }
 
 /**
- * Every repository that this Application names, whatever for: what it renders, what a hydrator reads, and what an operation was told to
- * sync instead. Without repetition, without empty ones.
+ * All repositories that this Application names: rendered, read by a hydrator, or synced by an
+ * operation. Without duplicates and empty URLs.
  */
 export function repositoryUrlsOf(app: Application): readonly string[] {
   const { spec, operation, status } = app;
-  const dry = at(hydratorOf(spec) ?? {}, 'drySource', 'repoURL');
+  const dry = valueAt(hydratorOf(spec) ?? {}, 'drySource', 'repoURL');
   const last = status?.operationState;
   const asked = [operation?.sync, last?.operation.sync, last?.syncResult];
   const named = asked.flatMap((sync) => [sync?.source, ...(sync?.sources ?? [])]);
@@ -321,12 +327,12 @@ export function repositoryUrlsOf(app: Application): readonly string[] {
   return [...new Set([...urls, dry])].filter((url): url is string => typeof url === 'string' && url !== '');
 }
 
-/** The single source of the accessors in Argo CD (GetSource): the first, or an empty one. */
+/** The single source that Argo CD's accessors return (GetSource): the first, or an empty one. */
 export function sourceOf(spec: ApplicationSpec): ApplicationSource {
   return sourcesOf(spec)[0] ?? { repoURL: '' };
 }
 
-/** Automated sync counts as on when the block is there and `enabled` is not false. */
+/** True if `syncPolicy.automated` is set and its `enabled` is not false. */
 export function isAutomated(spec: ApplicationSpec): boolean {
   const automated = spec.syncPolicy?.automated;
   return automated !== undefined && automated.enabled !== false;
@@ -337,7 +343,7 @@ export function hasSyncOption(options: readonly string[] | undefined, option: st
   return options?.includes(option) ?? false;
 }
 
-/** `spec` as a JSON value. */
+/** A typed part of an object as a JSON value; undefined becomes null. */
 export function jsonOf(value: unknown): Json {
   return (value ?? null) as Json;
 }

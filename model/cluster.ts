@@ -1,14 +1,14 @@
-import { Secret, splitUserInfo } from '#base';
+import { SecretValue, splitUserInfo } from '#base';
 
-/** How to prove who we are to an API server. Absent members are not used. */
+/** Credentials for an API server. Absent members are not used. */
 export interface ClusterCredentials {
   readonly username?: string;
-  readonly password?: Secret;
-  readonly bearerToken?: Secret;
-  /** Read again whenever the file changes (service account tokens rotate). */
+  readonly password?: SecretValue;
+  readonly bearerToken?: SecretValue;
+  /** Read again when the file changes (service account tokens rotate). */
   readonly bearerTokenFile?: string;
-  readonly certData?: Secret;
-  readonly keyData?: Secret;
+  readonly certData?: SecretValue;
+  readonly keyData?: SecretValue;
   readonly exec?: {
     readonly command: string;
     readonly args: readonly string[];
@@ -18,15 +18,18 @@ export interface ClusterCredentials {
   };
 }
 
-/** Another user in whose name requests are made. */
-export interface Impersonation {
+/** The user whose identity requests assume. */
+export interface ImpersonatedUser {
   readonly user: string;
   readonly uid?: string;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Where an API server is and how to talk to it. Plain values: two equal connections are interchangeable. */
+/**
+ * The address of an API server and how to connect to it. Plain values: two equal connections are
+ * interchangeable.
+ */
 export interface ClusterConnection {
   /** API URL without a trailing slash. */
   readonly server: string;
@@ -36,15 +39,16 @@ export interface ClusterConnection {
   readonly tlsServerName?: string;
   readonly proxyUrl?: string;
   readonly credentials: ClusterCredentials;
-  /** Every request acts as this user, but those of a client that acts as somebody else. */
-  readonly impersonate?: Impersonation;
-  /** No request may take longer; the server is told. */
+  /** The user that every request impersonates, unless a client sets its own. */
+  readonly impersonate?: ImpersonatedUser;
+  /** Upper bound on every request; also sent to the server. */
   readonly requestTimeoutMs?: number;
 }
 
 /**
- * The connection without user and password in its address, which become its credentials, in the place of all but a certificate (as in Go, where an
- * address with a user wins over every other header). The address is a name that others see: a label, a key, a part of messages.
+ * Moves user and password from the address into the credentials, where they replace everything but
+ * a certificate (as in Go, where user info overrides every other header). The address is visible to
+ * others, as a label, a key and a part of messages.
  */
 export function withoutUserInfo(connection: ClusterConnection): ClusterConnection {
   const { url, username, password } = splitUserInfo(connection.server);
@@ -56,7 +60,7 @@ export function withoutUserInfo(connection: ClusterConnection): ClusterConnectio
     server: url,
     credentials: {
       username,
-      password: new Secret(password ?? ''),
+      password: new SecretValue(password ?? ''),
       ...(certData === undefined ? {} : { certData }),
       ...(keyData === undefined ? {} : { keyData }),
     },
@@ -64,8 +68,9 @@ export function withoutUserInfo(connection: ClusterConnection): ClusterConnectio
 }
 
 /**
- * A pattern for addresses of clusters (of a project, of resource.exclusions), as addresses are known here: without user and password. One in which the
- * part before the @ is itself a pattern of characters stays as it is.
+ * Normalizes a pattern for cluster addresses (of a project, of resource.exclusions) the way
+ * addresses are normalized: without user info. Unchanged if the part before the @ is itself a
+ * pattern.
  */
 export function serverPattern(pattern: string): string {
   const { url } = splitUserInfo(pattern);
@@ -73,22 +78,29 @@ export function serverPattern(pattern: string): string {
   return /[[\]{}\\]/.test(pattern.slice(0, pattern.indexOf('://') + 3 + length)) ? pattern : url;
 }
 
-/** A cluster that Applications can be sent to, from its Secret or implicit. */
+/** A destination cluster, from its Secret or implicit. */
 export interface Cluster {
-  /** UID of the Secret, "" for the implicit in-cluster one: what sharding hashes. */
+  /** UID of the Secret, "" for the implicit in-cluster one. Input of the sharding hash. */
   readonly id: string;
   /** Undefined for the implicit one. */
   readonly secretName?: string;
-  /** Its address without trailing slashes, user and password: its name everywhere. */
+  /** The address without trailing slashes, user and password. Identifies the cluster everywhere. */
   readonly server: string;
   readonly name: string;
-  /** Non-empty: only these namespaces are managed. */
+  /** If not empty, only these namespaces are managed. */
   readonly namespaces: readonly string[];
-  /** With `namespaces`: cluster-scoped resources too. */
+  /** With `namespaces`: manage cluster-scoped resources too. */
   readonly clusterResources: boolean;
-  /** Manual pin in the Secret. */
+  /** Manual shard assignment in the Secret. */
   readonly shard?: number;
+  /** Scoped: it serves Applications of this project only. */
   readonly project?: string;
+  /** `creationTimestamp` of the Secret. */
+  readonly createdAt?: string;
+  /** Names of other Secrets with the same URL, which lead to this cluster, too. */
+  readonly aliases?: readonly string[];
+  /** Several Secrets have this URL: which one is used, and which are not, for a condition. */
+  readonly conflict?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly connection: ClusterConnection;

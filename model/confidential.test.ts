@@ -5,7 +5,7 @@ import { aboutSecret, scriptAboutSecret } from './index.ts';
 
 const about = { what: 'this Secret', status: 422, reason: 'Invalid' };
 
-describe('14.3: what API servers say about Secrets', () => {
+describe('messages of API servers about Secrets', () => {
   it.each([
     'secrets "a" not found',
     'secrets "a" already exists',
@@ -15,11 +15,11 @@ describe('14.3: what API servers say about Secrets', () => {
     'admission webhook "vault.example.com" does not support dry run',
     'namespaces "apps" not found',
     'Unauthorized',
-  ])('14.3: sentences of names are shown of Secrets, too: %j', (text) => {
+  ])('are shown if they contain names only: %j', (text) => {
     expect(outsideText('server', text, { instead: aboutSecret(about) })).toBe(text);
   });
 
-  const hides = 'what it says is not shown, because it may hold values';
+  const hides = 'the message is hidden because it may contain values';
   it.each([
     [
       'Secret in version "v1" cannot be handled as a Secret: json: cannot unmarshal number into Go struct field Secret.data of type []uint8, hunter2',
@@ -58,17 +58,17 @@ describe('14.3: what API servers say about Secrets', () => {
       { what: 'this Secret', status: 404, reason: 'NotFound' },
       `the API server refuses this Secret with HTTP 404 (NotFound); ${hides}`,
     ],
-  ])('14.3: of everything else about Secrets only reason and field path: %j', (text, facts, shown) => {
+  ])('are reduced to reason and field path otherwise: %j', (text, facts, shown) => {
     expect(outsideText('server', text, { instead: aboutSecret(facts) })).toBe(shown);
   });
 
-  it('14.3: a script that fails over a Secret says nothing', () => {
+  it('hide the message of a script that fails on a Secret', () => {
     expect(outsideText('script', 'attempt to index "hunter2"', { instead: scriptAboutSecret })).toBe(
-      'what it says about this Secret is not shown, because it may hold values',
+      'the message about this Secret is hidden because it may contain its values',
     );
   });
 
-  it('14.3: whatever a server says of a Secret, its value is not shown', () => {
+  it('never show a value, whatever the server sends', () => {
     const pieces = fc.array(
       fc.oneof(
         fc.constantFrom(
@@ -101,11 +101,11 @@ describe('14.3: what API servers say about Secrets', () => {
     );
   });
 
-  it('14.1: is read in time in proportion to its length', () => {
+  it('are read in linear time', () => {
     // A quadratic reader needs minutes for this.
     for (const piece of ['a', 'secrets "a', '.data', 'admission webhook "', ' (.data'])
       expect(outsideText('server', piece.repeat(1_000_000 / piece.length), { instead: aboutSecret(about) })).toContain(
-        'not shown',
+        'hidden',
       );
   });
 });

@@ -1,38 +1,39 @@
-/** What is known of a text about a Secret besides its words. */
+/** The facts about a text on a Secret that are safe to show. */
 export interface ConfidentialAnswer {
-  /** What it is, for the message: "this Secret". */
+  /** Names the object in the message: "this Secret". */
   readonly what: string;
-  /** HTTP status of the answer, where there is one. */
+  /** HTTP status of the response, if there is one. */
   readonly status?: number;
-  /** The reason in one word. Left out unless it is one of Kubernetes' own: a webhook may put anything there. */
+  /** Kubernetes' reason in one word. Other words are dropped: a webhook may send anything. */
   readonly reason?: string;
   readonly causes?: readonly { readonly field?: string; readonly reason?: string }[];
 }
 
 /**
- * What is shown of an API server's answer about an object whose values nobody may see, in the place of its words, which quote them: reason, paths of
- * fields, and sentences that hold names only. For `instead` of {@link outsideText}.
+ * Replaces an API server's message about a confidential object, which may quote its values: keeps
+ * reason, field paths, and known sentences that contain names only. For `instead` of {@link
+ * outsideText}.
  */
 export function aboutSecret(about: ConfidentialAnswer): (text: string) => string {
-  return (text) => refusal(text, about);
+  return (text) => refusalMessage(text, about);
 }
 
-/** What is shown of a script that has failed over such an object. */
+/** Replaces the message of a script that failed on a confidential object. */
 export function scriptAboutSecret(): string {
-  return 'what it says about this Secret is not shown, because it may hold values';
+  return 'the message about this Secret is hidden because it may contain its values';
 }
 
-const name = '[A-Za-z0-9._:/@*-]{1,253}';
+const namePattern = '[A-Za-z0-9._:/@*-]{1,253}';
 
-/** Whole sentences of API servers that hold names only. */
-const sentences: readonly RegExp[] = [
-  `${name} "${name}" (?:not found|already exists)`,
-  `${name} "${name}" is forbidden: User "${name}" cannot [a-z]+ resource "${name}" in API group "(?:${name})?"(?: in the namespace "${name}"| at the cluster scope)?`,
-  `${name} "${name}" is forbidden: unable to create new content in namespace ${name} because it is being terminated`,
-  `${name} "${name}" is forbidden: exceeded quota: [A-Za-z0-9.-]{1,253}, requested: [a-z0-9./=,-]{1,300}, used: [a-z0-9./=,-]{1,300}, limited: [a-z0-9./=,-]{1,300}`,
-  `${name} is forbidden: User "${name}" cannot [a-z]+ resource "${name}" in API group "(?:${name})?"(?: in the namespace "${name}"| at the cluster scope)?`,
-  `Operation cannot be fulfilled on ${name} "${name}": the object has been modified; please apply your changes to the latest version and try again`,
-  `admission webhook "${name}" does not support dry run`,
+/** Complete messages of API servers that contain names only. */
+const nameOnlyMessages: readonly RegExp[] = [
+  `${namePattern} "${namePattern}" (?:not found|already exists)`,
+  `${namePattern} "${namePattern}" is forbidden: User "${namePattern}" cannot [a-z]+ resource "${namePattern}" in API group "(?:${namePattern})?"(?: in the namespace "${namePattern}"| at the cluster scope)?`,
+  `${namePattern} "${namePattern}" is forbidden: unable to create new content in namespace ${namePattern} because it is being terminated`,
+  `${namePattern} "${namePattern}" is forbidden: exceeded quota: [A-Za-z0-9.-]{1,253}, requested: [a-z0-9./=,-]{1,300}, used: [a-z0-9./=,-]{1,300}, limited: [a-z0-9./=,-]{1,300}`,
+  `${namePattern} is forbidden: User "${namePattern}" cannot [a-z]+ resource "${namePattern}" in API group "(?:${namePattern})?"(?: in the namespace "${namePattern}"| at the cluster scope)?`,
+  `Operation cannot be fulfilled on ${namePattern} "${namePattern}": the object has been modified; please apply your changes to the latest version and try again`,
+  `admission webhook "${namePattern}" does not support dry run`,
   'Unauthorized',
   'the server could not find the requested resource',
   'the server is currently unable to handle the request',
@@ -44,8 +45,8 @@ const sentences: readonly RegExp[] = [
   'Too large resource version: [0-9]+, current: [0-9]+',
 ].map((sentence) => new RegExp(`^${sentence}$`));
 
-/** Kubernetes' words for the reasons of its answers and of their causes. */
-const reasons = new Set(
+/** Kubernetes' reasons of responses and of their causes. */
+const statusReasons = new Set(
   `Unauthorized Forbidden NotFound AlreadyExists Conflict Gone Invalid ServerTimeout Timeout TooManyRequests BadRequest MethodNotAllowed NotAcceptable
    RequestEntityTooLarge UnsupportedMediaType InternalError Expired ServiceUnavailable StoreReadError`.split(/\s+/),
 );
@@ -63,23 +64,23 @@ const causeReasons: Readonly<Record<string, string>> = {
   FieldManagerConflict: 'Conflict',
 };
 
-/** Where in a Secret: the fields that one has, and the names of its keys. */
+/** Field paths in a Secret: its known fields and the names of its keys. */
 const fieldPath =
   /^\.?(?:data|stringData|type|immutable|metadata|kind|apiVersion)(?:\.[A-Za-z0-9_-]{1,63}|\[[A-Za-z0-9 ._/-]{1,253}\]){0,4}$/;
 
-function refusal(text: string, about: ConfidentialAnswer): string {
-  const said = text.trim();
-  if (said.length < 2000 && sentences.some((sentence) => sentence.test(said))) return said;
+function refusalMessage(text: string, about: ConfidentialAnswer): string {
+  const message = text.trim();
+  if (message.length < 2000 && nameOnlyMessages.some((sentence) => sentence.test(message))) return message;
   const { status, reason = '' } = about;
-  const details = [...(reasons.has(reason) ? [reason] : []), ...causesOf(about), ...placesIn(said)];
+  const details = [...(statusReasons.has(reason) ? [reason] : []), ...causeTexts(about), ...fieldPathsIn(message)];
   const how = status === undefined ? '' : ` with HTTP ${status}`;
   const why = details.length === 0 ? '' : ` (${[...new Set(details)].join('; ')})`;
-  const webhook = /^admission webhook "([A-Za-z0-9.-]{1,253})" denied the request/.exec(said)?.[1];
+  const webhook = /^admission webhook "([A-Za-z0-9.-]{1,253})" denied the request/.exec(message)?.[1];
   const by = webhook === undefined ? 'the API server' : `the admission webhook ${webhook}`;
-  return `${by} refuses ${about.what}${how}${why}; what it says is not shown, because it may hold values`;
+  return `${by} refuses ${about.what}${how}${why}; the message is hidden because it may contain values`;
 }
 
-function causesOf({ causes = [] }: ConfidentialAnswer): string[] {
+function causeTexts({ causes = [] }: ConfidentialAnswer): string[] {
   return causes.slice(0, 16).flatMap(({ field = '', reason = '' }) => {
     const word = causeReasons[reason];
     const where = fieldPath.test(field) ? field : undefined;
@@ -88,15 +89,17 @@ function causesOf({ causes = [] }: ConfidentialAnswer): string[] {
   });
 }
 
-/** Paths that an answer without causes has in its text: of a value of a wrong type, and of text that is no base64. */
-const places: readonly RegExp[] = [
+/** Field paths in messages without causes: values of a wrong type, and invalid base64. */
+const fieldPathPatterns: readonly RegExp[] = [
   /Go struct field Secret\.((?:data|stringData|metadata|type|immutable)(?:\.[A-Za-z]{1,40}){0,3}) of type/g,
   /(?:^|[\s(])(\.(?:data|stringData|metadata|type|immutable)(?:\.[A-Za-z0-9_-]{1,63}){0,3}): (?:expected|field not declared)/g,
 ];
 
-function placesIn(text: string): string[] {
+function fieldPathsIn(text: string): string[] {
   const bounded = text.slice(0, 16_384);
-  const found = places.flatMap((place) => [...bounded.matchAll(place)].slice(0, 8).map((match) => match[1] ?? ''));
+  const found = fieldPathPatterns.flatMap((place) =>
+    [...bounded.matchAll(place)].slice(0, 8).map((match) => match[1] ?? ''),
+  );
   const base64 = /illegal base64 data at input byte \d+/.exec(bounded);
   return base64 === null ? found : [...found, 'data: illegal base64'];
 }

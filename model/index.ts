@@ -1,6 +1,7 @@
 /**
- * model: the words. Applications, projects, clusters, repositories, settings, resource keys, tracking ids and status codes, with Argo CD's
- * names. Plain immutable values and pure functions of them; nothing here talks to anything.
+ * model: the vocabulary. Applications, projects, clusters, repositories, settings, resource keys,
+ * tracking ids and status codes, with Argo CD's names. Plain immutable values and pure functions of
+ * them, without I/O.
  */
 export * from './annotations.ts';
 export * from './application.ts';
@@ -11,7 +12,7 @@ export * from './names.ts';
 export * from './object.ts';
 export * from './parts.ts';
 export * from './project.ts';
-export * from './reading.ts';
+export * from './content-id.ts';
 export * from './repository.ts';
 export * from './settings.ts';
 export * from './status.ts';

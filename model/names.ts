@@ -1,7 +1,10 @@
 import type { KubeObject } from './object.ts';
 
 declare const appKeyBrand: unique symbol;
-/** `<namespace>/<name>` of an Application: queue key and informer key (Argo CD: controller, toAppKey). */
+/**
+ * `<namespace>/<name>` of an Application: queue key and informer key (Argo CD: controller,
+ * toAppKey).
+ */
 export type AppKey = string & { readonly [appKeyBrand]: true };
 
 export function appKey(namespace: string, name: string): AppKey {
@@ -12,21 +15,29 @@ export function appKeyOf(app: Pick<KubeObject, 'metadata'>): AppKey {
   return appKey(app.metadata.namespace ?? '', app.metadata.name ?? '');
 }
 
+/** Addresses an Application in requests to the API server. */
+export function appNameOf({ metadata }: Pick<KubeObject, 'metadata'>): {
+  readonly namespace: string;
+  readonly name: string;
+} {
+  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+}
+
 export function splitAppKey(key: AppKey): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/');
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 /**
- * The name an Application has in tracking ids and Redis keys: `<name>` in the controller's own namespace, `<namespace>_<name>`
- * elsewhere (Argo CD: types.go InstanceName).
+ * The name of an Application in tracking ids and Redis keys: `<name>` in the controller's own
+ * namespace, `<namespace>_<name>` elsewhere (Argo CD: types.go InstanceName).
  */
 export function instanceName(key: AppKey, controllerNamespace: string): string {
   const { namespace, name } = splitAppKey(key);
   return namespace === '' || namespace === controllerNamespace ? name : `${namespace}_${name}`;
 }
 
-/** Back from an instance name, or a qualified name, to the key (Argo CD: toAppKey). */
+/** The key of an instance name or a qualified name (Argo CD: toAppKey). */
 export function appKeyOfInstance(instance: string, controllerNamespace: string): AppKey {
   if (instance.includes('/')) return instance as AppKey;
   if (instance.includes('_')) return instance.replaceAll('_', '/') as AppKey;

@@ -28,7 +28,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly JsonObject[];
 }
 
-/** Any Kubernetes object, raw: no field is ever dropped. Never changed in place once it has left its module. */
+/** Any Kubernetes object, raw: no field is ever dropped. Immutable once it has left its module. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -45,14 +45,16 @@ export interface GroupVersionKind extends GroupKind {
   readonly version: string;
 }
 
-/** Which object: group, kind, namespace ("" for cluster-scoped), name. */
+/** Identifies an object: group, kind, namespace ("" for cluster-scoped), name. */
 export interface ResourceRef extends GroupKind {
   readonly namespace: string;
   readonly name: string;
 }
 
 declare const resourceKeyBrand: unique symbol;
-/** `<group>/<kind>/<namespace>/<name>`: the text by which maps, conditions and sorts know an object. */
+/**
+ * `<group>/<kind>/<namespace>/<name>`: identifies an object in maps, conditions and sort orders.
+ */
 export type ResourceKey = string & { readonly [resourceKeyBrand]: true };
 
 export function resourceKey(group: string, kind: string, namespace: string, name: string): ResourceKey {
@@ -63,14 +65,14 @@ export function keyOfRef(ref: ResourceRef): ResourceKey {
   return resourceKey(ref.group, ref.kind, ref.namespace, ref.name);
 }
 
-/** As much of an object as names it. */
+/** The members of an object that identify it. */
 export interface ObjectName {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: Pick<KubeObject['metadata'], 'name' | 'namespace'>;
 }
 
-/** The key of an object by its own metadata (missing namespace or name count as ""). */
+/** The key of an object by its own metadata (a missing namespace or name is ""). */
 export function keyOf(object: ObjectName): ResourceKey {
   return keyOfRef(refOf(object));
 }
@@ -90,13 +92,13 @@ export function parseResourceKey(key: ResourceKey): ResourceRef {
   return { group, kind, namespace, name: name.join('/') };
 }
 
-/** "apps" of "apps/v1", "" of "v1". */
+/** "apps" for "apps/v1", "" for "v1". */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);
 }
 
-/** "v1" of "apps/v1" and of "v1". */
+/** "v1" for "apps/v1" and for "v1". */
 export function versionOf(apiVersion: string): string {
   return apiVersion.slice(apiVersion.indexOf('/') + 1);
 }
@@ -105,11 +107,16 @@ export function gvkOf(object: KubeObject): GroupVersionKind {
   return { group: groupOf(object.apiVersion), version: versionOf(object.apiVersion), kind: object.kind };
 }
 
+/** The group and kind, without the version. */
+export function gkOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): GroupKind {
+  return { group: groupOf(object.apiVersion), kind: object.kind };
+}
+
 export function apiVersionOf(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`;
 }
 
-/** "apps/Deployment", "ConfigMap" for the core group: how people and Argo CD's messages name a kind. */
+/** "apps/Deployment", or "ConfigMap" for the core group: the form in Argo CD's messages. */
 export function groupKindName(gk: GroupKind): string {
   return gk.group === '' ? gk.kind : `${gk.group}/${gk.kind}`;
 }
@@ -124,21 +131,21 @@ export function labelOf(object: KubeObject, name: string): string | undefined {
   return labels !== undefined && Object.hasOwn(labels, name) ? labels[name] : undefined;
 }
 
-const none: readonly string[] = [];
+const noItems: readonly string[] = [];
 
 /**
- * The items of an annotation that is a comma-separated list: trimmed, without empties and repeats, in order (Argo CD:
- * util/resource annotations).
+ * The items of a comma-separated annotation: trimmed, without empty items and duplicates, in order
+ * (Argo CD: util/resource annotations).
  */
 export function csvAnnotation(object: KubeObject, name: string): readonly string[] {
   const text = annotationOf(object, name);
-  // Asked of each resource in each comparison, and nearly always absent.
-  if (text === undefined) return none;
+  // Called for each resource in each comparison; the annotation is nearly always absent.
+  if (text === undefined) return noItems;
   const items = text.split(',').map((item) => item.trim());
   return [...new Set(items.filter((item) => item !== ''))];
 }
 
-/** One server resource kind, as discovery tells it. */
+/** A resource kind as reported by discovery. */
 export interface ApiResource extends GroupVersionKind {
   /** Plural resource name in URLs, such as "deployments". */
   readonly resource: string;

@@ -2,8 +2,8 @@ import fnv from 'fnv-plus';
 import type { AppKey } from './names.ts';
 
 /**
- * The part to which an Application belongs. FNV alone would use the low bits of a text's bytes only, and names differ in few of them: so the
- * hash is mixed once more (the finalizer of MurmurHash3).
+ * The part of a split cluster that an Application belongs to. FNV-1a alone varies only in the low
+ * bits for similar names, so the hash is mixed with the finalizer of MurmurHash3.
  */
 export function partIndex(key: AppKey, parts: number): number {
   if (parts <= 1) return 0;

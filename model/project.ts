@@ -27,7 +27,7 @@ export interface SyncWindow {
 
 /** One entry of `spec.sourceIntegrity.git.policies`. */
 export interface GitIntegrityPolicy {
-  /** Globs over repository URLs; `!glob` takes a repository out of this policy. */
+  /** Globs over repository URLs; `!glob` excludes a repository from this policy. */
   readonly repos?: readonly { readonly url?: string }[];
   readonly gpg?: {
     /** `none`, `head` or `strict`. */
@@ -50,7 +50,10 @@ export interface AppProjectSpec {
   };
   readonly syncWindows?: readonly SyncWindow[];
   readonly sourceNamespaces?: readonly string[];
-  /** Deprecated upstream: the newest commit, or tag, of every repository must be signed by one of these. */
+  /**
+   * Deprecated upstream: the newest commit, or tag, of every repository must be signed by one of
+   * these.
+   */
   readonly signatureKeys?: readonly { readonly keyID?: string }[];
   readonly sourceIntegrity?: { readonly git?: { readonly policies?: readonly GitIntegrityPolicy[] } };
   readonly permitOnlyProjectScopedClusters?: boolean;

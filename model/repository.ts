@@ -1,33 +1,36 @@
-import type { Secret } from '#base';
+import type { SecretValue } from '#base';
 
-/** A repository as its Secrets describe it: where, and with which credentials (D10: those print as ***). */
+/** A repository as its Secrets describe it: address and credentials (D10: those print as ***). */
 export interface Repository {
   readonly url: string;
   readonly type: 'git' | 'helm' | 'oci';
   readonly name?: string;
   readonly project?: string;
   readonly username?: string;
-  readonly password?: Secret;
-  readonly bearerToken?: Secret;
-  readonly sshPrivateKey?: Secret;
-  readonly tlsClientCertData?: Secret;
-  readonly tlsClientCertKey?: Secret;
+  readonly password?: SecretValue;
+  readonly bearerToken?: SecretValue;
+  readonly sshPrivateKey?: SecretValue;
+  readonly tlsClientCertData?: SecretValue;
+  readonly tlsClientCertKey?: SecretValue;
   readonly insecure: boolean;
-  /** `enableOCI`: the charts of this repository lie in a registry. */
+  /** `enableOCI`: the charts of this repository are in an OCI registry. */
   readonly enableOci?: boolean;
-  /** `insecureOCIForceHttp`: the registry is reached without TLS. */
+  /** `insecureOCIForceHttp`: connect to the registry without TLS. */
   readonly ociForceHttp?: boolean;
   readonly proxy?: string;
   readonly noProxy?: string;
   readonly inheritedCreds: boolean;
   readonly githubApp?: GitHubApp;
-  /** Everything its Secrets say, under their keys: for Argo CD's repo-server, which knows more of them than this controller. */
-  readonly secretData?: Readonly<Record<string, Secret>>;
+  /**
+   * All keys of its Secrets, for Argo CD's repo-server, which supports more of them than this
+   * controller.
+   */
+  readonly secretData?: Readonly<Record<string, SecretValue>>;
   /** `gcpServiceAccountKey`: the key of a Google service account, as JSON. */
-  readonly googleKey?: Secret;
-  /** A token of Azure, by the identity of this workload or by a service principal. */
+  readonly googleKey?: SecretValue;
+  /** Authenticate to Azure by workload identity or by a service principal. */
   readonly azure?: 'workload' | AzurePrincipal;
-  /** `enableLfs`: pointers of Git LFS stand for what they point to. */
+  /** `enableLfs`: replace Git LFS pointers by their content. */
   readonly lfs?: boolean;
 }
 
@@ -35,29 +38,29 @@ export interface Repository {
 export interface AzurePrincipal {
   readonly tenantId: string;
   readonly clientId: string;
-  readonly secret: Secret;
+  readonly secret: SecretValue;
   /** The address of Entra ID (`azureActiveDirectoryEndpoint`). */
   readonly authority: string;
 }
 
-/** The credentials of a GitHub App: tokens are got with them. */
+/** The credentials of a GitHub App, exchanged for access tokens. */
 export interface GitHubApp {
   readonly id: string;
-  /** "" when it is to be looked up by the owner of the repository. */
+  /** "" to look it up by the owner of the repository. */
   readonly installationId: string;
-  /** The address of the API. */
+  /** The base URL of the API. */
   readonly baseUrl: string;
-  readonly privateKey: Secret;
+  readonly privateKey: SecretValue;
 }
 
-/** A repository that no Secret describes. */
+/** A repository without a Secret. */
 export function bareRepository(url: string): Repository {
   return { url, type: 'git', insecure: false, inheritedCreds: false };
 }
 
 /**
- * The form under which two spellings of one repository compare equal (Argo CD: util/git NormalizeGitURL): trimmed, lower case,
- * scp-like ssh rewritten, `.git` and `ssh://` dropped.
+ * The normal form in which two spellings of one repository compare equal (Argo CD: util/git
+ * NormalizeGitURL): trimmed, lower case, scp-like ssh rewritten, `.git` and `ssh://` dropped.
  */
 export function normalizeGitUrl(url: string): string {
   let text = url.trim().toLowerCase();

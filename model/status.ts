@@ -1,7 +1,7 @@
 /** `status.sync.status` and `status.resources[].status`. */
 export type SyncStatusCode = 'Synced' | 'OutOfSync' | 'Unknown';
 
-/** Best to worst; a code that is not listed ranks like Healthy (Argo CD: gitops-engine/pkg/health). */
+/** Best to worst; an unlisted code ranks like Healthy (Argo CD: gitops-engine/pkg/health). */
 export const healthOrder = ['Healthy', 'Suspended', 'Progressing', 'Missing', 'Degraded', 'Unknown'] as const;
 export type HealthStatusCode = (typeof healthOrder)[number];
 
@@ -12,17 +12,17 @@ export interface HealthStatus {
 
 /** True if `candidate` is worse than `current`. */
 export function isWorseHealth(current: HealthStatusCode, candidate: HealthStatusCode): boolean {
-  return rank(candidate) > rank(current);
+  return healthRank(candidate) > healthRank(current);
 }
 
-function rank(code: HealthStatusCode): number {
+function healthRank(code: HealthStatusCode): number {
   return Math.max(0, healthOrder.indexOf(code));
 }
 
 /** `status.operationState.phase`. */
 export type OperationPhase = 'Running' | 'Terminating' | 'Failed' | 'Error' | 'Succeeded';
 
-/** Failed, Error and Succeeded are final; the others go on. */
+/** Failed, Error and Succeeded are final. */
 export function isCompleted(phase: OperationPhase): boolean {
   return phase === 'Failed' || phase === 'Error' || phase === 'Succeeded';
 }
@@ -43,15 +43,21 @@ export type ConditionType =
   | 'RepeatedResourceWarning'
   | 'ExcludedResourceWarning'
   | 'OrphanedResourceWarning'
-  /** Ours: a kind whose live cache is not up to date (Argo CD has no word for it). */
+  /** Ours: the live cache of a kind is stale (Argo CD has no equivalent). */
   | 'StaleResourceWarning'
-  /** Ours: an ignore rule that applies to resources here does not do what it looks like. */
+  /**
+   * Ours: discovery of the cluster is incomplete, so charts may render less. Nothing is pruned.
+   */
+  | 'IncompleteDiscoveryWarning'
+  /** Ours: several cluster Secrets have the URL of the destination cluster. */
+  | 'DuplicateClusterWarning'
+  /** Ours: an ignore rule that applies to resources here does not work as it suggests. */
   | 'IgnoreRuleWarning'
-  /** Ours: no replica looks after the cluster, so the status stands still. */
+  /** Ours: no replica owns the cluster, so the status is not updated. */
   | 'UnownedClusterWarning'
-  /** Ours: hydration was asked for, and nobody here does it. */
+  /** Ours: hydration is requested, but no hydrator runs here. */
   | 'HydrationWarning'
-  /** Ours: it kept the controller from everything else, and is left alone for a while. */
+  /** Ours: the Application blocked the controller and is quarantined for a while. */
   | 'QuarantineWarning';
 
 export interface ApplicationCondition {

@@ -16,13 +16,13 @@ const crd: KubeObject = {
 const legacy = 'applications.argoproj.io/app-name';
 
 describe('tracking of CRDs', () => {
-  it.each(methods)('8.1.1: a CRD gets none, %s', (method) => {
+  it.each(methods)('adds none to a CRD, %s', (method) => {
     expect(withTracking(crd, 'shop', 'apps', settings(method))).toEqual(crd);
     const homonym = { ...crd, apiVersion: 'example.com/v1' };
     expect(withTracking(homonym, 'shop', 'apps', settings(method))).not.toEqual(homonym);
   });
 
-  it('8.1.1: an annotation on a CRD claims nothing; the label counts where labels track, as in Argo CD', () => {
+  it('ignores an annotation on a CRD; the label counts where labels track, as in Argo CD', () => {
     const id = 'shop:apiextensions.k8s.io/CustomResourceDefinition:apps/widgets.example.com';
     const marked = {
       ...crd,
@@ -36,17 +36,17 @@ describe('tracking of CRDs', () => {
     expect(trackedApp({ ...marked, kind: 'Widget' }, settings('annotation'))).toBe('shop');
   });
 
-  it.each(methods)('8.1.1: what is left of old tracking is no difference, %s', (method) => {
+  it.each(methods)('tolerates leftover tracking from an older version, %s', (method) => {
     const old = withTracking({ ...crd, kind: 'Old' }, 'shop', 'apps', settings(method));
     const live = { ...old, kind: crd.kind };
     expect(withLeftoverTracking(crd, live, settings(method))).toEqual(live);
     expect(withLeftoverTracking(crd, crd, settings(method))).toEqual(crd);
   });
 
-  it('8.1.1: what Git says of the same label and annotation stays, and so does a label that somebody else set', () => {
-    const said = { ...crd, metadata: { ...crd.metadata, labels: { 'app.kubernetes.io/instance': 'release' } } };
+  it('keeps the label and annotation of the manifest, and a label that another tool set', () => {
+    const manifest = { ...crd, metadata: { ...crd.metadata, labels: { 'app.kubernetes.io/instance': 'release' } } };
     const live = withTracking({ ...crd, kind: 'Old' }, 'shop', 'apps', settings('annotation+label'));
-    const wanted = withLeftoverTracking(said, live, settings('annotation+label'));
+    const wanted = withLeftoverTracking(manifest, live, settings('annotation+label'));
     expect(wanted.metadata.labels).toEqual({ 'app.kubernetes.io/instance': 'release' });
     const theirs = { ...crd, metadata: { ...crd.metadata, labels: { 'app.kubernetes.io/instance': 'theirs' } } };
     expect(withLeftoverTracking(crd, theirs, settings('annotation+label'))).toEqual(crd);
@@ -68,7 +68,7 @@ describe('the oldest label key', () => {
     ['apps/v1', 'StatefulSet'],
     ['extensions/v1beta1', 'DaemonSet'],
     ['batch/v1', 'Job'],
-  ])('8.1.14: labels the pods of %s %s too', (apiVersion, kind) => {
+  ])('adds the label to the pods of %s %s too', (apiVersion, kind) => {
     const spec = { ...pods({ app: 'web' }), selector: { matchLabels: { app: 'web' } } };
     const marked = withTracking(workload(apiVersion, kind, spec), 'shop', 'apps', settings('label', legacy));
     expect(marked.metadata.labels).toEqual({ [legacy]: 'shop' });
@@ -80,12 +80,12 @@ describe('the oldest label key', () => {
     ['tracking by annotation', 'annotation', legacy, 'Deployment'],
     ['a kind without pods', 'label', legacy, 'Service'],
     ['CronJobs, as in Argo CD', 'label', legacy, 'CronJob'],
-  ] as const)('8.1.14: leaves pods alone with %s', (_name, method, key, kind) => {
+  ] as const)('leaves pods unchanged with %s', (_name, method, key, kind) => {
     const made = workload(kind === 'CronJob' ? 'batch/v1' : 'apps/v1', kind, pods({ app: 'web' }));
     expect(withTracking(made, 'shop', 'apps', settings(method, key))['spec']).toEqual(pods({ app: 'web' }));
   });
 
-  it('8.1.14: spells out a selector that the server would make of the labels, without the label', () => {
+  it('sets the selector that the server would default, without the tracking label', () => {
     const marked = withTracking(
       workload('apps/v1beta1', 'Deployment', pods({ app: 'web' })),
       'shop',
@@ -98,7 +98,7 @@ describe('the oldest label key', () => {
     });
   });
 
-  it('8.1.14: makes what is missing on the way to the labels, and leaves what is no object to the server', () => {
+  it('creates missing parents of the labels, and leaves a parent that is not an object', () => {
     const bare = withTracking(workload('apps/v1', 'Deployment', {}), 'shop', 'apps', settings('label', legacy));
     expect(bare['spec']).toEqual(pods({ [legacy]: 'shop' }));
     const odd = workload('apps/v1', 'Deployment', { template: 'x' });

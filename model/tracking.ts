@@ -1,4 +1,4 @@
-import { cloneJson, isObject, own } from '#base';
+import { cloneJson, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations, labels } from './annotations.ts';
 import { annotationOf, groupOf, labelOf } from './object.ts';
@@ -15,7 +15,7 @@ export interface TrackingSettings {
   readonly installationId: string;
 }
 
-/** What a tracking annotation says: which application instance claims which object. */
+/** The content of a tracking annotation: which application instance claims which object. */
 export interface TrackingId extends ResourceRef {
   readonly app: string;
 }
@@ -25,7 +25,7 @@ export function formatTrackingId(id: TrackingId): string {
   return `${id.app}:${id.group}/${id.kind}:${id.namespace}/${id.name}`;
 }
 
-/** Undefined when the text is not a tracking id. */
+/** Undefined if the text is not a tracking id. */
 export function parseTrackingId(text: string): TrackingId | undefined {
   const first = text.indexOf(':');
   const second = text.indexOf(':', first + 1);
@@ -43,18 +43,20 @@ export function parseTrackingId(text: string): TrackingId | undefined {
 }
 
 /**
- * False for CustomResourceDefinitions. They never say to whom they belong, so that nothing finds them when they leave Git: pruning one makes
- * the server delete every object of its kind (Argo CD: reposerver, where tracking is set).
+ * False for CustomResourceDefinitions. They carry no tracking, so they are never pruned when they
+ * leave Git: pruning one makes the server delete every object of its kind (Argo CD: reposerver,
+ * where tracking is set).
  */
 export function isTrackable(object: Pick<KubeObject, 'apiVersion' | 'kind'>): boolean {
   return object.kind !== 'CustomResourceDefinition' || groupOf(object.apiVersion) !== 'apiextensions.k8s.io';
 }
 
 /**
- * A copy of `object` that says that it belongs to application instance `app`. An object without namespace is tracked under
- * `destinationNamespace`, also when it is cluster-scoped (as Argo CD does). A CustomResourceDefinition comes back as it is.
+ * A copy of `object` that is tracked by application instance `app`. An object without a namespace
+ * is tracked under `destinationNamespace`, even if it is cluster-scoped (as in Argo CD). Returns a
+ * CustomResourceDefinition unchanged.
  *
- * Difference: Argo CD does track a CustomResourceDefinition whose manifest names a namespace.
+ * Difference: Argo CD tracks a CustomResourceDefinition whose manifest names a namespace.
  */
 export function withTracking(
   object: KubeObject,
@@ -84,19 +86,20 @@ export function withTracking(
   return cloneJson(settings.labelKey === labels.legacyInstance ? withPodLabel(labelled, value) : labelled);
 }
 
-/** An instance name as a label may hold it: 63 characters, a letter or digit at the end. */
+/** An instance name as a valid label value: at most 63 characters, ending in a letter or digit. */
 function labelValue(app: string): string {
   return app.slice(0, 63).replace(/[^A-Za-z0-9]+$/, '');
 }
 
 const podOwners: readonly string[] = ['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'];
-/** Versions in which a missing selector is made of the labels of the pods. */
+/** API versions in which the server defaults a missing selector to the labels of the pods. */
 const selfSelecting: readonly string[] = ['apps/v1beta1', 'extensions/v1beta1'];
 
 /**
- * With the oldest label key, pods carry the label too. Where the server would then make it part of the selector, which cannot be changed
- * later, the selector is spelled out without it (Argo CD: util/kube/kube.go SetAppInstanceLabel). A template that is no object stays: the
- * server says what is wrong with it.
+ * With the oldest label key, pods carry the label too. Where the server would copy it into the
+ * immutable selector, the selector is set explicitly without it (Argo CD: util/kube/kube.go
+ * SetAppInstanceLabel). A template that is not an object stays as it is; the server reports the
+ * error.
  */
 function withPodLabel(object: KubeObject, value: string): KubeObject {
   const group = groupOf(object.apiVersion);
@@ -119,17 +122,20 @@ function isJob(group: string, object: KubeObject): boolean {
   return group === 'batch' && object.kind === 'Job';
 }
 
-/** An object's member that is an object; an empty one when it is missing, undefined when it is something else. */
+/**
+ * A member that is an object; an empty object if it is missing, undefined if it is something else.
+ */
 function childOf(parent: JsonObject | undefined, key: string): JsonObject | undefined {
   if (parent === undefined) return undefined;
-  const child: Json | undefined = own(parent, key);
+  const child: Json | undefined = ownMember(parent, key);
   if (child === undefined) return {};
   return isObject(child) ? child : undefined;
 }
 
 /**
- * `target` with the tracking that a live CustomResourceDefinition still carries from a controller that tracked them: it is no difference
- * that anybody has to act on, and goes when the object is applied the next time. Anything else comes back as it is.
+ * `target` plus the tracking that a live CustomResourceDefinition still has from a controller that
+ * tracked it. This is not a difference to act on; the next apply removes it. Returns other kinds
+ * unchanged.
  */
 export function withLeftoverTracking(target: KubeObject, live: KubeObject, settings: TrackingSettings): KubeObject {
   if (isTrackable(target)) return target;
@@ -149,8 +155,8 @@ export function withLeftoverTracking(target: KubeObject, live: KubeObject, setti
 }
 
 /**
- * The application instance that claims a live object, undefined when none of this installation does. An annotation on a
- * CustomResourceDefinition claims nothing.
+ * The application instance that claims a live object, undefined if none of this installation does.
+ * An annotation on a CustomResourceDefinition claims nothing.
  */
 export function trackedApp(object: KubeObject, settings: TrackingSettings): string | undefined {
   if (settings.method === 'label') return nonEmpty(labelOf(object, settings.labelKey));

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { Secret } from '#base';
+import { SecretValue } from '#base';
 import type { Cluster, ClusterConnection, KubeObject } from '#model';
-import { clusterList, implicitCluster, indexClusters, parseClusterSecret, resolveDestination } from './clusters.ts';
+import { indexClusters } from './cluster-index.ts';
+import { clusterList, implicitCluster, parseClusterSecret, resolveDestination } from './clusters.ts';
 
 const inClusterUrl = 'https://kubernetes.default.svc';
 const podConnection: ClusterConnection = {
@@ -29,10 +30,11 @@ function parsed(data: Record<string, string>, metadata: Partial<KubeObject['meta
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-describe('14.3: T-SEC-4: user and password in the address of a cluster', () => {
+// T-SEC-4
+describe('user and password in a cluster URL', () => {
   const named = 'https://admin:c4nary%21@x/';
 
-  it('14.3: are credentials, and no part of its name', () => {
+  it('are credentials, not part of its name', () => {
     const cluster = parsed({ server: named, config: JSON.stringify({ bearerToken: 'other' }) });
     expect([cluster.server, cluster.connection.server]).toEqual(['https://x', 'https://x']);
     expect(JSON.stringify(cluster)).not.toContain('c4nary');
@@ -40,20 +42,20 @@ describe('14.3: T-SEC-4: user and password in the address of a cluster', () => {
     expect([username, password?.reveal(), bearerToken]).toEqual(['admin', 'c4nary!', undefined]);
   });
 
-  it('14.3: leave the connection of the pod its address', () => {
+  it('do not change the address of the in-cluster connection', () => {
     const cluster = parsed({ server: inClusterUrl.replace('://', '://admin:c4nary@') });
     expect(cluster.server).toBe(inClusterUrl);
     expect(cluster.connection).toMatchObject({ server: podConnection.server, caData: 'POD CA' });
     expect(cluster.connection.credentials.username).toBe('admin');
   });
 
-  it('14.3: name the same cluster, with them, without them and with others', () => {
+  it('identify the same cluster with, without and with other credentials', () => {
     const clusters = indexClusters([parsed({ server: named })]);
     for (const server of [named, 'https://x', 'https://somebody@x'])
       expect(resolveDestination({ server, namespace: 'n' }, clusters, true)).toMatchObject({ server: 'https://x' });
   });
 
-  it('14.3: stand in no message', () => {
+  it('appear in no message', () => {
     const none = indexClusters([]);
     for (const name of ['', 'both'])
       expect(JSON.stringify(resolveDestination({ server: named, name, namespace: 'n' }, none, true))).not.toContain(
@@ -63,7 +65,7 @@ describe('14.3: T-SEC-4: user and password in the address of a cluster', () => {
 });
 
 describe('parseClusterSecret', () => {
-  it('reads everything', () => {
+  it('reads every key', () => {
     const config = {
       username: 'u',
       password: 'p',
@@ -116,7 +118,7 @@ describe('parseClusterSecret', () => {
     expect(JSON.stringify(cluster)).not.toMatch(/CERT|KEY|"p"|"t"/);
   });
 
-  it.each(['http', 'https', 'socks5', 'socks5h'])('12.7: takes a proxy by %s', (scheme) => {
+  it.each(['http', 'https', 'socks5', 'socks5h'])('accepts a proxy by %s', (scheme) => {
     const config = JSON.stringify({ proxyUrl: `${scheme}://me:pw@proxy:1` });
     expect(parsed({ server: 'https://x', config }).connection.proxyUrl).toBe(`${scheme}://me:pw@proxy:1`);
   });
@@ -150,7 +152,7 @@ describe('parseClusterSecret', () => {
     expect('problem' in cluster).toBe(expected === undefined);
   });
 
-  it('runs credential plugins: aws before exec before tokens', () => {
+  it('prefers awsAuthConfig to execProviderConfig to tokens', () => {
     const exec = {
       command: 'get-token',
       args: ['-x'],
@@ -177,12 +179,12 @@ describe('parseClusterSecret', () => {
     });
   });
 
-  it('goes to the in-cluster URL as the pod does, with the credentials of the Secret when it has some', () => {
+  it("uses the pod's connection for the in-cluster URL, with the Secret's credentials if it has any", () => {
     expect(parsed({ server: inClusterUrl }).connection).toEqual(podConnection);
     const config = JSON.stringify({ bearerToken: 't', tlsClientConfig: { insecure: true } });
     const { connection } = parsed({ server: inClusterUrl, config });
     expect(connection).toMatchObject({ server: 'https://10.96.0.1:443', insecure: false, caData: 'POD CA' });
-    expect(connection.credentials.bearerToken).toBeInstanceOf(Secret);
+    expect(connection.credentials.bearerToken).toBeInstanceOf(SecretValue);
     expect(connection.credentials.bearerTokenFile).toBeUndefined();
   });
 });
@@ -191,12 +193,12 @@ describe('clusterList', () => {
   const remote = parsed({ server: 'https://x', name: 'x' });
   const inSecret = parsed({ server: inClusterUrl, name: 'hub' });
 
-  it('adds the implicit cluster when no Secret has its URL, first because its id is empty', () => {
+  it('adds the implicit cluster if no Secret has its URL, first because its id is empty', () => {
     expect(clusterList([remote], true, podConnection)).toEqual([implicitCluster(podConnection), remote]);
     expect(clusterList([remote, inSecret], true, podConnection)).toHaveLength(2);
   });
 
-  it('drops every in-cluster one when that is disabled', () => {
+  it('drops every in-cluster one if that is disabled', () => {
     expect(clusterList([remote, inSecret], false)).toEqual([remote]);
   });
 });
@@ -217,12 +219,12 @@ describe('resolveDestination', () => {
     expect(resolveDestination({ name: 'in-cluster' }, list, true)).toMatchObject({ server: inClusterUrl });
   });
 
-  it('finds the in-cluster one by its well-known name although its Secret has another', () => {
+  it('finds the in-cluster one by its well-known name although its Secret has another name', () => {
     const hub = parsed({ server: inClusterUrl, name: 'hub' });
     expect(resolveDestination({ name: 'in-cluster' }, indexClusters(clusterList([hub], true)), true)).toBe(hub);
   });
 
-  it("says what is wrong in Argo CD's words", () => {
+  it("reports errors in Argo CD's words", () => {
     expect(errorOf({ name: 'n', server: 's' })).toBe(
       "application destination can't have both name and server defined: n s",
     );

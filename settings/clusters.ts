@@ -1,18 +1,21 @@
-import { isObject, outsideText, own, parseJson, Secret, splitUserInfo } from '#base';
+import { defined, isObject, outsideText, ownMember, parseJson, SecretValue, splitUserInfo } from '#base';
 import type { JsonObject } from '#base';
 import { annotations, inClusterName, inClusterServer, labels, withoutUserInfo } from '#model';
 import type { ApplicationDestination, Cluster, ClusterConnection, ClusterCredentials, KubeObject } from '#model';
-import { csv, strings } from './values.ts';
+import { byId, isScoped, secretText } from './cluster-index.ts';
+import type { ClusterIndex } from './cluster-index.ts';
+import { splitCommaList, stringItems } from './values.ts';
 import { secretData } from './secret-data.ts';
 import type { UnresolvedDestination } from './types.ts';
 
-/** `problem`: the Secret is usable, but something in it was ignored. */
+/** `problem`: the Secret is usable, but part of it is ignored. */
 export type ParsedCluster = Cluster & { readonly problem?: string };
 
 /**
- * The cluster that a Secret describes, or why it cannot be read (Argo CD: util/db/cluster.go). `inCluster` is how this process itself
- * reaches its cluster: the connection of the in-cluster URL, with the Secret's own credentials when it has some. Difference: user and password in the
- * address are credentials only, no part of the cluster's name, which stands in labels, keys and messages.
+ * Parses a cluster Secret, or returns why it cannot be read (Argo CD: util/db/cluster.go).
+ * `inCluster` is this process's own connection: it serves the in-cluster URL, with the Secret's
+ * credentials if it has any. Difference: user and password in the URL are only credentials, not
+ * part of the cluster's name, which appears in labels, keys and messages.
  */
 export function parseClusterSecret(
   secret: KubeObject,
@@ -36,11 +39,12 @@ export function parseClusterSecret(
     id: secret.metadata.uid ?? '',
     server,
     name: data['name'] ?? '',
-    namespaces: csv(data['namespaces']),
+    namespaces: splitCommaList(data['namespaces']),
     clusterResources: data['clusterResources'] === 'true',
     ...(typeof shard === 'number' ? { shard } : {}),
     ...(data['project'] === undefined || data['project'] === '' ? {} : { project: data['project'] }),
-    ...(secret.metadata.name === undefined ? {} : { secretName: secret.metadata.name }),
+    ...defined({ secretName: secret.metadata.name }),
+    createdAt: secret.metadata.creationTimestamp ?? '',
     labels: clusterLabels,
     annotations: clusterAnnotations,
     connection: { ...withoutUserInfo({ ...connection, server: given }), server: connection.server },
@@ -48,7 +52,7 @@ export function parseClusterSecret(
   };
 }
 
-/** The cluster that the controller runs in, when no Secret speaks for it. */
+/** The cluster that the controller runs in, if it has no Secret. */
 export function implicitCluster(inCluster?: ClusterConnection): Cluster {
   return {
     id: '',
@@ -63,8 +67,10 @@ export function implicitCluster(inCluster?: ClusterConnection): Cluster {
 }
 
 /**
- * All clusters: those of Secrets, and the implicit one when it is enabled and no Secret has its URL; when it is disabled, none with that
- * URL. Sorted by id, then server.
+ * All listed clusters, several of which may share a URL: those of Secrets, and the implicit
+ * in-cluster one if it is enabled and no unscoped Secret has its URL (a scoped Secret must not take
+ * the in-cluster away from all other projects). If the in-cluster is disabled, none with that URL.
+ * Sorted by id, then server.
  */
 export function clusterList(
   fromSecrets: readonly Cluster[],
@@ -72,32 +78,27 @@ export function clusterList(
   inCluster?: ClusterConnection,
 ): readonly Cluster[] {
   const list = fromSecrets.filter((cluster) => inClusterEnabled || cluster.server !== inClusterServer);
-  if (inClusterEnabled && !list.some((cluster) => cluster.server === inClusterServer))
+  if (inClusterEnabled && !list.some((cluster) => cluster.server === inClusterServer && !isScoped(cluster)))
     list.push(implicitCluster(inCluster));
-  return list.sort((a, b) => compare(a.id, b.id) || compare(a.server, b.server));
+  return list.sort(byId);
 }
 
-/** Clusters by the two ways to name one; where two Secrets have one URL, the first of the list counts. */
-export interface ClusterIndex {
-  readonly list: readonly Cluster[];
-  readonly byServer: ReadonlyMap<string, Cluster>;
-  readonly byName: ReadonlyMap<string, readonly Cluster[]>;
-}
-
-export function indexClusters(list: readonly Cluster[]): ClusterIndex {
-  const byServer = new Map<string, Cluster>();
-  const byName = new Map<string, Cluster[]>();
-  for (const cluster of list) {
-    if (!byServer.has(cluster.server)) byServer.set(cluster.server, cluster);
-    const same = byName.get(cluster.name);
-    if (same === undefined) byName.set(cluster.name, [cluster]);
-    else same.push(cluster);
-  }
-  return { list, byServer, byName };
-}
-
-/** `spec.destination` to a cluster (Argo CD: util/argo GetDestinationCluster); clients see these texts. */
+/**
+ * Resolves `spec.destination` to a cluster (Argo CD: util/argo GetDestinationCluster); clients see
+ * these messages. With a project, refuses a cluster whose Secret is scoped to another project;
+ * without, only locates the cluster.
+ */
 export function resolveDestination(
+  destination: ApplicationDestination,
+  clusters: ClusterIndex,
+  inClusterEnabled: boolean,
+  project?: string,
+): Cluster | UnresolvedDestination {
+  const found = locateCluster(destination, clusters, inClusterEnabled);
+  return 'error' in found || project === undefined ? found : (scopeRefusal(found, project) ?? found);
+}
+
+function locateCluster(
   destination: ApplicationDestination,
   clusters: ClusterIndex,
   inClusterEnabled: boolean,
@@ -116,7 +117,7 @@ export function resolveDestination(
     return { error: `error getting cluster by server "${outsideText('url', server)}": ${why}` };
   }
   if (name === '') return { error: 'Destination server missing from app spec' };
-  const found = clusters.byName.get(name) ?? wellKnown(name, clusters);
+  const found = clusters.byName.get(name) ?? wellKnownCluster(name, clusters);
   const [first] = found;
   if (first === undefined) return { error: `there are no clusters with this name: ${name}` };
   if (found.length === 1) return first;
@@ -124,18 +125,28 @@ export function resolveDestination(
   return { error: `there are ${found.length} clusters with the same name: [${servers}]` };
 }
 
-/** A Secret for the in-cluster URL may carry another name; the well-known one goes on working. */
-function wellKnown(name: string, clusters: ClusterIndex): readonly Cluster[] {
+/** A scoped Secret serves no other project: its credentials and its proxy belong to its own. */
+function scopeRefusal(cluster: Cluster, project: string): UnresolvedDestination | undefined {
+  const { server, project: own = '', conflict } = cluster;
+  if (own === '' || own === project) return undefined;
+  const why = `cluster "${server}" is scoped to project "${own}" by ${secretText(cluster)}, and project "${project}" may not use it`;
+  const what = conflict === undefined ? '' : `; ${conflict}`;
+  const advice = 'to share the cluster, create a cluster Secret with this URL and without the key "project"';
+  return { error: `error getting cluster by server "${server}": ${why}${what}; ${advice}`, refused: true };
+}
+
+/** A Secret for the in-cluster URL may have another name; the well-known name keeps working. */
+function wellKnownCluster(name: string, clusters: ClusterIndex): readonly Cluster[] {
   const inCluster = name === inClusterName ? clusters.byServer.get(inClusterServer) : undefined;
   return inCluster === undefined ? [] : [inCluster];
 }
 
-/** An address as the name of a cluster: equal for equal addresses, whoever goes there. */
+/** The URL as the name of a cluster, without user, password and trailing slashes. */
 function serverName(server: string): string {
   return splitUserInfo(server).url.replace(/\/+$/, '');
 }
 
-/** Strict decimal, as Go's strconv.Atoi: spaces and newlines make it unreadable. */
+/** Strict decimal, as Go's strconv.Atoi: spaces and newlines are invalid. */
 function parseShard(text: string | undefined): number | 'bad' | undefined {
   if (text === undefined || text === '') return undefined;
   return /^[+-]?[0-9]{1,9}$/.test(text) ? Number(text) : 'bad';
@@ -147,7 +158,7 @@ function parseConfig(text: string | undefined): { readonly value: JsonObject } |
     const value = parseJson(text);
     return isObject(value) ? { value } : { error: 'the key "config" is not a JSON object' };
   } catch {
-    // The parser's message may quote what it read, which is credentials.
+    // The parser's message may quote its input, which holds credentials.
     return { error: 'the key "config" is not valid JSON' };
   }
 }
@@ -157,68 +168,71 @@ function connectionOf(
   config: JsonObject,
   inCluster: ClusterConnection | undefined,
 ): ClusterConnection | { readonly error: string } {
-  const proxyUrl = text(config, 'proxyUrl');
+  const proxyUrl = textField(config, 'proxyUrl');
   const proxy = proxyUrl === undefined ? {} : { proxyUrl };
   if (proxyUrl !== undefined && !/^(?:https?|socks5h?):\/\//.test(proxyUrl))
     return { error: 'config.proxyUrl must be an http, https or socks5 URL' };
-  const userPass = loginOf(config);
+  const userPass = tokenAndPassword(config);
   if (server === inClusterServer && inCluster !== undefined) {
     const credentials = Object.keys(userPass).length === 0 ? inCluster.credentials : userPass;
     return { ...inCluster, credentials, ...proxy };
   }
-  const tlsValue = own(config, 'tlsClientConfig');
+  const tlsValue = ownMember(config, 'tlsClientConfig');
   const tls = isObject(tlsValue) ? tlsValue : {};
-  const caData = decoded(tls, 'caData');
-  const tlsServerName = text(tls, 'serverName');
-  const exec = execOf(config);
-  const certData = decoded(tls, 'certData');
-  const keyData = decoded(tls, 'keyData');
+  const caData = base64Field(tls, 'caData');
+  const tlsServerName = textField(tls, 'serverName');
+  const exec = credentialPlugin(config);
+  const certData = base64Field(tls, 'certData');
+  const keyData = base64Field(tls, 'keyData');
   const credentials: ClusterCredentials = {
     ...(exec === undefined ? userPass : { exec }),
-    ...(certData === undefined ? {} : { certData: new Secret(certData) }),
-    ...(keyData === undefined ? {} : { keyData: new Secret(keyData) }),
+    ...(certData === undefined ? {} : { certData: new SecretValue(certData) }),
+    ...(keyData === undefined ? {} : { keyData: new SecretValue(keyData) }),
   };
   return {
     server,
-    insecure: own(tls, 'insecure') === true,
-    ...(caData === undefined ? {} : { caData }),
-    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    insecure: ownMember(tls, 'insecure') === true,
+    ...defined({ caData, tlsServerName }),
     ...proxy,
     credentials,
   };
 }
 
-function loginOf(config: JsonObject): ClusterCredentials {
-  const [username, password, token] = [text(config, 'username'), text(config, 'password'), text(config, 'bearerToken')];
+function tokenAndPassword(config: JsonObject): ClusterCredentials {
+  const [username, password, token] = [
+    textField(config, 'username'),
+    textField(config, 'password'),
+    textField(config, 'bearerToken'),
+  ];
   return {
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password: new Secret(password) }),
-    ...(token === undefined ? {} : { bearerToken: new Secret(token) }),
+    ...defined({ username }),
+    ...(password === undefined ? {} : { password: new SecretValue(password) }),
+    ...(token === undefined ? {} : { bearerToken: new SecretValue(token) }),
   };
 }
 
-/** awsAuthConfig wins over execProviderConfig; both end as a credential plugin. */
-function execOf(config: JsonObject): ClusterCredentials['exec'] {
-  const aws = own(config, 'awsAuthConfig');
+/** awsAuthConfig overrides execProviderConfig; both become a credential plugin. */
+function credentialPlugin(config: JsonObject): ClusterCredentials['exec'] {
+  const aws = ownMember(config, 'awsAuthConfig');
   if (isObject(aws)) {
-    const args = ['aws', '--cluster-name', text(aws, 'clusterName') ?? ''];
-    const role = text(aws, 'roleARN');
-    const profile = text(aws, 'profile');
+    const args = ['aws', '--cluster-name', textField(aws, 'clusterName') ?? ''];
+    const role = textField(aws, 'roleARN');
+    const profile = textField(aws, 'profile');
     if (role !== undefined) args.push('--role-arn', role);
     if (profile !== undefined) args.push('--profile', profile);
     const apiVersion = 'client.authentication.k8s.io/v1beta1';
     return { command: 'argocd-k8s-auth', args, env: {}, apiVersion, provideClusterInfo: false };
   }
-  const plugin = own(config, 'execProviderConfig');
+  const plugin = ownMember(config, 'execProviderConfig');
   if (!isObject(plugin)) return undefined;
-  const env = own(plugin, 'env');
-  const args = own(plugin, 'args');
+  const env = ownMember(plugin, 'env');
+  const args = ownMember(plugin, 'args');
   return {
-    command: text(plugin, 'command') ?? '',
-    args: strings(args),
+    command: textField(plugin, 'command') ?? '',
+    args: stringItems(args),
     env: isObject(env) ? textMembers(env) : {},
-    apiVersion: text(plugin, 'apiVersion') ?? 'client.authentication.k8s.io/v1beta1',
-    provideClusterInfo: own(plugin, 'provideClusterInfo') === true,
+    apiVersion: textField(plugin, 'apiVersion') ?? 'client.authentication.k8s.io/v1beta1',
+    provideClusterInfo: ownMember(plugin, 'provideClusterInfo') === true,
   };
 }
 
@@ -227,17 +241,13 @@ function textMembers(object: JsonObject): Readonly<Record<string, string>> {
   return Object.fromEntries(members);
 }
 
-function text(object: JsonObject, key: string): string | undefined {
-  const value = own(object, key);
+function textField(object: JsonObject, key: string): string | undefined {
+  const value = ownMember(object, key);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Go marshals []byte as base64. */
-function decoded(object: JsonObject, key: string): string | undefined {
-  const value = text(object, key);
+/** Go encodes []byte as base64. */
+function base64Field(object: JsonObject, key: string): string | undefined {
+  const value = textField(object, key);
   return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

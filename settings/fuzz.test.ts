@@ -52,9 +52,9 @@ const targets: readonly FuzzTarget[] = [
   },
 ];
 
-describe('14.5: readers of settings', () => {
+describe('readers of settings', () => {
   it.each(targets)(
-    '14.5: $name: an answer or an error of ours, in time',
+    '$name: returns in time, with a result or one of our errors',
     async (target) => {
       expect((await fuzz(target)).inputs).toBeGreaterThan(0);
     },

@@ -1,16 +1,20 @@
 /**
- * settings: what the administrators configured. argocd-cm, cluster Secrets, repository Secrets, watched and parsed into immutable
- * values. A malformed entry is left out, with a message that names the key; the others hold.
+ * settings: what administrators configured. Watches argocd-cm, cluster Secrets and repository
+ * Secrets, and parses them into immutable values. A malformed entry is skipped, with a message that
+ * names its key; the others stay in effect.
  *
- * Parsing is pure (parse, overrides, clusters, repositories); store.ts alone watches. Readers get snapshots: a pass of the controller
- * reads `settings()` once. It refuses to guess: what cannot be read is a problem with the object's name, never a half-read value.
+ * Parsing is pure (parse, overrides, clusters, repositories); only store.ts watches. Readers get
+ * snapshots: one pass of the controller reads `settings()` once. It never guesses: an unreadable
+ * entry is a problem with the object's name, never a half-parsed value.
  */
-export { clusterList, indexClusters, parseClusterSecret, resolveDestination } from './clusters.ts';
-export type { ClusterIndex, ParsedCluster } from './clusters.ts';
+export { chooseClusters, indexClusters } from './cluster-index.ts';
+export type { ClusterIndex } from './cluster-index.ts';
+export { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
+export type { ParsedCluster } from './clusters.ts';
 export { parseSettings } from './parse.ts';
 export { findRepository, parseRepositorySecret } from './repositories.ts';
 export type { RepositoryEntry } from './repositories.ts';
 export { createSettingsStore } from './store.ts';
 export type { SettingsStoreDeps } from './store.ts';
 export type { SettingsStore, UnresolvedDestination } from './types.ts';
-export type { Problem } from './values.ts';
+export type { SettingsProblem } from './values.ts';

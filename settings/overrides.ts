@@ -1,37 +1,37 @@
-import { isObject, own, parseGoBool } from '#base';
+import { isObject, ownMember, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ResourceOverride } from '#model';
-import { strings, yamlValue } from './values.ts';
-import type { Report } from './values.ts';
+import { stringItems, yamlValue } from './values.ts';
+import type { ReportProblem } from './values.ts';
 
-type Mutable = { -readonly [K in keyof ResourceOverride]: ResourceOverride[K] };
+type MutableOverride = { -readonly [K in keyof ResourceOverride]: ResourceOverride[K] };
 
-const prefix = 'resource.customizations.';
+const customizationPrefix = 'resource.customizations.';
 
 /**
- * `resource.customizations` in both its forms, by `group/Kind` (`Kind` for the core group, `*\/*` for all). A split key wins over the
- * same field of the bulk form.
+ * Both forms of `resource.customizations`, by `group/Kind` (`Kind` for the core group, `*\/*` for
+ * all). A split key overrides the same field of the bulk form.
  */
 export function parseOverrides(
   data: Readonly<Record<string, string>>,
-  report: Report,
+  report: ReportProblem,
 ): Readonly<Record<string, ResourceOverride>> {
-  const overrides = new Map<string, Mutable>();
-  const of = (key: string): Mutable => {
+  const overrides = new Map<string, MutableOverride>();
+  const of = (key: string): MutableOverride => {
     const override = overrides.get(key) ?? { useOpenLibs: false, knownTypeFields: [] };
     overrides.set(key, override);
     return override;
   };
   const bulk = yamlValue(data['resource.customizations'], 'resource.customizations', report);
-  if (isObject(bulk)) readBulk(bulk, of, report);
+  if (isObject(bulk)) parseBulkForm(bulk, of, report);
   else if (bulk !== undefined) report('resource.customizations', 'must be a YAML map of group/Kind');
   for (const key of Object.keys(data).sort()) {
-    if (key.startsWith(prefix)) readSplit(key, data[key] ?? '', of, report);
+    if (key.startsWith(customizationPrefix)) parseSplitKey(key, data[key] ?? '', of, report);
   }
   return Object.fromEntries(overrides);
 }
 
-function readBulk(bulk: JsonObject, of: (key: string) => Mutable, report: Report): void {
+function parseBulkForm(bulk: JsonObject, of: (key: string) => MutableOverride, report: ReportProblem): void {
   for (const [kind, value] of Object.entries(bulk)) {
     const where = `resource.customizations: ${kind}`;
     if (!isObject(value)) {
@@ -39,23 +39,27 @@ function readBulk(bulk: JsonObject, of: (key: string) => Mutable, report: Report
       continue;
     }
     const override = of(kind);
-    const lua = own(value, 'health.lua');
+    const lua = ownMember(value, 'health.lua');
     if (typeof lua === 'string' && lua !== '') override.healthLua = lua;
-    override.useOpenLibs = own(value, 'health.lua.useOpenLibs') === true;
-    ignore(override, 'ignoreDifferences', nested(own(value, 'ignoreDifferences'), where, report));
-    ignore(override, 'ignoreResourceUpdates', nested(own(value, 'ignoreResourceUpdates'), where, report));
-    const fields = nested(own(value, 'knownTypeFields'), where, report);
-    if (fields !== undefined) override.knownTypeFields = knownFields(fields);
+    override.useOpenLibs = ownMember(value, 'health.lua.useOpenLibs') === true;
+    setIgnoreRules(override, 'ignoreDifferences', parseNested(ownMember(value, 'ignoreDifferences'), where, report));
+    setIgnoreRules(
+      override,
+      'ignoreResourceUpdates',
+      parseNested(ownMember(value, 'ignoreResourceUpdates'), where, report),
+    );
+    const fields = parseNested(ownMember(value, 'knownTypeFields'), where, report);
+    if (fields !== undefined) override.knownTypeFields = parseKnownTypeFields(fields);
   }
 }
 
 /** In the bulk form these are YAML texts inside YAML. */
-function nested(value: Json | undefined, where: string, report: Report): Json | undefined {
+function parseNested(value: Json | undefined, where: string, report: ReportProblem): Json | undefined {
   return typeof value === 'string' ? yamlValue(value, where, report) : value;
 }
 
-function readSplit(key: string, text: string, of: (key: string) => Mutable, report: Report): void {
-  const rest = key.slice(prefix.length);
+function parseSplitKey(key: string, text: string, of: (key: string) => MutableOverride, report: ReportProblem): void {
+  const rest = key.slice(customizationPrefix.length);
   const dot = rest.indexOf('.');
   const type = dot < 0 ? rest : rest.slice(0, dot);
   const kind = dot < 0 ? undefined : overrideKey(rest.slice(dot + 1));
@@ -74,10 +78,10 @@ function readSplit(key: string, text: string, of: (key: string) => Mutable, repo
       return;
     case 'ignoreDifferences':
     case 'ignoreResourceUpdates':
-      ignore(of(kind), type, value);
+      setIgnoreRules(of(kind), type, value);
       return;
     case 'knownTypeFields':
-      of(kind).knownTypeFields = knownFields(value);
+      of(kind).knownTypeFields = parseKnownTypeFields(value);
       return;
     case 'actions':
       return;
@@ -93,23 +97,23 @@ function overrideKey(text: string): string | undefined {
   return parts.join('/');
 }
 
-function ignore(
-  override: Mutable,
+function setIgnoreRules(
+  override: MutableOverride,
   field: 'ignoreDifferences' | 'ignoreResourceUpdates',
   value: Json | undefined,
 ): void {
   if (!isObject(value)) return;
   override[field] = {
-    jsonPointers: strings(own(value, 'jsonPointers')),
-    jqPathExpressions: strings(own(value, 'jqPathExpressions')),
-    managedFieldsManagers: strings(own(value, 'managedFieldsManagers')),
+    jsonPointers: stringItems(ownMember(value, 'jsonPointers')),
+    jqPathExpressions: stringItems(ownMember(value, 'jqPathExpressions')),
+    managedFieldsManagers: stringItems(ownMember(value, 'managedFieldsManagers')),
   };
 }
 
-function knownFields(value: Json | undefined): ResourceOverride['knownTypeFields'] {
+function parseKnownTypeFields(value: Json | undefined): ResourceOverride['knownTypeFields'] {
   const items = Array.isArray(value) ? (value as readonly Json[]) : [];
   return items.filter(isObject).flatMap((item) => {
-    const [field, type] = [own(item, 'field'), own(item, 'type')];
+    const [field, type] = [ownMember(item, 'field'), ownMember(item, 'type')];
     return typeof field === 'string' && typeof type === 'string' ? [{ field, type }] : [];
   });
 }

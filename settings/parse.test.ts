@@ -9,11 +9,11 @@ const messages = (data: Record<string, string>) => parseSettings(data).problems.
 const notes = (data: Record<string, string>) => parseSettings(data).notes.map((note) => note.message);
 
 describe('parseSettings', () => {
-  it('gives the defaults for an empty ConfigMap', () => {
+  it('returns the defaults for an empty ConfigMap', () => {
     expect(parseSettings({})).toEqual({ settings: defaultSettings, problems: [], notes: [] });
   });
 
-  it('gives the defaults, apart from version and raw data, for keys that it does not know', () => {
+  it('returns the defaults, apart from version and raw data, for unknown keys', () => {
     const { version, raw, enabledSourceTypes, ...rest } = settings({ 'some.key': 'x' });
     expect({ ...defaultSettings, ...rest }).toEqual(defaultSettings);
     expect(Object.keys(rest)).toHaveLength(Object.keys(defaultSettings).length - 3);
@@ -22,18 +22,18 @@ describe('parseSettings', () => {
     expect(enabledSourceTypes).toEqual({ Kustomize: true, Helm: true, Directory: true, Plugin: true });
   });
 
-  it('12.4: says which rules of ignoreResourceUpdates hide nothing, because only jq can run them or nobody can', () => {
+  it('notes rules of ignoreResourceUpdates without effect, because only jq can run them or they are invalid', () => {
     const key = 'resource.customizations.ignoreResourceUpdates.apps_Deployment';
     const rule = (program: string): Record<string, string> => ({ [key]: `jqPathExpressions: ['${program}']` });
     expect(messages(rule('.status.conditions[] | select(.type == "x")'))).toEqual([]);
     expect(messages(rule('.status | limit(1; .[])'))).toEqual([]);
     expect(notes(rule('.status | limit(1; .[])'))).toEqual([
-      `${key}: the jqPathExpression ".status | limit(1; .[])" can only be run by jq, which is not asked when an object changes: it hides no change`,
+      `${key}: the jqPathExpression ".status | limit(1; .[])" needs full jq, which does not run when an object changes: it hides no updates`,
     ]);
     expect(messages(rule('.status |'))).toEqual([expect.stringContaining(`${key}: the jqPathExpression ".status |" `)]);
   });
 
-  it('12.4: says which rules of ignoreDifferences hide no change of an object, and that they are in force elsewhere', () => {
+  it('notes rules of ignoreDifferences that hide no update of an object, but are in effect elsewhere', () => {
     const key = 'resource.customizations.ignoreDifferences.apps_Deployment';
     const cm = (program: string, more: Record<string, string> = {}): Record<string, string> => ({
       [key]: `jqPathExpressions: ['${program}']`,
@@ -42,10 +42,10 @@ describe('parseSettings', () => {
     const onlyJq = '.spec | limit(1; .[])';
     expect(notes(cm('.spec.replicas'))).toEqual([]);
     expect(notes(cm(onlyJq))).toEqual([
-      `${key}: the jqPathExpression "${onlyJq}" can only be run by jq, which is not asked when an object changes: it hides no change. In comparisons it is in force`,
+      `${key}: the jqPathExpression "${onlyJq}" needs full jq, which does not run when an object changes: it hides no updates. It still applies to comparisons`,
     ]);
     expect(messages(cm(onlyJq))).toEqual([]);
-    // Then they hide nothing in Argo CD either.
+    // Then they hide no update in Argo CD either.
     expect(notes(cm(onlyJq, { 'resource.ignoreResourceUpdatesEnabled': 'false' }))).toEqual([]);
     const compareOptions = { 'resource.compareoptions': 'ignoreDifferencesOnResourceUpdates: false' };
     expect(notes(cm(onlyJq, compareOptions))).toEqual([]);
@@ -56,12 +56,12 @@ describe('parseSettings', () => {
     ['normal', 'normal', []],
     ['strict', 'strict', []],
     ['Strict', 'off', ['resource.respectRBAC: must be normal, strict or empty; nothing is left out']],
-  ])('12.7: reads resource.respectRBAC "%s" as %s', (text, mode, problems) => {
+  ])('reads resource.respectRBAC "%s" as %s', (text, mode, problems) => {
     const data = { 'resource.respectRBAC': text };
     expect([settings(data).respectRBAC, messages(data)]).toEqual([mode, problems]);
   });
 
-  it('has another version for other content, whatever the order of keys', () => {
+  it('changes its version with the content, not with the order of keys', () => {
     expect(settings({ a: '1', b: '2' }).version).toBe(settings({ b: '2', a: '1' }).version);
     expect(settings({ a: '1' }).version).not.toBe(settings({ a: '2' }).version);
   });
@@ -90,7 +90,7 @@ describe('parseSettings', () => {
     expect(settings({ [key]: value }).impersonation).toEqual(impersonation);
   });
 
-  it('takes only the exact "false" as disabling the in-cluster destination', () => {
+  it('disables the in-cluster destination only by the exact value "false"', () => {
     expect(settings({ 'cluster.inClusterEnabled': 'false' }).inClusterEnabled).toBe(false);
     expect(settings({ 'cluster.inClusterEnabled': 'False' }).inClusterEnabled).toBe(true);
   });
@@ -122,14 +122,14 @@ describe('parseSettings', () => {
     expect(settings({ 'resource.compareoptions': text }).ignoreResourceStatusField).toBe(field);
   });
 
-  it('overlays compareoptions on their defaults', () => {
+  it('merges compareoptions into their defaults', () => {
     const some = settings({ 'resource.compareoptions': 'ignoreAggregatedRoles: true' });
     expect([some.ignoreAggregatedRoles, some.ignoreDifferencesOnResourceUpdates]).toEqual([true, true]);
     const others = settings({ 'resource.compareoptions': 'ignoreDifferencesOnResourceUpdates: false' });
     expect([others.ignoreAggregatedRoles, others.ignoreDifferencesOnResourceUpdates]).toEqual([false, false]);
   });
 
-  it('reads customizations in both forms; the split key wins over the same field of the bulk form', () => {
+  it('reads customizations in both forms; a split key overrides the same field of the bulk form', () => {
     const { overrides } = settings({
       'resource.customizations': [
         'argoproj.io/Rollout:',
@@ -186,7 +186,7 @@ describe('parseSettings', () => {
     expect(settings(data).overrides['batch/Job']?.healthLua).toBe('return ok');
   });
 
-  it('11.2: reads global projects, masked annotations, labels of machines and enabled source types', () => {
+  it('reads global projects, masked annotations, node labels and enabled source types', () => {
     const all = settings({
       globalProjects: '- projectName: base\n  labelSelector: {matchLabels: {a: b}}',
       'resource.sensitive.mask.annotations': ' a/b , c,',

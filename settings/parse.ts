@@ -1,26 +1,27 @@
-import { hashJson, isObject, own, parseGoBool } from '#base';
+import { hashJson, isObject, ownMember, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
-import { faultsOfUpdates, unhiddenUpdates } from '#diff';
+import { updateRuleFaults, updateRulesOnlyForJq } from '#diff';
 import { defaultSettings, serverPattern } from '#model';
 import type { FilteredResource, Settings, TrackingMethod } from '#model';
 import { parseOverrides } from './overrides.ts';
-import { csv, strings, yamlValue } from './values.ts';
-import type { Problem, Report } from './values.ts';
+import { splitCommaList, stringItems, yamlValue } from './values.ts';
+import type { SettingsProblem, ReportProblem } from './values.ts';
 
 /**
- * The settings that the data of argocd-cm stands for (Argo CD: util/settings/settings.go). Never throws: a malformed entry keeps its
- * default and is named in `problems`. Difference from Argo CD: one bad `resource.customizations` key spoils itself, not every
- * comparison of every application.
+ * Parses the data of argocd-cm (Argo CD: util/settings/settings.go). Never throws: a malformed
+ * entry keeps its default and is listed in `problems`. Difference: one bad
+ * `resource.customizations` key affects only itself; in Argo CD it fails every comparison of every
+ * Application.
  */
 export function parseSettings(data: Readonly<Record<string, string>>): {
   readonly settings: Settings;
-  readonly problems: readonly Problem[];
-  /** What is in force, but does less than in Argo CD. */
-  readonly notes: readonly Problem[];
+  readonly problems: readonly SettingsProblem[];
+  /** Entries in effect that do less than in Argo CD. */
+  readonly notes: readonly SettingsProblem[];
 } {
   if (Object.keys(data).length === 0) return { settings: defaultSettings, problems: [], notes: [] };
-  const problems: Problem[] = [];
-  const report: Report = (key, message) => {
+  const problems: SettingsProblem[] = [];
+  const report: ReportProblem = (key, message) => {
     problems.push({ object: 'ConfigMap argocd-cm', message: `${key}: ${message}` });
   };
   const settings: Settings = {
@@ -30,14 +31,14 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
       labelKey: orDefault(data['application.instanceLabelKey'], defaultSettings.tracking.labelKey),
       installationId: data['installationID'] ?? '',
     },
-    exclusions: filters(data, 'resource.exclusions', report),
-    inclusions: filters(data, 'resource.inclusions', report),
+    exclusions: parseFilters(data, 'resource.exclusions', report),
+    inclusions: parseFilters(data, 'resource.inclusions', report),
     overrides: parseOverrides(data, report),
     ...compareOptions(data, report),
-    ignoreResourceUpdatesEnabled: flag(data, 'resource.ignoreResourceUpdatesEnabled', true, report),
+    ignoreResourceUpdatesEnabled: parseFlag(data, 'resource.ignoreResourceUpdatesEnabled', true, report),
     respectRBAC: respectRBAC(data, report),
-    sensitiveAnnotations: csv(data['resource.sensitive.mask.annotations']),
-    allowedNodeLabels: csv(data['application.allowedNodeLabels']),
+    sensitiveAnnotations: splitCommaList(data['resource.sensitive.mask.annotations']),
+    allowedNodeLabels: splitCommaList(data['application.allowedNodeLabels']),
     inClusterEnabled: data['cluster.inClusterEnabled'] !== 'false',
     impersonation: {
       enabled: data['application.sync.impersonation.enabled'] === 'true',
@@ -45,23 +46,23 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
     },
     globalProjects: globalProjects(data, report),
     enabledSourceTypes: {
-      Kustomize: enabled(data['kustomize.enable']),
-      Helm: enabled(data['helm.enable']),
-      Directory: enabled(data['jsonnet.enable']),
+      Kustomize: isEnabled(data['kustomize.enable']),
+      Helm: isEnabled(data['helm.enable']),
+      Directory: isEnabled(data['jsonnet.enable']),
       Plugin: true,
     },
     raw: data,
   };
-  for (const { where, rule, problem } of faultsOfUpdates(settings))
+  for (const { where, rule, problem } of updateRuleFaults(settings))
     report(where.replace(/^argocd-cm /, ''), `the ${rule} ${problem}`);
-  const notes = unhiddenUpdates(settings).map(({ where, rule, problem }) => ({
+  const notes = updateRulesOnlyForJq(settings).map(({ where, rule, problem }) => ({
     object: 'ConfigMap argocd-cm',
     message: `${where.replace(/^argocd-cm /, '')}: the ${rule} ${problem}`,
   }));
   return { settings, problems, notes };
 }
 
-function trackingMethod(data: Readonly<Record<string, string>>, report: Report): TrackingMethod {
+function trackingMethod(data: Readonly<Record<string, string>>, report: ReportProblem): TrackingMethod {
   const text = data['application.resourceTrackingMethod'] ?? '';
   if (text === 'label' || text === 'annotation+label' || text === 'annotation') return text;
   if (text !== '')
@@ -69,15 +70,19 @@ function trackingMethod(data: Readonly<Record<string, string>>, report: Report):
   return 'annotation';
 }
 
-function filters(data: Readonly<Record<string, string>>, key: string, report: Report): readonly FilteredResource[] {
-  return listOf(data, key, report).map((item) => ({
-    apiGroups: strings(own(item, 'apiGroups')),
-    kinds: strings(own(item, 'kinds')),
-    clusters: strings(own(item, 'clusters')).map(serverPattern),
+function parseFilters(
+  data: Readonly<Record<string, string>>,
+  key: string,
+  report: ReportProblem,
+): readonly FilteredResource[] {
+  return parseList(data, key, report).map((item) => ({
+    apiGroups: stringItems(ownMember(item, 'apiGroups')),
+    kinds: stringItems(ownMember(item, 'kinds')),
+    clusters: stringItems(ownMember(item, 'clusters')).map(serverPattern),
   }));
 }
 
-function listOf(data: Readonly<Record<string, string>>, key: string, report: Report): readonly JsonObject[] {
+function parseList(data: Readonly<Record<string, string>>, key: string, report: ReportProblem): readonly JsonObject[] {
   const value = yamlValue(data[key], key, report);
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
@@ -91,23 +96,23 @@ function listOf(data: Readonly<Record<string, string>>, key: string, report: Rep
 
 function compareOptions(
   data: Readonly<Record<string, string>>,
-  report: Report,
+  report: ReportProblem,
 ): Pick<Settings, 'ignoreAggregatedRoles' | 'ignoreResourceStatusField' | 'ignoreDifferencesOnResourceUpdates'> {
   const key = 'resource.compareoptions';
   const value = yamlValue(data[key], key, report);
   const options = isObject(value) ? value : {};
   if (value !== undefined && !isObject(value)) report(key, 'must be a YAML map');
-  const aggregated = own(options, 'ignoreAggregatedRoles');
-  const onUpdates = own(options, 'ignoreDifferencesOnResourceUpdates');
+  const aggregated = ownMember(options, 'ignoreAggregatedRoles');
+  const onUpdates = ownMember(options, 'ignoreDifferencesOnResourceUpdates');
   return {
     ignoreAggregatedRoles: aggregated === true,
-    ignoreResourceStatusField: statusField(own(options, 'ignoreResourceStatusField'), report),
+    ignoreResourceStatusField: statusField(ownMember(options, 'ignoreResourceStatusField'), report),
     ignoreDifferencesOnResourceUpdates: onUpdates === undefined || onUpdates === null ? true : onUpdates === true,
   };
 }
 
-/** YAML reads a bare `off` as false, so both spellings arrive here. */
-function statusField(value: Json | undefined, report: Report): Settings['ignoreResourceStatusField'] {
+/** YAML parses a bare `off` as false, so both spellings arrive here. */
+function statusField(value: Json | undefined, report: ReportProblem): Settings['ignoreResourceStatusField'] {
   if (value === undefined || value === null || value === '' || value === 'all') return 'all';
   if (value === 'crd') return 'crd';
   if (value === 'none' || value === 'off' || value === 'false' || value === false) return 'none';
@@ -115,7 +120,7 @@ function statusField(value: Json | undefined, report: Report): Settings['ignoreR
   return 'all';
 }
 
-function respectRBAC(data: Readonly<Record<string, string>>, report: Report): Settings['respectRBAC'] {
+function respectRBAC(data: Readonly<Record<string, string>>, report: ReportProblem): Settings['respectRBAC'] {
   const key = 'resource.respectRBAC';
   const text = data[key] ?? '';
   if (text === 'normal' || text === 'strict') return text;
@@ -123,12 +128,12 @@ function respectRBAC(data: Readonly<Record<string, string>>, report: Report): Se
   return 'off';
 }
 
-function globalProjects(data: Readonly<Record<string, string>>, report: Report): Settings['globalProjects'] {
+function globalProjects(data: Readonly<Record<string, string>>, report: ReportProblem): Settings['globalProjects'] {
   const key = 'globalProjects';
   const projects: { projectName: string; labelSelector: JsonObject }[] = [];
-  for (const item of listOf(data, key, report)) {
-    const projectName = own(item, 'projectName');
-    const labelSelector = own(item, 'labelSelector') ?? {};
+  for (const item of parseList(data, key, report)) {
+    const projectName = ownMember(item, 'projectName');
+    const labelSelector = ownMember(item, 'labelSelector') ?? {};
     if (typeof projectName === 'string' && projectName !== '' && isObject(labelSelector)) {
       projects.push({ projectName, labelSelector });
     } else report(key, 'every item needs projectName (a string) and labelSelector (a map)');
@@ -136,7 +141,12 @@ function globalProjects(data: Readonly<Record<string, string>>, report: Report):
   return projects;
 }
 
-function flag(data: Readonly<Record<string, string>>, key: string, fallback: boolean, report: Report): boolean {
+function parseFlag(
+  data: Readonly<Record<string, string>>,
+  key: string,
+  fallback: boolean,
+  report: ReportProblem,
+): boolean {
   const text = data[key];
   if (text === undefined || text === '') return fallback;
   const value = parseGoBool(text);
@@ -144,7 +154,7 @@ function flag(data: Readonly<Record<string, string>>, key: string, fallback: boo
   return value ?? fallback;
 }
 
-function enabled(text: string | undefined): boolean {
+function isEnabled(text: string | undefined): boolean {
   return text === undefined || text === '' || text === 'true';
 }
 

@@ -16,13 +16,13 @@ function entry(data: Record<string, string>): RepositoryEntry {
 
 const url = 'https://git.example.com/team/app';
 
-/** What is kept of its Secrets. */
+/** The data kept of its Secrets, revealed. */
 function texts({ secretData = {} }: Repository): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(secretData).map(([key, secret]) => [key, secret.reveal()]));
 }
 
 describe('parseRepositorySecret', () => {
-  it('reads what it says, with git as the default type', () => {
+  it('reads every key, with git as the default type', () => {
     const { repository, hasCredentials } = entry({
       url,
       username: 'u',
@@ -52,7 +52,7 @@ describe('parseRepositorySecret', () => {
     expect(parseRepositorySecret(secret(data as Record<string, string>))).toEqual({ error });
   });
 
-  it('10.1: knows which charts lie in a registry, and which registry has no TLS', () => {
+  it('reads which charts are in an OCI registry, and which registry has no TLS', () => {
     expect(entry({ url, type: 'helm', enableOCI: 'true' }).repository).toMatchObject({
       enableOci: true,
       insecure: false,
@@ -62,7 +62,7 @@ describe('parseRepositorySecret', () => {
     expect('enableOci' in open).toBe(false);
   });
 
-  it('10.1: reads a GitHub App that has a number and a key', () => {
+  it('reads a GitHub App with an app ID and a key', () => {
     const app = { githubAppPrivateKey: 'k', githubAppID: '7', githubAppInstallationID: '9' };
     const { githubApp } = entry({ url, ...app }).repository;
     expect(githubApp).toMatchObject({ id: '7', installationId: '9', baseUrl: 'https://api.github.com' });
@@ -79,7 +79,7 @@ describe('parseRepositorySecret', () => {
     });
   });
 
-  it('10.1: reads the credentials of Google and Azure, and whether files of LFS are wanted', () => {
+  it('reads Google and Azure credentials, and the switch for LFS', () => {
     const google = entry({ url, gcpServiceAccountKey: '{}', enableLfs: 'true' }).repository;
     expect([google.googleKey?.reveal(), google.lfs]).toEqual(['{}', true]);
     expect(entry({ url, useAzureWorkloadIdentity: 'true' }).repository.azure).toBe('workload');
@@ -93,7 +93,7 @@ describe('parseRepositorySecret', () => {
     expect('azure' in entry({ url, ...principal }).repository).toBe(false);
   });
 
-  it('recognises credentials that it cannot use', () => {
+  it('recognizes credentials that it cannot use', () => {
     expect(entry({ url, githubAppPrivateKey: 'x' }).hasCredentials).toBe(true);
     expect(entry({ url, useAzureWorkloadIdentity: 'true' }).hasCredentials).toBe(true);
     expect(entry({ url }).hasCredentials).toBe(false);
@@ -104,7 +104,7 @@ describe('findRepository', () => {
   const shared = entry({ url: `${url}.git`, name: 'shared' });
   const scoped = entry({ url, project: 'p', name: 'scoped' });
 
-  it('prefers the exact project, then none, then a bare one', () => {
+  it('prefers the exact project, then no project, then a bare repository', () => {
     expect(findRepository(url, 'p', [shared, scoped], []).name).toBe('scoped');
     expect(findRepository(url, 'other', [scoped, shared], []).name).toBe('shared');
     expect(findRepository(url, 'other', [scoped], [])).toEqual({
@@ -115,7 +115,7 @@ describe('findRepository', () => {
     });
   });
 
-  it('keeps the spelling that was asked for', () => {
+  it('keeps the requested spelling of the URL', () => {
     expect(findRepository('https://GIT.example.com/team/app.git', '', [shared], []).url).toBe(
       'https://GIT.example.com/team/app.git',
     );
@@ -135,13 +135,13 @@ describe('findRepository', () => {
     expect(findRepository(url, '', [own], creds)).toMatchObject({ username: 'own', inheritedCreds: false });
   });
 
-  it('10.4: keeps everything that a Secret says for a repo-server, and never shows it', () => {
+  it('keeps all keys of a Secret for a repo-server, and never shows their values', () => {
     const { repository } = entry({ url, gcpServiceAccountKey: 'CANARY', depth: '3', name: '' });
     expect(texts(repository)).toEqual({ url, gcpServiceAccountKey: 'CANARY', depth: '3' });
     expect(JSON.stringify(repository)).not.toContain('CANARY');
   });
 
-  it('10.4: a template lends what is missing, and says four switches; the place and its trust are the own ones', () => {
+  it('inherits missing keys and four switches from a template, but keeps its own URL and TLS verification', () => {
     const own = { url, name: 'own', enableLfs: 'true', insecure: 'true', proxy: 'http://own', enableOCI: 'true' };
     const template = entry({
       url: 'https://git.example.com',
@@ -177,7 +177,7 @@ describe('findRepository', () => {
     ['git@git.example.com:team', 'git@git.example.com:team/app.git', true],
     ['git@git.example.com', 'git@git.example.com:team/app.git', true],
     ['git@git.example.com', 'git@git.example.com.evil:team/app.git', false],
-  ])('10.5: credentials of %s for %s: %s', (prefix, wanted, expected) => {
+  ])('credentials of %s for %s: %s', (prefix, wanted, expected) => {
     const creds = [entry({ url: prefix, username: 'lent' })];
     expect(findRepository(wanted, '', [], creds).username === 'lent').toBe(expected);
   });

@@ -2,7 +2,7 @@ import { isObject } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 
-/** The decoded `data` of a Secret, as text. Members that are not strings are left out. */
+/** The decoded `data` of a Secret, as text. Values that are not strings are left out. */
 export function secretData(secret: KubeObject): Readonly<Record<string, string>> {
   const data = secret['data'] as Json | undefined;
   const decoded: Record<string, string> = {};

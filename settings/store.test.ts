@@ -22,7 +22,7 @@ class FakeHub {
   readonly #objects = new Map<string, KubeObject>();
   /** By kind and field selector. */
   readonly #push = new Map<string, (event: WatchEvent) => void>();
-  /** Lists of the ConfigMap of this name never end. */
+  /** Lists of the ConfigMap with this name never complete. */
   forbidden = '';
   #version = 1;
 
@@ -128,7 +128,7 @@ const cluster = (name: string, token = 't'): Record<string, string> => ({
 });
 
 describe('createSettingsStore', () => {
-  it('works with nothing configured: defaults and the in-cluster destination', async () => {
+  it('works without any configuration: defaults and the in-cluster destination', async () => {
     const { store, hub, changes, stop } = await world();
     expect(store.settings().version).toBe('default');
     expect(store.clusters().map(({ server, connection }) => [server, connection.server])).toEqual([
@@ -144,7 +144,7 @@ describe('createSettingsStore', () => {
     await stop();
   });
 
-  it('knows everything when it is ready, and tells it in one go', async () => {
+  it('has read all objects when it is ready, and notifies once', async () => {
     const { store, changes, stop } = await world((hub) => {
       hub.put('ConfigMap', 'argocd-cm', { installationID: 'x' });
       for (let i = 0; i < 50; i += 1) hub.put('Secret', `c${i}`, cluster(`c${i}`), 'cluster');
@@ -158,7 +158,7 @@ describe('createSettingsStore', () => {
     await stop();
   });
 
-  it('follows changes, and tells only of those', async () => {
+  it('follows changes, and notifies only about those', async () => {
     const { store, hub, clock, changes, stop } = await world((h) => h.put('Secret', 'c', cluster('c'), 'cluster'));
     const expectChange = async (act: () => void, expected: Partial<Change> | undefined): Promise<void> => {
       changes.length = 0;
@@ -186,7 +186,7 @@ describe('createSettingsStore', () => {
     await stop();
   });
 
-  it('leaves a malformed Secret out, names it, and keeps the others', async () => {
+  it('skips a malformed Secret, names it, and keeps the others', async () => {
     const { store, hub, clock, stop } = await world((h) => {
       h.put('Secret', 'good', cluster('good'), 'cluster');
       h.put('Secret', 'bad', { server: 'https://bad', config: '{"bearerToken":"hunter2' }, 'cluster');
@@ -208,7 +208,7 @@ describe('createSettingsStore', () => {
     await stop();
   });
 
-  it('12.5: settings carry the health scripts of the same overrides', async () => {
+  it('provides settings with the health scripts of the same overrides', async () => {
     const { store, hub, clock, stop } = await world();
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: {} };
     expect(store.settings().healthScripts?.run('', pod)).toBeUndefined();
@@ -218,7 +218,7 @@ describe('createSettingsStore', () => {
     await stop();
   });
 
-  it('keeps listeners apart', async () => {
+  it('isolates listeners from each other', async () => {
     const { store, hub, clock, stop } = await world();
     let heard = 0;
     store.onChange(() => {
@@ -234,7 +234,7 @@ describe('createSettingsStore', () => {
     await stop();
   });
 
-  it('8.1.5: knows the keys of argocd-gpg-keys-cm, and tells when they change', async () => {
+  it('reads the keys of argocd-gpg-keys-cm, and notifies when they change', async () => {
     const { hub, store, clock, changes, stop } = await world((h) =>
       h.put('ConfigMap', 'argocd-gpg-keys-cm', { A: 'a' }),
     );
@@ -254,7 +254,7 @@ describe('createSettingsStore', () => {
     await stop();
   });
 
-  it('8.1.5: keys that may not be read stop those who need them, and nobody else', async () => {
+  it('blocks only callers that need GPG keys if these cannot be read', async () => {
     const { hub, store, clock, stop } = await world((h) => {
       h.forbidden = 'argocd-gpg-keys-cm';
       h.put('ConfigMap', 'argocd-gpg-keys-cm', { A: 'a' });

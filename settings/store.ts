@@ -1,5 +1,5 @@
-import { abortable, Secret } from '#base';
-import type { Clock, Random } from '#base';
+import { abortable, SecretValue } from '#base';
+import type { Clock, RandomSource } from '#base';
 import { apiResource, createInformer } from '#kube';
 import type { Informer, KubeClient } from '#kube';
 import { defaultSettings, labelOf, labels } from '#model';
@@ -13,59 +13,63 @@ import type {
   Settings,
 } from '#model';
 import type { Logger } from '#telemetry';
-import { clusterList, indexClusters, parseClusterSecret, resolveDestination } from './clusters.ts';
-import type { ClusterIndex, ParsedCluster } from './clusters.ts';
+import { indexClusters } from './cluster-index.ts';
+import type { ClusterIndex } from './cluster-index.ts';
+import { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
+import type { ParsedCluster } from './clusters.ts';
 import { parseSettings } from './parse.ts';
 import { findRepository, parseRepositorySecret } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
 import { nameOfSecret } from './secret-data.ts';
 import type { SettingsStore, UnresolvedDestination } from './types.ts';
-import type { Problem } from './values.ts';
+import type { SettingsProblem } from './values.ts';
 
 export interface SettingsStoreDeps {
-  /** The hub: the cluster that holds argocd-cm and the Secrets. */
+  /** The hub cluster, which holds argocd-cm and the Secrets. */
   readonly client: KubeClient;
   /** The controller's namespace. */
   readonly namespace: string;
   readonly clock: Clock;
-  readonly random: Random;
+  readonly random: RandomSource;
   readonly logger: Logger;
-  /** How this process reaches the cluster it runs in: the connection of `https://kubernetes.default.svc`. */
+  /** This process's connection to its own cluster: serves `https://kubernetes.default.svc`. */
   readonly inClusterConnection?: ClusterConnection;
-  /** Makes the health scripts of the settings ready to run. Without it, kinds that have one are Unknown. */
+  /** Compiles the health scripts of the settings. Without it, kinds with a script are Unknown. */
   readonly healthScripts?: (overrides: Settings['overrides']) => HealthScripts;
 }
 
-type Changed = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
+type SettingsChange = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
 
 /**
- * The store over three watches of the controller namespace: the ConfigMap argocd-cm (with or without the part-of label, which Argo CD
- * demands), the Secrets of clusters, repositories and credentials, and the ConfigMap argocd-gpg-keys-cm. Starts with `run`; `ready` when
- * the first two have been read once. The keys are waited for by those who need them: a Role that does not let them be read stops nobody else.
+ * Watches three things in the controller namespace: ConfigMap argocd-cm (with or without the
+ * part-of label, which Argo CD requires), the Secrets of clusters, repositories and credentials,
+ * and ConfigMap argocd-gpg-keys-cm. `run` starts it; it is `ready` after the first read of the
+ * first two. Only callers that need GPG keys wait for them: a Role that forbids them blocks no
+ * other caller.
  */
 export function createSettingsStore(deps: SettingsStoreDeps): SettingsStore {
   return new WatchedSettings(watchSettings(deps), deps);
 }
 
-/** What one Secret stands for. */
-type Entry =
+/** The parsed content of one Secret. */
+type SecretEntry =
   | { readonly kind: 'cluster'; readonly value: ParsedCluster | { readonly error: string } }
   | { readonly kind: 'repository' | 'credentials'; readonly value: RepositoryEntry | { readonly error: string } };
 
 class WatchedSettings implements SettingsStore {
   readonly name = 'settings';
-  readonly #informers: Informers;
+  readonly #informers: SettingsInformers;
   readonly #deps: SettingsStoreDeps;
-  readonly #listeners = new Set<(change: Changed) => void>();
-  readonly #entries = new Map<string, Entry>();
+  readonly #listeners = new Set<(change: SettingsChange) => void>();
+  readonly #entries = new Map<string, SecretEntry>();
   #settings: Settings;
-  #settingsProblems: readonly Problem[] = [];
-  /** Made when it is asked for: a start with a thousand Secrets makes it once. */
+  #settingsProblems: readonly SettingsProblem[] = [];
+  /** Built on first use: a start with 1,000 Secrets builds it once. */
   #clusters: ClusterIndex | undefined;
-  #pending: Changed | undefined;
+  #pending: SettingsChange | undefined;
   #gpgKeys: Readonly<Record<string, string>> = {};
 
-  constructor(informers: Informers, deps: SettingsStoreDeps) {
+  constructor(informers: SettingsInformers, deps: SettingsStoreDeps) {
     this.#informers = informers;
     this.#deps = deps;
     this.#settings = this.#withScripts(defaultSettings);
@@ -98,8 +102,8 @@ class WatchedSettings implements SettingsStore {
     return this.#index().list;
   }
 
-  resolve(destination: ApplicationDestination): Cluster | UnresolvedDestination {
-    return resolveDestination(destination, this.#index(), this.#settings.inClusterEnabled);
+  resolve(destination: ApplicationDestination, project?: string): Cluster | UnresolvedDestination {
+    return resolveDestination(destination, this.#index(), this.#settings.inClusterEnabled, project);
   }
 
   repository(url: string, project: string): Repository {
@@ -122,17 +126,19 @@ class WatchedSettings implements SettingsStore {
     return this.#gpgKeys;
   }
 
-  onChange(listener: (change: Changed) => void): () => void {
+  onChange(listener: (change: SettingsChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  problems(): readonly Problem[] {
-    const found: Problem[] = [...this.#settingsProblems];
+  problems(): readonly SettingsProblem[] {
+    const found: SettingsProblem[] = [...this.#settingsProblems];
     for (const [object, { value }] of this.#entries) {
       if ('error' in value) found.push({ object, message: value.error });
       else if ('problem' in value) found.push({ object, message: value.problem });
     }
+    for (const { server, conflict } of this.#index().list)
+      if (conflict !== undefined) found.push({ object: `cluster ${server}`, message: conflict });
     return found;
   }
 
@@ -160,21 +166,24 @@ class WatchedSettings implements SettingsStore {
     else this.#entries.set(name, entry);
     if (entry !== undefined && 'error' in entry.value)
       this.#deps.logger.warn('A Secret is ignored', { object: name, message: entry.value.error });
-    if (sameEntry(before, entry)) return;
+    if (isSameEntry(before, entry)) return;
     const kinds = new Set([before?.kind, entry?.kind]);
     const repositories = kinds.has('repository') || kinds.has('credentials');
     this.#changed({ settings: false, clusters: kinds.has('cluster'), repositories });
   }
 
-  /** What was refused for want of a key is compared again, as with the credentials of repositories. */
+  /**
+   * Counts as a change of repositories, so that revisions refused for lack of a key are checked
+   * again.
+   */
   #onGpgKeys(object: KubeObject | undefined): void {
     const keys = textData(object);
-    if (sameValue(keys, this.#gpgKeys)) return;
+    if (isSameValue(keys, this.#gpgKeys)) return;
     this.#gpgKeys = keys;
     this.#changed({ settings: false, clusters: false, repositories: true });
   }
 
-  #read(secret: KubeObject): Entry | undefined {
+  #read(secret: KubeObject): SecretEntry | undefined {
     switch (labelOf(secret, labels.secretType)) {
       case 'cluster':
         return { kind: 'cluster', value: parseClusterSecret(secret, this.#deps.inClusterConnection) };
@@ -195,6 +204,8 @@ class WatchedSettings implements SettingsStore {
       if (entry.kind === 'cluster' && !('error' in entry.value)) parsed.push(entry.value);
     const { inClusterEnabled } = this.#settings;
     this.#clusters = indexClusters(clusterList(parsed, inClusterEnabled, this.#deps.inClusterConnection));
+    for (const { server, conflict } of this.#clusters.list)
+      if (conflict !== undefined) this.#deps.logger.warn('Several cluster Secrets have one URL', { server, conflict });
     return this.#clusters;
   }
 
@@ -205,8 +216,8 @@ class WatchedSettings implements SettingsStore {
     return found;
   }
 
-  /** Readers see the change at once; listeners hear of all changes of one turn together. */
-  #changed(change: Changed): void {
+  /** Readers see a change at once; listeners get all changes of one event-loop turn together. */
+  #changed(change: SettingsChange): void {
     if (change.clusters) this.#clusters = undefined;
     const { settings, clusters, repositories } = this.#pending ?? change;
     if (this.#pending === undefined) queueMicrotask(() => this.#notify());
@@ -237,30 +248,32 @@ function textData(object: KubeObject | undefined): Readonly<Record<string, strin
   return Object.fromEntries(members);
 }
 
-function sameEntry(a: Entry | undefined, b: Entry | undefined): boolean {
-  return a?.kind === b?.kind && sameValue(a?.value, b?.value);
+function isSameEntry(a: SecretEntry | undefined, b: SecretEntry | undefined): boolean {
+  return a?.kind === b?.kind && isSameValue(a?.value, b?.value);
 }
 
-/** Deep equality of parsed values that looks into secrets: a rotated token is a change. */
-function sameValue(a: unknown, b: unknown): boolean {
+/** Deep equality of parsed values, Secret values included: a rotated token is a change. */
+function isSameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (a instanceof Secret || b instanceof Secret)
-    return a instanceof Secret && b instanceof Secret && a.reveal() === b.reveal();
+  if (a instanceof SecretValue || b instanceof SecretValue)
+    return a instanceof SecretValue && b instanceof SecretValue && a.reveal() === b.reveal();
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
-  return left.length === right.size && left.every(([key, value]) => right.has(key) && sameValue(value, right.get(key)));
+  return (
+    left.length === right.size && left.every(([key, value]) => right.has(key) && isSameValue(value, right.get(key)))
+  );
 }
 
 const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
 const secretResource = apiResource('v1', 'Secret', 'secrets', 'namespaced');
 
-interface Informers {
+interface SettingsInformers {
   readonly configMap: Informer;
   readonly secrets: Informer;
   readonly gpgKeys: Informer;
 }
 
-function watchSettings(deps: SettingsStoreDeps): Informers {
+function watchSettings(deps: SettingsStoreDeps): SettingsInformers {
   const { client, namespace, clock, random, logger } = deps;
   const common = { client, namespace, clock, random, logger };
   return {

@@ -1,29 +1,45 @@
 import type { Runnable } from '#base';
 import type { ApplicationDestination, Cluster, Repository, Settings } from '#model';
 
-/** Why a destination cannot be resolved; the message is Argo CD's (util/argo GetDestinationCluster). */
+/**
+ * Why a destination cannot be resolved; the message is Argo CD's (util/argo GetDestinationCluster).
+ */
 export interface UnresolvedDestination {
   readonly error: string;
+  /** The cluster exists, but the project may not use it. */
+  readonly refused?: true;
 }
 
-/** Live view of argocd-cm, cluster Secrets and repository Secrets of the controller namespace. Reads are synchronous and from memory. */
+/**
+ * Live view of argocd-cm, cluster Secrets and repository Secrets of the controller namespace. Reads
+ * are synchronous and from memory.
+ */
 export interface SettingsStore extends Runnable {
-  /** The current snapshot; never changes in place. */
+  /** The current snapshot; never mutated. */
   settings(): Settings;
-  /** All clusters, the implicit in-cluster one included, sorted by id then server. */
+  /** All clusters, one for each URL, with the implicit in-cluster one, sorted by id then server. */
   clusters(): readonly Cluster[];
-  /** `spec.destination` to a cluster, by server or by name, with Argo CD's errors. */
-  resolve(destination: ApplicationDestination): Cluster | UnresolvedDestination;
-  /** The repository of a URL for a project, with inherited credentials; a bare one when no Secret knows it. */
+  /**
+   * Resolves `spec.destination` by server or by name, with Argo CD's errors. With a project,
+   * refuses a cluster scoped to another one; without, only locates it: that grants no permission.
+   */
+  resolve(destination: ApplicationDestination, project?: string): Cluster | UnresolvedDestination;
+  /**
+   * The repository of a URL for a project, with inherited credentials; a bare one if no Secret
+   * names it.
+   */
   repository(url: string, project: string): Repository;
   /**
-   * The repositories of charts that Secrets name (those of type helm have a name there, too), and the credentials for others by the beginning
-   * of their URL. A project may not be permitted to use all of them.
+   * Chart repositories named by Secrets (those of type helm also have a name), and credentials by
+   * URL prefix. A project may not be permitted to use all of them.
    */
   chartRepositories(): { readonly repositories: readonly Repository[]; readonly credentials: readonly Repository[] };
-  /** The armored public keys of ConfigMap argocd-gpg-keys-cm, by key ID, once that has been read; none where there is no such ConfigMap. */
+  /**
+   * The armored public keys of ConfigMap argocd-gpg-keys-cm by key ID, after its first read; none
+   * if the ConfigMap does not exist.
+   */
   gpgKeys(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
-  /** Called after each change, with what changed. Returns the way to stop listening. */
+  /** Called after each change, with its kind. Returns a function that unsubscribes. */
   onChange(
     listener: (change: {
       readonly settings: boolean;
@@ -31,6 +47,6 @@ export interface SettingsStore extends Runnable {
       readonly repositories: boolean;
     }) => void,
   ): () => void;
-  /** Entries that could not be read: where and why, without secrets. */
+  /** Unreadable entries: object and reason, without secret values. */
   problems(): readonly { readonly object: string; readonly message: string }[];
 }

@@ -1,25 +1,28 @@
 import { messageOf, parseYamlDocuments } from '#base';
 import type { Json } from '#base';
 
-/** An entry that could not be read. `object` names the Kubernetes object; the message names the key and never holds a value. */
-export interface Problem {
+/**
+ * An unreadable entry. `object` names the Kubernetes object; the message names the key, never a
+ * value.
+ */
+export interface SettingsProblem {
   readonly object: string;
   readonly message: string;
 }
 
-/** Collects what is wrong with the keys of argocd-cm. */
-export type Report = (key: string, message: string) => void;
+/** Collects problems with the keys of argocd-cm. */
+export type ReportProblem = (key: string, message: string) => void;
 
-/** Items of a comma-separated list, trimmed, without empties. */
-export function csv(text: string | undefined): readonly string[] {
+/** Items of a comma-separated list, trimmed, without empty ones. */
+export function splitCommaList(text: string | undefined): readonly string[] {
   return (text ?? '')
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
 }
 
-/** The first document of a YAML text; undefined, and reported, when it cannot be read. */
-export function yamlValue(text: string | undefined, key: string, report: Report): Json | undefined {
+/** The first document of a YAML text; undefined (and reported) if it is invalid. */
+export function yamlValue(text: string | undefined, key: string, report: ReportProblem): Json | undefined {
   if (text === undefined || text.trim() === '') return undefined;
   try {
     return parseYamlDocuments(text)[0] ?? undefined;
@@ -29,7 +32,7 @@ export function yamlValue(text: string | undefined, key: string, report: Report)
   }
 }
 
-/** The strings of a list; anything else in it is left out. */
-export function strings(value: Json | undefined): readonly string[] {
+/** The strings of a list; any other value is left out. */
+export function stringItems(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : [];
 }

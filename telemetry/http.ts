@@ -1,11 +1,12 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { aborted, DriftlessError, messageOf } from '#base';
+import { untilAborted, DriftlessError, messageOf } from '#base';
 import type { Runnable } from '#base';
+import { debugStatePath } from './debug-socket.ts';
 import type { Logger } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import type { MetricRegistry } from './metrics.ts';
 
-/** The port is taken, or may not be opened. */
+/** The port is in use or must not be opened. */
 export class ListenError extends DriftlessError {
   constructor(what: string, host: string, port: number, cause: unknown) {
     const why =
@@ -17,8 +18,8 @@ export class ListenError extends DriftlessError {
 }
 
 /**
- * Listens, or rejects with a {@link ListenError}. Port 0 takes any free one. Resolves with the port. The host `::` means every address
- * of both families, and those of IPv4 where there is no IPv6.
+ * Listens and resolves with the port, or rejects with a {@link ListenError}. Port 0 takes any free
+ * port. Host `::` means all addresses of both families, or of IPv4 where IPv6 is missing.
  */
 export async function listen(server: Server, what: string, host: string, port: number): Promise<number> {
   try {
@@ -46,30 +47,29 @@ function listenOn(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-export interface Health {
+export interface HealthReport {
   readonly ok: boolean;
   /** Why not; shown by /healthz. */
   readonly reason?: string;
-  /** What is worth knowing although all is well; shown behind it. */
+  /** A remark on a healthy state; shown after it. */
   readonly note?: string;
 }
 
 export interface TelemetryServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly metrics: Metrics;
+  readonly metrics: MetricRegistry;
   readonly logger: Logger;
-  /** Is our own work moving? Answers /healthz and /livez. */
-  readonly healthy: () => Health;
-  /** May others rely on us? Answers /readyz. */
-  readonly ready: () => Health;
-  /** Plain values about everything that this replica does; answers /debug/state as JSON. */
-  readonly state: () => unknown;
+  /** Liveness of this process, for /healthz and /livez. */
+  readonly healthy: () => HealthReport;
+  /** Readiness, for /readyz. */
+  readonly ready: () => HealthReport;
 }
 
 /**
- * /metrics, /healthz (Argo CD's name), /livez, /readyz and /debug/state over HTTP. Runs until its signal aborts; open connections are then
- * closed at once. What is below /debug answers requests from this machine only.
+ * Serves /metrics, /healthz (Argo CD's name), /livez and /readyz over HTTP until its signal aborts;
+ * open connections are then closed. No request is trusted for its address: the debug state has its
+ * own socket.
  */
 export class TelemetryServer implements Runnable {
   readonly name = 'telemetry server';
@@ -84,7 +84,7 @@ export class TelemetryServer implements Runnable {
     this.#options = options;
   }
 
-  /** The port, once it listens. */
+  /** The port while the server listens. */
   get port(): number | undefined {
     return this.#port;
   }
@@ -97,15 +97,15 @@ export class TelemetryServer implements Runnable {
     const { host, port, logger } = this.#options;
     const server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
-        logger.warn('telemetry request failed', { error });
+        logger.warn('Telemetry request failed', { error });
         if (!response.headersSent) response.writeHead(500);
         response.end();
       });
     });
     this.#port = await listen(server, 'the telemetry server', host, port);
     this.#listening?.();
-    logger.info('serving metrics and health', { host, port: this.#port });
-    await aborted(signal);
+    logger.info('Serving metrics and health', { host, port: this.#port });
+    await untilAborted(signal);
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
@@ -114,7 +114,7 @@ export class TelemetryServer implements Runnable {
     const path = (request.url ?? '/').split('?')[0];
     switch (path) {
       case '/metrics':
-        send(response, 200, 'text/plain; version=0.0.4; charset=utf-8', await this.#options.metrics.expose());
+        sendResponse(response, 200, 'text/plain; version=0.0.4; charset=utf-8', await this.#options.metrics.expose());
         return;
       case '/healthz':
       case '/livez':
@@ -123,42 +123,34 @@ export class TelemetryServer implements Runnable {
       case '/readyz':
         sendHealth(response, this.#options.ready());
         return;
-      case '/debug/state':
-        if (!isLoopback(request.socket.remoteAddress)) {
-          send(response, 403, 'text/plain', `${path} answers this machine only: use kubectl port-forward or exec\n`);
-          return;
-        }
-        send(response, 200, 'application/json', JSON.stringify(this.#options.state(), bigintAsText));
+      case debugStatePath:
+        sendResponse(
+          response,
+          404,
+          'text/plain',
+          `${path} is not on this port: run "driftless debug state" in the pod\n`,
+        );
         return;
       default:
-        send(response, 404, 'text/plain', 'not found: try /metrics, /healthz, /readyz or /debug/state\n');
+        sendResponse(response, 404, 'text/plain', 'not found: try /metrics, /healthz or /readyz\n');
     }
   }
 }
 
-/** Whether a request comes from this pod itself (a forwarded port does): names of repositories and clusters are not for the whole network. */
-export function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && /^(?:::ffff:)?127\.|^::1$/.test(address);
-}
-
-function bigintAsText(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
-}
-
-function sendHealth(response: ServerResponse, health: Health): void {
-  send(
+function sendHealth(response: ServerResponse, health: HealthReport): void {
+  sendResponse(
     response,
     health.ok ? 200 : 503,
     'text/plain',
-    health.ok ? okWith(health.note) : `${health.reason ?? 'not ok'}\n`,
+    health.ok ? healthyText(health.note) : `${health.reason ?? 'not ok'}\n`,
   );
 }
 
-function okWith(note: string | undefined): string {
+function healthyText(note: string | undefined): string {
   return note === undefined ? 'ok' : `ok\n${note}\n`;
 }
 
-function send(response: ServerResponse, code: number, type: string, body: string): void {
+function sendResponse(response: ServerResponse, code: number, type: string, body: string): void {
   response.writeHead(code, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }

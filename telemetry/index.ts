@@ -1,10 +1,19 @@
 /**
- * telemetry: the instruments. Logger, metrics registry and the HTTP endpoints that show them. Nothing here knows what is
- * measured; each module registers its own metrics in the registry that it is given.
+ * telemetry: logger, metrics registry and the HTTP endpoints that expose them. Each module
+ * registers its own metrics in the registry that it gets.
  */
+export { askDebugSocket, DebugSocket } from './debug-socket.ts';
+export type { DebugSocketOptions } from './debug-socket.ts';
 export { createLogger, silentLogger } from './log.ts';
 export type { LogFields, Logger, LogLevel, LogOptions } from './log.ts';
 export { PromMetrics } from './metrics.ts';
-export type { CounterMetric, GaugeMetric, HistogramMetric, Labels, MetricFamily, Metrics } from './metrics.ts';
+export type {
+  CounterMetric,
+  GaugeMetric,
+  HistogramMetric,
+  MetricLabels,
+  MetricFamily,
+  MetricRegistry,
+} from './metrics.ts';
 export { listen, ListenError, TelemetryServer } from './http.ts';
-export type { Health, TelemetryServerOptions } from './http.ts';
+export type { HealthReport, TelemetryServerOptions } from './http.ts';

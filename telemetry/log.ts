@@ -1,16 +1,18 @@
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
-import { DriftlessError, messageOf, outsideText, Secret } from '#base';
+import { DriftlessError, messageOf, outsideText, SecretValue } from '#base';
 
 /**
- * Values of a log line. Nouns as keys, never manifests, never credentials (those are `Secret` and print as ***). Every text in it, however deep, and
- * its name pass through `outsideText` of #base: they may come from anywhere.
+ * Fields of a log line. Keys are nouns; values are never manifests or credentials (a `Secret`
+ * prints as ***). Every text at any depth passes `outsideText` of #base, because it may come from
+ * anywhere.
  */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * Structured log. Messages are constant texts, what varies goes into fields; identity (application, cluster, shard) into a child
- * logger. Pass an error as field `error`: its code and fields are added.
+ * Structured log. Messages are constant; everything that varies is a field; identity (application,
+ * cluster, shard) belongs into a child logger. Pass an error as field `error`: its code and fields
+ * are added.
  */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
@@ -24,13 +26,19 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** `json`: one object a line in Argo CD's envelope (time, level, msg). `text`: key=value for people. */
+  /**
+   * `json`: one object per line in Argo CD's envelope (time, level, msg). `text`: key=value for
+   * people.
+   */
   readonly format: 'json' | 'text';
-  /** Where lines go; stdout by default. */
+  /** Destination of the lines; stdout by default. */
   readonly destination?: { write(line: string): unknown };
 }
 
-/** A logger over pino. Lines are written synchronously, so that the last ones before an exit are not lost. */
+/**
+ * Creates a logger on pino. Lines are written synchronously, so that the last ones before an exit
+ * are not lost.
+ */
 export function createLogger(options: LogOptions): Logger {
   const target = options.destination ?? process.stdout;
   const stream: DestinationStream = {
@@ -47,38 +55,38 @@ export function createLogger(options: LogOptions): Logger {
     },
     stream,
   );
-  return wrap(root);
+  return loggerOver(root);
 }
 
-type Pino = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
+type PinoLogger = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
-function wrap(inner: Pino): Logger {
+function loggerOver(inner: PinoLogger): Logger {
   return {
-    debug: (message, fields) => inner.debug(printable(fields), clean(message)),
-    info: (message, fields) => inner.info(printable(fields), clean(message)),
-    warn: (message, fields) => inner.warn(printable(fields), clean(message)),
-    error: (message, fields) => inner.error(printable(fields), clean(message)),
-    child: (fields) => wrap(inner.child(printable(fields))),
+    debug: (message, fields) => inner.debug(printable(fields), cleanText(message)),
+    info: (message, fields) => inner.info(printable(fields), cleanText(message)),
+    warn: (message, fields) => inner.warn(printable(fields), cleanText(message)),
+    error: (message, fields) => inner.error(printable(fields), cleanText(message)),
+    child: (fields) => loggerOver(inner.child(printable(fields))),
   };
 }
 
 function printable(fields: LogFields | undefined): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(fields ?? {})) {
-    if (value instanceof DriftlessError) Object.assign(out, plain({ ...value.fields, code: value.code }, 0));
-    out[clean(key)] = plain(value, 0);
+    if (value instanceof DriftlessError) Object.assign(out, plainValue({ ...value.fields, code: value.code }, 0));
+    out[cleanText(key)] = plainValue(value, 0);
   }
   return out;
 }
 
-const deepest = 6;
-const mostMembers = 200;
+const maxDepth = 6;
+const maxMembers = 200;
 
-/** A value as plain JSON. What is too deep, or too much, is left out: a log line is no place for objects. */
-function plain(value: unknown, depth: number): unknown {
+/** Converts a value to plain JSON. Parts that are too deep or too many are left out. */
+function plainValue(value: unknown, depth: number): unknown {
   switch (typeof value) {
     case 'string':
-      return clean(value);
+      return cleanText(value);
     case 'bigint':
       return String(value);
     case 'function':
@@ -92,18 +100,18 @@ function plain(value: unknown, depth: number): unknown {
 }
 
 function plainObject(value: object, depth: number): unknown {
-  if (value instanceof Error) return clean(messageOf(value));
-  if (value instanceof Secret || value instanceof URL) return clean(value.toString());
+  if (value instanceof Error) return cleanText(messageOf(value));
+  if (value instanceof SecretValue || value instanceof URL) return cleanText(value.toString());
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
   if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
-  if (depth === deepest) return '…';
-  if (value instanceof Map || value instanceof Set) return plain([...value], depth);
-  if (Array.isArray(value)) return value.slice(0, mostMembers).map((item: unknown) => plain(item, depth + 1));
-  const members = Object.entries(value).slice(0, mostMembers);
-  return Object.fromEntries(members.map(([key, member]) => [clean(key), plain(member, depth + 1)]));
+  if (depth === maxDepth) return '…';
+  if (value instanceof Map || value instanceof Set) return plainValue([...value], depth);
+  if (Array.isArray(value)) return value.slice(0, maxMembers).map((item: unknown) => plainValue(item, depth + 1));
+  const members = Object.entries(value).slice(0, maxMembers);
+  return Object.fromEntries(members.map(([key, member]) => [cleanText(key), plainValue(member, depth + 1)]));
 }
 
-function clean(text: string): string {
+function cleanText(text: string): string {
   return outsideText('field', text);
 }
 
@@ -119,7 +127,7 @@ function quote(text: string): string {
   return /[\s"=]/.test(text) || text === '' ? JSON.stringify(text) : text;
 }
 
-/** A logger that says nothing. */
+/** A logger that discards everything. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

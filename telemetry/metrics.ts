@@ -1,31 +1,34 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Label values of one sample. */
-export type Labels = Readonly<Record<string, string | number>>;
+export type MetricLabels = Readonly<Record<string, string | number>>;
 
 export interface CounterMetric {
-  inc(labels?: Labels, by?: number): void;
+  inc(labels?: MetricLabels, by?: number): void;
 }
 export interface GaugeMetric {
-  set(value: number, labels?: Labels): void;
-  /** Forgets one series. */
-  remove(labels: Labels): void;
+  set(value: number, labels?: MetricLabels): void;
+  /** Removes one series. */
+  remove(labels: MetricLabels): void;
 }
 export interface HistogramMetric {
-  observe(value: number, labels?: Labels): void;
+  observe(value: number, labels?: MetricLabels): void;
 }
 
 /**
- * Creates metrics in one registry that is passed around, never a global. Asking for a name a second time gives the same metric.
- * Names, labels and buckets that Argo CD has are kept; our own start with `driftless_`.
+ * Creates metrics in one registry, which is injected and never global. The same name returns the
+ * same metric. Argo CD's names, labels and buckets are kept; ours start with `driftless_`.
  */
-export interface Metrics {
+export interface MetricRegistry {
   counter(name: string, help: string, labels?: readonly string[]): CounterMetric;
   gauge(name: string, help: string, labels?: readonly string[]): GaugeMetric;
   histogram(name: string, help: string, buckets: readonly number[], labels?: readonly string[]): HistogramMetric;
-  /** A family whose samples are computed at scrape time: use it for values that live elsewhere (queue depth, per-application series). */
+  /**
+   * Registers a family whose samples are computed at scrape time, for values that live elsewhere
+   * (queue depth, per-application series).
+   */
   family(family: MetricFamily): void;
-  /** The exposition text of everything. */
+  /** Returns the exposition text of all metrics. */
   expose(): Promise<string>;
 }
 
@@ -33,10 +36,10 @@ export interface MetricFamily {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter';
-  readonly collect: () => Iterable<{ readonly labels: Labels; readonly value: number }>;
+  readonly collect: () => Iterable<{ readonly labels: MetricLabels; readonly value: number }>;
 }
 
-export class PromMetrics implements Metrics {
+export class PromMetrics implements MetricRegistry {
   readonly #registry = new Registry();
   readonly #made = new Map<string, Counter | Gauge | Histogram>();
   readonly #families: MetricFamily[] = [];
@@ -70,8 +73,8 @@ export class PromMetrics implements Metrics {
   }
 
   /**
-   * Adds what prom-client knows of this process: `process_*` (CPU, memory, files) and `nodejs_*` (event loop delay, heap, garbage
-   * collection). Once for a process: it watches the event loop from then on.
+   * Adds prom-client's `process_*` (CPU, memory, files) and `nodejs_*` metrics (event loop delay,
+   * heap, garbage collection). Call it once per process: it monitors the event loop from then on.
    */
   watchProcess(): void {
     collectDefaultMetrics({ register: this.#registry });

@@ -1,9 +1,20 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, Server } from 'node:http';
-import { networkInterfaces } from 'node:os';
-import { describe, expect, it } from '@jest/globals';
-import { DriftlessError, Secret, Shutdown } from '#base';
-import { isLoopback } from './http.ts';
-import { createLogger, listen, ListenError, PromMetrics, silentLogger, TelemetryServer } from './index.ts';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DriftlessError, SecretValue, Shutdown } from '#base';
+import {
+  askDebugSocket,
+  createLogger,
+  DebugSocket,
+  listen,
+  ListenError,
+  PromMetrics,
+  silentLogger,
+  TelemetryServer,
+} from './index.ts';
 
 function lines(format: 'json' | 'text'): { readonly out: string[]; readonly log: ReturnType<typeof createLogger> } {
   const out: string[] = [];
@@ -26,7 +37,7 @@ describe('log', () => {
   it('never shows a credential, whatever way it comes in', () => {
     const { out, log } = lines('json');
     log.error('fetch failed', {
-      password: new Secret('canary'),
+      password: new SecretValue('canary'),
       url: 'https://user:canary@git.example/repo',
       error: new DriftlessError('X', 'cannot reach https://bob:canary@git.example', {
         fields: { server: 'git.example' },
@@ -36,8 +47,9 @@ describe('log', () => {
     expect(JSON.parse(out[0] ?? '')).toMatchObject({ password: '***', code: 'X', server: 'git.example' });
   });
 
+  // T-SEC-1, T-SEC-4
   it.each(['json', 'text'] as const)(
-    '14.3: T-SEC-1, T-SEC-4: every field is scrubbed, however deep, and no line has escape sequences: %s',
+    'every field is scrubbed, however deep, and no line has escape sequences: %s',
     (format) => {
       const { out, log } = lines(format);
       const address = 'https://me:c4nary@host/x';
@@ -49,7 +61,7 @@ describe('log', () => {
         list: [address, { inner: [address] }],
         map: new Map([[address, new Set([address])]]),
         url: new URL(address),
-        secret: { deep: new Secret('c4nary') },
+        secret: { deep: new SecretValue('c4nary') },
         bytes: Buffer.from('c4nary'),
         nested: { error: new Error(address), odd: new Odd('X', address, { fields: { address } }) },
         error: new Odd('X', address, { fields: { address }, cause: new Error('c4nary') }),
@@ -121,7 +133,6 @@ describe('telemetry server', () => {
       logger: silentLogger,
       healthy: () => (state.reason === undefined ? { ok: true } : { ok: false, reason: state.reason }),
       ready: () => ({ ok: false, reason: 'caches are not synced' }),
-      state: () => ({ big: 2n ** 60n }),
     });
     const stop = new AbortController();
     const running = server.run(stop.signal);
@@ -134,54 +145,14 @@ describe('telemetry server', () => {
     state.reason = 'no item finished for 120 s';
     expect(await ask('/healthz')).toEqual([503, 'no item finished for 120 s\n']);
     expect(await ask('/readyz')).toEqual([503, 'caches are not synced\n']);
-    expect(await ask('/debug/state')).toEqual([200, '{"big":"1152921504606846976"}']);
+    expect(await ask('/debug/state')).toEqual([
+      404,
+      '/debug/state is not on this port: run "driftless debug state" in the pod\n',
+    ]);
     expect((await ask('/nowhere'))[0]).toBe(404);
     stop.abort(new Shutdown());
     await running;
     await expect(ask('/healthz')).rejects.toThrow();
-  });
-
-  it.each([
-    ['127.0.0.1', true],
-    ['127.9.0.1', true],
-    ['::1', true],
-    ['::ffff:127.0.0.1', true],
-    ['10.127.0.1', false],
-    ['::ffff:10.0.0.1', false],
-    ['::11', false],
-    [undefined, false],
-  ])('14.3: /debug takes %s for this machine: %s', (address, expected) => {
-    expect(isLoopback(address)).toBe(expected);
-  });
-
-  const outside = Object.values(networkInterfaces())
-    .flatMap((list) => list ?? [])
-    .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
-  const alone = outside === undefined ? ' (left out: this machine has no address but loopback)' : '';
-  (outside === undefined ? it.skip : it)(`14.3: /debug/state is not for the network, /metrics is${alone}`, async () => {
-    const server = new TelemetryServer({
-      host: '0.0.0.0',
-      port: 0,
-      metrics: new PromMetrics(),
-      logger: silentLogger,
-      healthy: () => ({ ok: true, note: 'held up by x' }),
-      ready: () => ({ ok: true }),
-      state: () => ({ repository: 'https://git.example/secret' }),
-    });
-    const stop = new AbortController();
-    const running = server.run(stop.signal);
-    await server.ready();
-    const ask = async (host: string, path: string): Promise<[number, string]> => {
-      const answer = await globalThis.fetch(`http://${host}:${server.port ?? 0}${path}`);
-      return [answer.status, await answer.text()];
-    };
-    const refused = await ask(outside ?? '', '/debug/state');
-    expect(refused).toEqual([403, expect.not.stringContaining('git.example')]);
-    expect((await ask(outside ?? '', '/metrics'))[0]).toBe(200);
-    expect((await ask('127.0.0.1', '/debug/state'))[0]).toBe(200);
-    expect(await ask('127.0.0.1', '/livez')).toEqual([200, 'ok\nheld up by x\n']);
-    stop.abort(new Shutdown());
-    await running;
   });
 
   it('listens on every address where the host is ::', async () => {
@@ -192,11 +163,11 @@ describe('telemetry server', () => {
   });
 
   it.each(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])('takes those of IPv4 where there is no IPv6 (%s)', async (code) => {
-    const asked: unknown[] = [];
-    /** A server of a machine without IPv6. */
+    const outgoing: unknown[] = [];
+    /** A server on a machine without IPv6. */
     class Old extends Server {
       override listen(...args: readonly unknown[]): this {
-        asked.push(args[1]);
+        outgoing.push(args[1]);
         if (args[1] !== '::') return super.listen(...(args as [number, string, () => void]));
         queueMicrotask(() => this.emit('error', Object.assign(new Error(code), { code })));
         return this;
@@ -204,7 +175,7 @@ describe('telemetry server', () => {
     }
     const server = new Old();
     expect(await listen(server, 'test', '::', 0)).toBeGreaterThan(0);
-    expect(asked).toEqual(['::', '0.0.0.0']);
+    expect(outgoing).toEqual(['::', '0.0.0.0']);
     await new Promise((resolve) => server.close(resolve));
   });
 
@@ -216,5 +187,72 @@ describe('telemetry server', () => {
     );
     await expect(listen(createServer(), 'the dashboard', '127.0.0.1', port)).rejects.toBeInstanceOf(ListenError);
     await new Promise((resolve) => taken.close(resolve));
+  });
+});
+
+describe('the debug socket', () => {
+  let folder = '';
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'debug-'))));
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function serving<T>(path: string, body: (log: string[]) => Promise<T>, uid = process.getuid?.()): Promise<T> {
+    const log: string[] = [];
+    const write = (line: string): void => void log.push(line);
+    const logger = createLogger({ level: 'info', format: 'json', destination: { write } });
+    const stop = new AbortController();
+    const debug = new DebugSocket({ path, logger, uid, state: () => ({ big: 2n ** 60n }) });
+    const running = debug.run(stop.signal);
+    await debug.ready();
+    try {
+      return await body(log);
+    } finally {
+      stop.abort(new Shutdown());
+      await running;
+    }
+  }
+  const ask = (path: string): Promise<string> => askDebugSocket(path, new AbortController().signal);
+
+  it('answers with the state, and only its own user may open it', async () => {
+    const path = join(folder, 'own', 'state.sock');
+    await serving(path, async () => {
+      expect(await ask(path)).toBe('{"big":"1152921504606846976"}');
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+      expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
+    });
+    await expect(ask(path)).rejects.toThrow(`no controller answers at ${path}: `);
+  });
+
+  it('replaces the socket of a process that was killed', async () => {
+    const path = join(folder, 'own', 'state.sock');
+    mkdirSync(join(folder, 'own'), { mode: 0o700 });
+    const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 9))`;
+    spawnSync(process.execPath, ['-e', script]);
+    expect(statSync(path).isSocket()).toBe(true);
+    expect(await serving(path, () => ask(path))).toContain('big');
+  });
+
+  it.each([
+    ['a folder that others may enter', 'open/state.sock', 'is accessible to others: set mode 0700'],
+    ['a file in its place', 'own/file', 'exists and is not a socket'],
+    ['a link to a folder', 'link/state.sock', 'belongs to another user'],
+    ['a path that is too long', `own/${'x'.repeat(120)}`, 'is longer than 107 bytes'],
+  ])('is not opened with %s, which the log says, and the controller goes on', async (_what, name, reason) => {
+    mkdirSync(join(folder, 'open'));
+    chmodSync(join(folder, 'open'), 0o755);
+    mkdirSync(join(folder, 'own'), { mode: 0o700 });
+    writeFileSync(join(folder, 'own', 'file'), '');
+    symlinkSync(join(folder, 'own'), join(folder, 'link'));
+    const path = join(folder, name);
+    await serving(path, async (log) => {
+      await expect(ask(path)).rejects.toThrow();
+      expect(log.join('')).toContain(reason);
+      expect(log.join('')).toContain('--debug-socket');
+    });
+  });
+
+  it("is not opened in another user's folder", async () => {
+    const path = join(folder, 'own', 'state.sock');
+    const log = await serving(path, (lines) => Promise.resolve(lines.join('')), 4_000_000);
+    expect(log).toContain('belongs to another user');
   });
 });
