@@ -2,7 +2,7 @@ import { isObject, parseJson } from '#base';
 import type { Json } from '#base';
 import { annotationOf } from '#model';
 import type { HealthStatus, KubeObject } from '#model';
-import { Fields, fieldsOf, HealthCheckError, requireVersion, withMessage } from './read.ts';
+import { TypedFields, fieldsOf, HealthCheckError, requireVersion, withMessage } from './read.ts';
 
 const autoscalerConditions = 'autoscaling.alpha.kubernetes.io/conditions';
 const waitingToAutoscale: HealthStatus = { status: 'Progressing', message: 'Waiting to Autoscale' };
@@ -18,7 +18,10 @@ const autoscalerFaults: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Argo CD: gitops-engine/pkg/health/health_hpa.go. A fault counts whatever the `status` of its condition says. */
+/**
+ * Argo CD: gitops-engine/pkg/health/health_hpa.go. A fault counts whatever the `status` of its
+ * condition is.
+ */
 export function autoscalerHealth(object: KubeObject): HealthStatus {
   requireVersion(object, 'v1', 'v2');
   const conditions = object.apiVersion.endsWith('/v1')
@@ -36,7 +39,7 @@ export function autoscalerHealth(object: KubeObject): HealthStatus {
   return good === undefined ? waitingToAutoscale : withMessage('Healthy', good.text('message'));
 }
 
-function annotatedConditions(object: KubeObject): readonly Fields[] {
+function annotatedConditions(object: KubeObject): readonly TypedFields[] {
   const text = annotationOf(object, autoscalerConditions) ?? '';
   if (text === '') return [];
   let parsed: Json;
@@ -48,5 +51,5 @@ function annotatedConditions(object: KubeObject): readonly Fields[] {
   if (parsed === null) return [];
   if (!Array.isArray(parsed))
     throw new HealthCheckError(`failed to convert conditions from annotation ${autoscalerConditions}: not a list`);
-  return (parsed as readonly Json[]).map((item) => new Fields(isObject(item) ? item : {}, object.kind));
+  return (parsed as readonly Json[]).map((item) => new TypedFields(isObject(item) ? item : {}, object.kind));
 }

@@ -6,15 +6,18 @@ import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
 import { healthOf } from './index.ts';
 
-/** Public cases of custom kinds with the status that Argo CD gives each; they lie beside the repository on machines that have them. */
-const places = [process.cwd(), join(process.cwd(), '..')].map((place) => join(place, '../shared/health-cases'));
-const folder = places.find((place) => existsSync(join(place, 'cases.json')));
+/**
+ * Public cases of custom kinds with the status that Argo CD gives each. They lie beside the
+ * repository on the machines that have them.
+ */
+const candidates = [process.cwd(), join(process.cwd(), '..')].map((path) => join(path, '../shared/health-cases'));
+const folder = candidates.find((path) => existsSync(join(path, 'cases.json')));
 const title =
   folder === undefined
-    ? '12.6: not checked here: no folder ../shared/health-cases'
-    : '12.6: at least 97 % have the status of Argo CD';
+    ? 'skipped, because the folder ../shared/health-cases is missing'
+    : 'at least 97 % have the same status as in Argo CD';
 
-describe('the public cases of custom kinds', () => {
+describe('public cases of custom kinds', () => {
   (folder === undefined ? it.skip : it)(title, () => {
     const cases = JSON.parse(readFileSync(join(folder ?? '', 'cases.json'), 'utf8')) as Record<
       string,

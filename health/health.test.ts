@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { defined } from '#base';
 import fc from 'fast-check';
 import { defaultSettings, healthOrder } from '#model';
 import type { KubeObject } from '#model';
@@ -18,7 +19,7 @@ function table(title: string, apiVersion: string, kind: string, rows: readonly R
     it.each(rows.map(([name, parts, status, message]) => ({ name, parts, status, message })))(
       '$name',
       ({ parts, status, message }) => {
-        const expected = { status, ...(message === undefined ? {} : { message }) };
+        const expected = { status, ...defined({ message }) };
         expect(healthOf(object(apiVersion, kind, parts), defaultSettings)).toEqual(expected);
       },
     );
@@ -49,7 +50,7 @@ table('Deployment', 'apps/v1', 'Deployment', [
     `${rollout} 1 out of 3 new replicas have been updated...`,
   ],
   [
-    'old ones left',
+    'with old replicas left',
     { spec: { replicas: 1 }, status: { updatedReplicas: 1, replicas: 3 } },
     'Progressing',
     `${rollout} 2 old replicas are pending termination...`,
@@ -222,14 +223,24 @@ table('Pod', 'v1', 'Pod', [
     'Degraded',
     'm-CreateContainerConfigError',
   ],
-  ['is being created', pod('Pending', stuck('ContainerCreating')), 'Progressing'],
+  ['being created', pod('Pending', stuck('ContainerCreating')), 'Progressing'],
   ['pending, with a message', pod('Pending', { message: 'no node' }), 'Progressing', 'no node'],
   ['succeeded', pod('Succeeded'), 'Healthy'],
   ['failed, with a message', pod('Failed', { message: 'evicted' }), 'Degraded', 'evicted'],
-  ['failed, its container says why', pod('Failed', ended({ message: 'panic', exitCode: 2 })), 'Degraded', 'panic'],
+  [
+    'failed, with the message of its container',
+    pod('Failed', ended({ message: 'panic', exitCode: 2 })),
+    'Degraded',
+    'panic',
+  ],
   ['out of memory', pod('Failed', ended({ reason: 'OOMKilled', exitCode: 137 })), 'Degraded', 'OOMKilled'],
-  ['failed with a code', pod('Failed', ended({ exitCode: 3 })), 'Degraded', 'container "c" failed with exit code 3'],
-  ['failed without a word', pod('Failed'), 'Degraded'],
+  [
+    'failed, with an exit code',
+    pod('Failed', ended({ exitCode: 3 })),
+    'Degraded',
+    'container "c" failed with exit code 3',
+  ],
+  ['failed, without any reason', pod('Failed'), 'Degraded'],
   ['ready', pod('Running', { conditions: [{ type: 'Ready', status: 'True' }] }), 'Healthy'],
   [
     'crashed before',
@@ -237,14 +248,14 @@ table('Pod', 'v1', 'Pod', [
     'Degraded',
   ],
   ['not ready yet', pod('Running'), 'Progressing'],
-  ['running to its end', { spec: { restartPolicy: 'Never' }, status: { phase: 'Running' } }, 'Progressing'],
+  ['running, without restarts', { spec: { restartPolicy: 'Never' }, status: { phase: 'Running' } }, 'Progressing'],
   [
-    'stuck but not for ever',
+    'stuck, with another restart policy than Always',
     { spec: { restartPolicy: 'Never' }, status: { phase: 'Pending', ...stuck('ErrImagePull') } },
     'Progressing',
   ],
   [
-    'told to be judged as if it were for ever',
+    'with the annotation ignore-restart-policy',
     {
       metadata: { annotations: { 'argocd.argoproj.io/ignore-restart-policy': 'true' } },
       spec: { restartPolicy: 'Never' },
@@ -253,14 +264,14 @@ table('Pod', 'v1', 'Pod', [
     'Degraded',
     'm-ErrImagePull',
   ],
-  ['of no phase', pod(''), 'Unknown'],
+  ['without a phase', pod(''), 'Unknown'],
 ]);
 
 table('PersistentVolumeClaim', 'v1', 'PersistentVolumeClaim', [
   ['lost', { status: { phase: 'Lost' } }, 'Degraded'],
   ['pending', { status: { phase: 'Pending' } }, 'Progressing'],
   ['bound', { status: { phase: 'Bound' } }, 'Healthy'],
-  ['of no phase', {}, 'Unknown'],
+  ['without a phase', {}, 'Unknown'],
 ]);
 
 const reachable = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } };
@@ -335,7 +346,7 @@ table('Workflow', 'argoproj.io/v1alpha1', 'Workflow', [
 describe('any object', () => {
   const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
-  it('is in progress while it is being deleted, whatever its kind', () => {
+  it('is Progressing while it is being deleted, whatever its kind', () => {
     const pending = { status: 'Progressing', message: 'Pending deletion' };
     expect(healthOf(object('v1', 'ConfigMap', { metadata: deleting }), defaultSettings)).toEqual(pending);
     expect(healthOf(object('v1', 'Pod', { metadata: deleting, status: { phase: 'Failed' } }), defaultSettings)).toEqual(
@@ -343,7 +354,7 @@ describe('any object', () => {
     );
   });
 
-  it('keeps its real health while our hook finalizer holds it', () => {
+  it('keeps its real health while only our hook finalizer holds it', () => {
     const held = { ...deleting, finalizers: ['argocd.argoproj.io/hook-finalizer'] };
     expect(
       healthOf(object('batch/v1', 'Job', { metadata: held, ...conditions({ type: 'Complete' }) }), defaultSettings),
@@ -378,7 +389,7 @@ describe('any object', () => {
 });
 
 describe('worstHealth', () => {
-  it('is the worst of all, in any order', () => {
+  it('returns the worst code, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...healthOrder), { minLength: 1 }), (codes) => {
         const worst = Math.max(...codes.map((code) => healthOrder.indexOf(code)));

@@ -7,7 +7,7 @@ import { kstatus, wantsKstatus } from './kstatus.ts';
 import { ingressHealth, serviceHealth } from './network.ts';
 import { podHealth } from './pod.ts';
 import { HealthCheckError } from './read.ts';
-import { notRun } from './scripts.ts';
+import { statusWithoutEngine } from './scripts.ts';
 import { claimHealth } from './storage.ts';
 import { workflowHealth } from './workflow.ts';
 import { daemonSetHealth, deploymentHealth, jobHealth, replicaSetHealth, statefulSetHealth } from './workloads.ts';
@@ -32,12 +32,13 @@ const checks: ReadonlyMap<string, (object: KubeObject) => HealthStatus> = new Ma
 export type HealthSettings = Pick<Settings, 'overrides' | 'healthScripts'>;
 
 /**
- * Health of one live object, null for a kind without a check. In this order: being deleted; the administrator's Lua script of its kind
- * (`resource.customizations`, then the scripts of `--health-scripts`); our check of its custom kind; the built-in check of Kubernetes'
- * kinds; kstatus where the object asks for it by annotation. What cannot be read is Unknown with the reason, never an exception.
+ * Health of one live object; null for a kind without a check. Checks in this order: deletion; the
+ * administrator's Lua script of the kind (`resource.customizations`, then `--health-scripts`); our
+ * check of the custom kind; the built-in check; kstatus if an annotation requests it. An unreadable
+ * object is Unknown with the reason; this never throws.
  *
- * Argo CD: gitops-engine/pkg/health/health.go GetResourceHealth, util/lua/lua.go. Difference: a script that returns nothing gives no
- * health here, where Argo CD has an empty status that a sync waits for without end.
+ * Argo CD: gitops-engine/pkg/health/health.go GetResourceHealth, util/lua/lua.go. Difference: a
+ * script that returns nothing yields no health; in Argo CD an empty status, on which a sync hangs.
  */
 export function healthOf(object: KubeObject, settings: HealthSettings): HealthStatus | null {
   if (object.metadata.deletionTimestamp !== undefined && !hasHookFinalizer(object))
@@ -45,7 +46,9 @@ export function healthOf(object: KubeObject, settings: HealthSettings): HealthSt
   const group = groupOf(object.apiVersion);
   const { healthScripts } = settings;
   const scripted =
-    healthScripts === undefined ? notRun(group, object.kind, settings.overrides) : healthScripts.run(group, object);
+    healthScripts === undefined
+      ? statusWithoutEngine(group, object.kind, settings.overrides)
+      : healthScripts.run(group, object);
   if (scripted !== undefined) return scripted;
   const check = customCheck(group, object.kind) ?? checks.get(groupKindName({ group, kind: object.kind }));
   if (check === undefined) return wantsKstatus(object) ? kstatus(object) : null;
@@ -57,12 +60,12 @@ export function healthOf(object: KubeObject, settings: HealthSettings): HealthSt
   }
 }
 
-/** A hook that waits for its own finalizer is judged by its outcome, not by being deleted. */
+/** A hook held by its own finalizer is judged by its outcome, not as being deleted. */
 function hasHookFinalizer(object: KubeObject): boolean {
   return object.metadata.finalizers?.includes(finalizers.hook) ?? false;
 }
 
-/** The worst of some codes, Healthy for none (Argo CD: health.IsWorse over a list). */
+/** The worst of the codes, Healthy if there are none (Argo CD: health.IsWorse over a list). */
 export function worstHealth(codes: Iterable<HealthStatusCode>): HealthStatusCode {
   let worst: HealthStatusCode = 'Healthy';
   for (const code of codes) if (isWorseHealth(worst, code)) worst = code;

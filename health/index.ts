@@ -1,20 +1,22 @@
 /**
- * health: does an object work? The administrator's script (Lua) -> our check of custom kinds (data, custom/) -> built-in check -> none.
+ * health: does an object work? The administrator's script (Lua), our check of custom kinds (data,
+ * custom/), the built-in check, or none, in this order.
  *
  * Interface:
- *   healthOf(object, settings) -> HealthStatus | null       null: this kind has no check
- *   worstHealth(codes)                                      aggregation for an Application
+ *   healthOf(object, settings) -> HealthStatus | null      null: this kind has no check
+ *   worstHealth(codes)                            aggregation for an Application
  *   createLuaEngine(clock), compileHealthScripts(engine, overrides, folder)
- *                                                           the scripts, as a value that settings carry (`healthScripts`)
- *   customChecks, checksTable                               the table of custom kinds, and how docs/health.md shows it
+ *                                                 the scripts (`healthScripts` of the settings)
+ *   customChecks, checksTable                     checks of custom kinds, table in docs/health.md
  *
- * Invariants: never throws for what an object holds (Unknown with a message instead); an absent number is 0; the messages are Argo CD's,
- * byte for byte, where its messages are known. It refuses to look at anything but the one object: no children, no clock. (Only the Lua
- * engine has one, handed in: it ends what runs too long, and scripts may ask for the time.)
+ * Invariants: never throws, whatever the object contains (Unknown with a message instead); an
+ * absent number is 0; messages are Argo CD's, byte for byte, where those are known. A check sees
+ * only the one object: no children, no clock. (Only the Lua engine has an injected clock, to stop
+ * long runs and for `os.time()`.)
  */
 export { customChecks } from './custom/index.ts';
-export { checksTable } from './custom/document.ts';
-export type { Check } from './custom/form.ts';
+export { checksTable } from './custom/checks-table.ts';
+export type { HealthCheck } from './custom/check.ts';
 export { healthOf, worstHealth } from './health.ts';
 export type { HealthSettings } from './health.ts';
 export { createLuaEngine, defaultLuaLimits } from './lua/engine.ts';

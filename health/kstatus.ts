@@ -1,20 +1,24 @@
 import type { HealthStatus, KubeObject } from '#model';
-import { outcome } from './custom/form.ts';
-import { View } from './custom/view.ts';
+import { outcome } from './custom/check.ts';
+import { ObjectView } from './custom/view.ts';
 
-const name = 'driftless.io/health';
+const healthAnnotation = 'driftless.io/health';
 
-/** An object of a kind without a check may ask to be judged by the conventions: annotation `driftless.io/health: kstatus`. */
+/**
+ * The annotation `driftless.io/health: kstatus` requests judgement by convention for a kind without
+ * a check.
+ */
 export function wantsKstatus(object: KubeObject): boolean {
-  return object.metadata.annotations?.[name] === 'kstatus';
+  return object.metadata.annotations?.[healthAnnotation] === 'kstatus';
 }
 
 /**
- * The general rules of kstatus (sigs.k8s.io/cli-utils/pkg/kstatus/README.md): a generation that is not observed, Reconciling and Stalled
- * with their meaning by convention, then Ready or Available. An object that says nothing of this kind counts as current.
+ * General rules of kstatus (sigs.k8s.io/cli-utils/pkg/kstatus/README.md): an unobserved generation,
+ * then Reconciling and Stalled with their conventional meaning, then Ready or Available. An object
+ * with none of these is current.
  */
 export function kstatus(object: KubeObject): HealthStatus {
-  const view = new View(object);
+  const view = new ObjectView(object);
   const seen = view.number('status.observedGeneration');
   if (seen !== undefined && (view.generation ?? 0) > seen)
     return outcome('Progressing', `Waiting for generation ${view.generation} to be observed (now ${seen})`);

@@ -5,7 +5,7 @@ import type { LuaEngine } from './index.ts';
 import { defaultSettings } from '#model';
 import type { KubeObject, ResourceOverride, Settings } from '#model';
 
-/** Time stands still: what ends a run here is counted, not measured. */
+/** Time stands still, so runs end by counted instructions, not by measured time. */
 const still = { now: () => Date.UTC(2026, 0, 2), monotonic: () => 0 };
 const limits = { ...defaultLuaLimits, instructions: 300_000, memory: 12 * 2 ** 20 };
 let engine: LuaEngine;
@@ -33,9 +33,9 @@ const thing = (parts: object = {}): KubeObject => ({
 const run = (text: string, { open = true, parts = {} }: { open?: boolean; parts?: object } = {}) =>
   healthOf(thing(parts), settingsOf({ 'example.com/Thing': script(text, open) }));
 const healthy = (message: string) => ({ status: 'Healthy', message });
-const say = (expression: string): string => `return {status = "Healthy", message = tostring(${expression})}`;
+const returning = (expression: string): string => `return {status = "Healthy", message = tostring(${expression})}`;
 
-describe('12.5: what a script sees', () => {
+describe('the environment of a script', () => {
   it.each([
     ['fields', 'obj.spec.a .. obj.metadata.name', healthy('xn')],
     ['whole numbers without a point', 'obj.spec.n + 1', healthy('3')],
@@ -63,10 +63,10 @@ describe('12.5: what a script sees', () => {
       empty: {},
       none: [],
     };
-    expect(run(say(expression), { open: false, parts: { spec } })).toEqual(expected);
+    expect(run(returning(expression), { open: false, parts: { spec } })).toEqual(expected);
   });
 
-  it('has no string, math or coroutine library unless useOpenLibs says so, and never io, debug or a loader of files', () => {
+  it('has string, math and coroutine only with useOpenLibs, and never io, debug or a file loader', () => {
     const names = [
       'string',
       'math',
@@ -80,19 +80,20 @@ describe('12.5: what a script sees', () => {
       'loadfile',
       'package',
     ];
-    const list = (open: boolean) => names.filter((name) => run(say(`${name} ~= nil`), { open })?.message === 'true');
+    const list = (open: boolean) =>
+      names.filter((name) => run(returning(`${name} ~= nil`), { open })?.message === 'true');
     expect(list(false)).toEqual([]);
     expect(list(true)).toEqual(['string', 'math', 'coroutine', 'load', 'loadstring', 'os']);
-    expect(run(say('("x"):upper()'), { open: false })?.status).toBe('Unknown');
-    expect(run(say('("x"):upper()'))).toEqual(healthy('X'));
-    expect(run(say('os.execute == nil and os.getenv == nil and os.remove == nil and os.exit == nil'))).toEqual(
+    expect(run(returning('("x"):upper()'), { open: false })?.status).toBe('Unknown');
+    expect(run(returning('("x"):upper()'))).toEqual(healthy('X'));
+    expect(run(returning('os.execute == nil and os.getenv == nil and os.remove == nil and os.exit == nil'))).toEqual(
       healthy('true'),
     );
-    expect(run(say('pcall(require, "io")'))).toEqual(healthy('false'));
+    expect(run(returning('pcall(require, "io")'))).toEqual(healthy('false'));
   });
 
-  it('keeps nothing from one run to the next, and cannot change the libraries', () => {
-    const rules = settingsOf({ 'example.com/Thing': script(`seen = (seen or 0) + 1 ${say('seen')}`) });
+  it('keeps no state between runs, and cannot change the libraries', () => {
+    const rules = settingsOf({ 'example.com/Thing': script(`seen = (seen or 0) + 1 ${returning('seen')}`) });
     expect([healthOf(thing(), rules), healthOf(thing(), rules)]).toEqual([healthy('1'), healthy('1')]);
     for (const attack of [
       'string.rep = nil',
@@ -103,13 +104,13 @@ describe('12.5: what a script sees', () => {
       'setmetatable(_G, {})',
       'debug.getregistry()',
     ])
-      expect([attack, run(`${attack} ${say('1')}`)?.status]).toEqual([attack, 'Unknown']);
-    expect(run(say('string.rep("ab", 2) .. type(1)'))).toEqual(healthy('ababnumber'));
-    expect(run(say('getmetatable("")'))).toEqual(healthy('nil'));
+      expect([attack, run(`${attack} ${returning('1')}`)?.status]).toEqual([attack, 'Unknown']);
+    expect(run(returning('string.rep("ab", 2) .. type(1)'))).toEqual(healthy('ababnumber'));
+    expect(run(returning('getmetatable("")'))).toEqual(healthy('nil'));
   });
 });
 
-describe('12.5: what a result may be', () => {
+describe('the result of a script', () => {
   it.each([
     ['return nil', null],
     ['x = 1', null],
@@ -123,26 +124,26 @@ describe('12.5: what a result may be', () => {
     ['return {status = "Healthy", f = type}', 'cannot encode function to JSON'],
     ['return {status =', '<string>:1: unexpected symbol near <eof>'],
     ['local x = nil\nreturn x.y', "<string>:2: attempt to index a nil value (local 'x')"],
-    ['error({})', 'the script raised an error that is not a text'],
+    ['error({})', 'the script raised an error that is not a string'],
   ])('%j gives %j', (text, expected) => {
     const message = `health script of example.com/Thing: ${expected ?? ''}`;
     expect(run(text)).toEqual(expected === null ? null : { status: 'Unknown', message });
   });
 
-  it('takes the last value, names in any case, and only the six codes', () => {
+  it('is the last value, with case-insensitive field names and one of the six codes', () => {
     expect(run('return 1, {Status = "Degraded", MESSAGE = "m"}')).toEqual({ status: 'Degraded', message: 'm' });
     const invalid = { status: 'Unknown', message: 'Lua returned an invalid health status' };
     expect([run('return {status = "Great"}'), run('return {message = "m"}')]).toEqual([invalid, invalid]);
     expect(run('return {status = "Healthy"}')).toEqual({ status: 'Healthy' });
   });
 
-  it('is cut at a size that a status can hold', () => {
-    expect(run(say('string.rep("x", 1000000)'))?.message).toHaveLength(16_384);
+  it('is truncated to a size that fits into a status', () => {
+    expect(run(returning('string.rep("x", 1000000)'))?.message).toHaveLength(16_384);
   });
 });
 
-describe('12.5: what a script cannot do to the process', () => {
-  const attacks: readonly (readonly [name: string, text: string, says: RegExp])[] = [
+describe('limits of a script', () => {
+  const attacks: readonly (readonly [name: string, text: string, expected: RegExp])[] = [
     ['loop', 'while true do end', /too many instructions/],
     ['loop behind pcall', 'while true do pcall(function() while true do end end) end', /too many instructions/],
     ['loop of failing pcalls', 'while true do pcall(error, "x") end', /too many instructions/],
@@ -213,14 +214,14 @@ describe('12.5: what a script cannot do to the process', () => {
     ['binary code', 'assert(load("\\27Lua"))', /attempt to load a binary chunk/],
     ['nested code', 'assert(load(string.rep("(", 60000)))', /C stack overflow|too many C levels/],
   ];
-  it.each(attacks)('%s', (_name, text, says) => {
+  it.each(attacks)('%s', (_name, text, expected) => {
     const result = run(text);
     expect(result?.status).toBe('Unknown');
-    expect(result?.message).toMatch(says);
-    expect(run(say('"next"'))).toEqual(healthy('next'));
+    expect(result?.message).toMatch(expected);
+    expect(run(returning('"next"'))).toEqual(healthy('next'));
   });
 
-  it('ends by the clock what the counter of instructions does not see in time', async () => {
+  it('end a run by the clock when the instruction counter is too late', async () => {
     let time = 0;
     const slow = await createLuaEngine({ now: () => 0, monotonic: () => (time += 10) });
     const rules = { overrides: {}, healthScripts: compileHealthScripts(slow, { Pod: script('while true do end') }) };
@@ -231,8 +232,8 @@ describe('12.5: what a script cannot do to the process', () => {
     });
   });
 
-  it('leaves out ever more runs of a script that hits its limits, until it ends in time', () => {
-    const overrides = { 'example.com/Thing': script(`if obj.slow then while true do end end ${say('"fine"')}`) };
+  it('skip more and more runs of a script that hits them, until it ends in time', () => {
+    const overrides = { 'example.com/Thing': script(`if obj.slow then while true do end end ${returning('"fine"')}`) };
     const rules = settingsOf(overrides);
     const ran = Array.from({ length: 20 }, () => healthOf(thing({ slow: true }), rules)?.message ?? '');
     expect(ran.flatMap((text, index) => (text.includes('not run again') ? [] : [index]))).toEqual([0, 2, 6, 14]);
@@ -240,14 +241,14 @@ describe('12.5: what a script cannot do to the process', () => {
     expect(later.slice(-10)).toEqual(later.slice(-10).map(() => 'fine'));
   });
 
-  it('refuses an object that is nested too deeply, and works on', () => {
+  it('refuse an object that is nested too deeply, and keep the engine working', () => {
     let deep: object = {};
     for (let i = 0; i < 500; i += 1) deep = { deep };
-    expect(run(say('1'), { parts: { spec: deep } })?.message).toMatch(/nested too deeply/);
-    expect(run(say('1'))).toEqual(healthy('1'));
+    expect(run(returning('1'), { parts: { spec: deep } })?.message).toMatch(/nested too deeply/);
+    expect(run(returning('1'))).toEqual(healthy('1'));
   });
 
-  it('gives an answer for any object and any text', () => {
+  it('give a status for any object and any script', () => {
     const statuses = ['Healthy', 'Unknown', 'Degraded', undefined];
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (spec) => {
@@ -268,7 +269,7 @@ describe('12.5: what a script cannot do to the process', () => {
   });
 });
 
-describe('12.5: patterns in our matcher are what the library makes of them', () => {
+describe("our pattern matcher gives the results of Lua's", () => {
   let roomy: LuaEngine;
   beforeAll(async () => {
     roomy = await createLuaEngine(still);
@@ -277,7 +278,7 @@ describe('12.5: patterns in our matcher are what the library makes of them', () 
     const overrides = { 'example.com/Thing': script(text, true) };
     return healthOf(thing(parts), { overrides, healthScripts: compileHealthScripts(roomy, overrides) });
   };
-  // A long tail of letters that no pattern matches makes the text long enough for the matcher written in Lua.
+  // A long tail that no pattern matches makes the text long enough for the matcher written in Lua.
   const tail = ';'.repeat(400);
   const patterns = [
     '(%w+)%s*=%s*(%w+)',
@@ -301,7 +302,7 @@ describe('12.5: patterns in our matcher are what the library makes of them', () 
            for _, v in ipairs({string.find(t, p)}) do out[#out + 1] = tostring(v) end
            out[#out + 1] = "|"
            for _, v in ipairs({string.match(t, p)}) do out[#out + 1] = tostring(v) end
-           ${say('table.concat(out, ",")')}`,
+           ${returning('table.concat(out, ",")')}`,
             { parts: { text: whole, pattern } },
           )?.message,
       );
@@ -310,18 +311,19 @@ describe('12.5: patterns in our matcher are what the library makes of them', () 
     }
   });
 
-  it('replaces as the library does', () => {
+  it('also in replacements', () => {
     const gsub = (text: string) =>
-      patient(say(`(string.gsub(obj.text, "(%w*)-(%w*)(%d*)", "<%2%1>")):sub(1, 20)`), { parts: { text } })?.message;
+      patient(returning(`(string.gsub(obj.text, "(%w*)-(%w*)(%d*)", "<%2%1>")):sub(1, 20)`), { parts: { text } })
+        ?.message;
     expect(gsub(`ab-cd${' '.repeat(400)}`)).toBe(gsub(`ab-cd${' '.repeat(20)}`));
   });
 });
 
-describe('12.5: which script speaks', () => {
+describe('choice of the script', () => {
   const named = (name: string, open = true): ResourceOverride =>
     script(`return {status = "Healthy", message = "${name}"}`, open);
   const folder = (key: string) => ({ key, source: `return {status = "Healthy", message = ("folder ${key}"):sub(1)}` });
-  const says = (object: KubeObject, overrides: Settings['overrides'], files: readonly string[] = []) =>
+  const messageFor = (object: KubeObject, overrides: Settings['overrides'], files: readonly string[] = []) =>
     healthOf(object, settingsOf(overrides, files.map(folder)))?.message;
   const pod = {
     apiVersion: 'v1',
@@ -330,71 +332,77 @@ describe('12.5: which script speaks', () => {
     status: { phase: 'Succeeded', message: 'ours' },
   } as unknown as KubeObject;
 
-  it('exact key, then wildcard key, then folder, then folder with a wildcard, then ours', () => {
+  it('takes the exact key, then a wildcard key, then a folder, then a wildcard folder, then our check', () => {
     const all = { 'example.com/Thing': named('exact'), '*.com/*': named('glob') };
     const files = ['example.com/Thing', 'example.com/_', '_.com/_'];
-    expect(says(thing(), all, files)).toBe('exact');
-    expect(says(thing(), { '*.com/*': named('glob') }, files)).toBe('glob');
-    expect(says(thing(), {}, files)).toBe('folder example.com/Thing');
-    expect(says(thing(), {}, files.slice(1))).toBe('folder example.com/_');
-    expect(says(thing(), {}, files.slice(2))).toBe('folder _.com/_');
-    expect(says(pod, {}, files)).toBe('ours');
+    expect(messageFor(thing(), all, files)).toBe('exact');
+    expect(messageFor(thing(), { '*.com/*': named('glob') }, files)).toBe('glob');
+    expect(messageFor(thing(), {}, files)).toBe('folder example.com/Thing');
+    expect(messageFor(thing(), {}, files.slice(1))).toBe('folder example.com/_');
+    expect(messageFor(thing(), {}, files.slice(2))).toBe('folder _.com/_');
+    expect(messageFor(pod, {}, files)).toBe('ours');
     expect(healthOf(thing(), settingsOf({}))).toBeNull();
   });
 
-  it('the longest wildcard wins; a star crosses a slash in a key, not in a folder; `*/*` leaves core kinds alone', () => {
-    expect(says(thing(), { '*/*': named('all'), 'example.*/*': named('longer') })).toBe('longer');
-    expect(says(thing(), { 'exam*': named('crosses') })).toBe('crosses');
+  it('prefers the longest wildcard; a star crosses a slash in a key but not in a folder; `*/*` excludes core kinds', () => {
+    expect(messageFor(thing(), { '*/*': named('all'), 'example.*/*': named('longer') })).toBe('longer');
+    expect(messageFor(thing(), { 'exam*': named('crosses') })).toBe('crosses');
     expect(healthOf(thing(), settingsOf({}, [folder('exam_')]))).toBeNull();
-    expect(says(pod, { '*/*': named('all') })).toBe('ours');
-    expect(says(pod, { Pod: named('core') })).toBe('core');
+    expect(messageFor(pod, { '*/*': named('all') })).toBe('ours');
+    expect(messageFor(pod, { Pod: named('core') })).toBe('core');
   });
 
-  it('a script takes the place of a check of ours, also where it says nothing', () => {
+  it('replaces our check even if the script returns nothing', () => {
     expect(healthOf(pod, settingsOf({ Pod: script('return nil') }))).toBeNull();
   });
 
-  it('an object that is being deleted is in progress, whatever a script says', () => {
+  it('is not asked for an object that is being deleted', () => {
     const deleted = thing({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
-    expect(says(deleted, { 'example.com/Thing': named('x') })).toBe('Pending deletion');
+    expect(messageFor(deleted, { 'example.com/Thing': named('x') })).toBe('Pending deletion');
   });
 
-  it('without an engine a kind with a script is Unknown, and no other check speaks for it', () => {
+  it('makes a kind with a script Unknown without an engine, and uses no other check', () => {
     const rules = { overrides: { Pod: named('x') } };
     expect(healthOf(pod, rules)).toEqual({
       status: 'Unknown',
-      message: 'the health script of Pod cannot run: there is no Lua engine here',
+      message: 'the health script of Pod cannot run: this process has no Lua engine',
     });
     expect(healthOf(thing(), rules)).toBeNull();
   });
 });
 
-describe('14.3: T-SEC-6: scripts over Secrets', () => {
+// T-SEC-6
+describe('scripts over Secrets', () => {
   const data = { password: Buffer.from('c4nary-hunter2').toString('base64') };
-  const judged = (text: string): unknown =>
+  const healthOfSecret = (text: string): unknown =>
     healthOf(
       { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'n' }, data },
       settingsOf({ Secret: script(text, true) }),
     );
 
-  it('14.3: T-SEC-6: that fail say nothing of what they have read', () => {
+  // T-SEC-6
+  it('do not show the error when they fail', () => {
     for (const text of [
       'error(obj.data.password)',
       'return "error", obj.data.password',
       'return obj.data.password + 1',
     ])
-      expect(judged(text)).toEqual({
+      expect(healthOfSecret(text)).toEqual({
         status: 'Unknown',
-        message: 'health script of Secret: what it says about this Secret is not shown, because it may hold values',
+        message: 'health script of Secret: the message about this Secret is hidden because it may contain its values',
       });
   });
 
-  it('14.3: T-SEC-6: that hand on a value hand on a mask', () => {
-    expect(judged(say('"it is " .. obj.data.password'))).toEqual({ status: 'Healthy', message: 'it is ***' });
-    expect(judged(say('"expires soon"'))).toEqual({ status: 'Healthy', message: 'expires soon' });
+  // T-SEC-6
+  it('have values masked in their messages', () => {
+    expect(healthOfSecret(returning('"it is " .. obj.data.password'))).toEqual({
+      status: 'Healthy',
+      message: 'it is ***',
+    });
+    expect(healthOfSecret(returning('"expires soon"'))).toEqual({ status: 'Healthy', message: 'expires soon' });
   });
 
-  it('14.3: of other kinds keep their words', () => {
+  it('keep the messages for other kinds', () => {
     expect(run('error("no " .. obj.metadata.name)')).toMatchObject({ message: expect.stringContaining('no n') });
   });
 });

@@ -8,7 +8,10 @@ export function serviceHealth(object: KubeObject): HealthStatus {
   return { status: hasIngress(object) ? 'Healthy' : 'Progressing' };
 }
 
-/** Argo CD: gitops-engine/pkg/health/health_ingress.go. Any version of `extensions` and `networking.k8s.io`. */
+/**
+ * Argo CD: gitops-engine/pkg/health/health_ingress.go. Any version of `extensions` and
+ * `networking.k8s.io`.
+ */
 export function ingressHealth(object: KubeObject): HealthStatus {
   return { status: hasIngress(object) ? 'Healthy' : 'Progressing' };
 }

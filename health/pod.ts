@@ -1,11 +1,14 @@
 import { annotationOf, isHook } from '#model';
 import type { HealthStatus, KubeObject } from '#model';
 import { fieldsOf, requireVersion, withMessage } from './read.ts';
-import type { Fields } from './read.ts';
+import type { TypedFields } from './read.ts';
 
 const ignoreRestartPolicy = 'argocd.argoproj.io/ignore-restart-policy';
 
-/** Argo CD: gitops-engine/pkg/health/health_pod.go. `isHook` is decided by the caller of the module: hooks keep their own restart policy. */
+/**
+ * Argo CD: gitops-engine/pkg/health/health_pod.go. Hooks keep their own restart policy, whatever
+ * the annotation.
+ */
 export function podHealth(object: KubeObject): HealthStatus {
   requireVersion(object, 'v1');
   const [spec, status] = [fieldsOf(object).fields('spec'), fieldsOf(object).fields('status')];
@@ -28,8 +31,11 @@ export function podHealth(object: KubeObject): HealthStatus {
   }
 }
 
-/** The waiting messages when a (non-init) container cannot start; the join may be empty, undefined means none is stuck. */
-function stuckContainers(status: Fields): string | undefined {
+/**
+ * Messages of (non-init) containers that cannot start; undefined if none is stuck. The joined text
+ * may be empty.
+ */
+function stuckContainers(status: TypedFields): string | undefined {
   const messages: string[] = [];
   for (const container of status.list('containerStatuses')) {
     const waiting = container.fields('state').fields('waiting');
@@ -38,7 +44,7 @@ function stuckContainers(status: Fields): string | undefined {
   return messages.length === 0 ? undefined : messages.join(', ');
 }
 
-function runningStatus(status: Fields, alwaysLike: boolean, policy: string): HealthStatus['status'] {
+function runningStatus(status: TypedFields, alwaysLike: boolean, policy: string): HealthStatus['status'] {
   if (!alwaysLike) return policy === 'OnFailure' || policy === 'Never' ? 'Progressing' : 'Unknown';
   const ready = status.list('conditions').find((condition) => condition.text('type') === 'Ready');
   if (ready?.text('status') === 'True') return 'Healthy';
@@ -46,8 +52,8 @@ function runningStatus(status: Fields, alwaysLike: boolean, policy: string): Hea
   return crashed ? 'Degraded' : 'Progressing';
 }
 
-/** Why a failed pod failed: the first container, init containers first, that says something. */
-function failureOf(status: Fields): string {
+/** Failure reason of a pod: that of the first container that has one, init containers first. */
+function failureOf(status: TypedFields): string {
   for (const container of [...status.list('initContainerStatuses'), ...status.list('containerStatuses')]) {
     const state = container.fields('state');
     if (!state.has('terminated')) continue;

@@ -1,9 +1,9 @@
-import { DriftlessError, isObject, own } from '#base';
+import { DriftlessError, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { gvkOf } from '#model';
 import type { HealthStatus, HealthStatusCode, KubeObject } from '#model';
 
-/** A health check could not read the object; its text becomes the message of the Unknown status. */
+/** A health check could not read the object. The message becomes that of the Unknown status. */
 export class HealthCheckError extends DriftlessError {
   constructor(message: string) {
     super('HEALTH_CHECK', message, { retry: 'never' });
@@ -11,10 +11,10 @@ export class HealthCheckError extends DriftlessError {
 }
 
 /**
- * Reads fields the way Go's conversion into a typed struct does: absent and null are the zero value, any other type is an error
- * that ends the check (Argo CD: runtime.DefaultUnstructuredConverter).
+ * Reads fields as Go's conversion into a typed struct does: absent and null are the zero value; any
+ * other type is an error that ends the check (Argo CD: runtime.DefaultUnstructuredConverter).
  */
-export class Fields {
+export class TypedFields {
   readonly #value: JsonObject;
   readonly #kind: string;
 
@@ -24,7 +24,7 @@ export class Fields {
   }
 
   has(name: string): boolean {
-    const value = own(this.#value, name);
+    const value = ownMember(this.#value, name);
     return value !== undefined && value !== null;
   }
 
@@ -47,24 +47,24 @@ export class Fields {
     return typeof value === 'boolean' ? value : this.#wrong(name, 'true or false');
   }
 
-  fields(name: string): Fields {
+  fields(name: string): TypedFields {
     const value = this.#member(name);
-    if (value === undefined) return new Fields({}, this.#kind);
-    return isObject(value) ? new Fields(value, this.#kind) : this.#wrong(name, 'an object');
+    if (value === undefined) return new TypedFields({}, this.#kind);
+    return isObject(value) ? new TypedFields(value, this.#kind) : this.#wrong(name, 'an object');
   }
 
-  list(name: string): readonly Fields[] {
+  list(name: string): readonly TypedFields[] {
     const value = this.#member(name);
     if (value === undefined) return [];
     if (!Array.isArray(value)) return this.#wrong(name, 'a list');
     return (value as readonly Json[]).map((item) => {
-      if (item === null) return new Fields({}, this.#kind);
-      return isObject(item) ? new Fields(item, this.#kind) : this.#wrong(name, 'a list of objects');
+      if (item === null) return new TypedFields({}, this.#kind);
+      return isObject(item) ? new TypedFields(item, this.#kind) : this.#wrong(name, 'a list of objects');
     });
   }
 
   #member(name: string): Json | undefined {
-    return own(this.#value, name) ?? undefined;
+    return ownMember(this.#value, name) ?? undefined;
   }
 
   #wrong(name: string, expected: string): never {
@@ -75,12 +75,12 @@ export class Fields {
 }
 
 /** The whole object as typed fields. */
-export function fieldsOf(object: KubeObject): Fields {
-  return new Fields(object as unknown as JsonObject, object.kind);
+export function fieldsOf(object: KubeObject): TypedFields {
+  return new TypedFields(object as unknown as JsonObject, object.kind);
 }
 
 /**
- * Argo CD reads these kinds through Go structs of certain versions only; another version is Unknown, not guessed
+ * Argo CD reads these kinds into Go structs of certain versions; any other version is Unknown
  * (gitops-engine/pkg/health: "unsupported ... GVK").
  */
 export function requireVersion(object: KubeObject, ...versions: readonly string[]): void {
@@ -89,7 +89,7 @@ export function requireVersion(object: KubeObject, ...versions: readonly string[
     throw new HealthCheckError(`unsupported ${kind} GVK: ${group}/${version}, Kind=${kind}`);
 }
 
-/** A health status; an empty message is left out. */
+/** A health status; without the message if it is empty. */
 export function withMessage(status: HealthStatusCode, message: string): HealthStatus {
   return message === '' ? { status } : { status, message };
 }

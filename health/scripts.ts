@@ -4,125 +4,137 @@ import { healthOrder, scriptAboutSecret } from '#model';
 import type { HealthScripts, HealthStatus, HealthStatusCode, KubeObject, Settings } from '#model';
 import type { LuaEngine, LuaScript } from './lua/engine.ts';
 
-/** A script of a folder in the layout `<group>/<kind>/health.lua`: `_` in a name is a wildcard. */
+/**
+ * A script from a folder with the layout `<group>/<kind>/health.lua`; `_` in a name is a wildcard.
+ */
 export interface FolderScript {
-  /** `group/Kind`, `Kind` for the core group; with `_` as the folder has it. */
+  /** `group/Kind`, or `Kind` for the core group; with `_` as in the folder. */
   readonly key: string;
   readonly source: string;
 }
 
-interface Named {
+interface NamedScript {
   readonly key: string;
   readonly source: string;
   readonly openLibs: boolean;
 }
 
 /**
- * The scripts of argocd-cm and of a folder as one value for the settings. Which script speaks for a kind, first found: the exact key in
- * the overrides, a wildcard key in the overrides (`*` crosses `/`), the exact folder, a wildcard folder (`_` does not cross `/`).
+ * The scripts of argocd-cm and of a folder, as one value for the settings. The first match for a
+ * kind runs: its exact key in the overrides, a wildcard key in the overrides (`*` crosses `/`), its
+ * exact folder, a wildcard folder (`_` does not cross `/`).
  *
- * Argo CD: util/lua/lua.go GetHealthScript, getWildcardHealthOverrideLua, getPredefinedLuaScripts. Difference: where several wildcard keys
- * match, Argo CD takes any of them; here the longest key wins, then the first in the alphabet. Scripts of a folder run with all libraries,
- * as its embedded ones do.
+ * Argo CD: util/lua/lua.go GetHealthScript, getWildcardHealthOverrideLua, getPredefinedLuaScripts.
+ * Difference: if several wildcard keys match, Argo CD takes any of them; here the longest key wins,
+ * then the alphabetically first. Folder scripts run with all libraries, like Argo CD's own.
  */
 export function compileHealthScripts(
   engine: LuaEngine,
   overrides: Settings['overrides'],
   folder: readonly FolderScript[] = [],
 ): HealthScripts {
-  return new Compiled(
+  return new CompiledScripts(
     engine,
-    configured(overrides),
+    configuredScripts(overrides),
     folder.map((item) => ({ ...item, openLibs: true })),
   );
 }
 
-function configured(overrides: Settings['overrides']): readonly Named[] {
+function configuredScripts(overrides: Settings['overrides']): readonly NamedScript[] {
   return Object.entries(overrides).flatMap(([key, { healthLua = '', useOpenLibs }]) =>
     healthLua === '' ? [] : [{ key, source: healthLua, openLibs: useOpenLibs }],
   );
 }
 
-/** The kind's key as the overrides have it. */
-function keyOf(group: string, kind: string): string {
+/** Key of a kind in the overrides. */
+function overrideKeyOf(group: string, kind: string): string {
   return group === '' ? kind : `${group}/${kind}`;
 }
 
-/** What a kind with a script is without an engine to run it: Unknown, said openly. */
-export function notRun(group: string, kind: string, overrides: Settings['overrides']): HealthStatus | undefined {
-  const found = pick(configured(overrides), [], keyOf(group, kind));
+/** Without an engine a kind that has a script is Unknown; no other check replaces the script. */
+export function statusWithoutEngine(
+  group: string,
+  kind: string,
+  overrides: Settings['overrides'],
+): HealthStatus | undefined {
+  const found = selectScript(configuredScripts(overrides), [], overrideKeyOf(group, kind));
   if (found === undefined) return undefined;
-  return { status: 'Unknown', message: `the health script of ${found.key} cannot run: there is no Lua engine here` };
+  return { status: 'Unknown', message: `the health script of ${found.key} cannot run: this process has no Lua engine` };
 }
 
-function pick(overrides: readonly Named[], folder: readonly Named[], key: string): Named | undefined {
+function selectScript(
+  overrides: readonly NamedScript[],
+  folder: readonly NamedScript[],
+  key: string,
+): NamedScript | undefined {
   return (
     overrides.find((item) => item.key === key) ??
-    widest(overrides, key, (item) => (isWild(item.key) ? compileGlob(item.key) : undefined)) ??
+    longestMatch(overrides, key, (item) => (hasWildcard(item.key) ? compileGlob(item.key) : undefined)) ??
     folder.find((item) => item.key === key) ??
-    widest(folder, key, (item) =>
+    longestMatch(folder, key, (item) =>
       item.key.includes('_') ? compileGlob(item.key.replaceAll('_', '*'), '/') : undefined,
     )
   );
 }
 
-function isWild(key: string): boolean {
+function hasWildcard(key: string): boolean {
   return /[*?[{\\]/.test(key);
 }
 
-function widest(
-  named: readonly Named[],
+function longestMatch(
+  named: readonly NamedScript[],
   key: string,
-  matcher: (item: Named) => ((text: string) => boolean) | undefined,
-): Named | undefined {
+  matcher: (item: NamedScript) => ((text: string) => boolean) | undefined,
+): NamedScript | undefined {
   return named
     .filter((item) => matcher(item)?.(key) ?? false)
     .sort((a, b) => b.key.length - a.key.length || (a.key < b.key ? -1 : 1))[0];
 }
 
-/** Kinds of which the choice is remembered: more than any cluster has, so that nobody can fill the memory with names. */
-const maxKinds = 10_000;
+/** Kinds whose script is cached: more than any cluster has, and a bound on the memory. */
+const maxCachedKinds = 10_000;
 
-class Compiled implements HealthScripts {
+class CompiledScripts implements HealthScripts {
   readonly #engine: LuaEngine;
-  readonly #overrides: readonly Named[];
-  readonly #folder: readonly Named[];
-  readonly #byKind = new Map<string, Runner | undefined>();
-  readonly #bySource = new Map<Named, Runner>();
+  readonly #overrides: readonly NamedScript[];
+  readonly #folder: readonly NamedScript[];
+  readonly #byKind = new Map<string, ScriptRunner | undefined>();
+  readonly #bySource = new Map<NamedScript, ScriptRunner>();
 
-  constructor(engine: LuaEngine, overrides: readonly Named[], folder: readonly Named[]) {
+  constructor(engine: LuaEngine, overrides: readonly NamedScript[], folder: readonly NamedScript[]) {
     this.#engine = engine;
     this.#overrides = overrides;
     this.#folder = folder;
   }
 
   run(group: string, object: KubeObject): HealthStatus | null | undefined {
-    const key = keyOf(group, object.kind);
+    const key = overrideKeyOf(group, object.kind);
     let runner = this.#byKind.get(key);
     if (runner === undefined && !this.#byKind.has(key)) {
       runner = this.#choose(key);
-      if (this.#byKind.size < maxKinds) this.#byKind.set(key, runner);
+      if (this.#byKind.size < maxCachedKinds) this.#byKind.set(key, runner);
     }
     return runner?.run(object);
   }
 
-  #choose(key: string): Runner | undefined {
-    const named = pick(this.#overrides, this.#folder, key);
+  #choose(key: string): ScriptRunner | undefined {
+    const named = selectScript(this.#overrides, this.#folder, key);
     if (named === undefined) return undefined;
     const runner =
-      this.#bySource.get(named) ?? new Runner(this.#engine.compile(named.source, named.openLibs), named.key);
+      this.#bySource.get(named) ?? new ScriptRunner(this.#engine.compile(named.source, named.openLibs), named.key);
     this.#bySource.set(named, runner);
     return runner;
   }
 }
 
-const maxSkips = 1_024;
+const maxSkippedRuns = 1_024;
 
 /**
- * One script, with a memory of what it cost: a script that hits a limit holds up the whole process for as long as the limit, at every
- * object of its kind. After each such run in a row twice as many runs are left out; one that ends in time forgets it all.
+ * Runs one script and backs off when it is expensive: a script that hits a limit blocks the process
+ * until then, at every object of its kind. Each such run in a row doubles the number of runs that
+ * are skipped; a run that ends in time resets it.
  */
-class Runner {
+class ScriptRunner {
   readonly #script: LuaScript;
   readonly #key: string;
   #skips = 0;
@@ -141,19 +153,19 @@ class Runner {
     }
     const outcome = this.#script(object as unknown as JsonObject);
     if (outcome.kind === 'error' && outcome.limit) {
-      this.#skips = Math.min(maxSkips, this.#skips * 2 + 1);
+      this.#skips = Math.min(maxSkippedRuns, this.#skips * 2 + 1);
       this.#left = this.#skips;
       this.#text = outcome.text;
     } else this.#skips = 0;
     if (outcome.kind === 'nothing') return null;
     if (outcome.kind === 'error') return this.#unknown(this.#shown(outcome.text, object, outcome.limit));
     const { status } = outcome;
-    const message = outsideText('script', outcome.message, { hidden: valuesOf(object) });
-    if (!isCode(status)) return { status: 'Unknown', message: 'Lua returned an invalid health status' };
+    const message = outsideText('script', outcome.message, { hidden: secretValuesOf(object) });
+    if (!isHealthCode(status)) return { status: 'Unknown', message: 'Lua returned an invalid health status' };
     return message === '' ? { status } : { status, message };
   }
 
-  /** Lua quotes what it stumbles over. Of a limit the words are our own. */
+  /** Lua's own errors quote values. The message of a limit is ours, and holds none. */
   #shown(text: string, object: KubeObject, limit: boolean): string {
     return isSecret(object) && !limit
       ? outsideText('script', text, { instead: scriptAboutSecret })
@@ -169,14 +181,14 @@ function isSecret({ apiVersion, kind }: KubeObject): boolean {
   return apiVersion === 'v1' && kind === 'Secret';
 }
 
-/** What a message about a Secret must not hold: its values, as they are stored and as they are meant. */
-function valuesOf(object: KubeObject): readonly string[] {
+/** A Secret's values, encoded and decoded: a message must not contain them. */
+function secretValuesOf(object: KubeObject): readonly string[] {
   const data = object['data'];
   if (!isSecret(object) || !isObject(data)) return [];
   const stored = Object.values(data).filter((value): value is string => typeof value === 'string');
   return [...stored, ...stored.map((value) => Buffer.from(value, 'base64').toString('utf8'))];
 }
 
-function isCode(text: string): text is HealthStatusCode {
+function isHealthCode(text: string): text is HealthStatusCode {
   return (healthOrder as readonly string[]).includes(text);
 }

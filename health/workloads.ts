@@ -1,6 +1,6 @@
 import type { HealthStatus, KubeObject } from '#model';
 import { fieldsOf, requireVersion } from './read.ts';
-import type { Fields } from './read.ts';
+import type { TypedFields } from './read.ts';
 
 const waiting = 'Waiting for rollout to finish:';
 
@@ -13,7 +13,7 @@ export function deploymentHealth(object: KubeObject): HealthStatus {
     return progressing(`${waiting} observed deployment generation less than desired generation`);
   const progress = status.list('conditions').find((condition) => condition.text('type') === 'Progressing');
   if (progress?.text('reason') === 'ProgressDeadlineExceeded')
-    return { status: 'Degraded', message: `Deployment ${nameOf(object)} exceeded its progress deadline` };
+    return { status: 'Degraded', message: `Deployment ${quotedName(object)} exceeded its progress deadline` };
   const updated = status.int('updatedReplicas');
   const available = status.int('availableReplicas');
   if (spec.has('replicas') && updated < spec.int('replicas'))
@@ -67,7 +67,11 @@ export function statefulSetHealth(object: KubeObject): HealthStatus {
   };
 }
 
-function partitionedRollout(status: Fields, replicas: number | undefined, rollingUpdate: Fields): HealthStatus {
+function partitionedRollout(
+  status: TypedFields,
+  replicas: number | undefined,
+  rollingUpdate: TypedFields,
+): HealthStatus {
   const updated = status.int('updatedReplicas');
   if (replicas !== undefined && rollingUpdate.has('partition')) {
     const wanted = replicas - rollingUpdate.int('partition');
@@ -90,15 +94,16 @@ export function daemonSetHealth(object: KubeObject): HealthStatus {
   const available = status.int('numberAvailable');
   if (spec.fields('updateStrategy').text('type') === 'OnDelete')
     return { status: 'Healthy', message: `daemon set ${updated} out of ${desired} new pods have been updated` };
-  const rollout = `Waiting for daemon set ${nameOf(object)} rollout to finish:`;
+  const rollout = `Waiting for daemon set ${quotedName(object)} rollout to finish:`;
   if (updated < desired) return progressing(`${rollout} ${updated} out of ${desired} new pods have been updated...`);
   if (available < desired) return progressing(`${rollout} ${available} of ${desired} updated pods are available...`);
   return { status: 'Healthy' };
 }
 
 /**
- * Argo CD: gitops-engine/pkg/health/health_job.go. Conditions Failed and Complete count whatever their `status` says, later
- * conditions overwrite the message, and any Suspended condition counts as complete (kept as upstream has it).
+ * Argo CD: gitops-engine/pkg/health/health_job.go. Failed and Complete count whatever their
+ * `status` is, later conditions overwrite the message, and any Suspended condition counts as
+ * complete (as upstream).
  */
 export function jobHealth(object: KubeObject): HealthStatus {
   requireVersion(object, 'v1');
@@ -128,7 +133,7 @@ export function jobHealth(object: KubeObject): HealthStatus {
   return withMessage(suspended ? 'Suspended' : 'Healthy', message);
 }
 
-function isStale(object: KubeObject, status: Fields): boolean {
+function isStale(object: KubeObject, status: TypedFields): boolean {
   return fieldsOf(object).fields('metadata').int('generation') > status.int('observedGeneration');
 }
 
@@ -140,7 +145,7 @@ function withMessage(status: HealthStatus['status'], message: string): HealthSta
   return message === '' ? { status } : { status, message };
 }
 
-/** As Go's %q prints an object name. */
-function nameOf(object: KubeObject): string {
+/** The object's name, quoted as by Go's %q. */
+function quotedName(object: KubeObject): string {
   return JSON.stringify(object.metadata.name ?? '');
 }

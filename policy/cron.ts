@@ -1,32 +1,35 @@
 import { fieldsOf, trimSpace } from './go-text.ts';
 import { isTimeZone } from './time-zones.ts';
 
-/** A schedule that cannot be read; the text follows robfig/cron. */
+/** An invalid schedule; the text follows robfig/cron. */
 export interface CronError {
   readonly error: string;
 }
 
-/** A schedule is a line; what is longer would only cost time. */
-const maxLength = 2000;
+/** Longer schedules are rejected, to bound parsing time. */
+const maxScheduleLength = 2000;
 const longest = 2n ** 63n - 1n;
 
-/** Bits of the allowed values, and whether the field was a star (it then does not take part in "day of month or day of week"). */
-interface Field {
+/**
+ * Bit set of allowed values, and whether the field was a star (then it is ignored in "day of month
+ * or day of week").
+ */
+interface CronField {
   readonly bits: readonly boolean[];
   readonly star: boolean;
 }
 
 export interface CronSchedule {
-  readonly minute: Field;
-  readonly hour: Field;
-  readonly dayOfMonth: Field;
-  readonly month: Field;
-  readonly dayOfWeek: Field;
-  /** From a `TZ=Zone ` prefix; undefined means the zone of the time that is asked about, UTC here. */
+  readonly minute: CronField;
+  readonly hour: CronField;
+  readonly dayOfMonth: CronField;
+  readonly month: CronField;
+  readonly dayOfWeek: CronField;
+  /** From a `TZ=Zone ` prefix; undefined: the zone of the caller's time, UTC here. */
   readonly zone?: string;
 }
 
-interface Bounds {
+interface FieldBounds {
   readonly min: number;
   readonly max: number;
   readonly names: readonly string[];
@@ -34,7 +37,7 @@ interface Bounds {
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
-const bounds: readonly Bounds[] = [
+const bounds: readonly FieldBounds[] = [
   { min: 0, max: 59, names: [] },
   { min: 0, max: 23, names: [] },
   { min: 1, max: 31, names: [] },
@@ -43,36 +46,47 @@ const bounds: readonly Bounds[] = [
 ];
 
 /**
- * Parses five fields as robfig/cron v3 does with the options that Argo CD gives it: names of months and days, `?` as `*`, `N/step` runs
- * to the end of the range, day of week 0 to 6 (7 is an error), no seconds, no `@daily`, an optional `TZ=Zone ` or `CRON_TZ=Zone ` prefix.
+ * Parses five fields like robfig/cron v3 with Argo CD's options: names of months and days, `?` as
+ * `*`, `N/step` runs to the end of the range, day of week 0 to 6 (7 is an error), no seconds, no
+ * `@daily`, an optional `TZ=Zone ` or `CRON_TZ=Zone ` prefix.
  */
 export function parseCron(text: string): CronSchedule | CronError {
   if (text === '') return { error: 'empty spec string' };
-  if (text.length > maxLength) return { error: `${text.length} characters are too many (at most ${maxLength})` };
+  if (text.length > maxScheduleLength)
+    return { error: `${text.length} characters are too many (at most ${maxScheduleLength})` };
   const { zone, spec } = splitZone(text);
   if (zone !== undefined && zone !== 'Local' && offsetOf(zone, 0) === undefined)
     return { error: `provided bad location ${zone}` };
   if (spec.startsWith('@')) return { error: `parser does not accept descriptors: ${spec}` };
   const words = fieldsOf(spec);
   if (words.length !== 5) return { error: `expected exactly 5 fields, found ${words.length}: [${words.join(' ')}]` };
-  const fields: Field[] = [];
+  const fields: CronField[] = [];
   for (const [i, word] of words.entries()) {
     const field = parseField(word, bounds[i] ?? { min: 0, max: 0, names: [] });
     if ('error' in field) return field;
     fields.push(field);
   }
-  const [minute, hour, dayOfMonth, month, dayOfWeek] = fields as [Field, Field, Field, Field, Field];
+  const [minute, hour, dayOfMonth, month, dayOfWeek] = fields as [
+    CronField,
+    CronField,
+    CronField,
+    CronField,
+    CronField,
+  ];
   return { minute, hour, dayOfMonth, month, dayOfWeek, ...(zone === undefined || zone === 'Local' ? {} : { zone }) };
 }
 
-/** The zone before the fields, ended by a blank (and nothing else, as upstream). Without one the whole text is an unknown zone. */
+/**
+ * Splits off the zone, which ends at a space (only, as upstream). Without one the whole text is an
+ * unknown zone.
+ */
 function splitZone(text: string): { readonly zone?: string; readonly spec: string } {
   if (!/^(?:CRON_)?TZ=/.test(text)) return { spec: trimSpace(text) };
   const [, zone = text, fields = ''] = /^(?:CRON_)?TZ=([^ ]*) (.*)$/s.exec(text) ?? [];
   return { zone, spec: trimSpace(fields) };
 }
 
-function parseField(word: string, range: Bounds): Field | CronError {
+function parseField(word: string, range: FieldBounds): CronField | CronError {
   const bits: boolean[] = [];
   let star = false;
   for (const part of word.split(',').filter((item) => item !== '')) {
@@ -84,14 +98,14 @@ function parseField(word: string, range: Bounds): Field | CronError {
   return { bits, star };
 }
 
-interface Range {
+interface CronRange {
   readonly start: number;
   readonly end: number;
   readonly step: number;
   readonly star: boolean;
 }
 
-function parseRange(part: string, range: Bounds): Range | CronError {
+function parseRange(part: string, range: FieldBounds): CronRange | CronError {
   const [base = '', stepText, ...moreSteps] = part.split('/');
   const limits = parseLimits(base, range);
   if ('error' in limits) return limits;
@@ -108,8 +122,11 @@ function parseRange(part: string, range: Bounds): Range | CronError {
   return { start, end, step, star: star && step <= 1 };
 }
 
-/** The part before the slash: a star, one value, or two with a hyphen. What follows a star is not looked at, as upstream. */
-function parseLimits(base: string, range: Bounds): Omit<Range, 'step'> | CronError {
+/**
+ * The part before the slash: a star, a value, or a range. Text after a star is ignored, as
+ * upstream.
+ */
+function parseLimits(base: string, range: FieldBounds): Omit<CronRange, 'step'> | CronError {
   const [low = '', high, ...more] = base.split('-');
   if (low === '*' || low === '?') return { start: range.min, end: range.max, star: true };
   const start = valueOf(low, range.names);
@@ -132,14 +149,15 @@ function integer(text: string): number | CronError {
   return value < 0 ? { error: `negative number (${value}) not allowed: ${text}` } : value;
 }
 
-/** Five years of days and months, and the hours, minutes and seconds of one day, with room to spare. */
-const maxSteps = 5000;
+/** Enough for five years of days and months, and the hours, minutes and seconds of a day. */
+const maxSearchSteps = 5000;
 
 /**
- * The first activation strictly after `from` (milliseconds since the epoch), undefined when there is none within five years.
- * Follows robfig/cron's Next step by step, so that the hours around a change of clocks come out the same: an activation in a skipped
- * hour is skipped, one in a repeated hour happens twice. Difference: where a whole day was skipped (Samoa, 2011) upstream never returns;
- * here the search ends and finds nothing.
+ * The first activation strictly after `from` (milliseconds since the epoch); undefined if there is
+ * none within five years. Follows the steps of robfig/cron's Next to match it around clock changes:
+ * an activation in a skipped hour is skipped, one in a repeated hour happens twice. Difference:
+ * around a skipped whole day (Samoa, 2011) upstream never returns; this search ends without a
+ * result.
  */
 export function nextActivation(schedule: CronSchedule, from: number): number | undefined {
   const zone = schedule.zone ?? 'UTC';
@@ -150,7 +168,7 @@ export function nextActivation(schedule: CronSchedule, from: number): number | u
     if (!reset) t = cleared();
     reset = true;
   };
-  for (let steps = 0; steps < maxSteps && t.year <= yearLimit; steps += 1) {
+  for (let steps = 0; steps < maxSearchSteps && t.year <= yearLimit; steps += 1) {
     if (schedule.month.bits[t.month] !== true) {
       lower(() => t.at(t.year, t.month, 1));
       t = t.at(t.year, t.month + 1, t.day, t.hour, t.minute, t.second);
@@ -179,7 +197,7 @@ function dayMatches(schedule: CronSchedule, t: ZonedTime): boolean {
   return dayOfMonth || dayOfWeek;
 }
 
-/** Go's time.Time in a zone, as far as Next needs it. */
+/** The subset of Go's time.Time in a zone that Next needs. */
 class ZonedTime {
   readonly ms: number;
   readonly #zone: string;
@@ -213,7 +231,10 @@ class ZonedTime {
     return this.#local.getUTCSeconds();
   }
 
-  /** As Go's time.Date: fields may overflow; a local time that does not exist, or exists twice, is read with the offset before the change. */
+  /**
+   * Like Go's time.Date: fields may overflow, and a local time that is skipped or repeated uses the
+   * offset before the change.
+   */
   // eslint-disable-next-line max-params -- the fields of a date
   at(year: number, month: number, day: number, hour = 0, minute = 0, second = 0): ZonedTime {
     const asUtc = Date.UTC(year, month - 1, day, hour, minute, second);
@@ -234,7 +255,10 @@ class ZonedTime {
 const maxFormatters = 1000;
 const formatters = new Map<string, Intl.DateTimeFormat | undefined>();
 
-/** Milliseconds by which local time in an IANA zone is ahead of UTC at that instant; undefined for an unknown zone. "" is UTC. */
+/**
+ * Offset of an IANA zone from UTC in milliseconds at an instant; undefined for an unknown zone. ""
+ * is UTC.
+ */
 export function offsetOf(zone: string, ms: number): number | undefined {
   if (zone === '' || zone === 'UTC') return 0;
   if (!formatters.has(zone)) {

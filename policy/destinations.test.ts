@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isDestinationPermitted, isResourcePermitted } from './index.ts';
-import { garbage, projectWith } from './testing/index.ts';
+import { isDestinationPermitted } from './index.ts';
+import { invalidLists, isResourcePermitted, projectWith } from './testing/index.ts';
 
 interface Item {
   readonly server?: string;
@@ -11,13 +11,16 @@ interface Item {
 const dev = 'https://dev';
 const prod = 'https://prod';
 
-/** `server|name|namespace` of a destination. */
+/** Parses `server|name|namespace`. */
 function at(text: string): { server: string; name: string; namespace: string } {
   const [server = '', name = '', namespace = ''] = text.split('|');
   return { server, name, namespace };
 }
 
-/** Items of destinations, then destinations that are permitted, then those that are not. By the rules of the reference, section 4.4. */
+/**
+ * Entries of destinations, permitted destinations, denied destinations; by section 4.4 of the
+ * reference.
+ */
 const table: readonly (readonly [
   what: string,
   items: readonly Item[],
@@ -88,7 +91,7 @@ const table: readonly (readonly [
     ['https://kubernetes.default.svc|in-cluster|a'],
     ['https://kubernetes.default.svc|other|a'],
   ],
-  // A namespace that is denied: only where the server matches.
+  // Denied namespaces: only where the server matches.
   [
     'a denied namespace',
     [
@@ -120,7 +123,7 @@ const table: readonly (readonly [
     [`${dev}|dev|kube-system`, `${dev}|dev|argocd`],
   ],
   [
-    'several denied namespaces in items',
+    'several denied namespaces in entries',
     [
       { server: '*', namespace: '!a' },
       { server: '*', namespace: '!b' },
@@ -167,7 +170,7 @@ const table: readonly (readonly [
     [],
     [`${dev}|dev|a`, `${dev}|dev|`],
   ],
-  // A server that is denied: only with its namespace.
+  // Denied servers: only with their namespace.
   [
     'a denied server',
     [
@@ -193,7 +196,7 @@ const table: readonly (readonly [
     [`${prod}|prod|a`],
   ],
   [
-    'a denied server and namespace in one item',
+    'a denied server and namespace in one entry',
     [
       { server: '*', namespace: '*' },
       { server: `!${prod}`, namespace: '!a' },
@@ -209,7 +212,7 @@ const table: readonly (readonly [
   ],
   ['a denied server with a star', [{ server: '!https://p*', namespace: '*' }], [`${dev}|dev|a`], [`${prod}|prod|a`]],
   [
-    'a server that is not known fails a server deny',
+    'an unknown server fails a server deny',
     [
       { name: 'dev', namespace: '*' },
       { server: `!${prod}`, namespace: '*' },
@@ -217,7 +220,7 @@ const table: readonly (readonly [
     [`${dev}|dev|a`],
     ['|dev|a'],
   ],
-  // A name that is denied: whatever the namespace.
+  // Denied names: in every namespace.
   [
     'a denied name',
     [
@@ -229,7 +232,7 @@ const table: readonly (readonly [
   ],
   ['a denied name alone permits the others', [{ name: '!prod', namespace: '*' }], [`${dev}|dev|a`], [`${prod}|prod|a`]],
   [
-    'a denied name looks at no namespace',
+    'a denied name applies to every namespace',
     [
       { server: '*', namespace: '*' },
       { name: '!prod', namespace: 'x' },
@@ -253,7 +256,7 @@ const table: readonly (readonly [
     [`${dev}||a`],
   ],
   [
-    'a denied name is overruled by the server of its own item',
+    'a denied name is overruled by the server of its own entry',
     [{ name: '!prod', server: prod, namespace: '*' }],
     [`${prod}|prod|a`, `${prod}|x|a`, `${dev}|x|a`],
     [`${dev}|prod|a`],
@@ -273,9 +276,9 @@ const table: readonly (readonly [
     [],
     [`${prod}|prod|a`, `${dev}|dev|a`],
   ],
-  // What cannot be read.
+  // Invalid patterns.
   [
-    'a pattern that is no glob matches nothing',
+    'an invalid pattern matches nothing',
     [
       { server: '[', namespace: '*' },
       { server: '*', namespace: 'a[' },
@@ -284,13 +287,13 @@ const table: readonly (readonly [
     [`${dev}|dev|a`, '[|x|a', `${dev}|dev|a[`],
   ],
   [
-    'the other patterns of its item still count',
+    'the other patterns of its entry still count',
     [{ server: '[', name: 'dev', namespace: '*' }],
     [`${dev}|dev|a`],
     [`${dev}|prod|a`],
   ],
   [
-    'a denied namespace that is no glob denies nothing',
+    'an invalid denied namespace denies nothing',
     [
       { server: '*', namespace: '*' },
       { server: '*', namespace: '![' },
@@ -299,7 +302,7 @@ const table: readonly (readonly [
     [],
   ],
   [
-    'a deny that is no glob permits nothing by itself',
+    'an invalid deny pattern permits nothing by itself',
     [
       { server: '*', namespace: '![' },
       { server: '![', namespace: '*' },
@@ -309,7 +312,7 @@ const table: readonly (readonly [
     [`${dev}|dev|a`, `${dev}|dev|[`],
   ],
   [
-    'an exclamation mark alone denies the empty text',
+    'a lone exclamation mark denies the empty text',
     [{ server: '*', namespace: '!' }],
     [`${dev}|dev|a`],
     [`${dev}|dev|`],
@@ -321,13 +324,13 @@ const rows = table.flatMap(([what, items, yes, no]) => [
   ...no.map((text) => [what, items, text, false] as const),
 ]);
 
-describe('8.3: destinations', () => {
+describe('destinations', () => {
   it.each(rows)('%s: %j, %s: %j', (_what, destinations, text, expected) => {
     expect(isDestinationPermitted(projectWith({ destinations }), at(text))).toBe(expected);
   });
 
-  it.each([undefined, null, ...garbage, 'https://dev'].map((value) => [value]))(
-    'permit nothing when they are %j',
+  it.each([undefined, null, ...invalidLists, 'https://dev'].map((value) => [value]))(
+    'permit nothing if they are %j',
     (destinations) => {
       for (const text of [`${dev}|dev|a`, '||', '*|*|*'])
         expect(isDestinationPermitted(projectWith({ destinations }), at(text))).toBe(false);
@@ -340,13 +343,13 @@ describe('8.3: destinations', () => {
     ['!*', true],
     [{ server: 5, namespace: '*' }, true],
     [{ server: ['!*'], namespace: 'a' }, true],
-    // A deny pattern beside something unreadable denies.
+    // A deny pattern beside an unreadable member denies.
     [{ server: '!https://x', namespace: 5 }, false],
     [{ server: {}, namespace: '!x' }, false],
     [{ name: '!x', server: [] }, false],
     [{ name: null, server: null, namespace: null }, true],
     [{ name: null, server: '!https://dev', namespace: '*' }, false],
-  ])('beside an entry %j everything else is permitted: %j', (entry, expected) => {
+  ])('permit the rest beside an entry %j: %j', (entry, expected) => {
     const project = projectWith({ destinations: [entry, all] });
     expect(isDestinationPermitted(project, at(`${dev}|dev|a`))).toBe(expected);
     expect(isDestinationPermitted(projectWith({ destinations: [all, entry] }), at(`${dev}|dev|a`))).toBe(expected);
@@ -363,7 +366,7 @@ describe('8.3: destinations', () => {
     [true, `${prod}|dev|a`, scoped, true],
     [true, `${dev}|dev|a`, [], false],
     [true, `${dev}|dev|b`, scoped, false],
-    // Only a plain "no" opens it.
+    // Only an explicit false opens it.
     ['false', `${prod}|prod|a`, scoped, false],
     ['true', `${prod}|prod|a`, scoped, false],
     [0, `${prod}|prod|a`, scoped, false],
@@ -400,7 +403,7 @@ describe('8.3: destinations', () => {
     namespace: fc.oneof(word, fc.constant('')),
   });
 
-  /** Which of these words a pattern names, written out by hand. */
+  /** Words that match each pattern, written out by hand. */
   const named: Readonly<Record<string, readonly string[]>> = {
     '': [''],
     a: ['a'],
@@ -409,7 +412,7 @@ describe('8.3: destinations', () => {
     '*': ['', 'a', 'b', 'ab', 'ba'],
     'a*': ['a', 'ab'],
     '*b': ['b', 'ab'],
-    // gobwas lets a lone question mark be empty, too.
+    // gobwas also lets a lone question mark match nothing.
     '?': ['', 'a', 'b'],
     '{a,b}': ['a', 'b'],
     '{a,ab}': ['a', 'ab'],
@@ -441,7 +444,7 @@ describe('8.3: destinations', () => {
     );
   });
 
-  it('are an allow list minus a deny list where each item does one of both for all namespaces', () => {
+  it('are an allow list minus a deny list if each entry does one of both for all namespaces', () => {
     const allow = fc.record({
       server: fc.constantFrom('a', 'b', 'a*', '*'),
       namespace: fc.constantFrom('a', 'b', '*'),
@@ -454,7 +457,7 @@ describe('8.3: destinations', () => {
         word,
         word,
         (allows, denies, server, namespace) => {
-          // An item that permits the whole rest takes the "a deny entry is a positive, too" out of play.
+          // An entry that permits everything hides that a deny entry also permits.
           const items = [
             { server: '*', namespace: '*' },
             ...allows,
@@ -475,7 +478,7 @@ describe('8.3: destinations', () => {
     );
   });
 
-  it('never throw, whatever is written there, and never permit what no text permits', () => {
+  it('never throw on any input, and never permit more than the valid entries', () => {
     fc.assert(
       fc.property(fc.anything(), place, (destinations, to) => {
         expect(isDestinationPermitted(projectWith({ destinations }), to)).toBe(false);
@@ -485,7 +488,7 @@ describe('8.3: destinations', () => {
   });
 });
 
-describe('8.3: objects of applications', () => {
+describe('objects of applications', () => {
   const project = projectWith({
     destinations: [{ server: dev, namespace: 'a' }],
     clusterResourceWhitelist: [{ group: '', kind: 'Namespace', name: 'a*' }],
@@ -497,7 +500,7 @@ describe('8.3: objects of applications', () => {
     ['ConfigMap', 'c', 'a', prod, false],
     ['Secret', 's', 'a', dev, false],
     ['Namespace', 'ab', '', dev, true],
-    // The destination does not matter to what has no namespace.
+    // An object without a namespace ignores the destination.
     ['Namespace', 'ab', '', prod, true],
     ['Namespace', 'b', '', dev, false],
     ['Node', 'n', '', dev, false],
@@ -506,7 +509,7 @@ describe('8.3: objects of applications', () => {
     expect(isResourcePermitted(project, { group: '', kind }, name, namespace, cluster)).toBe(expected);
   });
 
-  it('only on clusters of the project, when it says so', () => {
+  it('are limited to clusters of the project when it requires that', () => {
     const bound = projectWith({
       destinations: [{ server: '*', namespace: '*' }],
       permitOnlyProjectScopedClusters: true,

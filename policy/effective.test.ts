@@ -9,13 +9,13 @@ import {
   isSourcePermitted,
 } from './index.ts';
 import type { ProjectSources } from './index.ts';
-import { garbage, projectWith } from './testing/index.ts';
-import type { Loose } from './testing/index.ts';
+import { invalidLists, projectWith } from './testing/index.ts';
+import type { LooseSpec } from './testing/index.ts';
 
 const nothing: ProjectSources = { globalProjects: [], lookup: () => undefined, repositories: [], clusters: [] };
 
 function sources(
-  globals: Readonly<Record<string, Loose>>,
+  globals: Readonly<Record<string, LooseSpec>>,
   selectors: readonly (readonly [string, unknown])[],
 ): ProjectSources {
   const known = new Map<string, AppProject>(
@@ -31,11 +31,11 @@ function sources(
   };
 }
 
-const labelled = (spec: Loose, labels: Record<string, string> = { team: 'a', tier: '1' }): AppProject =>
+const labelled = (spec: LooseSpec, labels: Record<string, string> = { team: 'a', tier: '1' }): AppProject =>
   projectWith(spec, { name: 'p', labels });
 
-describe('8.3: what Secrets add to a project', () => {
-  it('permits repositories whose Secret names it', () => {
+describe('what Secrets add to a project', () => {
+  it('permits repositories whose Secret names the project', () => {
     const project = projectWith({ sourceRepos: ['https://h/a'] });
     const repositories = [
       { url: 'https://h/b', project: 'p' },
@@ -59,7 +59,7 @@ describe('8.3: what Secrets add to a project', () => {
         { server: 's', namespace: 'b' },
       ],
     ],
-  ])('permits clusters whose Secret names it, with the namespaces %j', (namespaces, expected) => {
+  ])('permits clusters whose Secret names the project, with the namespaces %j', (namespaces, expected) => {
     const clusters = [
       { server: 's', namespaces, project: 'p' },
       { server: 't', namespaces: [], project: 'q' },
@@ -68,7 +68,7 @@ describe('8.3: what Secrets add to a project', () => {
     expect(effectiveProject(projectWith({}), { ...nothing, clusters }).spec.destinations).toEqual(expected);
   });
 
-  it('a deny entry of the project still denies them', () => {
+  it('still denies them by a deny entry of the project', () => {
     const project = projectWith({ sourceRepos: ['!https://h/b'], destinations: [{ server: '!s', namespace: '*' }] });
     const effective = effectiveProject(project, {
       ...nothing,
@@ -79,7 +79,7 @@ describe('8.3: what Secrets add to a project', () => {
     expect(isDestinationPermitted(effective, { server: 's', name: 'n', namespace: 'a' })).toBe(false);
   });
 
-  it.each(garbage.map((value) => [value]))('lists %j stay without effect beside them', (value) => {
+  it.each(invalidLists.map((value) => [value]))('ignores invalid lists %j beside them', (value) => {
     const effective = effectiveProject(projectWith({ sourceRepos: value, destinations: value }), {
       ...nothing,
       repositories: [{ url: 'https://h/b', project: 'p' }],
@@ -94,16 +94,16 @@ describe('8.3: what Secrets add to a project', () => {
     expect([at('s'), at('t'), at('*')]).toEqual([true, false, false]);
   });
 
-  it('a project without a name is none of these', () => {
+  it('does not treat Secrets without a project as those of a project without a name', () => {
     const anonymous = projectWith({ sourceRepos: ['x'] }, {});
     const repositories = [{ url: 'https://h/b' }] as ProjectSources['repositories'];
     expect(effectiveProject(anonymous, { ...nothing, repositories }).spec.sourceRepos).toEqual(['x']);
   });
 });
 
-describe('8.3: global projects', () => {
+describe('global projects', () => {
   const one = { kind: 'X', group: '' };
-  const full: Loose = {
+  const full: LooseSpec = {
     clusterResourceWhitelist: [one],
     clusterResourceBlacklist: [one],
     namespaceResourceWhitelist: [one],
@@ -150,7 +150,7 @@ describe('8.3: global projects', () => {
     expect(effective.spec.namespaceResourceWhitelist).toEqual(expected);
   });
 
-  it('a global allow list closes what was open', () => {
+  it('restrict an open list by a global allow list', () => {
     const effective = effectiveProject(
       labelled({}),
       sources({ g: { namespaceResourceWhitelist: [{ group: '', kind: 'Pod' }] } }, [['g', {}]]),
@@ -160,7 +160,7 @@ describe('8.3: global projects', () => {
   });
 
   it.each(['x', 5, {}, [null]].map((value) => [value]))(
-    'a deny list %j of a project, or of a global one, goes on denying everything',
+    'keep denying everything with an invalid deny list %j of the project or a global one',
     (value) => {
       const list = [{ group: '', kind: 'Secret' }];
       const may = (own: unknown, global: unknown): boolean => {
@@ -230,7 +230,7 @@ describe('8.3: global projects', () => {
     [{ matchExpressions: [{ key: 'UP/b', operator: 'DoesNotExist' }] }, 'invalid'],
     [{ matchExpressions: [{ key: '/b', operator: 'DoesNotExist' }] }, 'invalid'],
     [{ matchExpressions: [{ key: `${'a.'.repeat(130)}a/b`, operator: 'DoesNotExist' }] }, 'invalid'],
-    // One that does not match does not hide one that is wrong.
+    // A selector that does not match does not hide an invalid one.
     [{ matchLabels: { team: 'b' }, matchExpressions: [{ key: 'team', operator: 'like' }] }, 'invalid'],
   ];
   it.each(labelTable)('selector %j: %j', (selector, matches) => {
@@ -242,7 +242,7 @@ describe('8.3: global projects', () => {
         ['h', {}],
       ]),
     );
-    // A selector that is none ends the search for more, as upstream.
+    // An invalid selector ends the search, as upstream.
     expect(effective.spec.sourceRepos).toEqual(
       matches === 'invalid' ? [] : matches ? ['https://g', 'https://h'] : ['https://h'],
     );
@@ -250,7 +250,7 @@ describe('8.3: global projects', () => {
 
   it.each<[string, readonly (readonly [string, unknown])[], readonly string[]]>([
     [
-      'itself is passed over',
+      'the project itself is skipped',
       [
         ['p', {}],
         ['g', {}],
@@ -258,7 +258,7 @@ describe('8.3: global projects', () => {
       ['https://g'],
     ],
     [
-      'one that does not exist ends the search',
+      'a missing project ends the search',
       [
         ['nope', {}],
         ['g', {}],
@@ -266,7 +266,7 @@ describe('8.3: global projects', () => {
       [],
     ],
     [
-      'one that does not exist and does not match does not',
+      'a missing project that does not match does not',
       [
         ['nope', { matchLabels: { team: 'b' } }],
         ['g', {}],
@@ -274,7 +274,7 @@ describe('8.3: global projects', () => {
       ['https://g'],
     ],
     [
-      'several, in their order',
+      'several projects apply in order',
       [
         ['h', {}],
         ['g', {}],
@@ -282,7 +282,7 @@ describe('8.3: global projects', () => {
       ['https://h', 'https://g'],
     ],
     [
-      'one that is named twice',
+      'a project that is listed twice applies once',
       [
         ['g', {}],
         ['g', {}],
@@ -296,14 +296,14 @@ describe('8.3: global projects', () => {
     );
   });
 
-  it('a project without labels matches what asks for none', () => {
+  it('do not match a project without labels unless the selector requires none', () => {
     const globals = sources({ g: { sourceRepos: ['https://g'] } }, [
       ['g', { matchExpressions: [{ key: 'team', operator: 'DoesNotExist' }] }],
     ]);
     expect(effectiveProject(projectWith({}), globals).spec.sourceRepos).toEqual(['https://g']);
   });
 
-  it('never throws, whatever is written in projects and selectors', () => {
+  it('never throw, whatever projects and selectors contain', () => {
     fc.assert(
       fc.property(fc.anything(), fc.object(), fc.dictionary(fc.string(), fc.string()), (value, selector, labels) => {
         const spec = Object.fromEntries(Object.keys(full).map((field) => [field, value]));
@@ -321,7 +321,7 @@ describe('8.3: global projects', () => {
   });
 });
 
-describe('8.3: destinationServiceAccounts', () => {
+describe('destinationServiceAccounts', () => {
   const server = 'https://s';
   const entry = (defaultServiceAccount: unknown, namespace: unknown = '*', at: unknown = '*'): unknown => ({
     server: at,
@@ -340,7 +340,7 @@ describe('8.3: destinationServiceAccounts', () => {
     [[entry('sa', 'n*', server)], 'ns', 'system:serviceaccount:ns:sa'],
     [[entry('sa', '*', 'https://other')], 'ns', ''],
     [[entry('sa', '*', 'https://*')], 'ns', 'system:serviceaccount:ns:sa'],
-    // An empty pattern is only the empty namespace.
+    // An empty pattern matches only the empty namespace.
     [[entry('sa', '')], 'ns', ''],
     [[entry('sa', '')], '', 'system:serviceaccount:appns:sa'],
     [[{ server: '*', defaultServiceAccount: 'sa' }], 'ns', ''],
@@ -349,7 +349,7 @@ describe('8.3: destinationServiceAccounts', () => {
     [[entry('first', 'x'), entry('second'), entry('third')], 'ns', 'system:serviceaccount:ns:second'],
     [[entry('sa', '!x')], 'ns', ''],
     [[entry('sa', '{ns,x}')], 'ns', 'system:serviceaccount:ns:sa'],
-    // What cannot be read after the one that matches does not matter.
+    // Invalid entries after the matching one are ignored.
     [[entry('sa'), entry('b', '['), 5], 'ns', 'system:serviceaccount:ns:sa'],
   ])('%j for "%s": %s', (destinationServiceAccounts, namespace, user) => {
     expect(impersonationTarget(projectWith({ destinationServiceAccounts }), server, namespace, 'appns')).toEqual({
@@ -365,12 +365,12 @@ describe('8.3: destinationServiceAccounts', () => {
     [[{ server: '*', namespace: '*' }], "default service account contains invalid chars ''"],
     [[entry('sa', '*', '[')], 'invalid glob pattern for destination server: ['],
     [[entry('sa', 'a[')], 'invalid glob pattern for destination namespace: a['],
-    // Before the one that would match: passed over, the controller could go on with its own rights.
+    // Before the matching entry: skipping it could leave the controller its own permissions.
     [[entry('a', 'x['), entry('sa')], 'invalid glob pattern for destination namespace: x['],
     [[entry('a', 'x[', 'https://other'), entry('sa')], 'invalid glob pattern for destination namespace: x['],
     [[entry('a', '*', 'x['), entry('sa')], 'invalid glob pattern for destination server: x['],
     ...['x', 5, {}, [null], ['x'], [entry(5)], [entry('sa', 5)], [entry('sa', '*', {})]].map(
-      (list): [unknown, string] => [list, 'an entry of destinationServiceAccounts is not made of texts'],
+      (list): [unknown, string] => [list, 'an entry of destinationServiceAccounts has a member that is not a string'],
     ),
   ])('%j is an error: %s', (destinationServiceAccounts, error) => {
     expect(impersonationTarget(projectWith({ destinationServiceAccounts }), server, 'ns', 'appns')).toEqual({ error });

@@ -2,21 +2,21 @@ import { compileGlob, isObject } from '#base';
 import type { JsonObject } from '#base';
 import { serverPattern } from '#model';
 import type { AppProject, AppProjectSpec, Cluster, ProjectDestination, Repository, Settings } from '#model';
-import { listOf, textOf } from './readable.ts';
+import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
 
-/** What an effective project is made of besides the AppProject. */
+/** Inputs of an effective project besides the AppProject. */
 export interface ProjectSources {
   readonly globalProjects: Settings['globalProjects'];
-  /** An AppProject by name, from the controller's namespace; undefined when there is none. */
+  /** Looks up an AppProject in the controller's namespace; undefined if it does not exist. */
   readonly lookup: (name: string) => AppProject | undefined;
   readonly repositories: readonly Pick<Repository, 'url' | 'project'>[];
   readonly clusters: readonly Pick<Cluster, 'server' | 'namespaces' | 'project'>[];
 }
 
 /**
- * The project as it is enforced (Argo CD: GetAppProjectByName): repositories and clusters whose Secrets name it are permitted, and the
- * lists of every matching global project are appended. A global project with a bad selector, or one that does not exist, ends the
- * search for more, as upstream does.
+ * Returns the project as it is enforced (Argo CD: GetAppProjectByName): permits repositories and
+ * clusters whose Secrets name it, and appends the lists of every matching global project. An
+ * invalid selector or a missing global project ends the search, as upstream.
  */
 export function effectiveProject(project: AppProject, sources: ProjectSources): AppProject {
   const name = project.metadata.name ?? '';
@@ -57,22 +57,25 @@ const inherited = [
 
 function inherit(spec: AppProjectSpec, global: AppProjectSpec): AppProjectSpec {
   let result = spec;
-  for (const field of inherited) result = { ...result, ...appended(field, result, listOf(global[field])) };
+  for (const field of inherited) result = { ...result, ...appended(field, result, entriesOrUnreadable(global[field])) };
   return result;
 }
 
-/** Nothing appended leaves an absent list absent: absent and empty differ for `namespaceResourceWhitelist`. */
+/**
+ * Keeps an absent list absent if nothing is appended: absent and empty differ for
+ * `namespaceResourceWhitelist`.
+ */
 function appended(
   field: (typeof inherited)[number],
   spec: AppProjectSpec,
   more: readonly unknown[],
 ): Partial<AppProjectSpec> {
-  return more.length === 0 ? {} : { [field]: [...listOf(spec[field]), ...more] };
+  return more.length === 0 ? {} : { [field]: [...entriesOrUnreadable(spec[field]), ...more] };
 }
 
 /**
- * Kubernetes label selector (apimachinery LabelSelectorAsSelector); undefined when it is not one, as with keys and values that no label can
- * have. An empty selector matches everything.
+ * Evaluates a Kubernetes label selector (apimachinery LabelSelectorAsSelector); undefined if it is
+ * invalid, including impossible label keys and values. An empty selector matches everything.
  */
 function matchesSelector(selector: JsonObject, labels: Readonly<Record<string, string>>): boolean | undefined {
   const labelOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
@@ -84,7 +87,7 @@ function matchesSelector(selector: JsonObject, labels: Readonly<Record<string, s
   for (const expression of [...required, ...(expressions as readonly unknown[])]) {
     if (!isObject(expression) || typeof expression['key'] !== 'string' || !isLabelKey(expression['key']))
       return undefined;
-    const values = listOf(expression['values']);
+    const values = entriesOrUnreadable(expression['values']);
     if (!values.every(isLabelValue)) return undefined;
     const verdict = requirement(expression['operator'], values, labelOf(expression['key']));
     if (verdict === undefined) return undefined;
@@ -121,13 +124,14 @@ function requirement(operator: unknown, values: readonly unknown[], value: strin
   }
 }
 
-/** The user to impersonate, "" when no entry matches, or why the entry that matches cannot be used. */
+/** The user to impersonate, "" if no entry matches, or why the matching entry is invalid. */
 export type ImpersonationTarget = { readonly user: string } | { readonly error: string };
 
 /**
- * Whom to be on the destination cluster (Argo CD: util/settings/impersonation.go): the first entry of `destinationServiceAccounts` whose
- * server and namespace patterns match. An empty namespace pattern matches only an empty destination namespace. An entry that cannot be
- * read is an error, wherever it stands before the one that matches: passed over, it could leave the controller its own rights.
+ * Resolves the user for the destination cluster (Argo CD: util/settings/impersonation.go): the
+ * first entry of `destinationServiceAccounts` whose server and namespace patterns match. An empty
+ * namespace pattern matches only an empty namespace. An invalid entry before the matching one is an
+ * error: skipping it could leave the controller its own permissions.
  */
 export function impersonationTarget(
   project: AppProject,
@@ -135,11 +139,13 @@ export function impersonationTarget(
   destinationNamespace: string,
   appNamespace: string,
 ): ImpersonationTarget {
-  for (const item of listOf(project.spec.destinationServiceAccounts)) {
-    const texts = isObject(item) ? [item['server'], item['namespace'], item['defaultServiceAccount']].map(textOf) : [];
+  for (const item of entriesOrUnreadable(project.spec.destinationServiceAccounts)) {
+    const texts = isObject(item)
+      ? [item['server'], item['namespace'], item['defaultServiceAccount']].map(stringOrUndefined)
+      : [];
     const [itemServer, namespacePattern, account] = texts;
     if (itemServer === undefined || namespacePattern === undefined || account === undefined)
-      return { error: 'an entry of destinationServiceAccounts is not made of texts' };
+      return { error: 'an entry of destinationServiceAccounts has a member that is not a string' };
     const pattern = serverPattern(itemServer);
     const isServer = compileGlob(pattern)?.(server);
     if (isServer === undefined) return { error: `invalid glob pattern for destination server: ${pattern}` };

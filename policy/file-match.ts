@@ -1,17 +1,18 @@
 /**
- * Go's path/filepath.Match, by which projects allow and deny kinds: `*` and `?` stop at `/`, `[a-z]` and `[^a-z]` are classes, `\` escapes,
- * there are no braces and no `**`. A bad pattern matches nothing (upstream drops the error).
+ * Go's path/filepath.Match, which projects use to allow and deny kinds: `*` and `?` stop at `/`,
+ * `[a-z]` and `[^a-z]` are classes, `\` escapes; no braces, no `**`. An invalid pattern matches
+ * nothing (upstream drops the error).
  */
 export function fileMatch(pattern: string, text: string): boolean {
   if (pattern === text && !/[*?[\\]/.test(pattern)) return true;
   const steps = parse([...pattern]);
-  return steps !== undefined && walk(steps, [...text]);
+  return steps !== undefined && matchSteps(steps, [...text]);
 }
 
-type Step = 'star' | ((char: string) => boolean);
+type PatternStep = 'star' | ((char: string) => boolean);
 
-function parse(chars: readonly string[]): Step[] | undefined {
-  const steps: Step[] = [];
+function parse(chars: readonly string[]): PatternStep[] | undefined {
+  const steps: PatternStep[] = [];
   for (let i = 0; i < chars.length; i += 1) {
     const char = chars[i] ?? '';
     if (char === '*') {
@@ -60,7 +61,7 @@ function parseClass(chars: readonly string[], from: number): CharClass | undefin
   return { matches, end: at };
 }
 
-/** One character inside a class; undefined where Go says "syntax error in pattern". */
+/** Reads one character of a class; undefined where Go returns "syntax error in pattern". */
 function classChar(chars: readonly string[], at: number): { readonly code: number; readonly next: number } | undefined {
   const escaped = chars[at] === '\\';
   const char = chars[escaped ? at + 1 : at];
@@ -69,8 +70,8 @@ function classChar(chars: readonly string[], at: number): { readonly code: numbe
   return next >= chars.length ? undefined : { code: char.codePointAt(0) ?? 0, next };
 }
 
-/** Linear but for the last star, which alone may be tried again: earlier stars never need to be. */
-function walk(steps: readonly Step[], chars: readonly string[]): boolean {
+/** Matches in linear time: only the last star ever needs to be retried. */
+function matchSteps(steps: readonly PatternStep[], chars: readonly string[]): boolean {
   let [step, at] = [0, 0];
   let [starStep, starAt] = [-1, -1];
   while (at < chars.length) {

@@ -20,9 +20,9 @@ const targets: readonly FuzzTarget[] = [
   },
 ];
 
-describe('14.5: readers of rules of projects', () => {
+describe('parsers of project rules', () => {
   it.each(targets)(
-    '14.5: $name: an answer or an error of ours, in time',
+    '$name: returns a result or our own error, in time',
     async (target) => {
       expect((await fuzz(target)).inputs).toBeGreaterThan(0);
     },

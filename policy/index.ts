@@ -1,18 +1,11 @@
 /**
- * policy: may this application put this kind there, from this source, now? AppProject rules and sync windows. Pure.
- *
- * Interface (project = effective AppProject, from effectiveProject):
- *   isSourcePermitted(project, url) · isDestinationPermitted(project, destination, scopedClusters) ·
- *   isGroupKindPermitted(project, gk & name, namespaced) · isResourcePermitted(project, gk, name, namespace, cluster, scopedClusters) ·
- *   isAppNamespacePermitted(appNamespace, project, controllerNamespace) · matchesNamespacePattern(pattern, namespace) ·
- *   namespacePatternFault(pattern) ·
- *   isOrphanIgnored(project, ref) · canSync(windows, facts, trigger, now) · validateSpec(app, project, cluster, scopedClusters) ·
- *   sourceDenied(project, url, name) · gitIntegrity(project, source) · effectiveProject(project, sources) ·
- *   impersonationTarget(project, server, destinationNamespace, appNamespace)
- *
- * Three matchers are in play, and they are Argo CD's: gobwas globs (with separator `/` for repositories, without for the rest), Go's
- * filepath.Match for kinds, regular expressions between slashes for namespaces. Nothing here trusts an AppProject: a bad pattern matches
- * nothing, a bad schedule is an error value, and what is not even a text or a list permits nothing and denies everything.
+ * policy: AppProject rules and sync windows. May this Application put this kind there, from this
+ * source, now? Pure.
+ * All functions take the effective project, from `effectiveProject`. Three matchers, as in Argo CD:
+ * gobwas globs (with separator `/` for repositories), Go's filepath.Match for kinds, and regular
+ * expressions between slashes for namespaces.
+ * An AppProject is never trusted: an invalid pattern matches nothing, an invalid schedule is an
+ * error value, and a member of the wrong type permits nothing and denies everything.
  */
 export { effectiveProject, impersonationTarget } from './effective.ts';
 export type { ImpersonationTarget, ProjectSources } from './effective.ts';
@@ -23,7 +16,6 @@ export {
   isDestinationPermitted,
   isGroupKindPermitted,
   isOrphanIgnored,
-  isResourcePermitted,
   isSourcePermitted,
 } from './project.ts';
 export type { PermittedDestination } from './project.ts';

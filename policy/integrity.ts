@@ -2,25 +2,27 @@ import { globMatch, isObject } from '#base';
 import type { JsonObject } from '#base';
 import type { ApplicationSource, AppProject, GitIntegrityPolicy } from '#model';
 import { comparableUrl } from './git-url.ts';
-import { listOf } from './readable.ts';
+import { entriesOrUnreadable } from './readable.ts';
 
-/** What a project demands of the commits of one repository. */
+/** Signatures that a project requires of a repository's commits. */
 export interface GitIntegrity {
-  /** `head`: the commit, or the annotated tag that was asked for. `strict`: the tag, the commit and all its ancestors. */
+  /**
+   * `head`: the commit or annotated tag that was requested. `strict`: the tag, the commit and all
+   * its ancestors.
+   */
   readonly mode: 'head' | 'strict';
-  /** IDs (16 digits) or fingerprints (40) of the keys that may sign. */
+  /** IDs (16 digits) or fingerprints (40 digits) of the keys that may sign. */
   readonly keys: readonly string[];
 }
 
 /**
- * The signatures that a project demands of a source; undefined: none. An error value where its rules cannot be used, which must refuse the
- * source (Argo CD: util/sourceintegrity, AppProject.EffectiveSourceIntegrity, with its texts).
- *
- * Only Git can be verified, so a Helm chart repository or an OCI artifact has no rule. `signatureKeys` is the old form of one policy for all
- * repositories in mode `head`; where `sourceIntegrity.git` is there too, that one counts alone.
- *
- * Differences: where no policy matches the URL as it is written, its other spellings are tried too (`.git`, case, ssh forms), because
- * `sourceRepos` lets them in; a policy without `gpg` is an error.
+ * Returns the signatures that a project requires of a source; undefined: none. Unusable rules are
+ * an error, which must refuse the source (Argo CD: util/sourceintegrity,
+ * AppProject.EffectiveSourceIntegrity, with its texts). Only Git can be verified: Helm repositories
+ * and OCI artifacts have no rules. `signatureKeys` is the old form of one policy for all
+ * repositories in mode `head`; `sourceIntegrity.git` replaces it. Differences: if no policy matches
+ * the URL as written, its other spellings are tried too (`.git`, case, ssh forms), because
+ * `sourceRepos` accepts them; a policy without `gpg` is an error.
  */
 export function gitIntegrity(
   project: AppProject,
@@ -31,16 +33,16 @@ export function gitIntegrity(
 }
 
 /**
- * What a project demands of whatever comes under this URL. For manifests that come from no repository: that the source which they are said to
- * belong to is a chart makes them no chart.
+ * Rules for everything under this URL, for manifests from outside a repository: a claimed chart
+ * source does not exempt them.
  */
 export function integrityOf(project: AppProject, url: string): GitIntegrity | { readonly error: string } | undefined {
-  if (!isReadable(project))
-    return { error: `the signature rules of project ${project.metadata.name ?? ''} cannot be read` };
+  if (!hasReadableRules(project))
+    return { error: `the signature rules of project ${project.metadata.name ?? ''} are invalid` };
   const policies = policiesOf(project);
-  const asWritten = policies.filter((policy) => applies(policy, url, globMatch));
+  const asWritten = policies.filter((policy) => appliesToRepository(policy, url, globMatch));
   const matching =
-    asWritten.length > 0 ? asWritten : policies.filter((policy) => applies(policy, url, matchesSpelling));
+    asWritten.length > 0 ? asWritten : policies.filter((policy) => appliesToRepository(policy, url, matchesSpelling));
   if (matching.length > 1)
     return {
       error: `multiple (${matching.length}) git source integrity policies found for repo URL: ${url}`,
@@ -65,8 +67,12 @@ function demandOf({ gpg }: GitIntegrityPolicy, url: string): GitIntegrity | { re
   return { mode, keys: keys ?? [] };
 }
 
-/** A `!pattern` that matches takes the repository out of the whole policy, wherever it stands. */
-function applies(policy: GitIntegrityPolicy, url: string, matches: (pattern: string, url: string) => boolean): boolean {
+/** A matching `!pattern` excludes the repository from the whole policy, wherever it stands. */
+function appliesToRepository(
+  policy: GitIntegrityPolicy,
+  url: string,
+  matches: (pattern: string, url: string) => boolean,
+): boolean {
   const patterns = (policy.repos ?? []).map((repo) => repo.url ?? '');
   const excluded = patterns.some((pattern) => pattern.startsWith('!') && matches(pattern.slice(1), url));
   return !excluded && patterns.some((pattern) => !pattern.startsWith('!') && matches(pattern, url));
@@ -77,18 +83,18 @@ function matchesSpelling(pattern: string, url: string): boolean {
   return comparable !== '' && globMatch(comparableUrl(pattern), comparable);
 }
 
-/** What an API server with the schema of the CRD never lets in: it must refuse the source, not throw. */
-function isReadable({ spec }: AppProject): boolean {
-  const objects = (value: unknown): boolean => listOf(value).every(isObject);
+/** Input that the CRD schema rejects must refuse the source, not throw. */
+function hasReadableRules({ spec }: AppProject): boolean {
+  const objects = (value: unknown): boolean => entriesOrUnreadable(value).every(isObject);
   const integrity: unknown = spec.sourceIntegrity ?? {};
   const git: unknown = isObject(integrity) ? (integrity['git'] ?? {}) : undefined;
   if (!isObject(git) || !objects(git['policies']) || !objects(spec.signatureKeys)) return false;
-  return (listOf(git['policies']) as readonly JsonObject[]).every(
+  return (entriesOrUnreadable(git['policies']) as readonly JsonObject[]).every(
     ({ repos, gpg }) => objects(repos) && (gpg === undefined || gpg === null || isObject(gpg)),
   );
 }
 
-/** An API server that does not know the member passes null on. */
+/** An API server that does not know the member passes null through. */
 function isSet<T>(value: T | undefined | null): value is T {
   return value !== undefined && value !== null;
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { appNamespaceDenied, isAppNamespacePermitted, isGroupKindPermitted, isOrphanIgnored } from './index.ts';
-import { garbage, projectWith } from './testing/index.ts';
-import type { Loose } from './testing/index.ts';
+import { invalidLists, projectWith } from './testing/index.ts';
+import type { LooseSpec } from './testing/index.ts';
 
-/** `group/Kind` or `group/Kind/name` of an object, or of an item of a list (without a name: any). */
+/** Parses `group/Kind` or `group/Kind/name` (without a name: any). */
 function kindOf(text: string): { group: string; kind: string; name: string } {
   const [group = '', kind = '', ...name] = text.split('/');
   return { group, kind, name: name.join('/') };
@@ -17,7 +17,7 @@ function items(...texts: readonly string[]): unknown[] {
 }
 
 type Lists = Pick<
-  Loose,
+  LooseSpec,
   'clusterResourceWhitelist' | 'clusterResourceBlacklist' | 'namespaceResourceWhitelist' | 'namespaceResourceBlacklist'
 >;
 const lists = {
@@ -28,7 +28,10 @@ const lists = {
 };
 const { clusterAllow, clusterDeny, allow, deny } = lists;
 
-/** Lists, then namespaced kinds that are permitted and not, then cluster-scoped ones. By the rules of the reference, section 4.5. */
+/**
+ * Lists, permitted and denied namespaced kinds, permitted and denied cluster-scoped kinds; by
+ * section 4.5 of the reference.
+ */
 const table: readonly (readonly [
   what: string,
   spec: Lists,
@@ -83,7 +86,7 @@ const table: readonly (readonly [
   ['braces are characters', allow('/{Pod,Secret}'), 'namespaced', ['/{Pod,Secret}'], ['/Pod', '/Secret']],
   ['an exclamation mark is no negation here', allow('/!Pod'), 'namespaced', ['/!Pod'], ['/Pod', '/Secret']],
   [
-    'a pattern that cannot be read matches nothing',
+    'an invalid pattern matches nothing',
     allow('/[', '/[P', '/P\\', '/[]x]'),
     'namespaced',
     [],
@@ -152,18 +155,18 @@ const rows = table.flatMap(([what, spec, scope, yes, no]) => [
   ...no.map((text) => [what, spec, scope, text, false] as const),
 ]);
 
-describe('8.3: kinds', () => {
+describe('kinds', () => {
   it.each(rows)('%s: %j, %s %s: %j', (_what, spec, scope, text, expected) => {
     expect(isGroupKindPermitted(projectWith(spec), kindOf(text), scope === 'namespaced')).toBe(expected);
   });
 
-  it('an object that is asked about without a name has the empty one', () => {
+  it('an object without a name is checked with the empty one', () => {
     const project = projectWith(clusterAllow('/Namespace/a*', '/Node/*'));
     const asked = (kind: string): boolean => isGroupKindPermitted(project, { group: '', kind }, false);
     expect([asked('Namespace'), asked('Node')]).toEqual([false, true]);
   });
 
-  it.each(garbage.map((value) => [value]))('an allow list %j allows nothing', (value) => {
+  it.each(invalidLists.map((value) => [value]))('an allow list %j allows nothing', (value) => {
     const spec = { namespaceResourceWhitelist: value, clusterResourceWhitelist: value };
     for (const text of ['/Pod', '*/*', '0/length'])
       expect(
@@ -198,7 +201,7 @@ describe('8.3: kinds', () => {
     [{ group: null, kind: 'Pod', name: null }, true],
     [{ group: '' }, false],
     [{}, false],
-  ])('members that are absent or null are empty: %j', (item, expected) => {
+  ])('treat absent and null members as empty: %j', (item, expected) => {
     expect(isGroupKindPermitted(projectWith({ namespaceResourceWhitelist: [item] }), kindOf('/Pod'), true)).toBe(
       expected,
     );
@@ -223,7 +226,7 @@ describe('8.3: kinds', () => {
     nil: undefined,
   });
 
-  it('agree with a naive model: on the allow list, and not on the deny list', () => {
+  it('agree with a naive model: in the allow list, and not in the deny list', () => {
     fc.assert(
       fc.property(
         list,
@@ -246,7 +249,7 @@ describe('8.3: kinds', () => {
     );
   });
 
-  it('never throw, whatever is written there', () => {
+  it('never throw, whatever the lists contain', () => {
     fc.assert(
       fc.property(fc.anything(), fc.anything(), fc.boolean(), (one, two, namespaced) => {
         const spec = {
@@ -262,7 +265,7 @@ describe('8.3: kinds', () => {
   });
 });
 
-describe('8.3: namespaces of applications', () => {
+describe('namespaces of applications', () => {
   it.each<[unknown, string, boolean]>([
     [undefined, 'argocd', true],
     [undefined, '', true],
@@ -280,7 +283,7 @@ describe('8.3: namespaces of applications', () => {
     [['/^team-[0-9]+$/'], 'team-12', true],
     [['/^team-[0-9]+$/'], 'team-x', false],
     [['x', '/eam/'], 'team', true],
-    // As a glob, slashes and all.
+    // A glob, slashes included.
     [['/team/'], 'team', true],
     [['/team'], 'team', false],
     [['//'], 'team', false],
@@ -295,14 +298,14 @@ describe('8.3: namespaces of applications', () => {
     expect(isAppNamespacePermitted(namespace, projectWith({ sourceNamespaces }), 'argocd')).toBe(expected);
   });
 
-  it('tells the reason in the words of Argo CD', () => {
+  it("report the reason in Argo CD's words", () => {
     expect(appNamespaceDenied('app', 'ns', projectWith({ sourceNamespaces: ['a', '/b/', 5] }))).toBe(
       "application 'app' in namespace 'ns' is not permitted to use project 'p'",
     );
     expect(appNamespaceDenied('app', 'ns', projectWith({}, {}))).toContain("project ''");
   });
 
-  it('8.1.14: names each pattern that is not used, after these words', () => {
+  it('name each unused pattern after these words', () => {
     const project = projectWith({ sourceNamespaces: ['/^(?!kube)/', '/(a/', 'x'] });
     expect(isAppNamespacePermitted('team', project, 'argocd')).toBe(false);
     expect(appNamespaceDenied('app', 'team', project)).toBe(
@@ -314,9 +317,9 @@ describe('8.3: namespaces of applications', () => {
   });
 });
 
-describe('8.3: orphans', () => {
-  const ignore = (list: unknown): Loose => ({ orphanedResources: { ignore: list } });
-  it.each<[Loose, string, boolean]>([
+describe('orphans', () => {
+  const ignore = (list: unknown): LooseSpec => ({ orphanedResources: { ignore: list } });
+  it.each<[LooseSpec, string, boolean]>([
     [{}, '/Service/default/kubernetes', true],
     [{}, '/Service/other/kubernetes', false],
     [{}, 'x/Service/default/kubernetes', false],

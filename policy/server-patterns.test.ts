@@ -4,8 +4,11 @@ import { projectWith } from './testing/index.ts';
 
 const place = { server: 'https://host:6443', name: 'prod', namespace: 'apps' };
 
-/** Clusters are known by their addresses without user and password; patterns that were written for addresses with them must go on holding. */
-describe('14.3: user and password in the server patterns of a project', () => {
+/**
+ * Cluster addresses have no user and password; patterns written for addresses with them must still
+ * match.
+ */
+describe('user and password in the server patterns of a project', () => {
   it.each([
     [['https://u:p@host:6443'], true],
     [['https://*@host:6443'], true],
@@ -15,12 +18,12 @@ describe('14.3: user and password in the server patterns of a project', () => {
     [['*', '!https://u:p@other:6443'], true],
     [['https://host:6443'], true],
     [['https://[a-z]@host:6443'], false],
-  ])('14.3: do not count: %j', (servers, permitted) => {
+  ])('do not count: %j', (servers, permitted) => {
     const destinations = servers.map((server) => ({ server, namespace: '*' }));
     expect(isDestinationPermitted(projectWith({ destinations }), place)).toBe(permitted);
   });
 
-  it('14.3: name the account to act as, all the same', () => {
+  it('still select the account to impersonate', () => {
     const destinationServiceAccounts = [
       { server: 'https://u:c4nary@host:6443', namespace: '*', defaultServiceAccount: 'bot' },
     ];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { defined } from '#base';
 import type { ApplicationSource, ApplicationSpec, AppProject, AppProjectSpec } from '#model';
 import { hydratorOf, repositoryUrlsOf, sourceOf, sourcesOf } from '#model';
 import { gitIntegrity, validateSpec } from './index.ts';
@@ -17,7 +18,7 @@ const policies = (...list: { urls: string[]; gpg?: ReturnType<typeof gpg> }[]): 
     git: {
       policies: list.map((one) => ({
         repos: one.urls.map((pattern) => ({ url: pattern })),
-        ...(one.gpg === undefined ? {} : { gpg: one.gpg }),
+        ...defined({ gpg: one.gpg }),
       })),
     },
   },
@@ -31,12 +32,12 @@ describe('gitIntegrity', () => {
     ['the old keys', { signatureKeys: [{ keyID: 'A' }, { keyID: 'B' }] }, gpg('head', 'A', 'B') as never],
     ['a key without ID allows nobody', { signatureKeys: [{}] }, gpg('head', '') as never],
     [
-      'the policies win over the old keys',
+      'the policies override the old keys',
       { signatureKeys: [{ keyID: 'A' }], ...policies({ urls: ['*'], gpg: gpg('strict', 'K') }) },
       gpg('strict', 'K') as never,
     ],
     [
-      'also where none of them matches',
+      'the policies override the old keys even if none matches',
       { signatureKeys: [{ keyID: 'A' }], ...policies({ urls: ['https://other/*'], gpg: head }) },
       undefined,
     ],
@@ -62,12 +63,12 @@ describe('gitIntegrity', () => {
       policies({ urls: ['*'] }),
       { error: `the git source integrity policy for repo URL ${url} has no gpg criteria` },
     ],
-  ])('8.1.5: %s', (_name, spec, expected) => {
+  ])('%s', (_name, spec, expected) => {
     expect(gitIntegrity(project(spec), git(url))).toEqual(expected);
   });
 
   it.each([`${url}.git`, 'HTTPS://GIT/org/app', `${url}.git `])(
-    '8.1.5: another spelling of a repository is the same repository: %j',
+    'treat another spelling of a repository as the same repository: %j',
     (spelling) => {
       expect(gitIntegrity(project(policies({ urls: [url], gpg: head })), git(spelling))).toEqual(head);
       expect(
@@ -76,7 +77,7 @@ describe('gitIntegrity', () => {
     },
   );
 
-  it('8.1.5: the spelling as it is written counts first', () => {
+  it('prefer a policy for the spelling as written', () => {
     const both = policies({ urls: [url], gpg: head }, { urls: [`${url}.git`], gpg: gpg('none') });
     expect(gitIntegrity(project(both), git(url))).toEqual(head);
     expect(gitIntegrity(project(both), git(`${url}.git`))).toBeUndefined();
@@ -88,15 +89,15 @@ describe('gitIntegrity', () => {
     ['integrity that is no object', { sourceIntegrity: 'strict' }],
     ['policies that are no list', { sourceIntegrity: { git: { policies: {} } } }],
     [
-      'repositories that are a text',
+      'repositories of type string',
       { sourceIntegrity: { git: { policies: [{ repos: '*', gpg: { mode: 'none' } }] } } },
     ],
-  ])('8.1.5: %s refuse every source, and do not throw', (_name, spec) => {
+  ])('%s refuse every source, and do not throw', (_name, spec) => {
     const odd = project(spec as unknown as Partial<AppProjectSpec>);
-    expect(gitIntegrity(odd, git(url))).toEqual({ error: 'the signature rules of project p cannot be read' });
+    expect(gitIntegrity(odd, git(url))).toEqual({ error: 'the signature rules of project p are invalid' });
   });
 
-  it('8.1.5: charts and OCI artifacts have no signatures that could be verified', () => {
+  it('do not require signatures of charts and OCI artifacts', () => {
     const spec = project({ signatureKeys: [{ keyID: 'A' }] });
     expect(gitIntegrity(spec, { repoURL: 'https://charts', chart: 'c' })).toBeUndefined();
     expect(gitIntegrity(spec, git('oci://registry/x'))).toBeUndefined();
@@ -135,7 +136,7 @@ describe('sources of a spec', () => {
       ["sync source repo https://git/h is not permitted in project 'p'"],
     ],
     [
-      'what is ignored is not checked',
+      'ignored sources are not checked',
       { source: git('https://git/evil'), sourceHydrator: { drySource: dry, syncSource: synced } },
       ['https://git/dry'],
       [],
@@ -158,11 +159,11 @@ describe('sources of a spec', () => {
       ['spec.sources has only sources with a ref, which render nothing: at least one source needs a path or a chart'],
     ],
     ['a reference that renders too', { sources: [{ repoURL: 'https://git/x', ref: 'v', path: 'p' }] }, ['*'], []],
-  ])('8.1.4: %s', (_name, spec, repos, messages) => {
+  ])('%s', (_name, spec, repos, messages) => {
     expect(messagesOf(spec, [...repos])).toEqual(messages);
   });
 
-  it('8.1.4: those of a hydrator are its hydrated branch', () => {
+  it('use the hydrated branch of a hydrator', () => {
     const destination = {};
     const hydrated = { repoURL: 'https://git/dry', path: 's', targetRevision: 'env' };
     const spec = { destination, source: git('https://git/x'), sourceHydrator: { drySource: dry, syncSource: synced } };
@@ -173,7 +174,7 @@ describe('sources of a spec', () => {
     expect(sourcesOf({ destination })).toEqual([]);
   });
 
-  it('8.1.4: every repository that an Application names is known, for what its Secrets permit', () => {
+  it('collect every repository of an Application, for the permissions of its Secrets', () => {
     const app = {
       apiVersion: 'v1',
       kind: 'Application',

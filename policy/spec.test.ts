@@ -30,7 +30,7 @@ const refused = (url: string): string => `application repo ${url} is not permitt
 const nowhere = (server = 'https://dev', namespace = 'ns'): string =>
   `application destination server '${server}' and namespace '${namespace}' do not match any of the allowed destinations in project 'p'`;
 
-describe('8.3: validateSpec', () => {
+describe('validateSpec', () => {
   it.each<[object, string]>([
     [{}, ''],
     [{ project: '' }, ''],
@@ -64,7 +64,7 @@ describe('8.3: validateSpec', () => {
     ['no several, and none', { sources: [] }, [single]],
     ['null several is one', { source: git, sources: null }, []],
     [
-      'the first fault of several ends it',
+      'the first fault ends the checks',
       { sources: [git, { path: 'x' }, { repoURL: 'r', chart: 'c' }] },
       [`${multi} {"path":"x"}`],
     ],
@@ -74,7 +74,7 @@ describe('8.3: validateSpec', () => {
     ['a chart of several without revision', { sources: [git, { repoURL: 'r', chart: 'c' }] }, [revision]],
   ])('%s: %j', (_what, spec, expected) => {
     expect(faults(spec)).toEqual(expected);
-    // Whoever's fault it is, nothing is looked at after it.
+    // Structure faults end the checks.
     if (expected.length > 0) expect(faults(spec, {})).toEqual(expected);
   });
 
@@ -84,7 +84,7 @@ describe('8.3: validateSpec', () => {
     ['permitted', { source: git }, []],
     ['not permitted', { source: other }, [refused('https://h/b')]],
     [
-      'each of several',
+      'each of several sources',
       { sources: [other, git, { repoURL: 'https://h/c', ref: 'v' }] },
       [refused('https://h/b'), refused('https://h/c')],
     ],
@@ -105,17 +105,17 @@ describe('8.3: validateSpec', () => {
       [refused('https://h/b')],
     ],
     [
-      'to one that is not permitted',
+      'to a denied one',
       { drySource: dry, syncSource: { ...synced, repoURL: 'https://h/c' } },
       ["sync source repo https://h/c is not permitted in project 'p'"],
     ],
     [
-      'from one that is not permitted',
+      'from a denied one',
       { drySource: { ...dry, repoURL: 'https://h/b' }, syncSource: { ...synced, repoURL: 'https://h/a' } },
       [refused('https://h/b')],
     ],
     [
-      'both not',
+      'both denied',
       { drySource: { ...dry, repoURL: 'https://h/b' }, syncSource: { ...synced, repoURL: 'https://h/c' } },
       [refused('https://h/b'), "sync source repo https://h/c is not permitted in project 'p'"],
     ],
@@ -175,14 +175,14 @@ describe('8.3: validateSpec', () => {
     expect(faults(spec, bound, cluster)).toEqual(expected);
   });
 
-  it('clusters of the project count where it permits only those', () => {
+  it('applies permitOnlyProjectScopedClusters to the clusters of the project', () => {
     const project = projectWith({ ...open, permitOnlyProjectScopedClusters: true });
     const app = appWith({ source: git });
     expect(validateSpec(app, project, dev).map(({ message }) => message)).toEqual([nowhere()]);
     expect(validateSpec(app, project, dev, [{ server: 'https://dev', name: 'dev' }])).toEqual([]);
   });
 
-  it('a project without a name is called as the Application calls it', () => {
+  it('uses the name from the Application for a project without a name', () => {
     const found = validateSpec(appWith({ source: git, project: 'mine' }), projectWith({}, {}), dev);
     expect(found[0]?.message).toBe("application repo https://h/a is not permitted in project 'mine'");
   });

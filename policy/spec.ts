@@ -1,10 +1,13 @@
-import { at, isObject, own, stringifyJson } from '#base';
+import { valueAt, isObject, ownMember, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { destinationNamespaceOf, hasMultipleSources, hydratorOf, jsonOf, projectOf, sourcesOf } from '#model';
 import type { Application, ApplicationCondition, ApplicationSource, AppProject, Cluster } from '#model';
 import { isDestinationPermitted, isSourcePermitted } from './project.ts';
 
-/** The destination cluster of an Application, or why it cannot be resolved (the text of the condition). */
+/**
+ * The destination cluster of an Application, or why it cannot be resolved (the text of the
+ * condition).
+ */
 export type ResolvedCluster = Pick<Cluster, 'server' | 'name'> | { readonly error: string };
 
 const singleRequired = 'spec.source.repoURL and either spec.source.path or spec.source.chart are required';
@@ -14,12 +17,11 @@ const nothingToRender =
 const chartRevision = 'spec.source.targetRevision is required if the manifest source is a helm chart';
 
 /**
- * What is wrong with the spec of an Application: its InvalidSpecError conditions, none when it may be compared (Argo CD: util/argo
- * ValidatePermissions, with its order and its early ends). `project` undefined: it does not exist.
- *
- * Differences: an incomplete entry of `spec.sources` is shown as JSON, where upstream prints a Go struct; sources that together render
- * nothing (only `ref`), and a hydrator without `syncSource.path`, are faults.
- *
+ * Returns the InvalidSpecError conditions of an Application, none if it may be compared (Argo CD:
+ * util/argo ValidatePermissions, with its order and early returns). `project` undefined: it does
+ * not exist. Differences: an incomplete entry of `spec.sources` is shown as JSON instead of a Go
+ * struct; sources that render nothing together (only `ref`), and a hydrator without
+ * `syncSource.path`, are faults.
  * @param scopedClusters the clusters whose Secrets name the project.
  */
 export function validateSpec(
@@ -38,7 +40,7 @@ export function validateSpec(
   return invalid(denied === undefined ? messages : [...messages, denied]);
 }
 
-/** Why a project does not let an Application go where it goes, undefined when it does. */
+/** Why the project denies the Application's destination; undefined if it is permitted. */
 export function destinationDenied(
   app: Application,
   project: AppProject,
@@ -53,7 +55,7 @@ export function destinationDenied(
   return `application destination server '${shown}' and namespace '${namespace}' do not match any of the allowed destinations in project '${nameOf(project, app)}'`;
 }
 
-/** Faults after which nothing else is looked at. */
+/** Faults that end the checks. */
 function structureFaults(app: Application): readonly string[] {
   const { spec } = app;
   const hydrator = hydratorOf(spec);
@@ -71,7 +73,7 @@ function structureFaults(app: Application): readonly string[] {
   return empty(source.chart) || !empty(source.targetRevision) ? [] : [chartRevision];
 }
 
-/** A source that only lends its files to others (`ref`), and renders nothing itself. */
+/** Reports a source that only provides files to others (`ref`) and renders nothing itself. */
 export function isReferenceOnly(source: ApplicationSource): boolean {
   return !empty(source.ref) && empty(source.path) && empty(source.chart);
 }
@@ -85,31 +87,32 @@ function sourceFault(source: ApplicationSource): string | undefined {
 
 function hydratorFaults(hydrator: JsonObject): readonly string[] {
   const faults: string[] = [];
-  if (empty(at(hydrator, 'drySource', 'repoURL'))) faults.push('spec.sourceHydrator.drySource.repoURL is required');
-  if (empty(at(hydrator, 'syncSource', 'targetBranch')))
+  if (empty(valueAt(hydrator, 'drySource', 'repoURL')))
+    faults.push('spec.sourceHydrator.drySource.repoURL is required');
+  if (empty(valueAt(hydrator, 'syncSource', 'targetBranch')))
     faults.push('spec.sourceHydrator.syncSource.targetBranch is required');
-  // The schema demands it; without it the whole branch would be rendered.
-  if (empty(at(hydrator, 'syncSource', 'path'))) faults.push('spec.sourceHydrator.syncSource.path is required');
-  const hydrateTo = own(hydrator, 'hydrateTo');
-  if (isObject(hydrateTo) && empty(own(hydrateTo, 'targetBranch')))
+  // The schema requires it; without it the whole branch would be rendered.
+  if (empty(valueAt(hydrator, 'syncSource', 'path'))) faults.push('spec.sourceHydrator.syncSource.path is required');
+  const hydrateTo = ownMember(hydrator, 'hydrateTo');
+  if (isObject(hydrateTo) && empty(ownMember(hydrateTo, 'targetBranch')))
     faults.push('when spec.sourceHydrator.hydrateTo is set, spec.sourceHydrator.hydrateTo.targetBranch is required');
   return faults;
 }
 
-/** Why a project does not let this repository in, undefined when it does. */
+/** Why the project denies the repository; undefined if it is permitted. */
 export function sourceDenied(project: AppProject, url: string, projectName: string): string | undefined {
   if (isSourcePermitted(project, url)) return undefined;
   return `application repo ${url} is not permitted in project '${projectName}'`;
 }
 
-/** What is checked is what is rendered; of a hydrator also what it reads. */
+/** Checks the rendered sources, and of a hydrator also its inputs. */
 function sourceFaults(app: Application, project: AppProject): readonly string[] {
   const name = nameOf(project, app);
   const hydrator = hydratorOf(app.spec);
   const rendered = sourcesOf(app.spec).map((source) => source.repoURL);
   if (hydrator === undefined)
     return rendered.map((url) => sourceDenied(project, url, name)).filter((fault) => fault !== undefined);
-  const dry = text(at(hydrator, 'drySource', 'repoURL'));
+  const dry = text(valueAt(hydrator, 'drySource', 'repoURL'));
   const refused = sourceDenied(project, dry, name);
   const elsewhere = rendered.filter((url) => url !== dry && !isSourcePermitted(project, url));
   return [

@@ -1,6 +1,7 @@
 /**
- * The names of the IANA time zone database (2025c, links included), by region: what Go's time.LoadLocation knows. A data table.
- * The engine of JavaScript takes them in any case and knows others besides (PST), for which Argo CD falls back to UTC.
+ * Names of the IANA time zone database (2025c, links included), by region, as known to Go's
+ * time.LoadLocation. JavaScript ignores their case and knows others (PST), for which Argo CD falls
+ * back to UTC.
  */
 const regions: Readonly<Record<string, string>> = {
   Africa:
@@ -72,7 +73,10 @@ const names = new Set(
   ),
 );
 
-/** Is this the name of a time zone, letter by letter? Those that the engine has learned since this table was made count too. */
+/**
+ * Reports whether the name, case-sensitively, is a time zone; includes zones that the engine has
+ * learned since.
+ */
 export function isTimeZone(name: string): boolean {
   return names.has(name) || Intl.supportedValuesOf('timeZone').includes(name);
 }

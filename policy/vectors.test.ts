@@ -19,7 +19,7 @@ describe('fileMatch', () => {
     expect(files.texts.filter((text) => fileMatch(pattern, text))).toEqual(matches);
   });
 
-  it('never throws and stays quick with many stars', () => {
+  it('never throws, and stays fast with many stars', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(...'ab[]^-*?\\/'), maxLength: 14 }),
@@ -34,7 +34,7 @@ describe('fileMatch', () => {
 });
 
 describe('comparableUrl', () => {
-  it.each(Object.entries(urls))('writes %j as Go does: %j', (url, expected) => {
+  it.each(Object.entries(urls))('formats %j like Go: %j', (url, expected) => {
     expect(comparableUrl(url)).toBe(expected);
   });
 });

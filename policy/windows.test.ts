@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { defined } from '#base';
 import fc from 'fast-check';
 import { offsetOf } from './cron.ts';
 import { canSync } from './index.ts';
 import type { SyncTrigger, WindowFacts } from './index.ts';
-import { garbage } from './testing/index.ts';
+import { invalidLists } from './testing/index.ts';
 
 function read(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`./testdata/${name}`, import.meta.url), 'utf8'));
@@ -21,7 +22,7 @@ const auto: SyncTrigger = { manual: false };
 const byHand: SyncTrigger = { manual: true };
 const app: WindowFacts = { name: 'app', destination: { server: 'https://s', namespace: 'ns' } };
 const everyone = { applications: ['*'] };
-const noon = Date.parse('2024-05-15T12:00:00Z'); // a Wednesday
+const noon = Date.parse('2024-05-15T12:00:00Z'); // A Wednesday.
 const now = noon + 30 * 60_000;
 
 function verdict(windows: unknown, trigger = auto, at = now, facts = app): string {
@@ -30,7 +31,7 @@ function verdict(windows: unknown, trigger = auto, at = now, facts = app): strin
   return allowed ? 'allowed' : 'blocked';
 }
 
-describe('8.3: when a window is active, against the libraries of Argo CD', () => {
+describe('when a window is active, against the libraries of Argo CD', () => {
   it.each(vectors)('%j for %s in "%s" at %s: %s', (schedule, duration, timeZone, at, active) => {
     const one = (kind: string): string =>
       verdict([{ kind, schedule, duration, timeZone, ...everyone }], auto, Date.parse(at));
@@ -43,7 +44,7 @@ describe('8.3: when a window is active, against the libraries of Argo CD', () =>
   });
 });
 
-describe('8.3: time zones', () => {
+describe('time zones', () => {
   it('are those of Go, with its offsets', () => {
     const times = ['2024-01-01T00:00:00Z', '2024-07-03T00:00:00Z'].map((text) => Date.parse(text));
     const ours = Object.keys(zones).map((zone) => [
@@ -55,19 +56,19 @@ describe('8.3: time zones', () => {
     );
   });
 
-  it.each(unknown)('%j is none: UTC counts', (timeZone) => {
+  it.each(unknown)('treat unknown zone %j as UTC', (timeZone) => {
     expect(offsetOf(timeZone, now)).toBeUndefined();
     const window = { kind: 'allow', schedule: '0 12 * * *', duration: '1h', timeZone, ...everyone };
     expect([verdict([window]), verdict([window], auto, noon - 1)]).toEqual(['allowed', 'blocked']);
   });
 
-  it('are not kept without end', () => {
+  it('have a bounded cache', () => {
     for (let i = 0; i < 2500; i += 1) offsetOf(`Nowhere/${i}`, now);
     expect(offsetOf('Europe/Berlin', now)).toBe(7_200_000);
   });
 });
 
-describe('8.3: which windows count for an application', () => {
+describe('which windows count for an application', () => {
   const closed = { kind: 'deny', schedule: '0 12 * * *', duration: '1h' };
   const named: WindowFacts = { name: 'web', destination: { name: 'dev', namespace: 'team' } };
   const both: WindowFacts = { name: 'web', destination: { name: 'dev', server: 'https://dev', namespace: 'team' } };
@@ -82,7 +83,7 @@ describe('8.3: which windows count for an application', () => {
     [{ applications: ['{web,api}'] }, named, true],
     [{ applications: ['[a-w]eb'] }, named, true],
     [{ applications: ['['] }, named, false],
-    // No negation here.
+    // Selectors do not negate.
     [{ applications: ['!api'] }, named, false],
     [{ applications: ['!web'] }, named, false],
     [{ applications: ['argocd/web'] }, named, false],
@@ -91,7 +92,7 @@ describe('8.3: which windows count for an application', () => {
     [{ clusters: ['https://dev'] }, both, true],
     [{ clusters: ['dev'] }, both, true],
     [{ clusters: ['*'] }, named, true],
-    // What is not written does not match, not even a star.
+    // A missing value matches nothing, not even a star.
     [{ clusters: ['*'] }, bare, false],
     [{ clusters: [''] }, bare, false],
     [{ clusters: ['https://*'] }, both, true],
@@ -120,7 +121,7 @@ describe('8.3: which windows count for an application', () => {
   });
 });
 
-describe('8.3: what windows decide', () => {
+describe('what windows decide', () => {
   const open = { schedule: '0 12 * * *', duration: '1h', ...everyone };
   const shut = { schedule: '0 6 * * *', duration: '1h', ...everyone };
   const allow = { kind: 'allow', ...open };
@@ -129,11 +130,11 @@ describe('8.3: what windows decide', () => {
   const denyLater = { kind: 'deny', ...shut };
   const manual = { manualSync: true };
   const overrun = { syncOverrun: true };
-  // Operations that began inside and outside of the window at noon, and at six.
+  // Operations that began inside and outside the window at noon, and at six.
   const [atNoon, before, atSix] = ['12:10', '11:50', '06:10'].map((time) => Date.parse(`2024-05-15T${time}:00Z`));
   const since = (startedAt: number | undefined, isManual = false): SyncTrigger => ({
     manual: isManual,
-    ...(startedAt === undefined ? {} : { startedAt }),
+    ...defined({ startedAt }),
   });
 
   it.each<[string, unknown, SyncTrigger, 'allowed' | 'blocked']>([
@@ -148,7 +149,7 @@ describe('8.3: what windows decide', () => {
     ['a closed allow window for hands', [{ ...allowLater, ...manual }], auto, 'blocked'],
     ['one of two closed for hands', [{ ...allowLater, ...manual }, allowLater], byHand, 'blocked'],
     [
-      'both closed for hands',
+      'both closed for manual syncs',
       [
         { ...allowLater, ...manual },
         { ...allowLater, ...manual },
@@ -166,12 +167,12 @@ describe('8.3: what windows decide', () => {
     ['one active deny of two, for hands', [{ ...deny, ...manual }, denyLater], byHand, 'allowed'],
     ['deny wins over allow', [allow, deny], auto, 'blocked'],
     ['deny wins over allow', [deny, allow], byHand, 'blocked'],
-    // The windows in the way decide alone: a deny for hands opens a closed allow, too.
+    // Only the blocking windows decide: a deny with manualSync also opens a closed allow.
     ['deny for hands beside a closed allow', [{ ...deny, ...manual }, allowLater], byHand, 'allowed'],
     ['a deny that sleeps beside an open allow', [denyLater, allow], auto, 'allowed'],
     ['a deny that sleeps beside a closed allow', [denyLater, allowLater], auto, 'blocked'],
     [
-      'a deny that sleeps, for hands, beside a closed allow',
+      'an inactive deny with manualSync beside a closed allow',
       [{ ...denyLater, ...manual }, allowLater],
       byHand,
       'blocked',
@@ -193,7 +194,7 @@ describe('8.3: what windows decide', () => {
     ['a sleeping deny does not matter', [{ ...deny, ...overrun }, denyLater], since(before), 'allowed'],
     ['it began in that other deny', [{ ...deny, ...overrun }, denyLater], since(atSix), 'blocked'],
     [
-      'it began in that other deny, which is for hands',
+      'began in another deny with manualSync',
       [
         { ...deny, ...overrun },
         { ...denyLater, ...manual },
@@ -204,7 +205,7 @@ describe('8.3: what windows decide', () => {
     ['nothing has begun', [{ ...deny, ...overrun }], auto, 'blocked'],
     ['nothing has begun', [{ ...deny, ...overrun }], byHand, 'blocked'],
     [
-      'it began outside of the allow window',
+      'began outside the allow window',
       [
         { ...deny, ...overrun },
         { ...allowLater, ...overrun },
@@ -220,7 +221,7 @@ describe('8.3: what windows decide', () => {
     ['one allow of two lets it run over', [{ ...allowLater, ...overrun }, allowLater], since(atSix), 'blocked'],
     ['the start is no overrun itself', [{ ...allowLater, ...overrun, ...manual }], since(before, true), 'allowed'],
     [
-      'a manual start is judged as manual',
+      'a manual start is treated as manual',
       [
         { ...deny, ...overrun },
         { ...allowLater, ...manual },
@@ -229,7 +230,7 @@ describe('8.3: what windows decide', () => {
       'allowed',
     ],
     [
-      'an automated one is not',
+      'an automated start is not',
       [
         { ...deny, ...overrun },
         { ...allowLater, ...manual },
@@ -237,16 +238,16 @@ describe('8.3: what windows decide', () => {
       since(before),
       'blocked',
     ],
-    // Other kinds are neither, but they must be readable.
+    // Other kinds are ignored, but must be readable.
     ['an unknown kind', [{ ...open, kind: 'Deny' }], auto, 'allowed'],
     ['no kind', [open], auto, 'allowed'],
     [
-      'a window for others that cannot be read',
+      'an invalid window for others',
       [{ kind: 'deny', schedule: 'x', duration: 'y', applications: ['other'] }],
       auto,
       'allowed',
     ],
-    // Schedules that never fire: as upstream for deny, and not for allow.
+    // Schedules that never fire: as upstream for deny, not for allow.
     ['30 February allows nothing', [{ ...allow, schedule: '0 0 30 2 *' }], auto, 'blocked'],
     ['30 February denies', [{ ...deny, schedule: '0 0 30 2 *' }], auto, 'blocked'],
     ['a schedule of commas', [{ ...deny, schedule: ', * * * *' }], auto, 'blocked'],
@@ -289,7 +290,7 @@ describe('8.3: what windows decide', () => {
     [[{ ...allow, andOperator: 'true' }], 'andOperator of a window is not true or false'],
     [[{ ...allow, manualSync: 1 }], 'manualSync of a window is not true or false'],
     [[{ ...allow, syncOverrun: {} }], 'syncOverrun of a window is not true or false'],
-  ])('%j: nothing may sync, and the reason is told', (windows, reason) => {
+  ])('%j: blocks syncs and reports the reason', (windows, reason) => {
     for (const trigger of [auto, byHand, since(before), since(atSix, true)])
       expect(canSync(windows as Windows, app, trigger, now)).toEqual({
         allowed: false,
@@ -297,13 +298,13 @@ describe('8.3: what windows decide', () => {
       });
   });
 
-  it.each(garbage.map((value) => [value]))('windows %j: nothing may sync', (windows) => {
+  it.each(invalidLists.map((value) => [value]))('windows %j block syncs', (windows) => {
     expect(verdict(windows)).toMatch(
       Array.isArray(windows) && windows.length === 1 && isPlain(windows[0]) ? /^allowed$/ : /^error/,
     );
   });
 
-  it('an error elsewhere is not taken for a window that cannot be read', () => {
+  it('an error elsewhere does not count as an invalid window', () => {
     const facts = {
       name: 'app',
       get destination(): never {
@@ -319,7 +320,7 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A schedule as sets of values, from which both the text and the naive model are made. */
+/** A schedule as sets of values, for the text and the naive model. */
 interface Plan {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
@@ -359,7 +360,10 @@ function scheduleOf({ minutes, hours, weekdays, days }: Plan): string {
   return `${minutes.join(',')} ${hours.join(',')} ${days?.join(',') ?? '*'} * ${weekdays?.join(',') ?? '*'}`;
 }
 
-/** Does the schedule fire at this minute of a wall clock? Both kinds of days restricted: either will do. */
+/**
+ * Reports whether the schedule fires at this minute. If both kinds of days are restricted, either
+ * suffices.
+ */
 function fires({ minutes, hours, weekdays, days }: Plan, wall: Date): boolean {
   if (!minutes.includes(wall.getUTCMinutes()) || !hours.includes(wall.getUTCHours())) return false;
   const byWeekday = weekdays?.includes(wall.getUTCDay());
@@ -367,7 +371,7 @@ function fires({ minutes, hours, weekdays, days }: Plan, wall: Date): boolean {
   return byDay === undefined || byWeekday === undefined ? (byDay ?? byWeekday ?? true) : byDay || byWeekday;
 }
 
-/** The offset as the engine prints it, "GMT+05:30". */
+/** The offset as formatted by the engine, "GMT+05:30". */
 function offsetMinutes(timeZone: string | undefined, at: number): number {
   if (timeZone === undefined || timeZone === '' || timeZone === 'nowhere') return 0;
   const parts = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' }).formatToParts(at);
@@ -376,7 +380,10 @@ function offsetMinutes(timeZone: string | undefined, at: number): number {
   return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0));
 }
 
-/** Minute by minute back from now on the wall clock of the zone: has it fired strictly within the duration, and strictly before now? */
+/**
+ * Searches back minute by minute on the zone's wall clock: has it fired within the duration,
+ * strictly before now?
+ */
 function bruteActive(one: Window, at: number): boolean {
   const wall = at + offsetMinutes(one.timeZone, at) * 60_000;
   for (let minute = Math.floor(wall / 60_000) * 60_000; minute > wall - one.minutes * 60_000; minute -= 60_000)
@@ -398,7 +405,7 @@ function bruteCanSync(windows: readonly Window[], manual: boolean, at: number, s
   return (manual && allows.every((one) => one.manualSync)) || overrunOk(allows);
 }
 
-/** Around changes of clocks in both hemispheres, and anywhere in three years. */
+/** Around clock changes in both hemispheres, and anywhere in three years. */
 const moment = fc.oneof(
   fc
     .integer({ min: Date.parse('2023-06-01T00:00:00Z') / 1000, max: Date.parse('2026-06-01T00:00:00Z') / 1000 })
@@ -418,8 +425,8 @@ const moment = fc.oneof(
     .map(([change, minutes]) => Date.parse(change) + minutes * 60_000),
 );
 
-describe('8.3: windows against a simulation minute by minute', () => {
-  it('agree on random schedules, zones, changes of clocks, operators and starts', () => {
+describe('windows against a minute-by-minute simulation', () => {
+  it('agree on random schedules, zones, clock changes, operators and starts', () => {
     fc.assert(
       fc.property(
         fc.array(window, { maxLength: 4 }),
@@ -434,7 +441,7 @@ describe('8.3: windows against a simulation minute by minute', () => {
             applications: ['*'],
           }));
           const startedAt = ago === undefined ? undefined : at - ago * 60_000;
-          const trigger = { manual, ...(startedAt === undefined ? {} : { startedAt }) };
+          const trigger = { manual, ...defined({ startedAt }) };
           expect(canSync(written as Windows, app, trigger, at)).toEqual({
             allowed: bruteCanSync(windows, manual, at, startedAt),
           });
@@ -444,7 +451,7 @@ describe('8.3: windows against a simulation minute by minute', () => {
     );
   }, 60_000);
 
-  it('never throw, whatever is written there, and never let pass what does not select', () => {
+  it('never throw on any input, and never allow a sync by a window that does not select it', () => {
     fc.assert(
       fc.property(fc.anything(), fc.anything(), fc.boolean(), (one, two, manual) => {
         const broken = { kind: 'deny', schedule: one, duration: two, applications: ['*'] };

@@ -1,15 +1,21 @@
 import { globMatch, isObject, parseGoDuration } from '#base';
 import type { ApplicationDestination, SyncWindow } from '#model';
 import { nextActivation, offsetOf, parseCron } from './cron.ts';
-import { listOf, textOf } from './readable.ts';
+import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
 
-/** What a sync window looks at: the application's name and its destination as the spec writes it, unresolved. */
+/**
+ * The fields of an Application that sync windows select: its name, and its destination as written,
+ * unresolved.
+ */
 export interface WindowFacts {
   readonly name: string;
   readonly destination: ApplicationDestination;
 }
 
-/** How the sync was asked for. `startedAt` (milliseconds) is that of an operation under way: some windows let it run over. */
+/**
+ * How the sync was requested. `startedAt` (milliseconds) is set for an operation in progress: some
+ * windows let it run over.
+ */
 export interface SyncTrigger {
   readonly manual: boolean;
   readonly startedAt?: number;
@@ -17,17 +23,17 @@ export interface SyncTrigger {
 
 export interface SyncVerdict {
   readonly allowed: boolean;
-  /** A window that applies cannot be read; nothing may sync until it is fixed. */
+  /** A matching window is invalid; no sync until it is fixed. */
   readonly error?: string;
 }
 
 /**
- * May this application sync now? (Argo CD: SyncWindows.Matches and CanSync.) A window is active strictly between its start and its end,
- * reckoned in its time zone with the offset that holds at `now`; a zone that nobody knows is UTC. An active deny window wins, then an active
- * allow window; an allow window that is not active closes what it selects. A window that cannot be read closes everything it may select.
- *
- * Difference: an allow window whose schedule never fires (30 February) is never active; upstream takes it as always active, as it does, and
- * as is done here, with a deny window.
+ * Reports whether this Application may sync now (Argo CD: SyncWindows.Matches and CanSync). A
+ * window is active strictly between start and end, in its time zone with the offset at `now`; an
+ * unknown zone is UTC. An active deny window wins, then an active allow window; an inactive allow
+ * window blocks what it selects. An invalid window blocks everything that it may select.
+ * Difference: an allow window whose schedule never fires (30 February) is never active, upstream
+ * always. A deny window like that is always active in both.
  */
 export function canSync(
   windows: readonly SyncWindow[] | undefined,
@@ -36,7 +42,9 @@ export function canSync(
   now: number,
 ): SyncVerdict {
   try {
-    const matched = listOf(windows).filter((window): window is SyncWindow => selects(readable(window), app));
+    const matched = entriesOrUnreadable(windows).filter((window): window is SyncWindow =>
+      selects(parseWindow(window), app),
+    );
     return { allowed: matched.length === 0 || allowedAt(matched, trigger, now) };
   } catch (error) {
     if (error instanceof WindowError) return { allowed: false, error: `invalid sync windows: ${error.message}` };
@@ -44,22 +52,22 @@ export function canSync(
   }
 }
 
-/** A duration is short; of a long text only this much is shown. */
-const maxShown = 200;
+/** Maximum length of a quoted duration or schedule in a message. */
+const maxQuotedLength = 200;
 
 /** Thrown inside this file only; canSync returns it as a value. */
 class WindowError extends Error {}
 
-/** @throws WindowError for what is no window: nobody can say then what it selects. */
-function readable(window: unknown): SyncWindow {
+/** @throws WindowError for an invalid window: it is unknown what it selects. */
+function parseWindow(window: unknown): SyncWindow {
   if (!isObject(window)) throw new WindowError('a window is not an object');
   const check = (names: readonly string[], what: string, fits: (value: unknown) => boolean): void => {
     const wrong = names.find((name) => !fits(window[name] ?? undefined));
     if (wrong !== undefined) throw new WindowError(`${wrong} of a window is not ${what}`);
   };
-  check(['kind', 'schedule', 'duration', 'timeZone'], 'a text', (value) => textOf(value) !== undefined);
+  check(['kind', 'schedule', 'duration', 'timeZone'], 'a text', (value) => stringOrUndefined(value) !== undefined);
   check(['applications', 'clusters', 'namespaces'], 'a list of texts', (value) =>
-    listOf(value).every((entry) => typeof entry === 'string'),
+    entriesOrUnreadable(value).every((entry) => typeof entry === 'string'),
   );
   check(['andOperator', 'manualSync', 'syncOverrun'], 'true or false', (value) =>
     ['undefined', 'boolean'].includes(typeof value),
@@ -86,14 +94,14 @@ function selects(window: SyncWindow, app: WindowFacts): boolean {
 function allowedAt(windows: readonly SyncWindow[], trigger: SyncTrigger, now: number): boolean {
   const active = new Set(windows.filter((window) => isActive(window, now)));
   const denies = windows.filter((window) => window.kind === 'deny' && active.has(window));
-  if (denies.length > 0) return maySkip(denies, windows, trigger);
+  if (denies.length > 0) return isSyncExempt(denies, windows, trigger);
   const allows = windows.filter((window) => window.kind === 'allow');
   if (allows.some((window) => active.has(window))) return true;
-  return allows.length === 0 || maySkip(allows, windows, trigger);
+  return allows.length === 0 || isSyncExempt(allows, windows, trigger);
 }
 
-/** The windows in the way let a manual sync pass, or one that began while it was allowed. */
-function maySkip(inTheWay: readonly SyncWindow[], windows: readonly SyncWindow[], trigger: SyncTrigger): boolean {
+/** The blocking windows allow a manual sync, or one that began while it was allowed. */
+function isSyncExempt(inTheWay: readonly SyncWindow[], windows: readonly SyncWindow[], trigger: SyncTrigger): boolean {
   if (trigger.manual && inTheWay.every((window) => window.manualSync === true)) return true;
   if (trigger.startedAt === undefined || !inTheWay.every((window) => window.syncOverrun === true)) return false;
   return allowedAt(windows, { manual: trigger.manual }, trigger.startedAt);
@@ -103,10 +111,12 @@ function isActive(window: SyncWindow, now: number): boolean {
   const [scheduleText, durationText] = [window.schedule ?? '', window.duration ?? ''];
   const schedule = parseCron(scheduleText);
   if ('error' in schedule)
-    throw new WindowError(`cannot parse schedule '${scheduleText.slice(0, maxShown)}': ${schedule.error}`);
-  const duration = durationText.length > maxShown ? undefined : parseGoDuration(durationText);
+    throw new WindowError(`cannot parse schedule '${scheduleText.slice(0, maxQuotedLength)}': ${schedule.error}`);
+  const duration = durationText.length > maxQuotedLength ? undefined : parseGoDuration(durationText);
   if (duration === undefined)
-    throw new WindowError(`cannot parse duration '${durationText.slice(0, maxShown)}': not a duration such as 1h30m`);
+    throw new WindowError(
+      `cannot parse duration '${durationText.slice(0, maxQuotedLength)}': not a duration such as 1h30m`,
+    );
   const local = now + (offsetOf(window.timeZone ?? '', now) ?? 0);
   const next = nextActivation(schedule, local - duration);
   return next === undefined ? window.kind === 'deny' : next < local;

@@ -1,6 +1,6 @@
 /**
- * publish: what argocd-server and the UI read from us: managed resources, resource tree, cluster info. Redis in production, memory for the
- * demo and tests, behind one interface.
+ * publish: data that argocd-server and the UI read: managed resources, resource tree, cluster info.
+ * One interface, with Redis for production and memory for the demo and tests.
  */
 export { createMemoryPublisher } from './memory.ts';
 export type { MemoryPublisher } from './memory.ts';
@@ -9,7 +9,7 @@ export type { RedisSettings } from './redis/create.ts';
 export type {
   ApplicationTree,
   ClusterReport,
-  Fence,
+  OwnershipFence,
   HostInfo,
   HostResource,
   InfoItem,

@@ -1,14 +1,17 @@
-import { aborted, OwnershipLost } from '#base';
+import { untilAborted, OwnershipLost } from '#base';
 import type { ApplicationTree, ClusterReport, ManagedResource, Publisher, PublishTerms } from './types.ts';
 
-/** What was published, for those who look at it in the same process. */
+/** Read access to published values, for code in the same process. */
 export interface MemoryPublisher extends Publisher {
   tree(instance: string): ApplicationTree | undefined;
   managedResources(instance: string): readonly ManagedResource[] | undefined;
   clusterInfo(server: string): ClusterReport | undefined;
 }
 
-/** Keeps everything in memory: for the demo, tests and installations without Redis. Nothing expires or is lost; `remove` forgets. */
+/**
+ * Keeps everything in memory, for the demo, tests and installations without Redis. Nothing expires
+ * or is lost; `remove` forgets.
+ */
 export function createMemoryPublisher(): MemoryPublisher {
   return new InMemory();
 }
@@ -20,7 +23,7 @@ class InMemory implements MemoryPublisher {
   readonly #clusters = new Map<string, ClusterReport>();
 
   async run(signal: AbortSignal): Promise<void> {
-    await aborted(signal);
+    await untilAborted(signal);
   }
 
   setManagedResources(
@@ -62,7 +65,7 @@ class InMemory implements MemoryPublisher {
   }
 
   forget(): void {
-    // Nobody else writes here.
+    // There is no other writer.
   }
 
   onLost(): () => void {
@@ -70,7 +73,10 @@ class InMemory implements MemoryPublisher {
   }
 }
 
-/** As any store: a caller that has been stopped gets its reason, and nothing is written for one that does not own the subject any more. */
+/**
+ * Like every store: rejects with the reason of an aborted caller, and writes nothing without
+ * ownership.
+ */
 async function act({ signal, fence }: PublishTerms, body: () => void): Promise<void> {
   signal.throwIfAborted();
   try {

@@ -1,7 +1,10 @@
 import type { Runnable } from '#base';
 import type { HealthStatus, KubeObject } from '#model';
 
-/** One entry of `app|managed-resources|<instance>`: states are JSON texts there, Secrets are already masked here. */
+/**
+ * An entry of `app|managed-resources|<instance>`. States are JSON texts; Secrets are already
+ * masked.
+ */
 export interface ManagedResource {
   readonly group: string;
   readonly kind: string;
@@ -16,7 +19,7 @@ export interface ManagedResource {
   readonly modified: boolean;
 }
 
-/** What names an object in the tree. */
+/** Identifies an object in the tree. */
 export interface NodeRef {
   readonly group?: string;
   readonly version?: string;
@@ -26,13 +29,13 @@ export interface NodeRef {
   readonly uid?: string;
 }
 
-/** A line of a node in the UI: `Revision`, `Containers`, labels that argocd-cm names, and so on. */
+/** An info line of a node in the UI: `Revision`, `Containers`, labels from argocd-cm. */
 export interface InfoItem {
   readonly name: string;
   readonly value: string;
 }
 
-/** How traffic reaches a node, and what it sends it to. */
+/** How traffic reaches a node, and where it sends traffic. */
 export interface NetworkingInfo {
   readonly targetLabels?: Readonly<Record<string, string>>;
   readonly targetRefs?: readonly NodeRef[];
@@ -41,7 +44,7 @@ export interface NetworkingInfo {
   readonly externalURLs?: readonly string[];
 }
 
-/** One node of the resource tree (Argo CD: ResourceNode). */
+/** A node of the resource tree (Argo CD: ResourceNode). */
 export interface TreeNode extends NodeRef {
   readonly version: string;
   readonly parentRefs?: readonly NodeRef[];
@@ -53,7 +56,7 @@ export interface TreeNode extends NodeRef {
   readonly createdAt?: string;
 }
 
-/** What a machine has of one resource and who asks for it; numbers are thousandths of the unit. */
+/** Capacity and requests of one resource on a host, in thousandths of the unit. */
 export interface HostResource {
   readonly resourceName: string;
   readonly requestedByApp?: number;
@@ -61,11 +64,11 @@ export interface HostResource {
   readonly capacity?: number;
 }
 
-/** A machine that runs pods of the application (Argo CD: HostInfo). */
+/** A host that runs pods of the application (Argo CD: HostInfo). */
 export interface HostInfo {
   readonly name: string;
   readonly resourcesInfo?: readonly HostResource[];
-  /** `status.nodeInfo` of the Node, as it stands there. */
+  /** `status.nodeInfo` of the Node, unchanged. */
   readonly systemInfo: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -84,7 +87,7 @@ export interface ClusterReport {
     /** RFC 3339, whole seconds. */
     readonly attemptedAt: string;
   };
-  /** `v1.36.3`. */
+  /** For example `v1.36.3`. */
   readonly serverVersion?: string;
   readonly cacheInfo: {
     readonly resourcesCount?: number;
@@ -96,52 +99,52 @@ export interface ClusterReport {
 }
 
 /**
- * Runs a write as long as this replica owns what it is about, and holds the hand-over to another one up until it has ended. Rejects with
- * `OwnershipLost`, without having begun, when it does not; the signal aborts when the right ends meanwhile.
+ * Runs a write while this replica owns its subject, and delays a hand-over until it ended. Without
+ * ownership it rejects with `OwnershipLost` and does not begin; the signal aborts when ownership
+ * ends meanwhile.
  */
-export type Fence = <T>(send: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+export type OwnershipFence = <T>(send: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
-/** On what terms something is published. */
+/** Terms of publishing a value. */
 export interface PublishTerms {
   readonly signal: AbortSignal;
   /**
-   * Around each write of the value, now and whenever it is repeated later. When the right to it is lost, the value is forgotten and nothing more is
-   * written: what stands in the store belongs to the next owner.
+   * Wraps each write of the value, also renewals. After a loss of ownership the value is dropped
+   * and never written again: its keys belong to the next owner.
    */
-  readonly fence: Fence;
+  readonly fence: OwnershipFence;
   /**
-   * Nobody waits for this: where the same was published but a moment ago, it may be published a moment later, and of several such values only the last one is.
-   * Not for what clients look for as soon as they see something else: a status that is written, a refresh that is answered.
+   * The value may be delayed after a recent one, and replaced by a newer one. Not for values that
+   * clients look for at once: after a status write, or the answer to a refresh.
    */
   readonly mayWait?: boolean;
 }
 
 /**
- * What others read instead of asking us. Write-only: nothing that stands in the store is ever read back, so nothing that somebody put there can
- * reach a decision.
- *
- * Publishing the same again costs nothing. A store that is down, slow or full never fails a pass and never holds it up for longer than a
- * short deadline: the last value of each key is kept and written when the store is back. Rejects only with the reason of an aborted signal.
+ * Publishes data for other components. Write-only: stored data is never read back, so manipulated
+ * data cannot affect decisions. Publishing an equal value costs nothing. A failing store never
+ * fails a pass, and delays it at most by a short deadline: the last value of each key is written
+ * when the store recovers. Rejects only with the reason of an aborted signal.
  */
 export interface Publisher extends Runnable {
   setTree(instance: string, tree: ApplicationTree, terms: PublishTerms): Promise<void>;
-  /** Undefined: there are none to show, because the spec is invalid. The value goes, and readers tell the conditions instead. */
+  /**
+   * Undefined: none, because the spec is invalid. The value is deleted, and readers show the
+   * conditions.
+   */
   setManagedResources(
     instance: string,
     resources: readonly ManagedResource[] | undefined,
     terms: PublishTerms,
   ): Promise<void>;
   setClusterInfo(server: string, report: ClusterReport, terms: PublishTerms): Promise<void>;
-  /** Takes away everything about an application. */
+  /** Deletes everything about an application. */
   remove(instance: string, terms: PublishTerms): Promise<void>;
-  /**
-   * Another replica looks after the application now. Nothing in the store changes; what this one has published is no longer taken for what stands
-   * there, also when the application comes back.
-   */
+  /** Another replica owns the application now: keeps the store, but forgets its known state. */
   forget(instance: string): void;
   /**
-   * Tells of applications whose values are not in the store any more and not in memory either: they must be compared and published
-   * again. Returns how to stop listening.
+   * Reports applications whose values are neither in the store nor in memory, so that they are
+   * published again. Returns a function that unsubscribes.
    */
   onLost(listener: (instance: string) => void): () => void;
 }

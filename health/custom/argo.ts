@@ -1,6 +1,6 @@
-import type { View } from './view.ts';
-import { all, any, check, condition, empty, field, outcome, present, someCondition } from './form.ts';
-import type { CodeRule } from './form.ts';
+import type { ObjectView } from './view.ts';
+import { all, any, check, condition, empty, field, outcome, present, someCondition } from './check.ts';
+import type { CodeRule } from './check.ts';
 
 const runPhases = (name: string, unknown: string) =>
   check(
@@ -29,12 +29,13 @@ const runPhases = (name: string, unknown: string) =>
   );
 
 /**
- * A Rollout says what it has seen as text. Before 1.0 that was a hash, which may happen to be a number: one that is greater than the
- * generation is such a hash, and hashes say nothing about age.
+ * A Rollout reports its observed generation as text. Before 1.0 it was a hash, which may look like
+ * a number: one greater than the generation is such a hash and does not mean that the status is
+ * stale.
  */
 const rolloutSeen: CodeRule = {
-  says: 'Progressing when the generation, or that of the workload it refers to, is not observed',
-  judge: (view) => {
+  description: 'Progressing when the generation, or that of the workload it refers to, is not observed',
+  evaluate: (view) => {
     const waiting = outcome('Progressing', 'Waiting for rollout spec update to be observed');
     const seen = view.text('status.observedGeneration');
     if (seen === '') return waiting;
@@ -44,10 +45,11 @@ const rolloutSeen: CodeRule = {
   },
 };
 
-/** Rollouts before 1.0 have no phase: it is read from the numbers of replicas. */
+/** Rollouts before 1.0 have no phase: derive the health from the replica counts. */
 const rolloutReplicas: CodeRule = {
-  says: 'without a phase: Progressing until all replicas are new and available and the last step or the cutover is done, else Healthy',
-  judge: (view) => {
+  description:
+    'without a phase: Progressing until all replicas are updated and available and the last step or the cutover is done, else Healthy',
+  evaluate: (view) => {
     const waiting = (what: string) => outcome('Progressing', `Waiting for roll out to finish: ${what}`);
     const count = (name: string): number => view.number(`status.${name}`) ?? 0;
     const blueGreen = view.has('spec.strategy.blueGreen');
@@ -61,14 +63,14 @@ const rolloutReplicas: CodeRule = {
   },
 };
 
-function blueGreenCutover(view: View, waiting: (what: string) => ReturnType<typeof outcome>) {
+function blueGreenCutover(view: ObjectView, waiting: (what: string) => ReturnType<typeof outcome>) {
   const active = view.text('status.blueGreen.activeSelector') || view.text('status.activeSelector');
   return active !== '' && active !== view.text('status.currentPodHash')
     ? waiting('active service cutover pending')
     : outcome('Healthy');
 }
 
-function canarySteps(view: View, waiting: (what: string) => ReturnType<typeof outcome>) {
+function canarySteps(view: ObjectView, waiting: (what: string) => ReturnType<typeof outcome>) {
   const stable = view.text('status.stableRS') || view.text('status.canary.stableRS');
   const steps = view.list('spec.strategy.canary.steps').length;
   const step = view.number('status.currentStepIndex');
@@ -78,8 +80,8 @@ function canarySteps(view: View, waiting: (what: string) => ReturnType<typeof ou
 }
 
 const cronJob: CodeRule = {
-  says: 'Degraded when it ran last without success and nothing runs now',
-  judge: (view) => {
+  description: 'Degraded when the last execution failed and no job is active',
+  evaluate: (view) => {
     const scheduled = view.text('status.lastScheduleTime');
     if (view.list('status.active').length > 0)
       return outcome('Healthy', 'The job is running. Its last execution may not have been successful');
@@ -90,7 +92,7 @@ const cronJob: CodeRule = {
   },
 };
 
-/** The Argo projects, and kinds of Kubernetes itself that the built-in checks leave out. */
+/** The Argo projects, and kinds of Kubernetes itself that have no built-in check. */
 export const argo = [
   runPhases('AnalysisRun', 'Analysis run'),
   runPhases('Experiment', 'Experiment'),

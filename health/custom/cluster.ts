@@ -1,13 +1,16 @@
-import { all, any, check, condition, empty, field, not, outcome, pattern, someCondition, stale } from './form.ts';
-import type { CodeRule, Rule } from './form.ts';
+import { all, any, check, condition, empty, field, not, outcome, pattern, someCondition, stale } from './check.ts';
+import type { CodeRule, HealthRule } from './check.ts';
 import { conditionsOf } from './view.ts';
 
-/** Conditions of Cluster API carry a severity: False with Error needs a person, with Info only time. */
-const error: Rule = ['Degraded', someCondition('False', 'Error'), '{some.message}'];
+/**
+ * Cluster API conditions carry a severity: False with Error needs a user's action, with Info only
+ * time.
+ */
+const error: HealthRule = ['Degraded', someCondition('False', 'Error'), '{some.message}'];
 
 const pool: CodeRule = {
-  says: 'names the conditions that are not True',
-  judge: (view) => {
+  description: 'by phase; the message names the conditions that are not True',
+  evaluate: (view) => {
     const phase = view.text('status.phase');
     if (phase === '') return undefined;
     const missing = view.conditions
@@ -24,8 +27,9 @@ const pool: CodeRule = {
 };
 
 const gardenerConditions: CodeRule = {
-  says: 'Progressing when the API server is not available, Unknown when another condition is not True, Healthy when all are',
-  judge: (view) => {
+  description:
+    'Progressing when the API server is not available, Unknown when another condition is not True, Healthy when all are',
+  evaluate: (view) => {
     if (view.conditions.length === 0) return undefined;
     const bad = view.conditions.filter((item) => item.status !== 'True');
     if (bad.length === 0) return outcome('Healthy', 'Component state: Healthy');
@@ -35,10 +39,11 @@ const gardenerConditions: CodeRule = {
   },
 };
 
-/** Karmada: what the members report, one entry for each cluster that the binding chose. */
+/** Karmada: the member clusters' reports, one entry for each cluster that the binding selected. */
 const members: CodeRule = {
-  says: 'Degraded when a member is unhealthy, or unknown and not applied; Progressing until every chosen cluster reports',
-  judge: (view) => {
+  description:
+    'Degraded when a member is unhealthy, or unknown and not applied; Progressing until every selected cluster reports',
+  evaluate: (view) => {
     const reports = view.list('status.aggregatedStatus');
     const unhealthy = reports.some(
       (item) => item['health'] === 'Unhealthy' || (item['applied'] !== true && item['health'] !== 'Healthy'),
@@ -50,8 +55,8 @@ const members: CodeRule = {
 };
 
 const compliance: CodeRule = {
-  says: 'Degraded with what violates the policy when it is not compliant',
-  judge: (view) => {
+  description: 'Degraded with the violations when it is not compliant',
+  evaluate: (view) => {
     if (view.text('status.compliant') !== 'NonCompliant') return undefined;
     const texts = view
       .list('status.compliancyDetails')
@@ -66,10 +71,12 @@ const compliance: CodeRule = {
 
 const waitingStatus = 'Waiting for the status to be reported';
 
-/** Policies of Open Cluster Management: the root counts clusters, its copies count templates. */
+/**
+ * Open Cluster Management: a root policy counts clusters, its replicated copies count templates.
+ */
 const policy: CodeRule = {
-  says: 'Degraded when a template or a cluster is not compliant, Progressing while one is pending',
-  judge: (view) => {
+  description: 'Degraded when a template or a cluster is not compliant, Progressing while one is pending',
+  evaluate: (view) => {
     const compliant = view.text('status.compliant');
     if (compliant === '') return undefined;
     const root = view.has('status.placement') || view.has('status.status');
@@ -79,20 +86,20 @@ const policy: CodeRule = {
       .list(root ? 'status.status' : 'status.details')
       .filter((item) => item['compliant'] !== 'Compliant');
     const names = items
-      .map((item) => nameOf(item[root ? 'clustername' : 'templateMeta']))
+      .map((item) => itemName(item[root ? 'clustername' : 'templateMeta']))
       .filter((name) => name !== '');
     const what = `${root ? 'Clusters' : 'Templates'} ${compliant === 'NonCompliant' ? 'noncompliant' : 'pending or unknown'}: ${names.join(', ')}`;
     return outcome(compliant === 'NonCompliant' ? 'Degraded' : 'Progressing', what);
   },
 };
 
-function nameOf(value: unknown): string {
+function itemName(value: unknown): string {
   if (typeof value === 'string') return value;
   const name = typeof value === 'object' && value !== null ? (value as { readonly name?: unknown }).name : undefined;
   return typeof name === 'string' ? name : '';
 }
 
-const ready = (waiting: string): readonly [readonly Rule[], readonly ['Progressing', string]] => [
+const ready = (waiting: string): readonly [readonly HealthRule[], readonly ['Progressing', string]] => [
   [
     ['Healthy', condition('Ready'), '{@Ready.message}'],
     ['Degraded', condition('Ready', 'False'), '{@Ready.message}'],
@@ -100,7 +107,7 @@ const ready = (waiting: string): readonly [readonly Rule[], readonly ['Progressi
   ['Progressing', waiting],
 ];
 
-/** Clusters, machines, virtual machines, and what manages many clusters. */
+/** Clusters, machines, virtual machines, and multi-cluster managers. */
 export const cluster = [
   check(
     'addons.cluster.x-k8s.io/ClusterResourceSet',

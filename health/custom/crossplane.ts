@@ -10,11 +10,14 @@ import {
   pattern,
   someCondition,
   stale,
-} from './form.ts';
-import type { Check, Rule } from './form.ts';
+} from './check.ts';
+import type { HealthCheck, HealthRule } from './check.ts';
 
-/** The conditions of crossplane-runtime: Synced says whether the provider could do its work, Ready whether the thing exists. */
-const managed = (kind: string, created: string, waiting = `Waiting for ${created} to be available`): Check =>
+/**
+ * Conditions of crossplane-runtime: Synced reports whether the provider could reconcile, Ready
+ * whether the external resource exists.
+ */
+const managed = (kind: string, created: string, waiting = `Waiting for ${created} to be available`): HealthCheck =>
   check(
     kind,
     [
@@ -26,14 +29,18 @@ const managed = (kind: string, created: string, waiting = `Waiting for ${created
     ['Progressing', `Waiting for ${created} to be created`],
   );
 
-/** Kinds that only hold configuration: nothing ever reports a condition on them. */
+/** Kinds that only hold configuration: no controller ever sets a condition on them. */
 const configuration = pattern(
   'kind',
   /^(?:ProviderConfig|ClusterProviderConfig|ProviderConfigUsage|Composition|CompositionRevision|EnvironmentConfig|DeploymentRuntimeConfig|ControllerConfig|StoreConfig|Usage|ClusterUsage|ImageConfig|ManagedResourceActivationPolicy)$/,
 );
-const useless = (status: string): Rule => ['Healthy', all(configuration, empty(status)), 'Resource is up-to-date.'];
+const useless = (status: string): HealthRule => [
+  'Healthy',
+  all(configuration, empty(status)),
+  'Resource is up-to-date.',
+];
 
-const generic = (): readonly Rule[] => [
+const generic = (): readonly HealthRule[] => [
   ['Healthy', all(configuration, { on: 'present', path: 'status.users' }), 'Resource is in use.'],
   useless('status.conditions'),
   ['Degraded', condition('LastAsyncOperation', 'False'), '{@LastAsyncOperation.message}'],
@@ -58,7 +65,7 @@ const generic = (): readonly Rule[] => [
   ],
 ];
 
-const connector: readonly Rule[] = [
+const connector: readonly HealthRule[] = [
   [
     'Healthy',
     all(pattern('kind', /^(?:ConfigConnector|ConfigConnectorContext)$/), field('status.healthy', 'true')),
@@ -71,7 +78,10 @@ const connector: readonly Rule[] = [
   ],
 ];
 
-/** Clouds through the API of Kubernetes: Crossplane, Config Connector, ACK, and AWS by iam-manager. */
+/**
+ * Cloud resources managed through the Kubernetes API: Crossplane, Config Connector, ACK, and AWS by
+ * iam-manager.
+ */
 export const crossplane = [
   managed('cloudfront.aws.crossplane.io/Distribution', 'distribution'),
   managed('iam.aws.crossplane.io/Policy', 'policy'),
@@ -179,10 +189,10 @@ function staleOf(type: string) {
   return { on: 'stale condition', type } as const;
 }
 
-function iamRoleFailure(): Rule {
+function iamRoleFailure(): HealthRule {
   return {
-    says: 'Degraded when state is anything else',
-    judge: (view) => {
+    description: 'Degraded when state has any other value',
+    evaluate: (view) => {
       if (view.text('status.state') === '') return undefined;
       const or = (path: string): string => view.text(path) || '<none>';
       const retries = view.number('status.retryCount') ?? 0;

@@ -12,8 +12,8 @@ import {
   outcome,
   pattern,
   present,
-} from './form.ts';
-import type { Check, CodeRule, Rule } from './form.ts';
+} from './check.ts';
+import type { HealthCheck, CodeRule, HealthRule } from './check.ts';
 
 const bug =
   'Ensure your ArgoCD is current and then check for/file a bug report: https://github.com/argoproj/argo-cd/issues';
@@ -22,8 +22,8 @@ const bug =
 const nodes = '{status.ready}/{status.size} node(s) are ready';
 
 const pxcError: CodeRule = {
-  says: 'Degraded when state is error',
-  judge: (view) => {
+  description: 'Degraded when state is error',
+  evaluate: (view) => {
     if (view.text('status.state') !== 'error') return undefined;
     const messages = view.get(['status', 'message']);
     const text = Array.isArray(messages)
@@ -33,7 +33,7 @@ const pxcError: CodeRule = {
   },
 };
 
-const mariadb = (group: string): readonly Check[] => [
+const mariadb = (group: string): readonly HealthCheck[] => [
   check(
     `${group}/MariaDB`,
     [
@@ -72,8 +72,8 @@ const mariadb = (group: string): readonly Check[] => [
   ),
 ];
 
-/** Elastic's operator says a colour; `nodes` is what a yellow one with missing instances says. */
-const elastic = (name: string): readonly Rule[] => [
+/** Elastic's operator reports a colour; a yellow one with instances missing is still deploying. */
+const elastic = (name: string): readonly HealthRule[] => [
   ['Healthy', field('status.health', 'green'), `${name} status is Green`],
   [
     'Progressing',
@@ -85,8 +85,8 @@ const elastic = (name: string): readonly Rule[] => [
 ];
 
 const searchNodes: CodeRule = {
-  says: 'Progressing when availableNodes is not the sum of the node sets',
-  judge: (view) => {
+  description: 'Progressing when availableNodes is not the sum of the node sets',
+  evaluate: (view) => {
     if (view.text('status.phase') !== 'Ready' || view.text('status.health') !== 'green') return undefined;
     const wanted = view
       .list('spec.nodeSets')
@@ -101,12 +101,12 @@ const searchNodes: CodeRule = {
 };
 
 const colour = (name: string): string =>
-  `Elasticsearch Cluster status is ${name}. Check the status of indices, replicas and shards`;
+  `Elasticsearch Cluster status is ${name}. HealthCheck the status of indices, replicas and shards`;
 
-/** Rook's Cassandra: every rack has as many ready members as members. */
+/** Rook's Cassandra: Healthy when in every rack all members are ready. */
 const racks: CodeRule = {
-  says: 'Healthy when every rack has all its members ready',
-  judge: (view) => {
+  description: 'Healthy when every rack has all its members ready',
+  evaluate: (view) => {
     const all = view.members('status.racks').map(([, rack]) => rack as Record<string, unknown> | null);
     if (all.length === 0) return undefined;
     const ready = all.every((rack) => Number(rack?.['members'] ?? 0) === Number(rack?.['readyMembers'] ?? 0));
@@ -114,7 +114,7 @@ const racks: CodeRule = {
   },
 };
 
-/** Data: databases, search, caches. */
+/** Databases, search engines and caches. */
 export const databases = [
   check(
     'acid.zalan.do/postgresql',
@@ -244,7 +244,7 @@ export const databases = [
   ),
 ];
 
-function clickhouse(name: string): readonly Rule[] {
+function clickhouse(name: string): readonly HealthRule[] {
   return [
     ['Healthy', field('status.status', 'Completed'), `${name} installation completed successfully`],
     ['Progressing', field('status.status', 'InProgress'), `${name} installation in progress`],

@@ -1,11 +1,14 @@
-import { all, any, check, condition, empty, field, kindsOf, not, outcome, pattern } from './form.ts';
-import type { CodeRule, Rule } from './form.ts';
+import { all, any, check, condition, empty, field, kindsOf, not, outcome, pattern } from './check.ts';
+import type { CodeRule, HealthRule } from './check.ts';
 
-/** Ready is True, or False with a message: what most operators follow (Kubernetes API conventions, "Typical status properties"). */
+/**
+ * Ready is True, or False with a message: the pattern that most operators follow (Kubernetes API
+ * conventions, "Typical status properties").
+ */
 const ready = (
   waiting: string,
   healthy = '{@Ready.message}',
-): readonly [readonly Rule[], readonly ['Progressing', string]] => [
+): readonly [readonly HealthRule[], readonly ['Progressing', string]] => [
   [
     ['Healthy', condition('Ready'), healthy],
     ['Degraded', condition('Ready', 'False'), '{@Ready.message}'],
@@ -13,8 +16,11 @@ const ready = (
   ['Progressing', waiting],
 ];
 
-/** Flux: kstatus conditions, so Stalled is final and Ready decides; the message is the reason. */
-const flux: readonly Rule[] = [
+/**
+ * Flux uses kstatus conditions: Stalled is final, Ready decides. The message is the condition's
+ * reason.
+ */
+const flux: readonly HealthRule[] = [
   ['Suspended', field('spec.suspend', 'true'), '{kind} is suspended'],
   ['Healthy', all(pattern('kind', /^HelmRepository$/), field('spec.type', 'oci'))],
   ['Degraded', condition('Stalled'), '{@Stalled.reason}'],
@@ -25,8 +31,9 @@ const flux: readonly Rule[] = [
 ];
 
 const canary: CodeRule = {
-  says: 'Healthy when phase is Initialized or Succeeded, Degraded when Failed, Suspended when it waits for somebody, else Progressing',
-  judge: (view) => {
+  description:
+    'Healthy when phase is Initialized or Succeeded, Degraded when Failed, Suspended when it waits for a promotion, else Progressing',
+  evaluate: (view) => {
     const phase = view.text('status.phase');
     if (phase === '') return undefined;
     const parts = [phase];
@@ -45,9 +52,9 @@ const canaryPhases = new Map([
   ['WaitingPromotion', 'Suspended'],
 ] as const) as ReadonlyMap<string, 'Healthy' | 'Degraded' | 'Suspended'>;
 
-const issuing: Rule = ['Progressing', condition('Issuing'), '{@Issuing.message}'];
+const issuing: HealthRule = ['Progressing', condition('Issuing'), '{@Issuing.message}'];
 
-/** How things get into a cluster, with which secrets and certificates. */
+/** Delivery: GitOps tools, certificates, secrets and policies. */
 export const delivery = [
   check(
     [
@@ -96,8 +103,8 @@ export const delivery = [
     [
       ['Healthy', field('status.status', 'SUCCESS')],
       {
-        says: 'Degraded when status begins with ERROR',
-        judge: (view) => {
+        description: 'Degraded when status begins with ERROR',
+        evaluate: (view) => {
           const text = view.text('status.status');
           return text.startsWith('ERROR') ? outcome('Degraded', text.replace(/^ERROR,?\s*/, '')) : undefined;
         },

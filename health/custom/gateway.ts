@@ -1,37 +1,39 @@
-import { own } from '#base';
+import { ownMember } from '#base';
 import type { HealthStatus } from '#model';
-import { any, check, condition, empty, field, kindsOf, not, outcome, staleCondition } from './form.ts';
-import type { Check, CodeRule, Rule } from './form.ts';
-import { conditionsOf, textOf } from './view.ts';
-import type { Condition, View } from './view.ts';
+import { any, check, condition, empty, field, kindsOf, not, outcome, staleCondition } from './check.ts';
+import type { HealthCheck, CodeRule, HealthRule } from './check.ts';
+import { conditionsOf, scalarText } from './view.ts';
+import type { StatusCondition, ObjectView } from './view.ts';
 
-/** One parent or ancestor with what it says of the object. */
-interface Voice {
+/** The conditions that one parent or ancestor reports about the object. */
+interface ReferenceStatus {
   readonly name: string;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly StatusCondition[];
 }
 
-function voices(view: View, path: string, ref: string): readonly Voice[] {
+function referenceStatuses(view: ObjectView, path: string, ref: string): readonly ReferenceStatus[] {
   return view.list(path).map((item) => {
-    const reference = own(item, ref);
+    const reference = ownMember(item, ref);
     const name =
-      typeof reference === 'object' && reference !== null ? textOf((reference as Record<string, never>)['name']) : '';
-    return { name, conditions: conditionsOf(own(item, 'conditions')) };
+      typeof reference === 'object' && reference !== null
+        ? scalarText((reference as Record<string, never>)['name'])
+        : '';
+    return { name, conditions: conditionsOf(ownMember(item, 'conditions')) };
   });
 }
 
-function isStale(voice: Voice, view: View): boolean {
+function isStale(voice: ReferenceStatus, view: ObjectView): boolean {
   return voice.conditions.some(
     (item) => item.observedGeneration !== undefined && item.observedGeneration < (view.generation ?? 0),
   );
 }
 
 /**
- * Accepted and ResolvedRefs that are False are mistakes of the user; Programmed that is False says that the data plane is not there yet
- * (Gateway API, GEP-1364).
+ * Accepted or ResolvedRefs with status False is a user's mistake. Programmed with status False
+ * means that the data plane has not caught up yet (Gateway API, GEP-1364).
  */
-function verdict(voice: Voice, title: string): HealthStatus | undefined {
-  const text = (item: Condition): string =>
+function conditionStatus(voice: ReferenceStatus, title: string): HealthStatus | undefined {
+  const text = (item: StatusCondition): string =>
     `${title}${item.message === '' ? `Failed condition: ${item.type}` : item.message}`;
   const wrong = voice.conditions.find(
     (item) => ['Accepted', 'ResolvedRefs'].includes(item.type) && item.status === 'False',
@@ -45,32 +47,37 @@ function verdict(voice: Voice, title: string): HealthStatus | undefined {
   return open === undefined ? undefined : outcome('Progressing', text(open));
 }
 
-function worst(found: readonly (HealthStatus | undefined)[]): HealthStatus | undefined {
+function worstStatus(found: readonly (HealthStatus | undefined)[]): HealthStatus | undefined {
   return found.find((item) => item?.status === 'Degraded') ?? found.find((item) => item !== undefined);
 }
 
-/** Parents that a route no longer names keep their old conditions: only those of this generation count, if there are any. */
+/**
+ * Parents that a route no longer references keep their old conditions. Only conditions of the
+ * current generation count, if there are any.
+ */
 const route: CodeRule = {
-  says: 'Degraded when a parent does not accept it or cannot resolve its references, Progressing while one is not programmed',
-  judge: (view) => {
-    const all = voices(view, 'status.parents', 'parentRef').filter((voice) => voice.conditions.length > 0);
+  description:
+    'Degraded when a parent does not accept it or cannot resolve its references, Progressing while one is not programmed',
+  evaluate: (view) => {
+    const all = referenceStatuses(view, 'status.parents', 'parentRef').filter((voice) => voice.conditions.length > 0);
     const fresh = all.filter((voice) => !isStale(voice, view));
     if (fresh.length === 0) return undefined;
     return (
-      worst(fresh.map((voice) => verdict(voice, `Parent ${voice.name}: `))) ??
+      worstStatus(fresh.map((voice) => conditionStatus(voice, `Parent ${voice.name}: `))) ??
       outcome('Healthy', `${view.kind} is healthy`)
     );
   },
 };
 
 const policy = (silent: 'Healthy' | 'Progressing'): CodeRule => ({
-  says: 'Progressing until every ancestor speaks of this generation, Degraded when one does not accept it or cannot resolve its references',
-  judge: (view) => {
-    const all = voices(view, 'status.ancestors', 'ancestorRef');
+  description:
+    'Progressing until every ancestor reports on this generation, Degraded when one does not accept it or cannot resolve its references',
+  evaluate: (view) => {
+    const all = referenceStatuses(view, 'status.ancestors', 'ancestorRef');
     if (all.length === 0 || (silent === 'Progressing' && all.some((voice) => voice.conditions.length === 0)))
       return undefined;
-    const found = worst(
-      all.map((voice) => (isStale(voice, view) ? undefined : verdict(voice, `Ancestor ${voice.name}: `))),
+    const found = worstStatus(
+      all.map((voice) => (isStale(voice, view) ? undefined : conditionStatus(voice, `Ancestor ${voice.name}: `))),
     );
     if (found?.status === 'Degraded') return found;
     const old = all.find((voice) => isStale(voice, view));
@@ -81,29 +88,35 @@ const policy = (silent: 'Healthy' | 'Progressing'): CodeRule => ({
 });
 
 const listeners: CodeRule = {
-  says: 'the same for its own conditions and for those of its listeners',
-  judge: (view) => {
-    const own: Voice = { name: '', conditions: view.conditions };
+  description: 'Degraded or Progressing by its own conditions and those of its listeners',
+  evaluate: (view) => {
+    const own: ReferenceStatus = { name: '', conditions: view.conditions };
     if (own.conditions.length === 0 || isStale(own, view)) return undefined;
     const each = view.list('status.listeners').map((item) => {
-      const voice = { name: textOf(item['name']), conditions: conditionsOf(item['conditions']) };
-      return verdict(voice, `Listener ${voice.name}: `);
+      const voice = { name: scalarText(item['name']), conditions: conditionsOf(item['conditions']) };
+      return conditionStatus(voice, `Listener ${voice.name}: `);
     });
-    return worst([verdict(own, ''), ...each]) ?? outcome('Healthy', 'Gateway is healthy');
+    return worstStatus([conditionStatus(own, ''), ...each]) ?? outcome('Healthy', 'Gateway is healthy');
   },
 };
 
-/** Gloo writes one state, or one for each namespace that it runs in; the state is a word, or a number in old versions. */
+/**
+ * Gloo writes one state, or one for each namespace that it runs in. Old versions write the state as
+ * a number.
+ */
 const gloo: CodeRule = {
-  says: 'Healthy when accepted, Suspended while pending, Degraded when rejected or with a warning',
-  judge: (view) => {
+  description: 'Healthy when accepted, Suspended while pending, Degraded when rejected or with a warning',
+  evaluate: (view) => {
     const states = view.has('status.statuses')
       ? view.members('status.statuses').map(([, item]) => item)
       : [view.get(['status'])];
     const found = states.map((item) => {
       const [state, reason] =
         typeof item === 'object' && item !== null && !Array.isArray(item)
-          ? [textOf((item as Record<string, never>)['state']), textOf((item as Record<string, never>)['reason'])]
+          ? [
+              scalarText((item as Record<string, never>)['state']),
+              scalarText((item as Record<string, never>)['reason']),
+            ]
           : ['', ''];
       return { state: glooStates.get(state), reason };
     });
@@ -121,7 +134,7 @@ const glooStates: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-const contour = (...more: Rule[]): readonly Rule[] => [
+const contour = (...more: HealthRule[]): readonly HealthRule[] => [
   ['Progressing', staleCondition('Valid'), 'Waiting for status'],
   ['Healthy', condition('Valid'), '{@Valid.message}'],
   ['Degraded', condition('Valid', 'False'), '{@Valid.message}'],
@@ -129,8 +142,8 @@ const contour = (...more: Rule[]): readonly Rule[] => [
 ];
 
 const admitted: CodeRule = {
-  says: 'Degraded when a router does not admit it, Progressing until all have answered',
-  judge: (view) => {
+  description: 'Degraded when a router does not admit it, Progressing until all have admitted it',
+  evaluate: (view) => {
     const answers = view.list('status.ingress').flatMap((item) => conditionsOf(item['conditions']));
     const own = answers.filter((item) => item.type === 'Admitted');
     if (own.some((item) => item.status === 'False')) return outcome('Degraded', 'Route is degraded');
@@ -139,7 +152,7 @@ const admitted: CodeRule = {
   },
 };
 
-const discoverable: readonly Rule[] = [
+const discoverable: readonly HealthRule[] = [
   ['Degraded', condition('Adopted', 'False'), '{@Adopted.message}'],
   ['Degraded', condition('Advertised', 'False', 'AdvertiseError', 'UnadvertiseError'), '{@Advertised.message}'],
   ['Healthy', condition('Discoverable'), '{@Discoverable.message}'],
@@ -151,12 +164,12 @@ const discoverable: readonly Rule[] = [
   ['Degraded', condition('Discoverable', 'False'), '{@Discoverable.message}'],
 ];
 
-const routes = (...kinds: string[]): readonly Check[] =>
+const routes = (...kinds: string[]): readonly HealthCheck[] =>
   kinds.map((kind) =>
     check(`gateway.networking.k8s.io/${kind}`, [route], ['Progressing', `Waiting for ${kind} status`]),
   );
 
-/** How traffic comes in: the Gateway API and its cousins. */
+/** Ingress traffic: the Gateway API and similar projects. */
 export const gateway = [
   ...routes('GRPCRoute', 'HTTPRoute', 'TCPRoute', 'TLSRoute', 'UDPRoute'),
   check(
@@ -245,9 +258,9 @@ export const gateway = [
 
 function failedDomain(): CodeRule {
   return {
-    says: 'Degraded when a domain has failed',
-    judge: (view) =>
-      view.list('status.domainStatus').some((item) => textOf(item['status']).startsWith('Failed'))
+    description: 'Degraded when a domain has failed',
+    evaluate: (view) =>
+      view.list('status.domainStatus').some((item) => scalarText(item['status']).startsWith('Failed'))
         ? outcome('Degraded', 'At least one certificate has failed to be provisioned')
         : undefined,
   };

@@ -4,8 +4,8 @@ import { cluster } from './cluster.ts';
 import { crossplane } from './crossplane.ts';
 import { databases } from './databases.ts';
 import { delivery } from './delivery.ts';
-import { judge } from './form.ts';
-import type { Check } from './form.ts';
+import { evaluateCheck } from './check.ts';
+import type { HealthCheck } from './check.ts';
 import { gateway } from './gateway.ts';
 import { kafka } from './kafka.ts';
 import { kruise } from './kruise.ts';
@@ -15,10 +15,10 @@ import { openshift } from './openshift.ts';
 import { operators } from './operators.ts';
 import { promoter } from './promoter.ts';
 import { storage } from './storage.ts';
-import { View } from './view.ts';
+import { ObjectView } from './view.ts';
 
 /** Every check of a custom kind, by ecosystem. One row each in docs/health.md. */
-export const customChecks: readonly Check[] = [
+export const customChecks: readonly HealthCheck[] = [
   argo,
   cluster,
   crossplane,
@@ -35,10 +35,10 @@ export const customChecks: readonly Check[] = [
   storage,
 ].flat();
 
-const exact = new Map<string, Check>();
-/** Checks for every kind of a group, and of all groups that end in a domain. */
-const ofGroup = new Map<string, Check>();
-const ofDomain: (readonly [suffix: string, check: Check])[] = [];
+const exact = new Map<string, HealthCheck>();
+/** Checks for every kind of a group, and for all groups under a domain. */
+const ofGroup = new Map<string, HealthCheck>();
+const ofDomain: (readonly [suffix: string, check: HealthCheck])[] = [];
 for (const check of customChecks) {
   for (const key of check.kinds) {
     const [group = '', kind] = key.split('/');
@@ -48,9 +48,9 @@ for (const check of customChecks) {
   }
 }
 
-/** Our check of a custom kind: its own, else the one of its group. Undefined where there is none. */
+/** The check of a custom kind: its own, otherwise that of its group. Undefined if there is none. */
 export function customCheck(group: string, kind: string): ((object: KubeObject) => HealthStatus) | undefined {
   const found =
     exact.get(`${group}/${kind}`) ?? ofGroup.get(group) ?? ofDomain.find(([suffix]) => group.endsWith(suffix))?.[1];
-  return found === undefined ? undefined : (object) => judge(found, new View(object));
+  return found === undefined ? undefined : (object) => evaluateCheck(found, new ObjectView(object));
 }

@@ -1,9 +1,9 @@
-import { all, any, check, condition, empty, field, less, not, outcome, present } from './form.ts';
-import type { Check, CodeRule } from './form.ts';
-import { textOf } from './view.ts';
+import { all, any, check, condition, empty, field, less, not, outcome, present } from './check.ts';
+import type { HealthCheck, CodeRule } from './check.ts';
+import { scalarText } from './view.ts';
 
-/** Strimzi: Ready, or NotReady with the reason, which is Creating while nothing is wrong yet. */
-const strimzi = (kind: string, name: string): Check =>
+/** Strimzi: Ready, or NotReady with a reason, which is Creating until something goes wrong. */
+const strimzi = (kind: string, name: string): HealthCheck =>
   check(
     `kafka.strimzi.io/${kind}`,
     [
@@ -14,7 +14,7 @@ const strimzi = (kind: string, name: string): Check =>
     ['Progressing', `Waiting for ${name}`],
   );
 
-const confluent = (kind: string): Check =>
+const confluent = (kind: string): HealthCheck =>
   check(
     `platform.confluent.io/${kind}`,
     [
@@ -25,7 +25,7 @@ const confluent = (kind: string): Check =>
     ['Progressing', `Waiting for ${kind}`],
   );
 
-const rabbit = (kind: string): Check => {
+const rabbit = (kind: string): HealthCheck => {
   const name = `RabbitMQ ${kind.toLowerCase()}`;
   return check(
     `rabbitmq.com/${kind}`,
@@ -38,14 +38,17 @@ const rabbit = (kind: string): Check => {
   );
 };
 
-/** Koperator: the cluster runs, Cruise Control has its topic, and no broker is in the middle of a change. */
+/**
+ * Koperator: the cluster is running, Cruise Control has its topic, and no broker is being changed.
+ */
 const koperator: CodeRule = {
-  says: 'Healthy when state is ClusterRunning, cruiseControlTopicStatus is ready, and every broker is in sync and done with its upscale or downscale',
-  judge: (view) => {
+  description:
+    'Healthy when state is ClusterRunning, cruiseControlTopicStatus is ready, and every broker is in sync and has finished its upscale or downscale',
+  evaluate: (view) => {
     if (view.text('status.state') !== 'ClusterRunning') return undefined;
     if (view.text('status.cruiseControlTopicStatus') !== 'CruiseControlTopicReady') return undefined;
     const settled = view.members('status.brokersState').every(([id]) => {
-      const at = (...rest: string[]): string => textOf(view.get(['status', 'brokersState', id, ...rest]));
+      const at = (...rest: string[]): string => scalarText(view.get(['status', 'brokersState', id, ...rest]));
       return (
         at('configurationState') === 'ConfigInSync' &&
         /^(?:Graceful(?:Up|Down)scale(?:Succeeded|Completed))?$/.test(at('gracefulActionState', 'cruiseControlState'))

@@ -1,10 +1,14 @@
-import { all, any, check, condition, empty, field, kindsOf, outcome } from './form.ts';
-import type { CodeRule } from './form.ts';
+import { all, any, check, condition, empty, field, kindsOf, outcome } from './check.ts';
+import type { CodeRule } from './check.ts';
 
-/** The operator of Knative: all conditions in a numbered list. Ready that is False only says that it is not there yet. */
+/**
+ * Knative operator: all conditions as a numbered list. Ready with status False only means not ready
+ * yet.
+ */
 const operator: CodeRule = {
-  says: 'Healthy when every condition is True, Progressing while one is Unknown or only Ready is False, else Degraded',
-  judge: (view) => {
+  description:
+    'Healthy when every condition is True, Progressing while one is Unknown or only Ready is False, else Degraded',
+  evaluate: (view) => {
     if (view.conditions.length === 0) return undefined;
     const open = view.conditions.filter((item) => item.status !== 'True');
     if (open.length === 0) return outcome('Healthy', `${view.kind} is healthy.`);
@@ -15,8 +19,8 @@ const operator: CodeRule = {
 };
 
 const serving: CodeRule = {
-  says: 'Degraded when a condition is False, Progressing while one is Unknown, Healthy when all are True',
-  judge: (view) => {
+  description: 'Degraded when a condition is False, Progressing while one is Unknown, Healthy when all are True',
+  evaluate: (view) => {
     if (view.conditions.length === 0) return undefined;
     const open = view.conditions.filter((item) => item.status !== 'True');
     if (open.length === 0) return outcome('Healthy', 'Knative Service is healthy.');
@@ -25,10 +29,14 @@ const serving: CodeRule = {
   },
 };
 
-/** KServe: the model's own transition first, then the conditions. `Stopped` is no fault when it is False. */
+/**
+ * KServe: the model's transition status first, then the conditions. `Stopped` with status False is
+ * not a fault.
+ */
 const inference: CodeRule = {
-  says: 'Degraded when the model cannot be loaded or a condition is False, Progressing while the model loads or one is Unknown',
-  judge: (view) => {
+  description:
+    'Degraded when the model cannot be loaded or a condition is False, Progressing while the model loads or one is Unknown',
+  evaluate: (view) => {
     const transition = view.text('status.modelStatus.transitionStatus');
     if (view.conditions.length === 0 && transition === '') return undefined;
     const numbered = view.conditions.map((item, index) => ({ item, number: index + 1 }));
@@ -45,7 +53,7 @@ const inference: CodeRule = {
   },
 };
 
-/** What runs functions and models. */
+/** Serverless functions, model serving and data processing. */
 export const kserve = [
   ...['KnativeEventing', 'KnativeServing'].map((kind) =>
     check(`operator.knative.dev/${kind}`, [operator], ['Progressing', `Waiting for ${kind}`]),
@@ -126,11 +134,11 @@ export const kserve = [
   ),
 ];
 
-/** A Deployment's conditions in another place: the last one that is True says where it is. */
+/** A Deployment's conditions in another place: the last one with status True decides. */
 function spin(): CodeRule {
   return {
-    says: 'the last of Available and Progressing that is True decides; Degraded when Available is False',
-    judge: (view) => {
+    description: 'the last of Available and Progressing that is True decides; Degraded when Available is False',
+    evaluate: (view) => {
       const last = view.conditions.findLast(
         (item) => item.status === 'True' && (item.type === 'Available' || item.type === 'Progressing'),
       );
@@ -143,21 +151,27 @@ function spin(): CodeRule {
   };
 }
 
-/** Running with all the executors it asked for; with dynamic allocation any number between its limits will do. */
+/**
+ * Running with as many executors as requested. With dynamic allocation any number within the limits
+ * is enough.
+ */
 function executors(): CodeRule {
   return {
-    says: 'Healthy when it runs with the executors that it wants',
-    judge: (view) => {
+    description: 'Healthy when it runs with the number of executors that it requests',
+    evaluate: (view) => {
       if (view.text('status.applicationState.state') !== 'RUNNING') return undefined;
       const running = view.members('status.executorState').filter(([, state]) => state === 'RUNNING').length;
-      const wanted = dynamic(view.get.bind(view)) ?? [view.number('spec.executor.instances') ?? running, Infinity];
+      const wanted = executorLimits(view.get.bind(view)) ?? [
+        view.number('spec.executor.instances') ?? running,
+        Infinity,
+      ];
       const enough = running >= Number(wanted[0]) && running <= Number(wanted[1]) && running > 0;
       return enough ? outcome('Healthy', 'SparkApplication is Running') : undefined;
     },
   };
 }
 
-function dynamic(get: (path: readonly string[]) => unknown): readonly [unknown, unknown] | undefined {
+function executorLimits(get: (path: readonly string[]) => unknown): readonly [unknown, unknown] | undefined {
   if (get(['spec', 'dynamicAllocation', 'enabled']) === true) {
     const limit = (name: string): unknown => get(['spec', 'dynamicAllocation', name]);
     return [limit('minExecutors') ?? 0, limit('maxExecutors') ?? Infinity];

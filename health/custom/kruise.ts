@@ -1,11 +1,14 @@
-import { all, any, check, condition, empty, field, less, not, outcome, present, stale, unobserved } from './form.ts';
-import type { CodeRule } from './form.ts';
-import { textOf } from './view.ts';
+import { all, any, check, condition, empty, field, less, not, outcome, present, stale, unobserved } from './check.ts';
+import type { CodeRule } from './check.ts';
+import { scalarText } from './view.ts';
 
-/** A rollout that stops at a partition waits for a person, once everything outside of the partition is new. */
+/**
+ * A rollout that stops at a partition waits for a user once all pods outside the partition are
+ * updated.
+ */
 const partition = (path: string, total: string, updated: string, message: string): CodeRule => ({
-  says: `Suspended when ${path} holds back the rest of the pods`,
-  judge: (view) => {
+  description: `Suspended when only the pods held back by ${path} are not updated`,
+  evaluate: (view) => {
     const held = view.number(path) ?? 0;
     if (held <= 0) return undefined;
     const reached = (view.number(updated) ?? 0) >= (view.number(total) ?? 0) - held;
@@ -18,7 +21,7 @@ const notReady = (what: string): readonly ['Degraded', string] => [
   `Some ${what} are not ready or available`,
 ];
 
-/** OpenKruise, its games and its rollouts. */
+/** OpenKruise, with OpenKruiseGame and Kruise Rollouts. */
 export const kruise = [
   check(
     'apps.kruise.io/AdvancedCronJob',
@@ -160,8 +163,8 @@ export const kruise = [
 
 function stateChange(): CodeRule {
   return {
-    says: 'Progressing while currentState is not desiredState',
-    judge: (view) => {
+    description: 'Progressing while currentState is not desiredState',
+    evaluate: (view) => {
       const [current, desired] = [view.text('status.currentState'), view.text('status.desiredState')];
       return current === desired ? undefined : outcome('Progressing', `State change: ${current} → ${desired}`);
     },
@@ -170,10 +173,10 @@ function stateChange(): CodeRule {
 
 function podNotReady(): CodeRule {
   return {
-    says: 'Degraded when a condition of its pod is not True',
-    judge: (view) => {
+    description: 'Degraded when a condition of its pod is not True',
+    evaluate: (view) => {
       const bad = view.list('status.podStatus.conditions').find((item) => item['status'] !== 'True');
-      return bad === undefined ? undefined : outcome('Degraded', `Pod is not ready: ${textOf(bad['type'])}`);
+      return bad === undefined ? undefined : outcome('Degraded', `Pod is not ready: ${scalarText(bad['type'])}`);
     },
   };
 }

@@ -11,15 +11,17 @@ import {
   present,
   someCondition,
   stale,
-} from './form.ts';
-import type { CodeRule, Rule } from './form.ts';
+} from './check.ts';
+import type { CodeRule, HealthRule } from './check.ts';
 
 const state = 'Component state: {status.state}.';
 
-/** Grafana's objects: since 5.16 a condition that ends in Synchronized, before only a hash. */
+/**
+ * Grafana objects: since 5.16 a condition whose type ends in Synchronized, before that only a hash.
+ */
 const synchronized: CodeRule = {
-  says: 'Healthy when its …Synchronized condition is True, Degraded when it is False',
-  judge: (view) => {
+  description: 'Healthy when its …Synchronized condition is True, Degraded when it is False',
+  evaluate: (view) => {
     const item = view.conditions.find((one) => one.type.endsWith('Synchronized'));
     if (item === undefined) return undefined;
     if (item.status === 'True') return outcome('Healthy', '');
@@ -28,10 +30,10 @@ const synchronized: CodeRule = {
   },
 };
 
-/** `1/3`: how many of how many run. */
+/** `1/3`: ready and wanted replicas. */
 const replicas: CodeRule = {
-  says: 'Degraded when no replica is ready, Progressing when some are, Healthy when all are',
-  judge: (view) => {
+  description: 'Degraded when no replica is ready, Progressing when some are, Healthy when all are',
+  evaluate: (view) => {
     const [, ready, wanted] = /^(\d+)\/(\d+)$/.exec(view.text('status.scale.statusReplicas')) ?? [];
     if (ready === undefined) return undefined;
     if (Number(ready) >= Number(wanted)) return outcome('Healthy', 'Collector is running');
@@ -41,20 +43,22 @@ const replicas: CodeRule = {
   },
 };
 
-const coralogix: readonly Rule[] = [
+const coralogix: readonly HealthRule[] = [
   ['Healthy', condition('RemoteSynced'), 'Resource is ready'],
   ['Degraded', condition('RemoteSynced', 'False'), '{@RemoteSynced.message}'],
 ];
 
-/** Operators written with Ansible: Failure, Running with the reason that says whether it is done, Successful. */
-const ansible: readonly Rule[] = [
+/**
+ * Ansible-based operators: Failure, Running (its reason shows whether it has finished), Successful.
+ */
+const ansible: readonly HealthRule[] = [
   ['Degraded', condition('Failure'), '{@Failure.message}'],
   ['Healthy', condition('Running', 'True', 'Successful'), '{@Running.message}'],
   ['Progressing', condition('Running'), '{@Running.message}'],
   ['Healthy', condition('Successful'), '{@Successful.message}'],
 ];
 
-/** What watches. */
+/** Monitoring, logging, tracing and data pipelines. */
 export const observability = [
   check(kindsOf('coralogix.com', 'Alert', 'RecordingRuleGroupSet'), coralogix, [
     'Progressing',
@@ -179,12 +183,12 @@ export const observability = [
 ];
 
 function numaflow() {
-  const rules = (kind: string, bad: string): readonly Rule[] => [
+  const rules = (kind: string, bad: string): readonly HealthRule[] => [
     ['Progressing', stale(), `Waiting for ${kind} status`],
     ['Degraded', field('status.phase', 'Failed'), '{status.message}'],
     {
-      says: 'Degraded when its label says that a progressive upgrade failed',
-      judge: (view) =>
+      description: 'Degraded when its label progressive-result-state is failed',
+      evaluate: (view) =>
         view.get(['metadata', 'labels', 'numaplane.numaproj.io/progressive-result-state']) === 'failed'
           ? outcome('Degraded', 'Failed progressive upgrade')
           : undefined,
@@ -197,7 +201,7 @@ function numaflow() {
   ];
   const of = (kind: string, bad: string) =>
     check(`numaflow.numaproj.io/${kind}`, rules(kind, bad), ['Progressing', `Waiting for ${kind} status`]);
-  const rollouts: readonly Rule[] = [
+  const rollouts: readonly HealthRule[] = [
     ['Progressing', empty('status'), 'Not yet reconciled'],
     ['Progressing', stale(), 'Not yet reconciled'],
     ['Degraded', condition('ProgressiveUpgradeSucceeded', 'False'), 'Progressive upgrade failed'],

@@ -1,12 +1,16 @@
-import { all, check, condition, field, outcome } from './form.ts';
-import type { CodeRule } from './form.ts';
+import { all, check, condition, field, outcome } from './check.ts';
+import type { CodeRule } from './check.ts';
 
 const bad = new Set(['CatalogSourcesUnhealthy', 'InstallPlanFailed', 'ResolutionFailed', 'BundleUnpackFailed']);
 
-/** OLM: the first version that waits for approval is not there yet; an upgrade that waits leaves the old one running. */
+/**
+ * OLM: a first version that waits for approval is not installed yet; an upgrade that waits leaves
+ * the installed version running.
+ */
 const subscription: CodeRule = {
-  says: 'Degraded when a condition says that sources, resolution or the install plan failed, or state is UpgradeFailed; Healthy when state is AtLatestKnown, or UpgradePending for a manual approval with a version installed',
-  judge: (view) => {
+  description:
+    'Degraded when a condition reports that catalog sources, resolution, unpacking or the install plan failed, or state is UpgradeFailed; Healthy when state is AtLatestKnown, or UpgradePending for a manual approval with a version installed',
+  evaluate: (view) => {
     const shown = view.conditions.filter(
       (item) => item.type !== 'InstallPlanPending' || view.text('status.installedCSV') === '',
     );
@@ -33,16 +37,16 @@ const reconciled = [
   ['Degraded', condition('Available', 'False'), '{@Available.message}'],
 ] as const;
 
-/** Ready is also False while 3scale has not answered yet: only with a message it is a fault. */
+/** Ready is also False before 3scale has answered. Only with a message is it a fault. */
 const readyFalse: CodeRule = {
-  says: 'Degraded when Ready is False with a message',
-  judge: (view) => {
+  description: 'Degraded when Ready is False with a message',
+  evaluate: (view) => {
     const ready = view.condition('Ready');
     return ready?.status === 'False' && ready.message !== '' ? outcome('Degraded', ready.message) : undefined;
   },
 };
 
-/** OpenShift, its operators, and 3scale, which is at home there. */
+/** OpenShift, its operators, and 3scale. */
 export const openshift = [
   check(
     'apps.openshift.io/DeploymentConfig',

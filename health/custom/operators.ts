@@ -1,6 +1,6 @@
-import { any, check, condition, field, not, empty } from './form.ts';
+import { any, check, condition, field, not, empty } from './check.ts';
 
-/** What fits nowhere else. */
+/** Operators that fit no other file. */
 export const operators = [
   check(
     'spot.io/SpotDeployment',

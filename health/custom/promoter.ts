@@ -1,17 +1,17 @@
-import { own } from '#base';
+import { ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { HealthStatus } from '#model';
-import { check, condition, empty, outcome, staleCondition } from './form.ts';
-import type { CodeRule, Rule } from './form.ts';
-import { textOf } from './view.ts';
-import type { View } from './view.ts';
+import { check, condition, empty, outcome, staleCondition } from './check.ts';
+import type { CodeRule, HealthRule } from './check.ts';
+import { scalarText } from './view.ts';
+import type { ObjectView } from './view.ts';
 
-interface Names {
+interface PromoterTexts {
   /** `Initializing …` */
   readonly init: string;
   /** `Waiting for … spec update to be observed` */
   readonly spec: string;
-  /** What is said without a Ready condition. */
+  /** Message when there is no Ready condition. */
   readonly unready: string;
   /** `… reconciliation failed` */
   readonly failed: string;
@@ -19,8 +19,8 @@ interface Names {
   readonly unknown: string;
 }
 
-/** What all objects of GitOps Promoter share: a Ready condition with the generation that it speaks of. */
-const common = ({ init, spec, unready, failed, notReady, unknown }: Names): readonly Rule[] => [
+/** All GitOps Promoter objects have a Ready condition with an observed generation. */
+const common = ({ init, spec, unready, failed, notReady, unknown }: PromoterTexts): readonly HealthRule[] => [
   ['Progressing', { on: 'not', of: { on: 'present', path: 'status' } }, `Initializing ${init}`],
   ['Progressing', staleCondition('Ready'), `Waiting for ${spec} spec update to be observed`],
   ['Degraded', condition('Ready', 'False', 'ReconciliationError'), `${failed}: {@Ready.message}`],
@@ -29,7 +29,7 @@ const common = ({ init, spec, unready, failed, notReady, unknown }: Names): read
   ['Progressing', { on: 'not', of: condition('Ready') }, unready],
 ];
 
-const lower = (name: string): Names => ({
+const lower = (name: string): PromoterTexts => ({
   init: name.toLowerCase(),
   spec: name.toLowerCase(),
   unready: `${name} is not ready yet`,
@@ -38,7 +38,7 @@ const lower = (name: string): Names => ({
   unknown: `${name} readiness unknown`,
 });
 
-const titled = (kind: string, init: string, title: string, failed: string): Names => ({
+const titled = (kind: string, init: string, title: string, failed: string): PromoterTexts => ({
   init,
   spec: kind,
   unready: `${kind} Ready condition is missing`,
@@ -50,8 +50,8 @@ const titled = (kind: string, init: string, title: string, failed: string): Name
 function sha(value: Json | undefined, ...path: readonly string[]): string {
   let at: Json | undefined = value;
   for (const part of path)
-    at = typeof at === 'object' && at !== null && !Array.isArray(at) ? own(at as JsonObject, part) : undefined;
-  return textOf(at);
+    at = typeof at === 'object' && at !== null && !Array.isArray(at) ? ownMember(at as JsonObject, part) : undefined;
+  return scalarText(at);
 }
 
 const short = (text: string): string => text.slice(0, 7);
@@ -59,13 +59,16 @@ const short = (text: string): string => text.slice(0, 7);
 function phases(owner: Json | undefined): readonly { readonly key: string; readonly phase: string }[] {
   const list =
     typeof owner === 'object' && owner !== null && !Array.isArray(owner)
-      ? own(owner as JsonObject, 'commitStatuses')
+      ? ownMember(owner as JsonObject, 'commitStatuses')
       : null;
   if (!Array.isArray(list)) return [];
   return (list as readonly Json[]).map((item) => ({ key: sha(item, 'key'), phase: sha(item, 'phase') }));
 }
 
-/** The state of one environment: a promotion on its way, or what the checks of the active commit say. */
+/**
+ * State of one environment: a promotion in progress, otherwise the commit statuses of the active
+ * commit.
+ */
 function promotion(
   active: Json | undefined,
   proposed: Json | undefined,
@@ -98,8 +101,9 @@ function promotion(
 }
 
 const transfer: CodeRule = {
-  says: 'Progressing while the proposed commit is not the active one or a commit status is pending, Degraded when one failed',
-  judge: (view) => {
+  description:
+    'Progressing while the proposed and the active commit differ or a commit status is pending, Degraded when one failed',
+  evaluate: (view) => {
     const [active, proposed] = [view.get(['status', 'active']), view.get(['status', 'proposed'])];
     if (sha(active, 'dry', 'sha') === '')
       return outcome('Progressing', 'The active commit DRY SHA is missing or empty.');
@@ -112,12 +116,16 @@ const transfer: CodeRule = {
   },
 };
 
-/** The hydrator may have looked at a commit that changed nothing: its note names that one, and the note is compared first. */
+/**
+ * The hydrator may have processed a commit that changed nothing. Its note names that commit, so
+ * compare the note first.
+ */
 const strategy: CodeRule = {
-  says: 'Progressing until every environment has the proposed commit and its commit statuses succeed, Degraded when one failed',
-  judge: (view) => {
+  description:
+    'Progressing until every environment has the proposed commit and its commit statuses succeed, Degraded when one failed',
+  evaluate: (view) => {
     const environments = view.list('status.environments').map((item) => ({
-      branch: textOf(item['branch']),
+      branch: scalarText(item['branch']),
       active: item['active'],
       proposed: item['proposed'],
     }));
@@ -147,15 +155,15 @@ const strategy: CodeRule = {
   },
 };
 
-/** The gates: one phase for each environment. */
+/** Gates: one phase for each environment. */
 const gate = (title: string, reconciled: string, passed: string): CodeRule => ({
-  says: 'Degraded when an environment failed, Progressing while one is pending',
-  judge: (view) => {
+  description: 'Degraded when an environment failed, Progressing while one is pending',
+  evaluate: (view) => {
     const environments = view.list('status.environments');
     const of = (phase: string): string =>
       environments
         .filter((item) => item['phase'] === phase)
-        .map((item) => textOf(item['branch']))
+        .map((item) => scalarText(item['branch']))
         .join(', ');
     if (environments.length === 0) return outcome('Healthy', reconciled);
     if (of('failure') !== '') return outcome('Degraded', `${title} failed for branch(es): ${of('failure')}`);
@@ -165,8 +173,8 @@ const gate = (title: string, reconciled: string, passed: string): CodeRule => ({
 });
 
 const tracked: CodeRule = {
-  says: 'Degraded when it selects no Application',
-  judge: (view: View) => {
+  description: 'Degraded when it selects no Application',
+  evaluate: (view: ObjectView) => {
     const count = view.list('status.applicationsSelected').length;
     return count === 0
       ? outcome('Degraded', 'Argo CD commit status has no applications configured')
@@ -174,7 +182,7 @@ const tracked: CodeRule = {
   },
 };
 
-const reported: readonly Rule[] = [
+const reported: readonly HealthRule[] = [
   [
     'Progressing',
     { on: 'any', of: [empty('status.sha'), empty('status.phase')] },
@@ -184,7 +192,10 @@ const reported: readonly Rule[] = [
 
 const of = (kind: string): string => `promoter.argoproj.io/${kind}`;
 
-/** GitOps Promoter. Objects that are being deleted are Progressing before any of these rules is asked. */
+/**
+ * GitOps Promoter. Objects that are being deleted are Progressing before any of these rules
+ * applies.
+ */
 export const promoter = [
   check(of('ArgoCDCommitStatus'), [
     ...common({ ...lower('Argo CD commit status'), init: 'Argo CD commit status', spec: 'Argo CD commit status' }),

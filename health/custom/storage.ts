@@ -1,16 +1,16 @@
-import { check, condition, empty, field, kindsOf, not, outcome } from './form.ts';
-import type { CodeRule, Rule } from './form.ts';
+import { check, condition, empty, field, kindsOf, not, outcome } from './check.ts';
+import type { CodeRule, HealthRule } from './check.ts';
 
-/** Astra Control: a run that has a state. */
-const run: readonly Rule[] = [
+/** Astra Control: an action with a state. */
+const run: readonly HealthRule[] = [
   ['Progressing', empty('status.state'), 'No status available'],
   ['Healthy', field('status.state', 'Completed'), '{kind} Completed'],
   ['Degraded', field('status.state', 'Failed', 'Error', 'Canceled', 'Removed'), '{status.state}'],
 ];
 
 const ceph: CodeRule = {
-  says: 'Healthy when the health of Ceph is HEALTH_OK, Degraded with the details when it is worse',
-  judge: (view) => {
+  description: 'Healthy when the health of Ceph is HEALTH_OK, otherwise Degraded with the details',
+  evaluate: (view) => {
     const health = view.text('status.ceph.health');
     if (health === '') return undefined;
     const details = view
@@ -27,8 +27,8 @@ const ceph: CodeRule = {
 };
 
 const objectStore: CodeRule = {
-  says: 'Healthy when phase is Ready or Connected, Degraded when Failure',
-  judge: (view) => {
+  description: 'Healthy when phase is Ready or Connected, Degraded when Failure',
+  evaluate: (view) => {
     const phase = view.text('status.phase');
     if (phase === '') return undefined;
     const endpoint = view.text('status.info.endpoint') || view.text('status.info.secureEndpoint');
@@ -38,12 +38,12 @@ const objectStore: CodeRule = {
   },
 };
 
-const snapshot = (): readonly Rule[] => [
+const snapshot = (): readonly HealthRule[] => [
   ['Degraded', not(empty('status.error')), '{status.error.message}'],
   ['Healthy', field('status.readyToUse', 'true'), 'Ready to use'],
 ];
 
-/** Disks, buckets, snapshots and backups. */
+/** Volumes, buckets, snapshots and backups. */
 export const storage = [
   check(
     'astra.netapp.io/Application',

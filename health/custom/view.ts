@@ -1,9 +1,9 @@
-import { isObject, own } from '#base';
+import { isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 
-/** One entry of `status.conditions`, or of any list in the same form; absent fields are ''. */
-export interface Condition {
+/** One entry of `status.conditions`, or of any list in the same format. Absent fields are ''. */
+export interface StatusCondition {
   readonly type: string;
   readonly status: string;
   readonly reason: string;
@@ -12,15 +12,16 @@ export interface Condition {
   readonly observedGeneration: number | undefined;
 }
 
-const none: Json = null;
+const absentValue: Json = null;
 
 /**
- * A forgiving reader of one object: what is absent or of another type reads as nothing, so that a rule never throws whatever a controller
- * (or an attacker) writes into a status. The typed built-in checks are strict, as Argo CD's are; custom kinds have no type to be strict about.
+ * A lenient reader of one object. Absent fields and fields of another type read as empty, so a rule
+ * never throws, whatever a controller (or an attacker) writes into a status. The built-in checks
+ * are strict, as in Argo CD; custom kinds have no type to be strict about.
  */
-export class View {
+export class ObjectView {
   readonly object: KubeObject;
-  #conditions: readonly Condition[] | undefined;
+  #conditions: readonly StatusCondition[] | undefined;
 
   constructor(object: KubeObject) {
     this.object = object;
@@ -29,45 +30,45 @@ export class View {
   get(path: readonly string[]): Json {
     let value: Json = this.object as unknown as JsonObject;
     for (const part of path) {
-      if (!isObject(value)) return none;
-      value = own(value, part) ?? none;
+      if (!isObject(value)) return absentValue;
+      value = ownMember(value, part) ?? absentValue;
     }
     return value;
   }
 
-  /** A string, or what a number or a boolean reads as; '' for the rest. */
+  /** The string, number or boolean at the path as text; '' for any other value. */
   text(path: string): string {
-    return textOf(this.get(split(path)));
+    return scalarText(this.get(pathParts(path)));
   }
 
   number(path: string): number | undefined {
-    return numberOf(this.get(split(path)));
+    return scalarNumber(this.get(pathParts(path)));
   }
 
   has(path: string): boolean {
-    return this.get(split(path)) !== null;
+    return this.get(pathParts(path)) !== null;
   }
 
   list(path: string): readonly JsonObject[] {
-    const value = this.get(split(path));
+    const value = this.get(pathParts(path));
     return Array.isArray(value) ? (value as readonly Json[]).filter(isObject) : [];
   }
 
-  /** The members of a map, in the order of their names: Lua's own order is arbitrary, ours is not. */
+  /** Entries of a map, sorted by name. (Lua's order is arbitrary.) */
   members(path: string): readonly (readonly [string, Json])[] {
-    const value = this.get(split(path));
+    const value = this.get(pathParts(path));
     if (!isObject(value)) return [];
     return Object.keys(value)
       .sort()
-      .map((key) => [key, own(value, key) ?? none]);
+      .map((key) => [key, ownMember(value, key) ?? absentValue]);
   }
 
-  get conditions(): readonly Condition[] {
+  get conditions(): readonly StatusCondition[] {
     this.#conditions ??= conditionsOf(this.get(['status', 'conditions']));
     return this.#conditions;
   }
 
-  condition(type: string): Condition | undefined {
+  condition(type: string): StatusCondition | undefined {
     for (const condition of this.conditions) if (condition.type === type) return condition;
     return undefined;
   }
@@ -81,23 +82,25 @@ export class View {
   }
 
   annotation(name: string): string {
-    return textOf(this.get(['metadata', 'annotations', name]));
+    return scalarText(this.get(['metadata', 'annotations', name]));
   }
 }
 
-const paths = new Map<string, readonly string[]>();
+const splitPaths = new Map<string, readonly string[]>();
 
-/** `status.phase` in parts. Only paths of the tables come here: the memory is bounded by them. */
-export function split(path: string): readonly string[] {
-  let parts = paths.get(path);
+/**
+ * Splits `status.phase` into its parts. Only paths of the tables reach the cache, so it is bounded.
+ */
+export function pathParts(path: string): readonly string[] {
+  let parts = splitPaths.get(path);
   if (parts === undefined) {
     parts = path.split('.');
-    paths.set(path, parts);
+    splitPaths.set(path, parts);
   }
   return parts;
 }
 
-export function textOf(value: Json | undefined): string {
+export function scalarText(value: Json | undefined): string {
   switch (typeof value) {
     case 'string':
       return value;
@@ -110,26 +113,29 @@ export function textOf(value: Json | undefined): string {
   }
 }
 
-export function numberOf(value: Json | undefined): number | undefined {
+export function scalarNumber(value: Json | undefined): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
   return undefined;
 }
 
-/** Conditions in any place of an object; entries without a type are dropped, a boolean status reads as the word. */
-export function conditionsOf(value: Json | undefined): readonly Condition[] {
+/**
+ * Reads a list of conditions anywhere in an object. Skips entries that are not objects; a boolean
+ * status reads as True or False.
+ */
+export function conditionsOf(value: Json | undefined): readonly StatusCondition[] {
   if (!Array.isArray(value)) return [];
-  const found: Condition[] = [];
+  const found: StatusCondition[] = [];
   for (const item of value as readonly Json[]) {
     if (!isObject(item)) continue;
-    const status = own(item, 'status');
+    const status = ownMember(item, 'status');
     found.push({
-      type: textOf(own(item, 'type')),
-      status: status === true ? 'True' : status === false ? 'False' : textOf(status),
-      reason: textOf(own(item, 'reason')),
-      message: textOf(own(item, 'message')),
-      severity: textOf(own(item, 'severity')),
-      observedGeneration: numberOf(own(item, 'observedGeneration')),
+      type: scalarText(ownMember(item, 'type')),
+      status: status === true ? 'True' : status === false ? 'False' : scalarText(status),
+      reason: scalarText(ownMember(item, 'reason')),
+      message: scalarText(ownMember(item, 'message')),
+      severity: scalarText(ownMember(item, 'severity')),
+      observedGeneration: scalarNumber(ownMember(item, 'observedGeneration')),
     });
   }
   return found;

@@ -2,26 +2,34 @@ import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import { prelude } from './prelude.ts';
 
-/** What bounds one run of a script. */
+/** Limits of one run of a script. */
 export interface LuaLimits {
-  /** Instructions of the virtual machine. */
+  /** Instructions of the Lua virtual machine. */
   readonly instructions: number;
-  /** Of the clock that was handed in. */
+  /** Run time by the injected clock. */
   readonly milliseconds: number;
-  /** Bytes that all of Lua may hold. */
+  /** Memory of the whole Lua state, in bytes. */
   readonly memory: number;
 }
 
-/** Argo CD gives a script a second. Half of it, because the look at the clock may come late by some calls of the library. */
+/**
+ * Argo CD gives a script one second. Half of it here, because the time check may be delayed by a
+ * few library calls.
+ */
 export const defaultLuaLimits: LuaLimits = { instructions: 20_000_000, milliseconds: 500, memory: 32 * 2 ** 20 };
 
-/** What came of a run. `limit` tells an error of the script from one that it will run into again and again at a cost. */
+/**
+ * Result of a run. `limit` marks an error that every further run would hit again at the same cost.
+ */
 export type LuaOutcome =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'status'; readonly status: string; readonly message: string }
   | { readonly kind: 'error'; readonly text: string; readonly limit: boolean };
 
-/** `monotonic` bounds the time of a run, in milliseconds; `now` is what `os.time()` of a script reads. */
+/**
+ * `monotonic` bounds the time of a run, in milliseconds; `now` is what `os.time()` returns to a
+ * script.
+ */
 export interface LuaClock {
   now(): number;
   monotonic(): number;
@@ -30,8 +38,8 @@ export interface LuaClock {
 /** One compiled script. */
 export type LuaScript = (object: JsonObject) => LuaOutcome;
 
-/** The part of emscripten's module that is used: Lua's C API with nothing in between. */
-interface Wasm {
+/** The part of emscripten's module that we use: Lua's C API, called directly. */
+interface LuaApi {
   readonly HEAPU8: Uint8Array;
   readonly HEAPU32: Uint32Array;
   addFunction(fn: ((...args: number[]) => number) | ((...args: number[]) => void), signature: string): number;
@@ -60,35 +68,37 @@ interface Wasm {
   _lua_rawgeti(state: number, index: number, key: bigint): number;
 }
 
-const registry = -1_001_000;
-const everyInstructions = 8;
-const hookEvery = 500;
-const maxDepth = 100;
-/** Characters and members that an object may have: the API server stores no object of this size. */
-const maxObject = 4_000_000;
-const maxSource = 512 * 1024;
+const registryIndex = -1_001_000;
+const countHookMask = 8;
+const hookInterval = 500;
+const maxNestingDepth = 100;
+/** Characters plus members of an object. The API server stores no object of this size. */
+const maxObjectSize = 4_000_000;
+const maxSourceLength = 512 * 1024;
 const scratchSize = 64 * 1024;
-const maxKeys = 8_192;
-const maxChunks = 1_024;
-const typeString = 4;
+const maxCachedKeys = 8_192;
+const maxCompiledChunks = 1_024;
+const luaTypeString = 4;
 
-/** Loads the engine: some 10 MB of memory, and 20 ms. */
+/** Loads the engine: about 10 MB of memory and 20 ms. */
 export async function createLuaEngine(clock: LuaClock, limits: LuaLimits = defaultLuaLimits): Promise<LuaEngine> {
   const { LuaFactory } = await import('wasmoon');
   const { module } = await new LuaFactory().getLuaModule();
-  return new LuaEngine(module as unknown as Wasm, clock, limits);
+  return new LuaEngine(module as unknown as LuaApi, clock, limits);
 }
 
 /**
- * Lua for health scripts, in WebAssembly: one machine, scripts compiled once, a fresh world for each run (see prelude.ts). Lua never holds
- * a value of JavaScript: objects are copied in, two texts are copied out. A run ends at its limits of instructions, time and memory,
- * whatever the script does; the text of the error says which.
+ * Runs Lua health scripts in WebAssembly: one state, scripts compiled once, a fresh environment for
+ * each run (see prelude.ts). Lua never holds a JavaScript value: objects are copied in, two strings
+ * are copied out. Limits of instructions, time and memory end a run whatever the script does; the
+ * error names the limit.
  *
- * Argo CD: util/lua/lua.go (gopher-lua). Differences: Lua 5.4 where gopher-lua is 5.1 with goto: what is written for 5.1 runs, numbers
- * made by a division print as 5.4 prints them when they are joined to a text with `..`; `io`, and of `os` all but time and date, are absent.
+ * Argo CD: util/lua/lua.go (gopher-lua). Differences: Lua 5.4 instead of 5.1 with goto. Scripts
+ * written for 5.1 run, but a number made by a division prints as in 5.4 when joined with `..`;
+ * `io`, and all of `os` except time and date, are missing.
  */
 export class LuaEngine {
-  readonly #wasm: Wasm;
+  readonly #wasm: LuaApi;
   readonly #clock: LuaClock;
   readonly #limits: LuaLimits;
   readonly #state: number;
@@ -105,11 +115,11 @@ export class LuaEngine {
   #limited = false;
   #ticks = 0;
   #deadline = 0;
-  #room = 0;
+  #sizeBudget = 0;
   #broken = '';
   #exhausted = '';
 
-  constructor(wasm: Wasm, clock: LuaClock, limits: LuaLimits) {
+  constructor(wasm: LuaApi, clock: LuaClock, limits: LuaLimits) {
     this.#wasm = wasm;
     this.#clock = clock;
     this.#limits = limits;
@@ -121,14 +131,15 @@ export class LuaEngine {
     const failure = this.#load(prelude, '=prelude');
     if (failure !== undefined || wasm._lua_pcallk(this.#state, 0, 2, 0, 0, 0) !== 0)
       throw new Error(`the Lua prelude does not run: ${failure ?? this.#text(-1)}`);
-    this.#collect = BigInt(wasm._luaL_ref(this.#state, registry));
-    this.#run = BigInt(wasm._luaL_ref(this.#state, registry));
+    this.#collect = BigInt(wasm._luaL_ref(this.#state, registryIndex));
+    this.#run = BigInt(wasm._luaL_ref(this.#state, registryIndex));
     this.#limited = true;
   }
 
   /**
-   * A script; `openLibs` as `useOpenLibs`: with string, math, coroutine and load, else with what is basic and `table` only. It is compiled
-   * at its first run; one that cannot be compiled gives its error at every run.
+   * Registers a script. `openLibs` is `useOpenLibs`: with string, math, coroutine and load;
+   * otherwise only the basic functions and `table`. It compiles at the first run; a compile error
+   * is returned by every run.
    */
   compile(source: string, openLibs: boolean): LuaScript {
     return (object) => {
@@ -140,19 +151,22 @@ export class LuaEngine {
     };
   }
 
-  /** Chunks by their source, the oldest makes room: settings change for months, and Lua's memory is bounded (upstream: an LRU of 1,024). */
+  /**
+   * Evicts the oldest chunk: settings change for months, and Lua's memory is bounded (upstream: an
+   * LRU of 1,024).
+   */
   #compiled(source: string): bigint | string {
-    if (source.length > maxSource) return `the script is longer than ${maxSource} characters`;
+    if (source.length > maxSourceLength) return `the script is longer than ${maxSourceLength} characters`;
     this.#limited = false;
     const failure = this.#load(source, '=<string>');
-    const chunk = failure === undefined ? BigInt(this.#wasm._luaL_ref(this.#state, registry)) : undefined;
+    const chunk = failure === undefined ? BigInt(this.#wasm._luaL_ref(this.#state, registryIndex)) : undefined;
     this.#limited = true;
     if (chunk === undefined) return failure ?? '';
     this.#chunks.set(source, chunk);
     for (const [oldest, reference] of this.#chunks) {
-      if (this.#chunks.size <= maxChunks) break;
+      if (this.#chunks.size <= maxCompiledChunks) break;
       this.#chunks.delete(oldest);
-      this.#wasm._luaL_unref(this.#state, registry, Number(reference));
+      this.#wasm._luaL_unref(this.#state, registryIndex, Number(reference));
     }
     return chunk;
   }
@@ -164,12 +178,12 @@ export class LuaEngine {
     this.#ticks = 0;
     this.#exhausted = '';
     this.#deadline = this.#clock.monotonic() + this.#limits.milliseconds;
-    wasm._lua_sethook(state, this.#hook, everyInstructions, hookEvery);
+    wasm._lua_sethook(state, this.#hook, countHookMask, hookInterval);
     try {
-      wasm._lua_rawgeti(state, registry, this.#run);
-      wasm._lua_rawgeti(state, registry, chunk);
+      wasm._lua_rawgeti(state, registryIndex, this.#run);
+      wasm._lua_rawgeti(state, registryIndex, chunk);
       this.#limited = false;
-      this.#room = maxObject;
+      this.#sizeBudget = maxObjectSize;
       this.#push(object, 0);
       this.#limited = true;
       wasm._lua_pushboolean(state, openLibs ? 1 : 0);
@@ -187,18 +201,21 @@ export class LuaEngine {
     const limit = this.#exhausted !== '';
     if (limit) return { kind: 'error', text: this.#exhausted, limit };
     if (code !== 0) {
-      const isText = this.#wasm._lua_type(this.#state, -1) === typeString;
-      const text = isText ? this.#text(-1) : 'the script raised an error that is not a text';
+      const isText = this.#wasm._lua_type(this.#state, -1) === luaTypeString;
+      const text = isText ? this.#text(-1) : 'the script raised an error that is not a string';
       return { kind: 'error', text, limit: code === 4 || text.includes('too much work in library calls') };
     }
-    if (this.#wasm._lua_type(this.#state, -3) !== typeString) return { kind: 'nothing' };
+    if (this.#wasm._lua_type(this.#state, -3) !== luaTypeString) return { kind: 'nothing' };
     if (this.#text(-3) === 'error') return { kind: 'error', text: this.#text(-2), limit: false };
     return { kind: 'status', status: this.#text(-2), message: this.#text(-1) };
   }
 
-  /** What the machine itself cannot stand (its own stack, memory it does not have) leaves it in an unknown state: it is not used again. */
+  /**
+   * After a failure of the virtual machine itself (stack or memory exhausted) its state is unknown,
+   * so stop using it.
+   */
   #failed(error: unknown): LuaOutcome {
-    if (error instanceof TooDeep) return { kind: 'error', text: error.message, limit: false };
+    if (error instanceof ScriptInputTooLarge) return { kind: 'error', text: error.message, limit: false };
     this.#broken = 'the Lua engine broke down while it ran a script; it works again after a restart';
     return { kind: 'error', text: this.#broken, limit: true };
   }
@@ -209,23 +226,26 @@ export class LuaEngine {
     wasm._lua_sethook(this.#state, 0, 0, 0);
     wasm._lua_settop(this.#state, 0);
     if (this.#used < this.#limits.memory / 2) return;
-    wasm._lua_rawgeti(this.#state, registry, this.#collect);
+    wasm._lua_rawgeti(this.#state, registryIndex, this.#collect);
     wasm._lua_pcallk(this.#state, 0, 0, 0, 0, 0);
     wasm._lua_settop(this.#state, 0);
   }
 
-  /** Called by Lua every some hundred instructions. Past a limit it is called at every instruction, so that no pcall swallows the error. */
+  /**
+   * Called by Lua every few hundred instructions. After a limit is hit, at every instruction, so
+   * that pcall cannot swallow the error.
+   */
   #tick(state: number): void {
     this.#ticks += 1;
     if (this.#exhausted === '') {
-      if (this.#ticks * hookEvery > this.#limits.instructions)
+      if (this.#ticks * hookInterval > this.#limits.instructions)
         this.#exhausted = 'the script ran for too many instructions';
       else if (this.#clock.monotonic() > this.#deadline)
         this.#exhausted = `the script ran for longer than ${this.#limits.milliseconds} ms`;
       else if (this.#refused > 3) this.#exhausted = 'the script needs more memory than it may have';
       else return;
     }
-    this.#wasm._lua_sethook(state, this.#hook, everyInstructions, 1);
+    this.#wasm._lua_sethook(state, this.#hook, countHookMask, 1);
     this.#pushText(this.#exhausted);
     this.#wasm._lua_error(state);
   }
@@ -261,11 +281,11 @@ export class LuaEngine {
     return text;
   }
 
-  /** Copies a value onto Lua's stack. As Argo CD: null members of a map vanish, null members of a list are skipped. */
+  /** Copies a value onto Lua's stack. As in Argo CD, null members of maps and lists are dropped. */
   #push(value: Json, depth: number): void {
     const wasm = this.#wasm;
-    this.#room -= typeof value === 'string' ? value.length + 8 : 8;
-    if (this.#room < 0) throw new TooDeep('the object is too large for a script');
+    this.#sizeBudget -= typeof value === 'string' ? value.length + 8 : 8;
+    if (this.#sizeBudget < 0) throw new ScriptInputTooLarge('the object is too large for a script');
     switch (typeof value) {
       case 'string':
         this.#pushText(value);
@@ -282,8 +302,9 @@ export class LuaEngine {
         return;
       default:
     }
-    if (depth > maxDepth) throw new TooDeep('the object is nested too deeply for a script');
-    if (wasm._lua_checkstack(this.#state, 8) === 0) throw new TooDeep('the object is too large for a script');
+    if (depth > maxNestingDepth) throw new ScriptInputTooLarge('the object is nested too deeply for a script');
+    if (wasm._lua_checkstack(this.#state, 8) === 0)
+      throw new ScriptInputTooLarge('the object is too large for a script');
     if (Array.isArray(value)) this.#pushList(value as readonly Json[], depth);
     else if (isObject(value)) this.#pushMap(value, depth);
     else wasm._lua_createtable(this.#state, 0, 0);
@@ -312,25 +333,28 @@ export class LuaEngine {
     }
   }
 
-  /** The names of fields come again and again: each is copied once, up to a number that no attacker can push further. */
+  /**
+   * Field names repeat, so each is copied once; their number and length are bounded against
+   * attackers.
+   */
   #pushKey(key: string): void {
     const known = this.#keys.get(key);
     if (known !== undefined) {
-      this.#wasm._lua_rawgeti(this.#state, registry, known);
+      this.#wasm._lua_rawgeti(this.#state, registryIndex, known);
       return;
     }
-    this.#room -= key.length;
+    this.#sizeBudget -= key.length;
     this.#pushText(key);
-    if (this.#keys.size >= maxKeys || key.length > 64) return;
-    const reference = BigInt(this.#wasm._luaL_ref(this.#state, registry));
+    if (this.#keys.size >= maxCachedKeys || key.length > 64) return;
+    const reference = BigInt(this.#wasm._luaL_ref(this.#state, registryIndex));
     this.#keys.set(key, reference);
-    this.#wasm._lua_rawgeti(this.#state, registry, reference);
+    this.#wasm._lua_rawgeti(this.#state, registryIndex, reference);
   }
 
   #pushText(text: string): void {
-    const most = text.length * 3;
-    const at = most <= scratchSize ? this.#scratch : this.#wasm._malloc(most);
-    const { written } = this.#encoder.encodeInto(text, this.#wasm.HEAPU8.subarray(at, at + most));
+    const maxBytes = text.length * 3;
+    const at = maxBytes <= scratchSize ? this.#scratch : this.#wasm._malloc(maxBytes);
+    const { written } = this.#encoder.encodeInto(text, this.#wasm.HEAPU8.subarray(at, at + maxBytes));
     this.#wasm._lua_pushlstring(this.#state, at, written);
     if (at !== this.#scratch) this.#wasm._free(at);
   }
@@ -343,4 +367,4 @@ export class LuaEngine {
   }
 }
 
-class TooDeep extends Error {}
+class ScriptInputTooLarge extends Error {}

@@ -1,7 +1,8 @@
 /**
- * Lua's patterns, written in Lua (a part of prelude.ts, which brings `byte`, `sub`, `find`, `charge`). The library's matcher is C: nothing
- * stops it, and a pattern with four repetitions keeps it busy for hours on a text of a thousand characters. This one is some fifty times slower
- * and used for such patterns only; the instruction counter sees its every step.
+ * Lua's pattern matching, written in Lua (part of prelude.ts, which defines `byte`, `sub`, `find`
+ * and `charge`). The library's matcher is C code that nothing can interrupt: a pattern with four
+ * repetitions keeps it busy for hours on a text of 1,000 characters. This one is about 50 times
+ * slower and used only for such patterns; the instruction counter sees every step.
  */
 export const matcher = String.raw`
 -- The matcher for patterns that may explode: Lua 5.1's, byte by byte, so that the instruction counter sees every step.

@@ -1,12 +1,14 @@
 import { matcher } from './matcher.ts';
 
 /**
- * The world that a health script sees, in Lua. It runs once, takes what it needs from the real libraries, and leaves nothing of them in
- * reach: a script gets copies behind proxies that it cannot write to, and a fresh table of globals each time.
+ * The environment of a health script, in Lua. It runs once, takes what it needs from the real
+ * libraries, and hides them: a script gets copies behind read-only proxies, and fresh globals for
+ * each run.
  *
- * What may take long inside of one library call is where an instruction counter does not help, so each such call is bounded here:
- * `charge` takes the estimated steps from a budget, and patterns that may explode run in a matcher written in Lua, which the counter stops.
- * No `__gc` (finalisers run without the counter), no `__mode` (slow collection), no binary chunks.
+ * The instruction counter does not see into a library call, so each call that may take long is
+ * bounded here: `charge` deducts its estimated steps from a budget, and patterns that may explode
+ * run in a matcher written in Lua, which the counter can stop. No `__gc` (finalisers run
+ * uncounted), no `__mode` (slow collection), no binary chunks.
  */
 export const prelude = String.raw`
 local setupvalue, rawlen, load, collect = debug.setupvalue, rawlen, load, collectgarbage
@@ -31,7 +33,7 @@ local function text(value, name)
 end
 
 ${matcher}
--- How long the library's own matcher may take: the length to the power of the repetitions. True when that is too long.
+-- Estimates the steps of the library's matcher: the length to the power of the repetitions. True if too many.
 local function explosive(s, p)
   local steps, size = 1, len(s) + 1
   if byte(p, 1) ~= 94 then steps = size end
@@ -215,7 +217,7 @@ local base = {
   select = select, tonumber = tonumber, type = type, unpack = tables.unpack, _VERSION = 'Lua 5.1',
 }
 local guarded = {}
--- The handler of the real xpcall runs inside of the error, which may be the counter's own: nothing would count its steps.
+-- The handler of the real xpcall runs inside the error, which may be the counter's own: its steps would be uncounted.
 local function handled(handler, good, ...)
   if good then return true, ... end
   return false, handler(...)
@@ -239,7 +241,7 @@ function base.setmetatable(t, meta)
   end
   return setmeta(t, meta)
 end
--- Whole numbers print without a decimal point, also when a division made them.
+-- Whole numbers print without a decimal point, even after a division.
 local function whole(value)
   return mtype(value) == 'float' and value == floor(value) and value > -1e15 and value < 1e15
 end
@@ -276,7 +278,7 @@ local narrowMeta, wideMeta = { __index = narrow, __metatable = false }, { __inde
 local ofText = getmeta('')
 ofText.__metatable = false
 
--- What Argo CD makes of a result: (nil) no health, ('status', status, message), ('error', text).
+-- Interprets a result as Argo CD does: (nil) no health, ('status', status, message), ('error', text).
 local function digest(count, ...)
   if count == 0 then return nil end
   local result = select(count, ...)
@@ -302,7 +304,7 @@ local function digest(count, ...)
   if (status ~= nil and type(status) ~= 'string') or (message ~= nil and type(message) ~= 'string') then return nil end
   return 'status', sub(status or '', 1, 100), sub(message or '', 1, 16384)
 end
--- A chunk holds on to its globals: only those of the last run are kept, until the next one.
+-- A chunk keeps its globals alive: drop those of the previous run before the next one.
 local last
 local function forget()
   if last ~= nil then setupvalue(last, 1, nil) end

@@ -1,14 +1,14 @@
 import type { AppProject, AppProjectSpec } from '#model';
 
-/** Any JSON in the place of a spec: tables hold what no schema would let pass, too. */
-export type Loose = { readonly [K in keyof AppProjectSpec]?: unknown };
+/** Any JSON as a spec: test tables also contain values that the schema rejects. */
+export type LooseSpec = { readonly [K in keyof AppProjectSpec]?: unknown };
 
-export function projectWith(spec: Loose, metadata: AppProject['metadata'] = { name: 'p' }): AppProject {
+export function projectWith(spec: LooseSpec, metadata: AppProject['metadata'] = { name: 'p' }): AppProject {
   return { apiVersion: 'argoproj.io/v1alpha1', kind: 'AppProject', metadata, spec: spec as AppProjectSpec };
 }
 
-/** What is no list of texts, nor of objects. */
-export const garbage: readonly unknown[] = [
+/** Values that are neither a list of strings nor of objects. */
+export const invalidLists: readonly unknown[] = [
   '*',
   '**',
   5,
@@ -22,3 +22,4 @@ export const garbage: readonly unknown[] = [
   [null],
   [true],
 ];
+export { isResourcePermitted } from './resources.ts';

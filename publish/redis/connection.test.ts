@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Secret, seededRandom, Shutdown, systemClock } from '#base';
+import { SecretValue, seededRandom, Shutdown, systemClock } from '#base';
 import { eventually } from '#support';
 import { createLogger, PromMetrics } from '#telemetry';
-import { error, RespServer, usual } from '../testing/resp-server.ts';
+import { error, RespServer, usualReply } from '../testing/resp-server.ts';
 import type { PublishTerms } from '../types.ts';
-import { address, redisConnector } from './connection.ts';
+import { parseAddress, redisConnector } from './connection.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { createRedisPublisher } from './create.ts';
 import { StoreError } from './link.ts';
@@ -17,7 +17,12 @@ import { storeMetrics } from './metrics.ts';
 
 const signal = new AbortController().signal;
 const mine: PublishTerms = { signal, fence: (send) => send(signal) };
-const none = { username: '', password: new Secret(''), sentinelUsername: '', sentinelPassword: new Secret('') };
+const none = {
+  username: '',
+  password: new SecretValue(''),
+  sentinelUsername: '',
+  sentinelPassword: new SecretValue(''),
+};
 const tree = { nodes: [{ version: 'v1', kind: 'ConfigMap', name: 'a' }], orphanedNodes: [] };
 
 const timers = (): number => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
@@ -25,7 +30,8 @@ let timersBefore = 0;
 beforeAll(() => {
   timersBefore = timers();
 });
-// For each sentinel that did not answer ioredis keeps a timer of two seconds, which would hold this process up after the last test.
+// ioredis keeps a two-second timer for each sentinel that did not answer; wait for them, or the
+// process would hang.
 afterAll(() => eventually(() => expect(timers()).toBeLessThanOrEqual(timersBefore)));
 
 let server: RespServer;
@@ -72,22 +78,22 @@ async function refusalOf(work: Promise<unknown>): Promise<StoreError> {
 const said = (): string[] => server.commands.map((words) => words.join(' '));
 
 describe('redisConnector', () => {
-  it('11.1: says who it is, chooses the database and asks which process answers', async () => {
+  it("sends its name, selects the database and asks for the server's run id", async () => {
     server.password = 'hunter2';
-    const credentials = { ...none, username: 'argo', password: new Secret('hunter2') };
+    const credentials = { ...none, username: 'argo', password: new SecretValue('hunter2') };
     const link = await open({ credentials, database: 3 });
     expect(said()).toEqual(['auth argo hunter2', 'select 3', 'info server']);
     expect(link.runId).toBe('a1');
   });
 
-  it('11.1: says nothing of itself where there is nothing to say', async () => {
+  it('sends no credentials when there are none', async () => {
     await open();
     expect(said()).toEqual(['info server']);
   });
 
-  it('11.1: reads user and password from files for each connection; those of the environment do not count then', async () => {
+  it('reads user and password from files for each connection, and then ignores those of the environment', async () => {
     server.password = 'hunter2';
-    const credentials = { ...none, password: new Secret('of the environment') };
+    const credentials = { ...none, password: new SecretValue('of the environment') };
     writeFileSync(join(folder, 'auth'), 'old\n');
     const refused = await refusalOf(open({ credentials, credentialsDir: folder }));
     expect([refused.fault, refused.message]).toEqual(['auth', expect.stringContaining('WRONGPASS')]);
@@ -96,41 +102,43 @@ describe('redisConnector', () => {
     expect(said().filter((command) => command.startsWith('auth'))).toEqual(['auth old', 'auth hunter2']);
   });
 
-  it('11.1: a password is in no error', async () => {
+  it('shows no password in errors', async () => {
     server.password = 'right';
-    const refused = await refusalOf(open({ credentials: { ...none, password: new Secret('hunter2') } }));
+    const refused = await refusalOf(open({ credentials: { ...none, password: new SecretValue('hunter2') } }));
     expect(inspect(refused, { depth: 10, showHidden: true })).not.toContain('hunter2');
   });
 
-  it('11.1: a password is in no error of a server that repeats what it does not know', async () => {
+  it('shows no password in errors of a server that repeats unknown commands', async () => {
     server.fault = ([name, ...args]) =>
-      name === 'auth' ? error(`ERR unknown command 'auth', with args beginning with: '${args.join("' '")}'`) : usual;
-    const credentials = { ...none, username: 'argo', password: new Secret('hunter2') };
+      name === 'auth'
+        ? error(`ERR unknown command 'auth', with args beginning with: '${args.join("' '")}'`)
+        : usualReply;
+    const credentials = { ...none, username: 'argo', password: new SecretValue('hunter2') };
     const refused = await refusalOf(open({ credentials }));
     expect(refused.message).toContain('unknown command');
     expect(inspect(refused, { depth: 10, showHidden: true })).not.toContain('hunter2');
-    const asSentinel = { ...none, sentinelPassword: new Secret('hunter3') };
+    const asSentinel = { ...none, sentinelPassword: new SecretValue('hunter3') };
     const lost = await refusalOf(open({ sentinels: [server.address], credentials: asSentinel }));
     expect(inspect(lost, { depth: 10, showHidden: true })).not.toContain('hunter3');
   });
 
-  it('11.1: a missing password is told as such', async () => {
+  it('reports a missing password', async () => {
     server.password = 'right';
     expect((await refusalOf(open())).message).toContain('NOAUTH');
   });
 
-  it('11.1: asks sentinels where the master is, with their own password, one after the other', async () => {
+  it('asks sentinels for the master one after the other, with their own password', async () => {
     const sentinel = await RespServer.start();
     const closed = await RespServer.start();
     const deaf = closed.address;
     await closed.stop();
     sentinel.password = 'watch';
     sentinel.fault = ([name, verb]) => {
-      if (name?.toLowerCase() !== 'sentinel') return usual;
+      if (name?.toLowerCase() !== 'sentinel') return usualReply;
       const port = String(server.port);
       return verb === 'get-master-addr-by-name' ? `*2\r\n$9\r\n127.0.0.1\r\n$${port.length}\r\n${port}\r\n` : '*0\r\n';
     };
-    const credentials = { ...none, sentinelPassword: new Secret('watch') };
+    const credentials = { ...none, sentinelPassword: new SecretValue('watch') };
     const link = await open({
       address: 'nowhere:1',
       sentinels: [deaf, sentinel.address],
@@ -149,7 +157,7 @@ describe('redisConnector', () => {
     ]);
   });
 
-  it('11.1: tells what is the matter: full, not allowed, a replica by now, gone', async () => {
+  it('classifies faults: full, forbidden, now a replica, disconnected', async () => {
     const link = await open();
     const answers: readonly (readonly [string, StoreError['fault']])[] = [
       ["OOM command not allowed when used memory > 'maxmemory'.", 'refused'],
@@ -170,7 +178,7 @@ describe('redisConnector', () => {
     expect((await refusalOf(link.ended)).fault).toBe('connection');
   });
 
-  it('11.1: keeps no command for later: what cannot be sent now is refused, and never sent', async () => {
+  it('queues no command: what cannot be sent now is rejected and never sent', async () => {
     const link = await open();
     server.cut();
     await refusalOf(link.ended);
@@ -180,12 +188,12 @@ describe('redisConnector', () => {
     expect(said().slice(before)).toEqual(['info server']);
   });
 
-  it('11.1: goes on without the right to ask which process answers', async () => {
-    server.fault = ([name]) => (name === 'info' ? error('NOPERM no INFO') : usual);
+  it('works without permission to read the run id', async () => {
+    server.fault = ([name]) => (name === 'info' ? error('NOPERM no INFO') : usualReply);
     expect((await open()).runId).toBe('');
   });
 
-  it('11.1: gives up when it is stopped', async () => {
+  it('gives up when it is aborted', async () => {
     server.fault = () => undefined;
     const stop = new AbortController();
     const opening = redisConnector(optionsOf(), storeMetrics(new PromMetrics(), 'host'), systemClock)(stop.signal);
@@ -194,7 +202,7 @@ describe('redisConnector', () => {
     expect((await refusalOf(opening)).fault).toBe('connection');
   });
 
-  it('11.1: counts commands under the names of Argo CD', async () => {
+  it("counts commands under Argo CD's metric names", async () => {
     const metrics = new PromMetrics();
     const link = await open({}, metrics);
     await link.set('k', Buffer.from('v'), 1000);
@@ -212,17 +220,19 @@ describe('redisConnector', () => {
     ['redis:1', { host: 'redis', port: 1 }],
     ['[::1]:1', { host: '::1', port: 1 }],
     ['[::1]', { host: '::1', port: 6379 }],
-  ])('11.1: reads the address %s', (text, expected) => {
-    expect(address(text, 6379)).toEqual(expected);
+  ])('parses the address %s', (text, expected) => {
+    expect(parseAddress(text, 6379)).toEqual(expected);
   });
 });
 
-describe('T-SEC-20: what stands in a store that others write to', () => {
+// T-SEC-20
+describe('a store that others can write to', () => {
   const sources = readdirSync('publish', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.startsWith('testing/'))
     .map((name) => ({ name, text: readFileSync(join('publish', name), 'utf8') }));
 
-  it('T-SEC-20: is read by nobody: one module speaks with Redis, and of its commands none brings a value', () => {
+  // T-SEC-20
+  it('is never read: one module uses Redis, and none of its commands returns a value', () => {
     const speakers = sources.filter(({ text }) => /(?:from|import\() ?'ioredis'/.test(text));
     expect(speakers.map(({ name }) => name)).toEqual(['redis/connection.ts']);
     const used = [...(speakers[0]?.text ?? '').matchAll(/#redis\s*\.(\w+)/g)].map(([, method]) => method ?? '');
@@ -237,7 +247,8 @@ describe('T-SEC-20: what stands in a store that others write to', () => {
       'select',
       'set',
     ]);
-    // Nothing that is told of the store but that something is lost, and then it is compared and written again.
+    // The only information from the store is a lost value, which is then compared and written
+    // again.
     const types = sources.find(({ name }) => name === 'types.ts')?.text ?? '';
     const contract = types.slice(types.indexOf('export interface Publisher'));
     expect([...contract.matchAll(/\): ([^;]+);/g)].map(([, answer]) => answer)).toEqual([
@@ -249,7 +260,7 @@ describe('T-SEC-20: what stands in a store that others write to', () => {
 });
 
 describe('createRedisPublisher', () => {
-  it('11.1: with a wrong password reconciling goes on; a renewed one in its file is taken up by itself', async () => {
+  it('reconciling continues with a wrong password; a renewed password file is used without a restart', async () => {
     server.password = 'hunter2';
     writeFileSync(join(folder, 'auth'), 'hunter1');
     const lines: string[] = [];

@@ -1,21 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redis, RedisOptions } from 'ioredis';
-import { messageOf, outsideText, Secret } from '#base';
+import { defined, messageOf, outsideText, SecretValue } from '#base';
 import type { Clock } from '#base';
 import { faultOf, StoreError } from './link.ts';
 import type { OpenLink, RedisLink } from './link.ts';
 import type { StoreMetrics } from './metrics.ts';
 
-/** User and password of the store and of its sentinels; empty ones are not sent. */
-export interface Credentials {
+/** User and password of Redis and of its sentinels; empty ones are not sent. */
+export interface RedisCredentials {
   readonly username: string;
-  readonly password: Secret;
+  readonly password: SecretValue;
   readonly sentinelUsername: string;
-  readonly sentinelPassword: Secret;
+  readonly sentinelPassword: SecretValue;
 }
 
-/** PEM files, by path; empty: none. They are read for each connection, so that renewed ones are used. */
+/** Paths of PEM files; empty: none. Read for each connection, so that renewed files take effect. */
 export interface TlsFiles {
   readonly certificate: string;
   readonly key: string;
@@ -26,13 +26,16 @@ export interface TlsFiles {
 export interface ConnectionOptions {
   /** `host:port`. */
   readonly address: string;
-  /** `host:port` each; with any of them the address is not used. */
+  /** `host:port` each; if there are any, `address` is not used. */
   readonly sentinels: readonly string[];
   readonly sentinelMaster: string;
   readonly database: number;
-  /** Those of the environment. */
-  readonly credentials: Credentials;
-  /** A folder with the files `auth`, `auth_username`, `sentinel_auth` and `sentinel_username`: in place of `credentials`. Empty: none. */
+  /** Credentials from the environment. */
+  readonly credentials: RedisCredentials;
+  /**
+   * Folder with the files `auth`, `auth_username`, `sentinel_auth` and `sentinel_username`, used
+   * instead of `credentials`. Empty: none.
+   */
   readonly credentialsDir: string;
   /** Undefined: no TLS. */
   readonly tls: TlsFiles | undefined;
@@ -43,9 +46,9 @@ type ClientOptions = RedisOptions & { readonly replyMapping: 'legacy' };
 const connectMs = 5000;
 
 /**
- * Opens connections with ioredis, which is loaded then: a replica without Redis does not pay for it. Each connection is opened once and used until it
- * ends; ioredis itself neither reconnects nor keeps commands for later, because a command that waits in a client may be sent after this
- * replica lost the right to.
+ * Opens connections with ioredis, which is loaded on first use. Each connection is used until it
+ * ends. ioredis neither reconnects nor queues commands: a queued command could be sent after this
+ * replica lost ownership.
  */
 export function redisConnector(options: ConnectionOptions, metrics: StoreMetrics, clock: Clock): OpenLink {
   return async (signal) => {
@@ -53,7 +56,7 @@ export function redisConnector(options: ConnectionOptions, metrics: StoreMetrics
     const credentials = await currentCredentials(options);
     const redis = new Client(await clientOptions(options, credentials));
     const hidden = [credentials.password.reveal(), credentials.sentinelPassword.reveal()];
-    const connection = new Connection(redis, metrics, clock, hidden);
+    const connection = new RedisConnection(redis, metrics, clock, hidden);
     const stop = (): void => connection.close(new StoreError('connection', messageOf(signal.reason)));
     signal.addEventListener('abort', stop, { once: true });
     try {
@@ -69,26 +72,26 @@ export function redisConnector(options: ConnectionOptions, metrics: StoreMetrics
   };
 }
 
-async function currentCredentials({ credentials, credentialsDir }: ConnectionOptions): Promise<Credentials> {
+async function currentCredentials({ credentials, credentialsDir }: ConnectionOptions): Promise<RedisCredentials> {
   if (credentialsDir === '') return credentials;
   const content = async (name: string): Promise<string> => {
     try {
       return (await readFile(join(credentialsDir, name), 'utf8')).trim();
     } catch (error) {
-      // As Argo CD: a file that is not there is an empty value.
+      // A missing file means an empty value, as in Argo CD.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
       throw new StoreError('auth', `cannot read the credentials of Redis: ${messageOf(error)}`);
     }
   };
   return {
     username: await content('auth_username'),
-    password: new Secret(await content('auth')),
+    password: new SecretValue(await content('auth')),
     sentinelUsername: await content('sentinel_username'),
-    sentinelPassword: new Secret(await content('sentinel_auth')),
+    sentinelPassword: new SecretValue(await content('sentinel_auth')),
   };
 }
 
-async function clientOptions(options: ConnectionOptions, credentials: Credentials): Promise<ClientOptions> {
+async function clientOptions(options: ConnectionOptions, credentials: RedisCredentials): Promise<ClientOptions> {
   const tls = options.tls === undefined ? undefined : await tlsOptions(options.tls);
   const { sentinelUsername: user, sentinelPassword: password } = credentials;
   const common: ClientOptions = {
@@ -102,17 +105,17 @@ async function clientOptions(options: ConnectionOptions, credentials: Credential
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: null,
-    // What is not on its way when a connection is given up shall not go out any more.
+    // Commands must not be sent after a connection was given up.
     disconnectTimeout: 1,
     connectTimeout: connectMs,
-    // A name may have addresses of both families, of which one does not answer.
+    // A name may resolve to both address families, one of them unreachable.
     family: 0,
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ tls }),
   };
-  if (options.sentinels.length === 0) return { ...common, ...address(options.address, 6379) };
+  if (options.sentinels.length === 0) return { ...common, ...parseAddress(options.address, 6379) };
   return {
     ...common,
-    sentinels: options.sentinels.map((sentinel) => address(sentinel, 26_379)),
+    sentinels: options.sentinels.map((sentinel) => parseAddress(sentinel, 26_379)),
     name: options.sentinelMaster,
     sentinelRetryStrategy: () => null,
     sentinelCommandTimeout: connectMs,
@@ -122,8 +125,8 @@ async function clientOptions(options: ConnectionOptions, credentials: Credential
   };
 }
 
-/** `host`, `host:port`, `[v6]:port`. */
-export function address(text: string, port: number): { readonly host: string; readonly port: number } {
+/** Parses `host`, `host:port` and `[v6]:port`. */
+export function parseAddress(text: string, port: number): { readonly host: string; readonly port: number } {
   const { host = text, at } = /^\[?(?<host>[^\]]*?)\]?(?::(?<at>\d+))?$/.exec(text)?.groups ?? {};
   return { host, port: at === undefined ? port : Number(at) };
 }
@@ -140,13 +143,11 @@ async function tlsOptions(files: TlsFiles): Promise<NonNullable<RedisOptions['tl
   const [cert, key, ca] = [await pem(files.certificate), await pem(files.key), await pem(files.ca)];
   return {
     rejectUnauthorized: !files.insecureSkipVerify,
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(ca === undefined ? {} : { ca }),
+    ...defined({ cert, key, ca }),
   };
 }
 
-class Connection implements RedisLink {
+class RedisConnection implements RedisLink {
   runId = '';
   readonly ended: Promise<never>;
   readonly #redis: Redis;
@@ -171,12 +172,12 @@ class Connection implements RedisLink {
     redis.on('end', () => this.#end(this.#error ?? new StoreError('connection', 'Redis closed the connection')));
   }
 
-  /** Connects, and says who we are: here and not in ioredis, which would send errors of it to the console. */
-  async open({ username, password }: Credentials, database: number): Promise<void> {
+  /** Connects and authenticates; not in ioredis, which would print errors to the console. */
+  async open({ username, password }: RedisCredentials, database: number): Promise<void> {
     try {
       await this.#redis.connect();
     } catch (error) {
-      // The event told why; the rejection only that it is closed.
+      // The error event has the reason; the rejection only that the connection is closed.
       throw this.#error ?? storeError(error, this.#hidden);
     }
     const word = password.reveal();
@@ -218,7 +219,7 @@ class Connection implements RedisLink {
       const info = await this.#send('info', () => this.#redis.info('server'));
       return /^run_id:(\S+)/m.exec(info)?.[1] ?? '';
     } catch (error) {
-      // Without the right to ask, or while it loads its data: nothing is known of its contents.
+      // Not permitted, or still loading its data: assume nothing about its contents.
       if (error instanceof StoreError && (error.fault === 'forbidden' || error.fault === 'refused')) return '';
       throw error;
     }
@@ -239,19 +240,24 @@ class Connection implements RedisLink {
   }
 }
 
-/** Without the error of ioredis as a cause: that one carries the command with its arguments, such as a password. */
+/**
+ * Omits the ioredis error as cause: it contains the command with its arguments, such as a password.
+ */
 function storeError(error: unknown, hidden: readonly string[]): StoreError {
   if (error instanceof StoreError) return error;
   const reply = error instanceof Error && error.name === 'ReplyError';
-  return new StoreError(reply ? faultOf(error.message) : 'connection', outsideText('rpc', textOf(error), { hidden }));
+  return new StoreError(
+    reply ? faultOf(error.message) : 'connection',
+    outsideText('rpc', storeErrorMessage(error), { hidden }),
+  );
 }
 
-/** What a server that does not know a command repeats of it: a password, or a part of what is published. */
-const repeated = /,? with args beginning with:.*/s;
+/** The arguments that a server repeats for an unknown command: a password, or published data. */
+const repeatedArguments = /,? with args beginning with:.*/s;
 
-/** A host with several addresses fails once for each; the error of all of them has no text of its own. */
-function textOf(error: unknown): string {
-  const text = messageOf(error).replace(repeated, '');
+/** For a host with several addresses, the aggregate error has no text of its own. */
+function storeErrorMessage(error: unknown): string {
+  const text = messageOf(error).replace(repeatedArguments, '');
   const causes = (error as Partial<AggregateError>).errors;
   return text === '' && causes !== undefined ? causes.map((cause) => messageOf(cause)).join('; ') : text;
 }

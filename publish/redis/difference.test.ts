@@ -2,31 +2,31 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { omit } from '#base';
-import { Bench, hourMs, mine } from '../testing/bench.ts';
+import { PublisherBench, hourMs, ownerTerms } from '../testing/bench.ts';
 import type { ApplicationTree, HostInfo, ManagedResource, TreeNode } from '../types.ts';
 import { encode } from './encode.ts';
 import { managedResourcesPart, treeParts } from './json.ts';
-import type { Part } from './runs.ts';
+import type { DocumentPart } from './runs.ts';
 
-// That what is published by its difference to what was published last is what would be published whole, and costs what has changed.
+// Publishing a difference has the same result as publishing everything, at the cost of the change.
 
 const clock = { monotonic: () => 0 };
 const treeKey = 'app|resources-tree|web|1.8.3';
 const managedKey = 'app|managed-resources|web|1.8.3';
 const channel = 'publish app|managed-resources|web|1.8.3';
 
-let bench: Bench | undefined;
+let bench: PublisherBench | undefined;
 afterEach(async () => {
   await bench?.stop();
   bench = undefined;
 });
 
-const started = async (options?: ConstructorParameters<typeof Bench>[0]): Promise<Bench> => {
-  bench = new Bench(options);
+const started = async (options?: ConstructorParameters<typeof PublisherBench>[0]): Promise<PublisherBench> => {
+  bench = new PublisherBench(options);
   return bench.start();
 };
 
-/** A node that counts how often its text is made. */
+/** A node that counts how often its text is built. */
 class Counted {
   made = 0;
 
@@ -71,22 +71,22 @@ const resource = (name: string, value: string): ManagedResource => {
   };
 };
 
-/** What stands in the store under each key, uncompressed. */
-function textsIn({ store }: Bench): ReadonlyMap<string, string> {
+/** Uncompressed text in the store under each key. */
+function textsIn({ store }: PublisherBench): ReadonlyMap<string, string> {
   return new Map(
     [...store.values].map(([key, bytes]) => [key, (key.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()]),
   );
 }
 
 describe('an edit', () => {
-  it('15.1: in a tree of 5,000 nodes makes the text of the few beside it, and no other', async () => {
+  it('in a tree of 5,000 nodes rebuilds only the text of the few neighbors', async () => {
     const { publisher, store } = await started({ compression: 'gzip', maxBytes: 1 << 26 });
     const counted = new Counted();
     const before = Array.from({ length: 5000 }, (_, i) => counted.node(`node-${i}`, '1'));
-    await publisher.setTree('web', treeOf(before), mine);
+    await publisher.setTree('web', treeOf(before), ownerTerms);
     expect(counted.made).toBe(5000);
     const edited = before.with(2500, counted.node('node-2500', '2'));
-    await publisher.setTree('web', treeOf(edited), mine);
+    await publisher.setTree('web', treeOf(edited), ownerTerms);
     expect(counted.made - 5000).toBeGreaterThan(0);
     expect(counted.made - 5000).toBeLessThanOrEqual(128);
     const text = gunzipSync(store.values.get(`${treeKey}.gz`) ?? Buffer.alloc(0)).toString();
@@ -96,25 +96,25 @@ describe('an edit', () => {
     );
   });
 
-  it('15.1: that only makes objects anew, with the same texts, compresses and writes nothing, and is known again', async () => {
+  it('of new objects with equal texts compresses and writes nothing, and is recognized again', async () => {
     const { publisher, clock: time } = await started({ compression: 'gzip', maxBytes: 1 << 26 });
     const counted = new Counted();
     const make = (): readonly TreeNode[] => Array.from({ length: 500 }, (_, i) => counted.node(`node-${i}`, '1'));
-    await publisher.setTree('web', treeOf(make()), mine);
+    await publisher.setTree('web', treeOf(make()), ownerTerms);
     bench?.writes();
     const again = make();
-    await publisher.setTree('web', treeOf(again), mine);
+    await publisher.setTree('web', treeOf(again), ownerTerms);
     expect(counted.made).toBe(1000);
-    await publisher.setTree('web', treeOf([...again]), mine);
+    await publisher.setTree('web', treeOf([...again]), ownerTerms);
     await time.advance(1000);
     expect(counted.made).toBe(1000);
     expect(bench?.writes()).toEqual([]);
   });
 
-  it('15.1: at the front moves the ends of runs near it only', async () => {
+  it('at the front moves only the ends of nearby runs', async () => {
     const before = nodes(2000);
     const pieces = async (given: readonly TreeNode[]): Promise<readonly string[]> => {
-      const [one] = await encode(treeParts(treeOf(given), 0), [], { compression: 'none', clock }, mine.signal);
+      const [one] = await encode(treeParts(treeOf(given), 0), [], { compression: 'none', clock }, ownerTerms.signal);
       return one?.pieces.map(({ hash }) => hash) ?? [];
     };
     const [old, now] = [await pieces(before), await pieces([node('a new one'), ...before])];
@@ -122,9 +122,9 @@ describe('an edit', () => {
     expect(now.filter((hash) => !old.includes(hash)).length).toBeLessThanOrEqual(3);
   });
 
-  it('15.1: costs nothing in memory that is not weighed: pieces are as big as their bytes', async () => {
+  it('uses no unaccounted memory: pieces are as big as their bytes', async () => {
     const parts = [managedResourcesPart(Array.from({ length: 300 }, (_, i) => resource(`r-${i}`, '1')))];
-    const [one] = await encode(parts, [], { compression: 'gzip', clock }, mine.signal);
+    const [one] = await encode(parts, [], { compression: 'gzip', clock }, ownerTerms.signal);
     const sizes = one?.pieces.map(({ bytes }) => [bytes.length, bytes.buffer.byteLength]) ?? [];
     expect(sizes.length).toBeGreaterThan(10);
     expect(sizes.filter(([length, held]) => length !== held)).toEqual([]);
@@ -135,37 +135,37 @@ describe('a tree in several keys', () => {
   const part = (n: number): string => `set app|resources-tree|web|${n}|1.8.3 ${hourMs}`;
   const first = `set ${treeKey} ${hourMs}`;
 
-  it('15.1: is written where it changed, and its readers are told', async () => {
+  it('is written where it changed, and its readers are notified', async () => {
     const world = await started({ treeShardSize: 2 });
     const before = nodes(6);
-    await world.publisher.setTree('web', treeOf(before), mine);
+    await world.publisher.setTree('web', treeOf(before), ownerTerms);
     expect(world.writes()).toEqual([part(2), part(1), first, channel]);
-    await world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '2'))), mine);
+    await world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '2'))), ownerTerms);
     expect(world.writes()).toEqual([part(1), channel]);
-    await world.publisher.setTree('web', treeOf(before.slice(0, 4)), mine);
+    await world.publisher.setTree('web', treeOf(before.slice(0, 4)), ownerTerms);
     expect(world.writes()).toEqual([part(1), first, 'del app|resources-tree|web|2|1.8.3', channel]);
   });
 
-  it('15.1: none of them expires while another one is written again and again', async () => {
+  it('does not let a key expire while another one is written repeatedly', async () => {
     const world = await started({ treeShardSize: 2 });
     let tree = nodes(4);
-    await world.publisher.setTree('web', treeOf(tree), mine);
+    await world.publisher.setTree('web', treeOf(tree), ownerTerms);
     world.writes();
     for (let i = 0; i < 9; i += 1) {
       await world.clock.advance(hourMs / 10);
       tree = tree.with(3, node('node-3', `v${i}`));
-      await world.publisher.setTree('web', treeOf(tree), mine);
+      await world.publisher.setTree('web', treeOf(tree), ownerTerms);
     }
     const writes = world.writes();
     expect(writes.filter((command) => command === part(1)).length).toBeGreaterThanOrEqual(9);
     expect(writes.filter((command) => command === first)).toHaveLength(1);
   });
 
-  it('15.1: is written whole again after a loss, and after another server answers', async () => {
+  it('is written completely after a loss, and after a change of servers', async () => {
     const world = await started({ treeShardSize: 2 });
     const before = nodes(6);
-    await world.publisher.setTree('web', treeOf(before), mine);
-    await world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '2'))), mine);
+    await world.publisher.setTree('web', treeOf(before), ownerTerms);
+    await world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '2'))), ownerTerms);
     world.writes();
     world.store.values.delete('app|resources-tree|web|2|1.8.3');
     await world.clock.advance(2000);
@@ -177,21 +177,21 @@ describe('a tree in several keys', () => {
     expect(world.writes()).toEqual([part(2), part(1), first, channel]);
   });
 
-  it('15.1: takes no key for written whose write was overtaken, or failed', async () => {
+  it('does not treat a key as written if its write was overtaken or failed', async () => {
     const world = await started({ treeShardSize: 2 });
     const before = nodes(4);
-    await world.publisher.setTree('web', treeOf(before), mine);
+    await world.publisher.setTree('web', treeOf(before), ownerTerms);
     let open = (): void => undefined;
     const slow = {
-      ...mine,
+      ...ownerTerms,
       fence: <T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-        new Promise<void>((resolve) => (open = resolve)).then(() => send(mine.signal)),
+        new Promise<void>((resolve) => (open = resolve)).then(() => send(ownerTerms.signal)),
     };
     const other = world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '2'))), slow);
     await world.clock.advance(1);
     world.writes();
-    // As it was at first: but the write of what was between is on its way.
-    const back = world.publisher.setTree('web', treeOf(before), mine);
+    // Equal to the first value, while the write of the one in between is in flight.
+    const back = world.publisher.setTree('web', treeOf(before), ownerTerms);
     await world.clock.advance(1);
     open();
     await world.clock.advance(1);
@@ -199,7 +199,7 @@ describe('a tree in several keys', () => {
     expect(world.writes()).toEqual([part(1), channel, part(1), channel]);
     expect(textsIn(world).get('app|resources-tree|web|1|1.8.3')).not.toContain('"2"');
     world.store.refusals.set('set', ['refused', 'OOM']);
-    const refused = world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '3'))), mine);
+    const refused = world.publisher.setTree('web', treeOf(before.with(3, node('node-3', '3'))), ownerTerms);
     await world.clock.advance(1);
     world.store.refusals.clear();
     await world.clock.advance(5000);
@@ -209,10 +209,10 @@ describe('a tree in several keys', () => {
 });
 
 describe('a storm', () => {
-  const may = { ...mine, mayWait: true };
+  const may = { ...ownerTerms, mayWait: true };
   const set = (key: string): string => `set ${key} ${hourMs}`;
 
-  it('15.1: is published at once, then twice a second at most, and what came last always is', async () => {
+  it('is published at once, then at most twice a second, and its last version always', async () => {
     const world = await started();
     for (let i = 0; i < 100; i += 1) {
       await world.publisher.setTree('web', treeOf([node('a', `${i}`)]), may);
@@ -230,23 +230,23 @@ describe('a storm', () => {
     expect(world.writes()).toEqual([]);
   });
 
-  it('15.1: does not hold up what somebody waits for, and an older value never comes after it', async () => {
+  it('does not delay urgent values, and never overwrites one with an older value', async () => {
     const world = await started();
     await world.publisher.setTree('web', treeOf([node('a', 'first')]), may);
     await world.publisher.setTree('web', treeOf([node('a', 'held')]), may);
-    await world.publisher.setTree('web', treeOf([node('a', 'asked for')]), mine);
+    await world.publisher.setTree('web', treeOf([node('a', 'asked for')]), ownerTerms);
     expect(textsIn(world).get(treeKey)).toContain('"asked for"');
     await world.clock.advance(5000);
     expect(world.writes()).toEqual([set(treeKey), channel, set(treeKey), channel]);
     expect(textsIn(world).get(treeKey)).toContain('"asked for"');
   });
 
-  it('15.1: nothing that waits comes after a removal, nor after another replica has the Application', async () => {
+  it('does not publish a delayed value after a removal, or after another replica owns the Application', async () => {
     const world = await started();
     for (const end of ['remove', 'forget'] as const) {
       await world.publisher.setTree('web', treeOf([node('a', `${end} 1`)]), may);
       await world.publisher.setTree('web', treeOf([node('a', `${end} 2`)]), may);
-      if (end === 'remove') await world.publisher.remove('web', mine);
+      if (end === 'remove') await world.publisher.remove('web', ownerTerms);
       else world.publisher.forget('web');
       world.writes();
       await world.clock.advance(5000);
@@ -255,7 +255,7 @@ describe('a storm', () => {
   });
 });
 
-/** One thing that happens to a tree, or to its store. `place` is taken modulo what there is. */
+/** A change of a tree or of its store. `place` is taken modulo the size. */
 const event = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('edit', 'insert', 'remove'), place: fc.nat(500) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('anew', 'hosts', 'orphans'), place: fc.nat(5) }) },
@@ -270,7 +270,7 @@ interface Shown {
   readonly resources: readonly ManagedResource[];
 }
 
-/** What is shown after an event; objects that it does not concern are the very same. */
+/** The tree after an event; unaffected objects keep their identity. */
 function after(shown: Shown, { do: what, place }: Event, step: number): Shown {
   const { nodes: old, resources } = shown;
   const at = old.length === 0 ? 0 : place % old.length;
@@ -296,7 +296,7 @@ function isFault({ do: what }: Event): boolean {
   return what === 'flush' || what === 'restart' || what === 'forget' || what === 'hour';
 }
 
-async function befall({ store, publisher, clock: time }: Bench, { do: what }: Event): Promise<void> {
+async function befall({ store, publisher, clock: time }: PublisherBench, { do: what }: Event): Promise<void> {
   if (what === 'flush') store.values.clear();
   if (what === 'restart') {
     store.runId += '+';
@@ -307,9 +307,9 @@ async function befall({ store, publisher, clock: time }: Bench, { do: what }: Ev
   if (what === 'hour') await time.advance(hourMs);
 }
 
-/** Made whole, by a publisher that knows nothing. */
-async function whole(part: Part): Promise<string> {
-  const [one] = await encode([part], [], { compression: 'none', clock }, mine.signal);
+/** The expected bytes, from a new publisher. */
+async function whole(part: DocumentPart): Promise<string> {
+  const [one] = await encode([part], [], { compression: 'none', clock }, ownerTerms.signal);
   return Buffer.concat(one?.pieces.map(({ bytes }) => bytes) ?? []).toString();
 }
 
@@ -321,7 +321,7 @@ async function expected(shown: Shown, shardSize: number, ending: string): Promis
   return texts;
 }
 
-/** What a reader makes of the parts of a tree, as Argo CD's: lists of all keys, one after the other. */
+/** Decodes the parts of a tree like Argo CD: concatenates the lists of all keys. */
 function read(texts: ReadonlyMap<string, string>, ending: string): unknown {
   const first = texts.get(treeKey + ending) ?? 'null';
   const { shardsCount = 1 } = JSON.parse(first) as { readonly shardsCount?: number };
@@ -344,11 +344,11 @@ describe('published by difference', () => {
     maxBytes: fc.constantFrom(1 << 22, 1 << 22, 2000),
   });
 
-  it('15.1: equals published whole, over random histories', async () => {
+  it('equals publishing everything, over random histories', async () => {
     await fc.assert(
       fc.asyncProperty(setups, fc.array(event, { maxLength: 12 }), async (setup, history) => {
         const { size, shardSize, compression, maxBytes } = setup;
-        const world = await new Bench({ treeShardSize: shardSize, compression, maxBytes }).start();
+        const world = await new PublisherBench({ treeShardSize: shardSize, compression, maxBytes }).start();
         const ending = compression === 'gzip' ? '.gz' : '';
         let shown: Shown = {
           nodes: nodes(size),
@@ -360,12 +360,12 @@ describe('published by difference', () => {
           for (const [step, one] of [{ do: 'edit', place: 0 } as const, ...history].entries()) {
             await befall(world, one);
             shown = after(shown, one, step);
-            await world.publisher.setTree('web', shown, mine);
-            await world.publisher.setManagedResources('web', shown.resources, mine);
+            await world.publisher.setTree('web', shown, ownerTerms);
+            await world.publisher.setManagedResources('web', shown.resources, ownerTerms);
             await world.clock.advance(isFault(one) ? 6000 : 100);
-            // What was lost and is not in memory any more is published again by whoever is told of it.
-            await world.publisher.setTree('web', shown, mine);
-            await world.publisher.setManagedResources('web', shown.resources, mine);
+            // The listener for lost values publishes again what is not in memory any more.
+            await world.publisher.setTree('web', shown, ownerTerms);
+            await world.publisher.setManagedResources('web', shown.resources, ownerTerms);
             await world.clock.advance(100);
             const found = textsIn(world);
             expect(found).toEqual(await expected(shown, shardSize, ending));

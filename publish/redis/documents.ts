@@ -1,89 +1,94 @@
-import type { Random } from '#base';
-import type { Fence } from '../types.ts';
-import type { Encoded } from './encode.ts';
+import type { RandomSource } from '#base';
+import type { OwnershipFence } from '../types.ts';
+import type { EncodedValue } from './encode.ts';
 
-/** A stored key with what it is to hold. */
-export interface StoredValue extends Encoded {
+/** A key and its desired content. */
+export interface StoredValue extends EncodedValue {
   readonly key: string;
 }
 
-/** What is to stand in the store. */
-export interface Content {
+/** Desired content of the store. */
+export interface DocumentContent {
   readonly hash: string;
-  /** In the order of reading: the first one says how many there are. None: the keys are to go. */
+  /** In reading order: the first one has the number of parts. Empty: the keys are to be deleted. */
   readonly values: readonly StoredValue[];
   readonly ttlMs: number;
 }
 
-/** What a document is about, and by which keys earlier versions of it may be known. */
-export interface Subject {
+/** Identity of a document, and the keys of all its versions. */
+export interface DocumentSubject {
   readonly id: string;
-  /** Of the application; undefined for what is not about one. */
+  /** The application; undefined for other documents. */
   readonly instance?: string;
-  /** Keys that are there in any version. */
+  /** Keys that exist in every version. */
   readonly keys: readonly string[];
-  /** Where readers wait for news of it. */
+  /** Channel on which readers wait for changes. */
   readonly channel?: string;
 }
 
-/** One thing that is published: what it should be, and what is known of the store. Only {@link Documents} changes it. */
-export interface Document {
-  readonly subject: Subject;
-  readonly fence: Fence;
+/**
+ * A published document: its desired content and its known state in the store. Changed only by
+ * {@link DocumentStore}.
+ */
+export interface PublishedDocument {
+  readonly subject: DocumentSubject;
+  readonly fence: OwnershipFence;
   readonly content: { readonly hash: string; readonly ttlMs: number; readonly keys: readonly string[] };
-  /** Undefined: given up for memory. It has to be published again before it can be written again. */
+  /** Undefined: evicted from memory. It must be published again before it can be written again. */
   readonly values: readonly StoredValue[] | undefined;
-  /** Keys that an earlier version had and this one has not. */
+  /** Keys of earlier versions that this one lacks. */
   readonly surplus: readonly string[];
-  /** Counts what is put: a write that was overtaken changes nothing. */
+  /** Increases with every put: the result of an overtaken write is ignored. */
   readonly version: number;
   readonly dirty: boolean;
-  /** Readers have not been told of this version. */
+  /** Readers were not notified of this version yet. */
   readonly news: boolean;
-  /** When it was put, by the monotonic clock. */
+  /** When it was put, on the monotonic clock. */
   readonly putAt: number;
 }
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type MutableFields<T> = { -readonly [K in keyof T]: T[K] };
 
-/** What the store is known to hold under a key. */
-interface Standing {
+/** Known content of a key in the store. */
+interface StoredKeyState {
   readonly hash: string;
   /** When it must be written again, before it expires. */
   readonly renewAt: number;
 }
 
-interface Kept extends Mutable<Document> {
+interface DocumentState extends MutableFields<PublishedDocument> {
   waiters: Set<() => void>;
-  /** By key, of this version and of those before. */
-  standing: Map<string, Standing>;
+  /** By key, including earlier versions. */
+  standing: Map<string, StoredKeyState>;
 }
 
-/** Part of its life after which a value is written again; spread, so that what was written together is not renewed together. */
-const renewFrom = 0.75;
+/**
+ * Fraction of the time to live after which a value is renewed; jittered, so that renewals spread.
+ */
+const renewFraction = 0.75;
 const renewSpread = 0.15;
 
 /**
- * What this replica has published, and how much of it the store is known to hold. Plain bookkeeping without I/O: what is dirty has to be written,
- * the latest version of each document only, so that any number of changes while the store is away costs one value each.
- *
- * Bytes are kept, so that a flushed store can be filled again without comparing everything; beyond `maxBytes` the oldest ones are given up, and
- * their documents are told as lost when the store turns out to need them.
+ * Bookkeeping without I/O of what this replica has published, and of what the store is known to
+ * hold. Only the latest version of each dirty document is written, so that any number of changes
+ * during an outage costs one write. Bytes are kept to refill a flushed store without comparing
+ * again; beyond `maxBytes` the oldest are evicted, and their documents are reported as lost when
+ * the store needs them.
  */
-export class Documents {
+export class DocumentStore {
   readonly #maxBytes: number;
-  readonly #random: Random;
-  readonly #all = new Map<string, Kept>();
-  /** Those with bytes, in the order in which they were put or failed last. */
-  readonly #dirty = new Set<Kept>();
-  /** Dirty ones without bytes that nobody has been told of. */
-  readonly #gone = new Set<Kept>();
-  /** Those with bytes, the oldest first. */
-  readonly #heavy = new Set<Kept>();
+  readonly #random: RandomSource;
+  readonly #all = new Map<string, DocumentState>();
+  /** Documents with bytes, in the order of their last put or failure. */
+  readonly #dirty = new Set<DocumentState>();
+  /** Dirty documents without bytes that were not reported yet. */
+  readonly #gone = new Set<DocumentState>();
+  /** Documents with bytes, oldest first. */
+  readonly #heavy = new Set<DocumentState>();
   #bytes = 0;
   #versions = 0;
 
-  constructor(options: { readonly maxBytes: number; readonly random: Random }) {
+  constructor(options: { readonly maxBytes: number; readonly random: RandomSource }) {
     this.#maxBytes = options.maxBytes;
     this.#random = options.random;
   }
@@ -96,26 +101,26 @@ export class Documents {
     return this.#bytes;
   }
 
-  /** How many wait to be written. */
+  /** Number of documents waiting to be written. */
   get waiting(): number {
     return this.#dirty.size + this.#gone.size;
   }
 
-  get(id: string): Document | undefined {
+  get(id: string): PublishedDocument | undefined {
     return this.#all.get(id);
   }
 
-  all(): Iterable<Document> {
+  all(): Iterable<PublishedDocument> {
     return this.#all.values();
   }
 
-  put(subject: Subject, content: Content, fence: Fence, now: number): void {
+  put(subject: DocumentSubject, content: DocumentContent, fence: OwnershipFence, now: number): void {
     const before = this.#all.get(subject.id);
     if (before !== undefined) this.#lighten(before);
     const keys = content.values.map(({ key }) => key);
     const known = [...subject.keys, ...(before === undefined ? [] : [...before.content.keys, ...before.surplus])];
     this.#versions += 1;
-    const next: Kept = {
+    const next: DocumentState = {
       subject,
       fence,
       content: { hash: content.hash, ttlMs: content.ttlMs, keys },
@@ -126,7 +131,7 @@ export class Documents {
       news: true,
       putAt: now,
       waiters: before?.waiters ?? new Set(),
-      standing: before?.standing ?? new Map<string, Standing>(),
+      standing: before?.standing ?? new Map<string, StoredKeyState>(),
     };
     if (before !== undefined) this.#clear(before);
     this.#all.set(subject.id, next);
@@ -134,8 +139,11 @@ export class Documents {
     this.#weigh(next);
   }
 
-  /** The value stays as it is; later writes of it are under this fence. `values` have the same texts, made of other objects. */
-  confirm(document: Document, fence: Fence, values?: readonly StoredValue[]): void {
+  /**
+   * Keeps the content, but uses this fence for later writes. `values` are equal texts of other
+   * objects.
+   */
+  confirm(document: PublishedDocument, fence: OwnershipFence, values?: readonly StoredValue[]): void {
     const kept = this.#current(document);
     if (kept === undefined) return;
     kept.fence = fence;
@@ -146,10 +154,10 @@ export class Documents {
   }
 
   /**
-   * A write begins: of which values it has to be. The others are in the store as they are. Until it has ended well, nobody knows what the store holds in their
-   * place.
+   * Begins a write; returns the values to send, the others are in the store already. The content of
+   * their keys is unknown until the write succeeded.
    */
-  begin(document: Document): readonly StoredValue[] {
+  begin(document: PublishedDocument): readonly StoredValue[] {
     const kept = this.#current(document);
     if (kept?.values === undefined) return [];
     const { standing } = kept;
@@ -159,9 +167,12 @@ export class Documents {
     return open;
   }
 
-  /** The next ones to write, the longest waiting first. What has no bytes any more is not among them, nor what `without` names. */
-  next(count: number, without: ReadonlySet<string>): readonly Document[] {
-    const found: Document[] = [];
+  /**
+   * The next documents to write, longest waiting first; without evicted ones and those in
+   * `without`.
+   */
+  next(count: number, without: ReadonlySet<string>): readonly PublishedDocument[] {
+    const found: PublishedDocument[] = [];
     for (const document of this.#dirty) {
       if (found.length >= count) break;
       if (!without.has(document.subject.id)) found.push(document);
@@ -169,22 +180,22 @@ export class Documents {
     return found;
   }
 
-  /** What has to be written and has no bytes any more, each once: it has to be published again. */
-  takeGone(): readonly Document[] {
+  /** Dirty documents without bytes, each returned once: they must be published again. */
+  takeGone(): readonly PublishedDocument[] {
     const gone = [...this.#gone];
     this.#gone.clear();
     return gone;
   }
 
-  /** @param values those that were sent */
-  written(document: Document, values: readonly StoredValue[], now: number): void {
+  /** @param values the values that were sent */
+  written(document: PublishedDocument, values: readonly StoredValue[], now: number): void {
     const kept = this.#current(document);
     if (kept === undefined) return;
-    const renewAt = now + kept.content.ttlMs * (renewFrom + renewSpread * this.#random.next());
+    const renewAt = now + kept.content.ttlMs * (renewFraction + renewSpread * this.#random.next());
     for (const { key, hash } of values) kept.standing.set(key, { hash, renewAt });
     kept.news = false;
     kept.surplus = [];
-    // The store may have lost those that were not sent, meanwhile.
+    // The store may have lost the other values meanwhile.
     if (!isStanding(kept)) return;
     this.#clear(kept);
     kept.dirty = false;
@@ -192,23 +203,23 @@ export class Documents {
     if (kept.content.keys.length === 0) this.#forget(kept);
   }
 
-  /** It goes behind the others, so that one that can never be written does not keep them from it. */
-  failed(document: Document): void {
+  /** Moves it behind the others, so that a document that always fails does not block them. */
+  failed(document: PublishedDocument): void {
     const kept = this.#current(document);
     if (kept === undefined || !this.#dirty.delete(kept)) return;
     this.#dirty.add(kept);
   }
 
-  /** This replica has nothing to say about it any more: no write, and no deletion either. */
-  drop(document: Document): void {
+  /** This replica no longer owns the document: no write, no deletion. */
+  drop(document: PublishedDocument): void {
     const kept = this.#current(document);
     if (kept === undefined) return;
     this.#wake(kept);
     this.#forget(kept);
   }
 
-  /** The store does not have it. */
-  lost(document: Document): void {
+  /** The store lost the document. */
+  lost(document: PublishedDocument): void {
     const kept = this.#current(document);
     if (kept === undefined) return;
     kept.news = true;
@@ -216,12 +227,12 @@ export class Documents {
     this.#soil(kept);
   }
 
-  /** Nothing is known of the store any more. */
+  /** Nothing is known about the store any more. */
   doubtAll(): void {
     for (const document of this.#all.values()) this.lost(document);
   }
 
-  /** What would soon expire has to be written again. */
+  /** Marks documents that expire soon as dirty. */
   renew(now: number): void {
     for (const kept of this.#all.values()) {
       if (kept.dirty) continue;
@@ -230,7 +241,7 @@ export class Documents {
     }
   }
 
-  /** Resolves when the document, or a later version of it, stands in the store, or nobody means to write it any more. */
+  /** Resolves when this or a later version is in the store, or is not to be written any more. */
   settled(id: string, signal: AbortSignal): Promise<void> {
     const kept = this.#all.get(id);
     if (kept?.dirty !== true) return Promise.resolve();
@@ -250,38 +261,38 @@ export class Documents {
     });
   }
 
-  /** Lets everybody go who waits. */
+  /** Resolves all waiters. */
   wakeAll(): void {
     for (const kept of this.#all.values()) this.#wake(kept);
   }
 
-  #current(document: Document): Kept | undefined {
+  #current(document: PublishedDocument): DocumentState | undefined {
     const kept = this.#all.get(document.subject.id);
     return kept?.version === document.version ? kept : undefined;
   }
 
-  #soil(kept: Kept): void {
+  #soil(kept: DocumentState): void {
     kept.dirty = true;
     (kept.values === undefined ? this.#gone : this.#dirty).add(kept);
   }
 
-  #clear(kept: Kept): void {
+  #clear(kept: DocumentState): void {
     this.#dirty.delete(kept);
     this.#gone.delete(kept);
   }
 
-  #wake(kept: Kept): void {
+  #wake(kept: DocumentState): void {
     for (const waiter of [...kept.waiters]) waiter();
   }
 
-  #forget(kept: Kept): void {
+  #forget(kept: DocumentState): void {
     this.#lighten(kept);
     this.#clear(kept);
     this.#all.delete(kept.subject.id);
   }
 
-  /** A removal weighs nothing, and nobody could publish it again. */
-  #weigh(kept: Kept): void {
+  /** A removal takes no memory, and could not be published again. */
+  #weigh(kept: DocumentState): void {
     if (weight(kept) === 0) return;
     this.#heavy.add(kept);
     this.#bytes += weight(kept);
@@ -291,7 +302,7 @@ export class Documents {
     }
   }
 
-  #lighten(kept: Kept): void {
+  #lighten(kept: DocumentState): void {
     if (!this.#heavy.delete(kept)) return;
     this.#bytes -= weight(kept);
     kept.values = undefined;
@@ -299,12 +310,12 @@ export class Documents {
   }
 }
 
-function isStanding({ content, standing }: Kept): boolean {
+function isStanding({ content, standing }: DocumentState): boolean {
   return content.keys.every((key) => standing.has(key));
 }
 
-/** With the marks by which pieces are known again. */
-function weight({ values = [] }: Document): number {
+/** Includes the marks that identify pieces. */
+function weight({ values = [] }: PublishedDocument): number {
   let sum = 0;
   for (const { pieces } of values) for (const { bytes, marks } of pieces) sum += bytes.length + 8 * marks.length;
   return sum;

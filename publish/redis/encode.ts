@@ -2,60 +2,61 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { inSlices } from '#base';
-import type { Clock, Steps } from '#base';
-import type { Part, Run } from './runs.ts';
+import type { Clock, SlicedWork } from '#base';
+import type { DocumentPart, ItemRun } from './runs.ts';
 
 const compress = promisify(gzip);
 
-/** Runs whose texts are held at once, until they are compressed: more than Node has threads for it. */
-const atOnce = 8;
-/** Letters of such texts; a run that is longer is compressed alone. */
-const lettersAtOnce = 1 << 20;
+/** Maximum number of texts held for compression: more than Node's compression threads. */
+const maxPendingRuns = 8;
+/** Maximum characters of such texts; a longer run is compressed alone. */
+const maxPendingCharacters = 1 << 20;
 
-/** A run in the form in which it is stored, and what it was made of. */
-export interface Piece {
+/** A compressed run, and the identity of its source. */
+export interface EncodedPiece {
   readonly marks: readonly number[];
   readonly seams: string;
-  /** Of its text. */
+  /** Hash of its text. */
   readonly hash: string;
   readonly bytes: Buffer;
 }
 
-/** What one key is to hold: pieces, one after the other. */
-export interface Encoded {
-  /** Of its text, and of nothing else. */
+/** Content of one key: pieces in order. */
+export interface EncodedValue {
+  /** Hash of its text only. */
   readonly hash: string;
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly EncodedPiece[];
 }
 
-export interface Encoding {
+export interface EncodingOptions {
   readonly compression: 'gzip' | 'none';
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** A text that has to be compressed yet, and where it belongs. */
-interface Raw {
-  readonly run: Run;
+/** A text to compress, and its position. */
+interface UncompressedRun {
+  readonly run: ItemRun;
   readonly hash: string;
   readonly text: Buffer;
-  readonly into: Piece[];
+  readonly into: EncodedPiece[];
   readonly place: number;
 }
 
 /**
- * The bytes of a text. Pieces of what was made last are used again: a run of the very same objects costs nothing, one that has the same text need not be
- * compressed. Texts are made in slices; compression runs on Node's own threads. Each piece is compressed by itself: the format says that such streams, one
- * after the other, are one stream (RFC 1952, 2.2), and Go's reader takes them so.
+ * Encodes a text, reusing pieces of the last version: a run of the same objects costs nothing, and
+ * one with the same text is not compressed again. Texts are built in slices; compression runs on
+ * Node's threads. Each piece is a gzip stream of its own: concatenated streams are one stream (RFC
+ * 1952, 2.2), and Go's reader accepts them.
  */
 export async function encode(
-  parts: readonly Part[],
-  last: readonly Piece[],
-  how: Encoding,
+  parts: readonly DocumentPart[],
+  last: readonly EncodedPiece[],
+  how: EncodingOptions,
   signal: AbortSignal,
-): Promise<readonly Encoded[]> {
-  const made: Piece[][] = parts.map(() => []);
+): Promise<readonly EncodedValue[]> {
+  const made: EncodedPiece[][] = parts.map(() => []);
   const jobs = parts.flatMap(({ runs }, part) => runs.map((run, place) => ({ run, place, into: made[part] ?? [] })));
-  const pieces = new Pieces(last);
+  const pieces = new PieceIndex(last);
   for (let next = 0; next < jobs.length;) {
     const { raws, end } = await inSlices(textSteps(jobs, next, pieces), how, signal);
     next = end;
@@ -64,13 +65,13 @@ export async function encode(
   return made.map((of) => ({ pieces: of, hash: hashOf(of.map(({ hash }) => hash).join(' ')) }));
 }
 
-/** The hash of all keys together. */
-export function hashOfAll(encoded: readonly Encoded[]): string {
+/** Hash over all keys. */
+export function hashOfAll(encoded: readonly EncodedValue[]): string {
   return hashOf(encoded.map(({ hash }) => hash).join(' '));
 }
 
-/** Pieces as one, step by step. */
-export function* joinSteps(pieces: readonly Piece[]): Steps<Buffer> {
+/** Joins pieces step by step. */
+export function* joinSteps(pieces: readonly EncodedPiece[]): SlicedWork<Buffer> {
   const [only] = pieces;
   if (pieces.length === 1 && only !== undefined) return only.bytes;
   const whole = Buffer.allocUnsafe(pieces.reduce((sum, { bytes }) => sum + bytes.length, 0));
@@ -82,12 +83,12 @@ export function* joinSteps(pieces: readonly Piece[]): Steps<Buffer> {
   return whole;
 }
 
-/** The pieces of what was made last, by what they are known again. */
-class Pieces {
-  readonly #byMark = new Map<number, Piece>();
-  readonly #byHash = new Map<string, Piece>();
+/** Pieces of the last version, by the keys that identify them. */
+class PieceIndex {
+  readonly #byMark = new Map<number, EncodedPiece>();
+  readonly #byHash = new Map<string, EncodedPiece>();
 
-  constructor(last: readonly Piece[]) {
+  constructor(last: readonly EncodedPiece[]) {
     for (const piece of last) {
       const [first] = piece.marks;
       if (first !== undefined) this.#byMark.set(first, piece);
@@ -95,7 +96,7 @@ class Pieces {
     }
   }
 
-  ofRun({ marks, seams }: Run): Piece | undefined {
+  ofRun({ marks, seams }: ItemRun): EncodedPiece | undefined {
     const [first] = marks;
     const piece = first === undefined ? undefined : this.#byMark.get(first);
     const isSame =
@@ -105,27 +106,27 @@ class Pieces {
     return isSame ? piece : undefined;
   }
 
-  ofText(hash: string): Piece | undefined {
+  ofText(hash: string): EncodedPiece | undefined {
     return this.#byHash.get(hash);
   }
 }
 
-interface Job {
-  readonly run: Run;
-  readonly into: Piece[];
+interface EncodingJob {
+  readonly run: ItemRun;
+  readonly into: EncodedPiece[];
   readonly place: number;
 }
 
-/** Goes on from `from` until some texts wait for being compressed. */
+/** Continues from `from` until enough texts wait for compression. */
 function* textSteps(
-  jobs: readonly Job[],
+  jobs: readonly EncodingJob[],
   from: number,
-  pieces: Pieces,
-): Steps<{ readonly raws: readonly Raw[]; readonly end: number }> {
-  const raws: Raw[] = [];
+  pieces: PieceIndex,
+): SlicedWork<{ readonly raws: readonly UncompressedRun[]; readonly end: number }> {
+  const raws: UncompressedRun[] = [];
   let letters = 0;
   let end = from;
-  for (; end < jobs.length && raws.length < atOnce && letters < lettersAtOnce; end += 1) {
+  for (; end < jobs.length && raws.length < maxPendingRuns && letters < maxPendingCharacters; end += 1) {
     const job = jobs[end];
     if (job === undefined) break;
     const { run, into, place } = job;
@@ -135,7 +136,7 @@ function* textSteps(
       yield;
       continue;
     }
-    const text = exact(yield* textOf(run));
+    const text = copyToExactSize(yield* textOf(run));
     const hash = hashOf(text);
     const equal = pieces.ofText(hash);
     if (equal !== undefined) into[place] = pieceOf({ run, hash }, equal.bytes);
@@ -145,7 +146,7 @@ function* textSteps(
   return { raws, end };
 }
 
-function* textOf({ lists, after }: Run): Steps<string> {
+function* textOf({ lists, after }: ItemRun): SlicedWork<string> {
   const texts: string[] = [];
   for (const { before, items, json } of lists) {
     let separator = before;
@@ -159,16 +160,19 @@ function* textOf({ lists, after }: Run): Steps<string> {
   return texts.join('');
 }
 
-function pieceOf({ run, hash }: Pick<Raw, 'run' | 'hash'>, bytes: Buffer): Piece {
+function pieceOf({ run, hash }: Pick<UncompressedRun, 'run' | 'hash'>, bytes: Buffer): EncodedPiece {
   return { marks: run.marks, seams: run.seams, hash, bytes };
 }
 
-async function stored(text: Buffer, { compression }: Encoding): Promise<Buffer> {
-  return compression === 'none' ? text : exact(await compress(text));
+async function stored(text: Buffer, { compression }: EncodingOptions): Promise<Buffer> {
+  return compression === 'none' ? text : copyToExactSize(await compress(text));
 }
 
-/** In memory of its own and no more than that: what zlib and Node's pool give out holds on to kilobytes that nobody has weighed. */
-function exact(from: Buffer | string): Buffer {
+/**
+ * Copies to a buffer of the exact size: buffers of zlib and Node's pool retain kilobytes that are
+ * not accounted for.
+ */
+function copyToExactSize(from: Buffer | string): Buffer {
   if (typeof from === 'string') {
     const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(from));
     bytes.write(from);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ApplicationTree, ClusterReport, ManagedResource, TreeNode } from '../types.ts';
 import { clusterInfoPart, managedResourcesPart, treeParts } from './json.ts';
-import type { Part } from './runs.ts';
+import type { DocumentPart } from './runs.ts';
 
-const textOf = (part: Part | undefined): string =>
+const textOf = (part: DocumentPart | undefined): string =>
   (part?.runs ?? [])
     .map(
       ({ lists, after }) => lists.map(({ before, items, json }) => before + items.map(json).join(',')).join('') + after,
@@ -18,7 +18,7 @@ const tree: ApplicationTree = {
 };
 
 describe('treeParts', () => {
-  it('11.1: writes every field under the name and in the order of Argo CD', () => {
+  it("writes every field with Argo CD's name and order", () => {
     const node: TreeNode = {
       group: 'apps',
       version: 'v1',
@@ -59,14 +59,14 @@ describe('treeParts', () => {
     ]);
   });
 
-  it('11.1: leaves out what is empty', () => {
+  it('omits empty fields', () => {
     expect(textsOf({ nodes: [], orphanedNodes: [], hosts: [] }, 0)).toEqual(['{}\n']);
     expect(textsOf({ nodes: [], orphanedNodes: [map('o')] }, 0)).toEqual([
       '{"orphanedNodes":[{"version":"v1","kind":"ConfigMap","namespace":"prod","name":"o"}]}\n',
     ]);
   });
 
-  it('11.1: cuts a tree into parts of so many items: nodes, orphans, machines; the first part counts them', () => {
+  it('cuts a tree into parts of a given size: nodes, orphans, hosts; the first part has their number', () => {
     const parts = textsOf(tree, 2).map((text) => JSON.parse(text) as Partial<ApplicationTree>);
     const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
     expect(parts).toEqual([
@@ -93,7 +93,7 @@ describe('managedResourcesPart', () => {
     modified: true,
   };
 
-  it('11.1: writes states as JSON texts, and what is absent as the text null', () => {
+  it('writes states as JSON texts, and missing ones as the text null', () => {
     expect(textOf(managedResourcesPart([resource]))).toBe(
       '[{"group":"apps","kind":"Deployment","namespace":"prod","name":"web","targetState":' +
         '"{\\"apiVersion\\":\\"apps/v1\\",\\"kind\\":\\"Deployment\\",\\"metadata\\":{\\"name\\":\\"web\\"},' +
@@ -103,7 +103,7 @@ describe('managedResourcesPart', () => {
     expect(textOf(managedResourcesPart([]))).toBe('[]\n');
   });
 
-  it('11.1: keeps an integer beyond 2^53 as it is', () => {
+  it('preserves an integer beyond 2^53', () => {
     const big = { ...resource, liveState: { ...resource.targetState, n: 9007199254740993n } };
     const [read] = JSON.parse(textOf(managedResourcesPart([big as ManagedResource]))) as [{ liveState: string }];
     expect(read.liveState).toContain('"n":9007199254740993');
@@ -117,14 +117,14 @@ describe('clusterInfoPart', () => {
     applicationsCount: 0,
   };
 
-  it('11.1: has connection state, cache info and count even when they are empty', () => {
+  it('includes connection state, cache info and count even when they are empty', () => {
     expect(textOf(clusterInfoPart(report))).toBe(
       '{"connectionState":{"status":"Unknown","message":"","attemptedAt":"2026-01-01T00:00:00Z"},"cacheInfo":{},' +
         '"applicationsCount":0}\n',
     );
   });
 
-  it('11.1: has every field of a connected cluster', () => {
+  it('includes every field of a connected cluster', () => {
     const cacheInfo = { resourcesCount: 12, apisCount: 3, lastCacheSyncTime: '2026-01-01T00:00:00Z' };
     const whole = {
       ...report,

@@ -10,24 +10,28 @@ import type {
   NodeRef,
   TreeNode,
 } from '../types.ts';
-import { listOf, runsOf } from './runs.ts';
-import type { List, Named, Part } from './runs.ts';
+import { itemList, runsOf } from './runs.ts';
+import type { ItemList, NamedItem, DocumentPart } from './runs.ts';
 
 /**
- * The JSON texts that Argo CD's API server, CLI and UI decode: its field names, in the order of its types, empty ones left out, `<`, `>` and `&`
- * escaped, a line break at the end. Texts come in runs of items, so that a big tree does not hold the event loop up, and a change costs the run that it is in.
- * Source: Argo CD pkg/apis/application/v1alpha1/types.go (ApplicationTree, ResourceNode, ResourceDiff, ClusterInfo), util/cache/client.go.
+ * JSON as Argo CD's API server, CLI and UI decode it: its field names in the order of its types,
+ * empty fields omitted, `<`, `>` and `&` escaped, a trailing newline. Built in runs of items, so
+ * that a big tree does not block the event loop and a change costs one run. Source: Argo CD
+ * pkg/apis/application/v1alpha1/types.go (ApplicationTree, ResourceNode, ResourceDiff,
+ * ClusterInfo), util/cache/client.go.
  */
-
-/** Items in a run, about: what one change costs, against what more runs take in memory and in compression. */
-const nodesInRun = 32;
-const resourcesInRun = 16;
 
 /**
- * A tree as one part, or with a shard size as parts of so many items: nodes, then orphans, then machines. The first part says how many there
- * are; readers fetch the others by number.
+ * Approximate items per run: balances the cost of a change with memory and compression overhead.
  */
-export function treeParts(tree: ApplicationTree, shardSize: number): readonly Part[] {
+const nodesPerRun = 32;
+const resourcesPerRun = 16;
+
+/**
+ * A tree as one part, or as parts of `shardSize` items: nodes, orphans, hosts. The first part has
+ * their number; readers fetch the others by index.
+ */
+export function treeParts(tree: ApplicationTree, shardSize: number): readonly DocumentPart[] {
   const { nodes, orphanedNodes, hosts = [] } = tree;
   const length = nodes.length + orphanedNodes.length + hosts.length;
   if (shardSize < 1) return [treePart(tree, 0)];
@@ -44,17 +48,17 @@ export function treeParts(tree: ApplicationTree, shardSize: number): readonly Pa
   });
 }
 
-function treePart({ nodes, orphanedNodes, hosts = [] }: ApplicationTree, shardsCount: number): Part {
+function treePart({ nodes, orphanedNodes, hosts = [] }: ApplicationTree, shardsCount: number): DocumentPart {
   let open = '{';
-  const named = <T extends Named>(name: string, items: readonly T[], json: (item: T) => string): List => {
+  const named = <T extends NamedItem>(name: string, items: readonly T[], json: (item: T) => string): ItemList => {
     const before = `${open}"${name}":[`;
     if (items.length > 0) open = '],';
-    return listOf(before, items, json);
+    return itemList(before, items, json);
   };
   const lists = [named('nodes', nodes, node), named('orphanedNodes', orphanedNodes, node), named('hosts', hosts, host)];
   const isEmpty = open === '{';
   const shards = shardsCount > 0 ? `${isEmpty ? '' : ','}"shardsCount":${shardsCount}` : '';
-  return { runs: runsOf(lists, nodesInRun, `${isEmpty ? '{' : ']'}${shards}}\n`) };
+  return { runs: runsOf(lists, nodesPerRun, `${isEmpty ? '{' : ']'}${shards}}\n`) };
 }
 
 function node(value: TreeNode): string {
@@ -70,7 +74,7 @@ function node(value: TreeNode): string {
   ]);
 }
 
-function refMembers(ref: NodeRef): Member[] {
+function refMembers(ref: NodeRef): JsonMember[] {
   return [
     text('group', ref.group),
     text('version', ref.version),
@@ -114,14 +118,17 @@ function host(value: HostInfo): string {
   ]);
 }
 
-/** The text of `app|managed-resources|…`. A state that is absent is the text `null`. */
-export function managedResourcesPart(resources: readonly ManagedResource[]): Part {
-  const list = listOf('[', resources, managedResource);
-  return { runs: runsOf([list], resourcesInRun, resources.length === 0 ? '[]\n' : ']\n') };
+/** Text of `app|managed-resources|…`. A missing state is the text `null`. */
+export function managedResourcesPart(resources: readonly ManagedResource[]): DocumentPart {
+  const list = itemList('[', resources, managedResource);
+  return { runs: runsOf([list], resourcesPerRun, resources.length === 0 ? '[]\n' : ']\n') };
 }
 
 function managedResource(value: ManagedResource): string {
-  const state = (name: string, whole: ManagedResource['liveState']): Member => [name, goJson(goJson(whole as Json))];
+  const state = (name: string, whole: ManagedResource['liveState']): JsonMember => [
+    name,
+    goJson(goJson(whole as Json)),
+  ];
   return object([
     text('group', value.group),
     text('kind', value.kind),
@@ -137,8 +144,8 @@ function managedResource(value: ManagedResource): string {
   ]);
 }
 
-/** The text of `cluster|info|…`. Connection state and cache info are there even when empty. */
-export function clusterInfoPart(report: ClusterReport): Part {
+/** Text of `cluster|info|…`. Includes connection state and cache info even when empty. */
+export function clusterInfoPart(report: ClusterReport): DocumentPart {
   const { connectionState: state, cacheInfo: cache } = report;
   const whole = object([
     [
@@ -164,19 +171,19 @@ export function clusterInfoPart(report: ClusterReport): Part {
   return { runs: [{ lists: [], after: `${whole}\n`, marks: [], seams: '' }] };
 }
 
-/** Name and JSON text; without a text the member is left out. */
-type Member = readonly [name: string, json: string | undefined];
+/** Name and JSON text; a member without a text is omitted. */
+type JsonMember = readonly [name: string, json: string | undefined];
 
-function object(members: readonly Member[]): string {
+function object(members: readonly JsonMember[]): string {
   const parts = members.flatMap(([name, json]) => (json === undefined ? [] : [`"${name}":${json}`]));
   return `{${parts.join(',')}}`;
 }
 
-function text(name: string, value: string | undefined): Member {
+function text(name: string, value: string | undefined): JsonMember {
   return [name, value === undefined || value === '' ? undefined : goJson(value)];
 }
 
-function number(name: string, value: number | undefined): Member {
+function number(name: string, value: number | undefined): JsonMember {
   return [name, value === undefined || value === 0 ? undefined : goJson(value)];
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { Keys } from './keys.ts';
+import { RedisKeys } from './keys.ts';
 
 describe('Keys', () => {
-  it('11.1: are those of Argo CD, with prefix and ending', () => {
-    const keys = new Keys({ prefix: 'p:', compression: 'gzip' });
+  it("equal Argo CD's, with prefix and suffix", () => {
+    const keys = new RedisKeys({ prefix: 'p:', compression: 'gzip' });
     expect([
       keys.managedResources('team-a_web'),
       keys.tree('team-a_web', 0),
@@ -19,7 +19,7 @@ describe('Keys', () => {
     ]);
   });
 
-  it('11.1: have no ending without compression', () => {
-    expect(new Keys({ prefix: '', compression: 'none' }).tree('web', 0)).toBe('app|resources-tree|web|1.8.3');
+  it('have no suffix without compression', () => {
+    expect(new RedisKeys({ prefix: '', compression: 'none' }).tree('web', 0)).toBe('app|resources-tree|web|1.8.3');
   });
 });

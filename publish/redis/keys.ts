@@ -1,4 +1,7 @@
-/** Argo CD's cache version (common.CacheVersion): part of every key, so that its components of one version read each other only. */
+/**
+ * Argo CD's cache version (common.CacheVersion), part of every key: components share data only with
+ * their own version.
+ */
 const cacheVersion = '1.8.3';
 
 export interface KeyOptions {
@@ -7,8 +10,8 @@ export interface KeyOptions {
   readonly compression: 'gzip' | 'none';
 }
 
-/** The names of things in Redis, as Argo CD makes them. Source: util/cache/redis.go, util/cache/appstate/cache.go. */
-export class Keys {
+/** Argo CD's Redis keys and channels. Source: util/cache/redis.go, util/cache/appstate/cache.go. */
+export class RedisKeys {
   readonly #options: KeyOptions;
 
   constructor(options: KeyOptions) {
@@ -19,7 +22,7 @@ export class Keys {
     return this.#stored(managed(instance));
   }
 
-  /** Of the part with this number; the first one has the key of a tree in one piece. */
+  /** Key of a numbered part; the first one has the key of an unsplit tree. */
   tree(instance: string, part: number): string {
     const whole = `app|resources-tree|${instance}`;
     return this.#stored(part === 0 ? whole : `${whole}|${part}`);
@@ -29,7 +32,10 @@ export class Keys {
     return this.#stored(`cluster|info|${server}`);
   }
 
-  /** The channel on which readers of a tree wait. Of the managed resources' key, and without prefix and ending: so Argo CD has it. */
+  /**
+   * Channel for readers of a tree. Named after the managed resources, without prefix and suffix, as
+   * in Argo CD.
+   */
   treeChannel(instance: string): string {
     return `${managed(instance)}|${cacheVersion}`;
   }

@@ -1,21 +1,23 @@
 import { DriftlessError } from '#base';
 import type { RequestOutcome } from '#base';
 
-/** What went wrong with the store, as far as that decides what to do next. */
+/** Kind of a failure, which decides what to do next. */
 export type StoreFault =
-  /** The connection is of no use: open another one. */
+  /** The connection is unusable: open another one. */
   | 'connection'
-  /** User or password are wrong, or missing. */
+  /** User or password is wrong or missing. */
   | 'auth'
-  /** The store takes no writes: full, loading, or a replica by now. */
+  /** The store rejects writes: full, loading, or a replica by now. */
   | 'refused'
-  /** This one command is not allowed to this user, or not known. */
+  /** The user lacks permission for this command, or the command is unknown. */
   | 'forbidden';
 
-/** The store did not do what it was asked. The message is the server's or the system's, without credentials. */
+/** A failed request. The message comes from the server or the system, without credentials. */
 export class StoreError extends DriftlessError implements RequestOutcome {
   readonly fault: StoreFault;
-  /** The store has answered: only a connection that broke leaves open what became of a write. */
+  /**
+   * The store has answered. Otherwise the connection broke, and the outcome of a write is unknown.
+   */
   readonly isOver: boolean;
 
   constructor(fault: StoreFault, message: string) {
@@ -25,23 +27,26 @@ export class StoreError extends DriftlessError implements RequestOutcome {
   }
 }
 
-/** One open connection to the store, by the few commands that are needed. None of them reads a value. All reject with {@link StoreError}. */
+/**
+ * An open connection with the few commands that are needed. None of them reads a value. All reject
+ * with {@link StoreError}.
+ */
 export interface RedisLink {
-  /** Which server process this is: another one may have other contents. Empty when the server does not tell. */
+  /** Identifies the server process: another one may have other contents. Empty when unknown. */
   readonly runId: string;
   set(key: string, value: Buffer, ttlMs: number): Promise<void>;
-  /** What is not there is no error. */
+  /** Missing keys are no error. */
   delete(keys: readonly string[]): Promise<void>;
   publish(channel: string): Promise<void>;
-  /** How many of these keys are there. */
+  /** Number of these keys that exist. */
   count(keys: readonly string[]): Promise<number>;
   ping(): Promise<void>;
-  /** Rejects when the connection ends, whoever ended it. */
+  /** Rejects when the connection ends for any reason. */
   readonly ended: Promise<never>;
   close(reason: StoreError): void;
 }
 
-/** Opens a connection, with credentials as they are now. */
+/** Opens a connection with the present credentials. */
 export type OpenLink = (signal: AbortSignal) => Promise<RedisLink>;
 
 const patterns: readonly (readonly [RegExp, StoreFault])[] = [
@@ -50,7 +55,7 @@ const patterns: readonly (readonly [RegExp, StoreFault])[] = [
   [/^(?:OOM|LOADING|MISCONF|NOREPLICAS|BUSY|ERR)\b/, 'refused'],
 ];
 
-/** The kind of fault of an error reply. A replica that was the master until a moment ago is not where to write: `connection`. */
+/** Classifies an error reply. A former master does not accept writes any more: `connection`. */
 export function faultOf(message: string): StoreFault {
   return patterns.find(([pattern]) => pattern.test(message))?.[1] ?? 'connection';
 }

@@ -1,18 +1,18 @@
-import type { Metrics } from '#telemetry';
+import type { MetricRegistry } from '#telemetry';
 
 export interface StoreMetrics {
-  /** One command, answered or not. */
+  /** Counts a command and its outcome. */
   request(command: string, failed: boolean, durationMs: number): void;
-  /** Something that was written was not there any more. */
+  /** Counts a written value that was missing later. */
   lost(): void;
-  /** Where the values that are read when metrics are scraped come from. */
+  /** Sets the sources of the gauges, read at scrape time. */
   show(values: { readonly up: () => boolean; readonly waiting: () => number; readonly bytes: () => number }): void;
 }
 
 const initiator = 'argocd-application-controller';
 
-/** Argo CD's two metrics of Redis (controller/metrics/metrics.go), and four of ours. */
-export function storeMetrics(metrics: Metrics, hostname: string): StoreMetrics {
+/** Argo CD's two Redis metrics (controller/metrics/metrics.go), and four of our own. */
+export function storeMetrics(metrics: MetricRegistry, hostname: string): StoreMetrics {
   const total = metrics.counter(
     'argocd_redis_request_total',
     'Number of redis requests executed during application reconciliation.',
@@ -34,9 +34,9 @@ export function storeMetrics(metrics: Metrics, hostname: string): StoreMetrics {
     },
     lost: () => lost.inc(),
     show: ({ up, waiting, bytes }) => {
-      gauge('driftless_publish_up', 'Whether Redis takes writes.', () => Number(up()));
+      gauge('driftless_publish_up', 'Whether Redis accepts writes.', () => Number(up()));
       gauge('driftless_publish_waiting', 'Published values that are not in Redis yet.', waiting);
-      gauge('driftless_publish_bytes', 'Memory that published values take.', bytes);
+      gauge('driftless_publish_bytes', 'Memory of published values.', bytes);
     },
   };
 }

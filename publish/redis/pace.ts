@@ -1,34 +1,34 @@
-import type { Clock, Timer } from '#base';
+import type { Clock, ClockTimer } from '#base';
 
-/** A moment in which a subject is not published again. */
-interface Moment {
-  readonly timer: Timer;
-  /** What is to be done at its end. */
+/** Interval in which a subject is not published again. */
+interface PaceInterval {
+  readonly timer: ClockTimer;
+  /** Publishes the last value at the end of the interval. */
   held?: () => void;
 }
 
 /**
- * Publishes each subject once in so many milliseconds: the first time at once, and the last of what comes within that time at its end. A subject at rest costs
- * nothing.
+ * Rate limiter per subject: the first value passes at once, and the last value of each interval at
+ * its end. An idle subject costs nothing.
  */
-export class Pace {
+export class PublishPace {
   readonly #clock: Pick<Clock, 'timer'>;
   readonly #ms: number;
-  readonly #moments = new Map<string, Moment>();
+  readonly #moments = new Map<string, PaceInterval>();
 
   constructor(clock: Pick<Clock, 'timer'>, ms: number) {
     this.#clock = clock;
     this.#ms = ms;
   }
 
-  /** Whether `later` is done later, in place of what waited until now; false: it is to be done now. */
+  /** Returns true if `later` replaces the waiting value and runs later; false: publish now. */
   holds(id: string, later: () => void): boolean {
     const moment = this.#moments.get(id);
     if (moment !== undefined) moment.held = later;
     return moment !== undefined;
   }
 
-  /** It is published now: what waited is older. */
+  /** A value is published now: drops an older waiting one. */
   begin(id: string): void {
     this.drop(id);
     const timer = this.#clock.timer(this.#ms, () => {
@@ -41,7 +41,7 @@ export class Pace {
     this.#moments.set(id, { timer });
   }
 
-  /** Nothing is to be published of it any more. */
+  /** Drops what waits for the subject. */
   drop(id: string): void {
     this.#moments.get(id)?.timer.cancel();
     this.#moments.delete(id);

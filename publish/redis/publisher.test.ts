@@ -1,11 +1,11 @@
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { OwnershipLost, Shutdown } from '#base';
-import { Bench, hourMs, mine } from '../testing/bench.ts';
+import { PublisherBench, hourMs, ownerTerms } from '../testing/bench.ts';
 import type { ApplicationTree, ClusterReport, PublishTerms } from '../types.ts';
-import { lifeOf } from './create.ts';
+import { ttlOf } from './create.ts';
 
-const { signal } = mine;
+const { signal } = ownerTerms;
 const tree = (...names: string[]): ApplicationTree => ({
   nodes: names.map((name) => ({ version: 'v1', kind: 'ConfigMap', namespace: 'prod', name })),
   orphanedNodes: [],
@@ -21,61 +21,62 @@ const channel = 'app|managed-resources|web|1.8.3';
 const setTree = `set ${treeKey} ${hourMs}`;
 const setManaged = `set ${managedKey} ${hourMs}`;
 
-let bench: Bench;
+let bench: PublisherBench;
 afterEach(() => bench.stop());
 
 describe('what is written', () => {
-  it('11.1: the tree, then the message that wakes its readers, then the managed resources', async () => {
-    bench = await new Bench().start();
-    await bench.publisher.setTree('web', tree('a'), mine);
-    await bench.publisher.setManagedResources('web', [], mine);
+  it('the tree, then the message for its readers, then the managed resources', async () => {
+    bench = await new PublisherBench().start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
+    await bench.publisher.setManagedResources('web', [], ownerTerms);
     expect(bench.writes()).toEqual([setTree, `publish ${channel}`, setManaged]);
     expect(bench.store.values.get(treeKey)?.toString()).toContain('"name":"a"');
   });
 
-  it('11.1: compressed as a whole when it is to be', async () => {
-    bench = await new Bench({ compression: 'gzip' }).start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+  it('compressed as a whole with compression', async () => {
+    bench = await new PublisherBench({ compression: 'gzip' }).start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     const bytes = bench.store.values.get(`${treeKey}.gz`) ?? Buffer.alloc(0);
     expect(gunzipSync(bytes).toString()).toMatch(/^\{"nodes":\[.*\]\}\n$/);
   });
 
-  it('11.1, T-REDIS-1: what did not change is not written again, and its readers are not woken', async () => {
-    bench = await new Bench().start();
-    await bench.publisher.setTree('web', tree('a'), mine);
-    await bench.publisher.setManagedResources('web', [], mine);
+  // T-REDIS-1
+  it('an unchanged value is not written again, and its readers are not notified', async () => {
+    bench = await new PublisherBench().start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
+    await bench.publisher.setManagedResources('web', [], ownerTerms);
     bench.writes();
-    await bench.publisher.setTree('web', tree('a'), mine);
-    await bench.publisher.setManagedResources('web', [], mine);
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
+    await bench.publisher.setManagedResources('web', [], ownerTerms);
     await bench.clock.advance(30 * 60_000);
     expect(bench.writes()).toEqual([]);
   });
 
-  it('11.1: the parts of a big tree, the first one last; those that it has no more go', async () => {
-    bench = await new Bench({ treeShardSize: 1 }).start();
-    await bench.publisher.setTree('web', tree('a', 'b', 'c'), mine);
+  it('the parts of a big tree, the first one last; surplus parts are deleted', async () => {
+    bench = await new PublisherBench({ treeShardSize: 1 }).start();
+    await bench.publisher.setTree('web', tree('a', 'b', 'c'), ownerTerms);
     const part = (n: number): string => `set app|resources-tree|web|${n}|1.8.3 ${hourMs}`;
     expect(bench.writes()).toEqual([part(2), part(1), setTree, `publish ${channel}`]);
-    await bench.publisher.setTree('web', tree('a'), mine);
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     const gone = 'del app|resources-tree|web|1|1.8.3 app|resources-tree|web|2|1.8.3';
     expect(bench.writes()).toEqual([setTree, gone, `publish ${channel}`]);
   });
 
-  it('11.1: managed resources that there are none to show of are deleted; an application that is gone is, too', async () => {
-    bench = await new Bench().start();
-    await bench.publisher.setTree('web', tree('a'), mine);
-    await bench.publisher.setManagedResources('web', [], mine);
-    await bench.publisher.setManagedResources('web', undefined, mine);
+  it('managed resources are deleted when there are none, and with a deleted application', async () => {
+    bench = await new PublisherBench().start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
+    await bench.publisher.setManagedResources('web', [], ownerTerms);
+    await bench.publisher.setManagedResources('web', undefined, ownerTerms);
     expect(bench.writes().at(-1)).toBe(`del ${managedKey}`);
-    await bench.publisher.remove('web', mine);
+    await bench.publisher.remove('web', ownerTerms);
     expect(bench.writes()).toEqual([`del ${managedKey}`, `del ${treeKey}`, `publish ${channel}`]);
-    await bench.publisher.remove('other', mine);
+    await bench.publisher.remove('other', ownerTerms);
     expect(bench.writes()).toContain('del app|resources-tree|other|1.8.3');
   });
 
-  it('11.1: again before it expires, without waking anybody', async () => {
-    bench = await new Bench().start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+  it('again before it expires, without notifying readers', async () => {
+    bench = await new PublisherBench().start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     bench.writes();
     await bench.clock.advance(hourMs * 0.7);
     expect(bench.writes()).toEqual([]);
@@ -83,31 +84,31 @@ describe('what is written', () => {
     expect(bench.writes()).toEqual([setTree]);
   });
 
-  it('11.1: a cluster info when something but its times changed, and else once a minute', async () => {
-    bench = await new Bench().start();
+  it('a cluster info when more than its times changed, otherwise once a minute', async () => {
+    bench = await new PublisherBench().start();
     const set = 'set cluster|info|https://a|1.8.3 600000';
-    await bench.publisher.setClusterInfo('https://a', cluster(1), mine);
+    await bench.publisher.setClusterInfo('https://a', cluster(1), ownerTerms);
     expect(bench.writes()).toEqual([set]);
     await bench.clock.advance(10_000);
-    await bench.publisher.setClusterInfo('https://a', cluster(1, '2026-01-01T00:00:10Z'), mine);
+    await bench.publisher.setClusterInfo('https://a', cluster(1, '2026-01-01T00:00:10Z'), ownerTerms);
     expect(bench.writes()).toEqual([]);
-    await bench.publisher.setClusterInfo('https://a', cluster(2, '2026-01-01T00:00:10Z'), mine);
+    await bench.publisher.setClusterInfo('https://a', cluster(2, '2026-01-01T00:00:10Z'), ownerTerms);
     expect(bench.writes()).toEqual([set]);
     await bench.clock.advance(60_000);
-    await bench.publisher.setClusterInfo('https://a', cluster(2, '2026-01-01T00:01:20Z'), mine);
+    await bench.publisher.setClusterInfo('https://a', cluster(2, '2026-01-01T00:01:20Z'), ownerTerms);
     expect(bench.writes()).toEqual([set]);
   });
 
-  it('11.1: at rest 1,000 Applications cost fewer than one write a second', async () => {
-    bench = await new Bench({ maxBytes: 1 << 26 }).start();
+  it('fewer than one write a second for 1,000 idle Applications', async () => {
+    bench = await new PublisherBench({ maxBytes: 1 << 26 }).start();
     for (let i = 0; i < 1000; i += 1) {
-      await bench.publisher.setTree(`app-${i}`, tree('a'), mine);
-      await bench.publisher.setManagedResources(`app-${i}`, [], mine);
+      await bench.publisher.setTree(`app-${i}`, tree('a'), ownerTerms);
+      await bench.publisher.setManagedResources(`app-${i}`, [], ownerTerms);
     }
     bench.writes();
     const beginning = bench.clock.monotonic();
     while (bench.clock.monotonic() - beginning < 2 * hourMs) {
-      await bench.publisher.setClusterInfo('https://a', cluster(1000, String(bench.clock.now())), mine);
+      await bench.publisher.setClusterInfo('https://a', cluster(1000, String(bench.clock.now())), ownerTerms);
       await bench.clock.advance(60_000);
     }
     const writes = bench.writes().length;
@@ -115,32 +116,33 @@ describe('what is written', () => {
     expect(writes).toBeLessThan((2 * hourMs) / 1000);
   });
 
-  it('11.1: nothing at all with a negative expiration; of 0, the default of everything else', async () => {
-    bench = await new Bench({ appStateTtlMs: undefined }).start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+  it('nothing with a negative expiration; the default expiration with 0', async () => {
+    bench = await new PublisherBench({ appStateTtlMs: undefined }).start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     expect(bench.writes()).toEqual([]);
-    expect([
-      lifeOf(0, 86_400_000),
-      lifeOf(0, 0),
-      lifeOf(500, 1),
-      lifeOf(-1, 1),
-      lifeOf(0, -1),
-      lifeOf(7000, 1),
-    ]).toEqual([86_400_000, hourMs, hourMs, undefined, undefined, 7000]);
+    expect([ttlOf(0, 86_400_000), ttlOf(0, 0), ttlOf(500, 1), ttlOf(-1, 1), ttlOf(0, -1), ttlOf(7000, 1)]).toEqual([
+      86_400_000,
+      hourMs,
+      hourMs,
+      undefined,
+      undefined,
+      7000,
+    ]);
   });
 
-  it('11.1: a stopped caller gets its reason', async () => {
-    bench = await new Bench().start();
-    const stopped = { ...mine, signal: AbortSignal.abort(new Shutdown()) };
+  it('an aborted caller gets its reason', async () => {
+    bench = await new PublisherBench().start();
+    const stopped = { ...ownerTerms, signal: AbortSignal.abort(new Shutdown()) };
     await expect(bench.publisher.setTree('web', tree('a'), stopped)).rejects.toThrow(Shutdown);
     expect(bench.writes()).toEqual([]);
   });
 });
 
-describe('a store that loses things', () => {
-  it('11.1, T-REDIS-1: is filled again within 5 s of a flush, and its readers are told', async () => {
-    bench = await new Bench().start();
-    for (let i = 0; i < 300; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a'), mine);
+describe('a store that loses data', () => {
+  // T-REDIS-1
+  it('is filled again within 5 s of a flush, and its readers are notified', async () => {
+    bench = await new PublisherBench().start();
+    for (let i = 0; i < 300; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a'), ownerTerms);
     bench.store.values.clear();
     await bench.clock.advance(5000);
     expect(bench.store.values.size).toBe(300);
@@ -148,9 +150,9 @@ describe('a store that loses things', () => {
     expect(await bench.metric('driftless_publish_lost_total')).toBe('300');
   });
 
-  it('11.1: gets a single value back that it gave up for memory', async () => {
-    bench = await new Bench().start();
-    for (let i = 0; i < 300; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a'), mine);
+  it('gets a single evicted value back', async () => {
+    bench = await new PublisherBench().start();
+    for (let i = 0; i < 300; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a'), ownerTerms);
     bench.writes();
     bench.store.values.delete('app|resources-tree|app-250|1.8.3');
     await bench.clock.advance(60_000);
@@ -160,9 +162,9 @@ describe('a store that loses things', () => {
     ]);
   });
 
-  it('11.1: gets everything again when another process answers (failover, restart), and nothing when the same does', async () => {
-    bench = await new Bench().start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+  it('gets everything again when another server process answers (failover, restart), and nothing from the same one', async () => {
+    bench = await new PublisherBench().start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     bench.writes();
     bench.store.cut('reset');
     await bench.clock.advance(5000);
@@ -173,27 +175,27 @@ describe('a store that loses things', () => {
     expect(bench.writes()).toEqual([setTree, `publish ${channel}`]);
   });
 
-  it('11.1: gets everything again after each connection when it does not tell which process it is', async () => {
-    bench = new Bench();
+  it('gets everything again after each connection when the server process is unknown', async () => {
+    bench = new PublisherBench();
     bench.store.runId = '';
     await bench.start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     bench.writes();
     bench.store.cut('reset');
     await bench.clock.advance(5000);
     expect(bench.writes()).toEqual([setTree, `publish ${channel}`]);
   });
 
-  it('11.1: names the applications whose values are not in memory any more, so that they are compared again', async () => {
-    bench = await new Bench({ maxBytes: 200 }).start();
+  it('reports applications whose values were evicted from memory, so that they are compared again', async () => {
+    bench = await new PublisherBench({ maxBytes: 200 }).start();
     const lost: string[] = [];
     bench.publisher.onLost((instance) => lost.push(instance));
-    for (const name of ['one', 'two', 'three']) await bench.publisher.setTree(name, tree(name), mine);
+    for (const name of ['one', 'two', 'three']) await bench.publisher.setTree(name, tree(name), ownerTerms);
     bench.store.values.clear();
     bench.writes();
     await bench.clock.advance(2000);
     expect(lost).toEqual(['one']);
-    await bench.publisher.setTree('one', tree('one'), mine);
+    await bench.publisher.setTree('one', tree('one'), ownerTerms);
     expect([...bench.store.values.keys()].sort()).toEqual([
       'app|resources-tree|one|1.8.3',
       'app|resources-tree|three|1.8.3',
@@ -201,53 +203,53 @@ describe('a store that loses things', () => {
     ]);
   });
 
-  it('11.1: a user who may not ask for keys gets one line, and values are renewed all the same', async () => {
-    bench = new Bench();
+  it('logs one line without permission to query keys, and still renews values', async () => {
+    bench = new PublisherBench();
     bench.store.refusals.set('exists', ['forbidden', 'NOPERM no EXISTS']);
     await bench.start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     await bench.clock.advance(hourMs);
     expect(bench.lines.filter((line) => line.includes('NOPERM'))).toHaveLength(1);
     expect(bench.writes().filter((command) => command === setTree)).toHaveLength(2);
   });
 });
 
-describe('a store that does not work', () => {
-  it('11.1: that is down costs passes no time and one line; the last value of each key is written when it is back', async () => {
-    bench = new Bench();
+describe('a store that fails', () => {
+  it('that is down does not delay passes and logs one line; the last value of each key is written afterwards', async () => {
+    bench = new PublisherBench();
     bench.store.away = 'connect ECONNREFUSED';
     await bench.start();
     for (let i = 0; i < 50; i += 1) {
-      expect(await bench.pass(bench.publisher.setTree('web', tree(`v${i}`), mine), 0)).toBe(true);
+      expect(await bench.pass(bench.publisher.setTree('web', tree(`v${i}`), ownerTerms), 0)).toBe(true);
     }
     await bench.clock.advance(600_000);
-    expect(bench.lines).toEqual([expect.stringMatching(/WARNING.*Redis takes no writes.*ECONNREFUSED/)]);
+    expect(bench.lines).toEqual([expect.stringMatching(/WARNING.*Redis rejects writes.*ECONNREFUSED/)]);
     expect(await bench.metric('driftless_publish_up')).toBe('0');
     expect(await bench.metric('driftless_publish_waiting')).toBe('1');
     bench.store.away = undefined;
     await bench.clock.advance(3000);
     expect(bench.writes()).toEqual([setTree, `publish ${channel}`]);
     expect(bench.store.values.get(treeKey)?.toString()).toContain('"v49"');
-    expect(bench.lines.at(-1)).toMatch(/Redis takes writes again/);
+    expect(bench.lines.at(-1)).toMatch(/Redis accepts writes again/);
     expect(await bench.metric('driftless_publish_up')).toBe('1');
     expect(bench.lines).toHaveLength(2);
   });
 
-  it('11.1: that hangs holds a pass up for two seconds, the next ones not at all, and gets another connection', async () => {
-    bench = await new Bench().start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+  it('that hangs delays one pass by two seconds, the next ones not at all, and gets another connection', async () => {
+    bench = await new PublisherBench().start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     bench.store.hangs = true;
-    expect(await bench.pass(bench.publisher.setTree('web', tree('b'), mine), 1900)).toBe(false);
+    expect(await bench.pass(bench.publisher.setTree('web', tree('b'), ownerTerms), 1900)).toBe(false);
     await bench.clock.advance(5000);
-    expect(await bench.pass(bench.publisher.setTree('web', tree('c'), mine), 0)).toBe(true);
+    expect(await bench.pass(bench.publisher.setTree('web', tree('c'), ownerTerms), 0)).toBe(true);
     expect(bench.lines).toEqual([expect.stringContaining('took longer than 5 s')]);
     bench.store.hangs = false;
     await bench.clock.advance(10_000);
     expect(bench.store.values.get(treeKey)?.toString()).toContain('"c"');
   });
 
-  it('11.1: one value whose right to be written takes long holds no other up, and its next version comes after it', async () => {
-    bench = await new Bench().start();
+  it('a value that waits long for its fence blocks no other, and its next version follows it', async () => {
+    bench = await new PublisherBench().start();
     let open = (): void => undefined;
     const slow: PublishTerms = {
       signal,
@@ -256,9 +258,9 @@ describe('a store that does not work', () => {
     const first = bench.publisher.setTree('web', tree('a'), slow);
     await bench.clock.advance(1);
     for (let i = 0; i < 40; i += 1)
-      expect(await bench.pass(bench.publisher.setTree(`app-${i}`, tree('a'), mine), 1)).toBe(true);
+      expect(await bench.pass(bench.publisher.setTree(`app-${i}`, tree('a'), ownerTerms), 1)).toBe(true);
     expect(bench.store.values.size).toBe(40);
-    const second = bench.publisher.setTree('web', tree('b'), mine);
+    const second = bench.publisher.setTree('web', tree('b'), ownerTerms);
     await bench.clock.advance(1);
     expect(bench.store.values.size).toBe(40);
     open();
@@ -268,10 +270,10 @@ describe('a store that does not work', () => {
     expect(bench.writes().filter((command) => command === setTree)).toHaveLength(2);
   });
 
-  it('11.1: that is full is tried with one value every two seconds, not with all of them', async () => {
-    bench = await new Bench().start();
+  it('that is full gets one attempt every two seconds, not one per value', async () => {
+    bench = await new PublisherBench().start();
     bench.store.refusals.set('set', ['refused', "OOM command not allowed when used memory > 'maxmemory'."]);
-    for (let i = 0; i < 20; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a'), mine);
+    for (let i = 0; i < 20; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a'), ownerTerms);
     bench.writes();
     await bench.clock.advance(20_000);
     expect(bench.writes().length).toBeLessThanOrEqual(11);
@@ -281,23 +283,23 @@ describe('a store that does not work', () => {
     expect(bench.store.values.size).toBe(20);
   });
 
-  it('11.1: one value that it never takes does not keep the others from it', async () => {
-    bench = await new Bench().start();
+  it('a value that always fails does not block the others', async () => {
+    bench = await new PublisherBench().start();
     const act = bench.store.act.bind(bench.store);
     bench.store.act = (command, subject, body) => {
       if (subject.includes('|huge|')) bench.store.refusals.set('set', ['refused', 'ERR string too long']);
       return act(command, subject, body).finally(() => bench.store.refusals.clear());
     };
-    await bench.pass(bench.publisher.setTree('huge', tree('a'), mine), 2500);
-    await bench.pass(bench.publisher.setTree('web', tree('a'), mine), 2500);
+    await bench.pass(bench.publisher.setTree('huge', tree('a'), ownerTerms), 2500);
+    await bench.pass(bench.publisher.setTree('web', tree('a'), ownerTerms), 2500);
     await bench.clock.advance(4000);
     expect([...bench.store.values.keys()]).toEqual([treeKey]);
   });
 });
 
-describe('memory that runs out', () => {
-  it('11.1: what is being written is written whole, though its bytes are given up meanwhile', async () => {
-    bench = await new Bench({ maxBytes: 200 }).start();
+describe('limited memory', () => {
+  it('a value that is evicted during its write is still written completely', async () => {
+    bench = await new PublisherBench({ maxBytes: 200 }).start();
     let open = (): void => undefined;
     const slow: PublishTerms = {
       signal,
@@ -305,7 +307,7 @@ describe('memory that runs out', () => {
     };
     const first = bench.publisher.setTree('web', tree('new'), slow);
     await bench.clock.advance(1);
-    const second = bench.publisher.setTree('other', tree('a', 'b', 'c'), mine);
+    const second = bench.publisher.setTree('other', tree('a', 'b', 'c'), ownerTerms);
     await bench.clock.advance(1);
     open();
     await Promise.all([first, second]);
@@ -313,14 +315,14 @@ describe('memory that runs out', () => {
     expect(await bench.metric('driftless_publish_waiting')).toBe('0');
   });
 
-  it('11.1: a removal, which takes no memory, is not given up for it', async () => {
-    bench = await new Bench({ maxBytes: 200 }).start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+  it('a removal, which takes no memory, is not evicted', async () => {
+    bench = await new PublisherBench({ maxBytes: 200 }).start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     bench.store.away = 'down';
     bench.store.cut('down');
     await bench.clock.advance(1000);
-    await bench.publisher.remove('web', mine);
-    for (let i = 0; i < 5; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a', 'b'), mine);
+    await bench.publisher.remove('web', ownerTerms);
+    for (let i = 0; i < 5; i += 1) await bench.publisher.setTree(`app-${i}`, tree('a', 'b'), ownerTerms);
     bench.store.away = undefined;
     await bench.clock.advance(5000);
     expect(bench.store.values.has(treeKey)).toBe(false);
@@ -328,7 +330,7 @@ describe('memory that runs out', () => {
 });
 
 describe('ownership', () => {
-  /** The right to write, to be taken away. */
+  /** Ownership that the test can revoke. */
   const right = (): { terms: PublishTerms; lose: () => void } => {
     const state = { owner: true };
     const fence: PublishTerms['fence'] = (send) =>
@@ -341,8 +343,9 @@ describe('ownership', () => {
     };
   };
 
-  it('11.1, T-REDIS-2: once it is lost nothing is written: not what waits, not to renew, not after a flush, no deletion', async () => {
-    bench = await new Bench().start();
+  // T-REDIS-2
+  it('after a loss nothing is written: no waiting value, renewal, refill or deletion', async () => {
+    bench = await new PublisherBench().start();
     const { terms, lose } = right();
     await bench.publisher.setTree('web', tree('a'), terms);
     bench.store.away = 'down';
@@ -361,22 +364,22 @@ describe('ownership', () => {
     expect(await bench.metric('driftless_publish_waiting')).toBe('0');
   });
 
-  it('11.1: that comes back finds what the other replica wrote, and replaces it', async () => {
-    bench = await new Bench().start();
-    await bench.publisher.setTree('web', tree('a'), mine);
+  it("that returns finds the other replica's values, and replaces them", async () => {
+    bench = await new PublisherBench().start();
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     const ours = bench.store.values.get(treeKey);
     bench.publisher.forget('web');
     bench.store.values.set(treeKey, Buffer.from('of another replica'));
     bench.writes();
     await bench.clock.advance(2 * hourMs);
     expect(bench.writes()).toEqual([]);
-    await bench.publisher.setTree('web', tree('a'), mine);
+    await bench.publisher.setTree('web', tree('a'), ownerTerms);
     expect(bench.store.values.get(treeKey)).toEqual(ours);
     bench.publisher.forget('never published');
   });
 
-  it('11.1: that ends in the middle of a write ends the write: nobody is woken', async () => {
-    bench = await new Bench().start();
+  it('that is lost during a write ends the write: readers are not notified', async () => {
+    bench = await new PublisherBench().start();
     const lease = new AbortController();
     const terms: PublishTerms = { signal, fence: (send) => send(lease.signal) };
     const act = bench.store.act.bind(bench.store);
@@ -390,8 +393,8 @@ describe('ownership', () => {
 });
 
 describe('a tree of 20,000 nodes', () => {
-  it('11.1: is made in slices: others get their turn meanwhile', async () => {
-    bench = await new Bench({ compression: 'gzip', maxBytes: 1 << 26 }).start();
+  it('is built in slices, so that other work can run', async () => {
+    bench = await new PublisherBench({ compression: 'gzip', maxBytes: 1 << 26 }).start();
     const names = Array.from({ length: 20_000 }, (_, i) => `a-name-as-long-as-names-in-real-life-are-${i}`);
     let turns = 0;
     let over = false;
@@ -400,7 +403,7 @@ describe('a tree of 20,000 nodes', () => {
       if (!over) setImmediate(turn);
     };
     turn();
-    await bench.publisher.setTree('web', tree(...names), mine);
+    await bench.publisher.setTree('web', tree(...names), ownerTerms);
     over = true;
     expect(turns).toBeGreaterThan(10);
     const text = gunzipSync(bench.store.values.get(`${treeKey}.gz`) ?? Buffer.alloc(0)).toString();

@@ -1,77 +1,73 @@
 import { hashText, isAbort, KeyedMutex, newAbortController, withDeadline } from '#base';
-import type { Clock, Deadline, Random } from '#base';
+import type { Clock, DeadlineOptions, RandomSource } from '#base';
 import type { Logger } from '#telemetry';
 import type { ApplicationTree, ClusterReport, ManagedResource, Publisher, PublishTerms } from '../types.ts';
-import { Documents } from './documents.ts';
-import type { Document, Subject } from './documents.ts';
+import { DocumentStore } from './documents.ts';
+import type { PublishedDocument, DocumentSubject } from './documents.ts';
 import { encode, hashOfAll } from './encode.ts';
 import { clusterInfoPart, managedResourcesPart, treeParts } from './json.ts';
-import { Keys } from './keys.ts';
+import { RedisKeys } from './keys.ts';
 import type { KeyOptions } from './keys.ts';
 import type { OpenLink } from './link.ts';
 import type { StoreMetrics } from './metrics.ts';
-import { Pace } from './pace.ts';
-import type { Part } from './runs.ts';
-import { Session } from './session.ts';
+import { PublishPace } from './pace.ts';
+import type { DocumentPart } from './runs.ts';
+import { RedisSession } from './session.ts';
 import { StoreState } from './state.ts';
 
 export interface RedisPublisherOptions extends KeyOptions {
-  /** Life of trees and managed resources. Undefined: they are not stored at all. */
+  /** Time to live of trees and managed resources. Undefined: they are not stored. */
   readonly appStateTtlMs: number | undefined;
-  /** Items of a tree in one key; 0: all. */
+  /** Items of a tree per key; 0: no limit. */
   readonly treeShardSize: number;
-  /** How much of what is published may be kept in memory, compressed. */
+  /** Maximum bytes of published values kept in memory, compressed. */
   readonly maxBytes: number;
 }
 
 export interface RedisPublisherDeps {
   readonly open: OpenLink;
   readonly clock: Clock;
-  readonly random: Random;
+  readonly random: RandomSource;
   readonly logger: Logger;
   readonly metrics: StoreMetrics;
 }
 
-/** How long a pass waits for its write. */
-const waitMs = 2000;
+/** Maximum time that a pass waits for its write. */
+const maxWriteWaitMs = 2000;
 const openMs = 10_000;
 const backoff = { firstMs: 250, mostMs: 2000 };
-/** A session that held this long shows that the store is there: the next one is tried soon. */
-const steadyMs = 2000;
-/** Argo CD's life of cluster infos. */
+/** A session that lasted this long shows that the store works: reconnect soon. */
+const steadySessionMs = 2000;
+/** Argo CD's time to live of cluster infos. */
 const clusterTtlMs = 600_000;
-/** A cluster info in which only the times moved is written this often. */
+/** Interval for writing a cluster info in which only times changed. */
 const clusterHeartbeatMs = 60_000;
-/** What may wait is published this often at most. */
-const paceMs = 500;
+/** Minimum interval between versions of a value that may wait. */
+const paceIntervalMs = 500;
 
 /**
- * Keeps the store equal to what was published, as a controller keeps a cluster equal to Git: {@link Documents} says what should stand there and
- * what does, and a loop writes the difference. A restart, a failover or a flush of the store only makes the difference bigger.
- *
- * How losses are found: another server process (its run id) may hold anything, so everything is written again; and every two seconds a few of the
- * keys are counted, which finds a flush at once and single evicted keys within minutes. No key of our own is written, so Argo CD sees only its own.
- *
- * What an edit costs follows the edit: the text is made and compressed in runs of resources, and only the runs that changed are made ({@link encode}). Of a
- * tree in several keys only those whose contents changed are written. A storm of edits is published twice a second.
- *
- * Source: Argo CD util/cache, util/cache/appstate. Differences: a local copy counts as stored after the store has said so, not before; an unchanged
- * tree is not announced; surplus parts of a tree that shrank are removed; several edits within half a second may be one write.
+ * Keeps Redis equal to the published values, like a controller: {@link DocumentStore} has desired
+ * and known state, and a loop writes the difference. After another server process (run id) answers,
+ * everything is written again; a sample of keys is counted every two seconds, which finds a flush
+ * at once and evicted keys in minutes. Only runs and keys that changed are built and written
+ * ({@link encode}), bursts twice a second. Source: Argo CD util/cache, util/cache/appstate.
+ * Differences: stored means confirmed; unchanged trees are not announced; surplus parts are
+ * deleted; edits within 0.5 s may be one write.
  */
 export class RedisPublisher implements Publisher {
   readonly name = 'publisher';
   readonly #deps: RedisPublisherDeps;
   readonly #options: RedisPublisherOptions;
-  readonly #keys: Keys;
-  readonly #documents: Documents;
-  /** Values of one application are made and put in the order in which they were published. */
+  readonly #keys: RedisKeys;
+  readonly #documents: DocumentStore;
+  /** Values of one application are built and put in publishing order. */
   readonly #order = new KeyedMutex<string>();
   readonly #listeners = new Set<(instance: string) => void>();
   readonly #state: StoreState;
-  readonly #pace: Pace;
-  /** Of what is published later than it was asked for. */
+  readonly #pace: PublishPace;
+  /** Lifetime of values that are published with a delay. */
   readonly #life = newAbortController();
-  #session: Session | undefined;
+  #session: RedisSession | undefined;
   #runId = '';
   #tried: () => void = () => undefined;
   readonly #firstTry = new Promise<void>((resolve) => {
@@ -81,10 +77,10 @@ export class RedisPublisher implements Publisher {
   constructor(deps: RedisPublisherDeps, options: RedisPublisherOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#keys = new Keys(options);
-    this.#documents = new Documents({ maxBytes: options.maxBytes, random: deps.random });
+    this.#keys = new RedisKeys(options);
+    this.#documents = new DocumentStore({ maxBytes: options.maxBytes, random: deps.random });
     this.#state = new StoreState(deps);
-    this.#pace = new Pace(deps.clock, paceMs);
+    this.#pace = new PublishPace(deps.clock, paceIntervalMs);
     deps.metrics.show({
       up: () => this.#state.takesWrites,
       waiting: () => this.#documents.waiting,
@@ -92,7 +88,9 @@ export class RedisPublisher implements Publisher {
     });
   }
 
-  /** When the store has been tried once: what is published first then need not go without waiting for it. */
+  /**
+   * Resolves after the first connection attempt, so that the first values can wait for their write.
+   */
   async ready(signal: AbortSignal): Promise<void> {
     await withDeadline(signal, this.#limit(openMs * 2, 'the first connection to Redis'), () => this.#firstTry);
   }
@@ -111,7 +109,7 @@ export class RedisPublisher implements Publisher {
         return;
       }
       this.#state.fails(ended);
-      if (clock.monotonic() - began > steadyMs) delayMs = backoff.firstMs;
+      if (clock.monotonic() - began > steadySessionMs) delayMs = backoff.firstMs;
       await clock.sleep(delayMs * (0.75 + random.next() / 2), signal).catch(() => undefined);
       delayMs = Math.min(backoff.mostMs, delayMs * 2);
     }
@@ -166,18 +164,18 @@ export class RedisPublisher implements Publisher {
     return () => void this.#listeners.delete(listener);
   }
 
-  #treeSubject(instance: string): Subject {
+  #treeSubject(instance: string): DocumentSubject {
     const key = this.#keys.tree(instance, 0);
     return { id: key, instance, keys: [key], channel: this.#keys.treeChannel(instance) };
   }
 
-  #managedSubject(instance: string): Subject {
+  #managedSubject(instance: string): DocumentSubject {
     const key = this.#keys.managedResources(instance);
     return { id: key, instance, keys: [key] };
   }
 
-  /** At once, or in a moment where that may be and the last one is but a moment ago. */
-  async #paced(subject: Subject, value: Value, terms: PublishTerms): Promise<void> {
+  /** Publishes at once, or at the end of the interval if the value may wait. */
+  async #paced(subject: DocumentSubject, value: PublishedValue, terms: PublishTerms): Promise<void> {
     terms.signal.throwIfAborted();
     const later = (): void => {
       const { fence } = terms;
@@ -188,7 +186,7 @@ export class RedisPublisher implements Publisher {
     await this.#publish(subject, value, terms);
   }
 
-  async #publish(subject: Subject, value: Value, { signal, fence }: PublishTerms): Promise<void> {
+  async #publish(subject: DocumentSubject, value: PublishedValue, { signal, fence }: PublishTerms): Promise<void> {
     const ttlMs = value.ttlMs ?? this.#options.appStateTtlMs;
     signal.throwIfAborted();
     if (ttlMs === undefined) return;
@@ -207,14 +205,14 @@ export class RedisPublisher implements Publisher {
     await this.#written(id, signal);
   }
 
-  /** Is it in the store, or on its way there? */
-  #stands(document: Document): boolean {
+  /** Reports whether the document is in the store, or on its way there. */
+  #stands(document: PublishedDocument): boolean {
     if (document.values !== undefined) return true;
-    // Without its bytes only those who publish it can renew it, and their next turn may be a long way off.
+    // Evicted bytes can only be renewed by publishing again, and the next pass may be far off.
     return !document.dirty && this.#deps.clock.monotonic() - document.putAt < document.content.ttlMs / 2;
   }
 
-  async #remove(subject: Subject, { signal, fence }: PublishTerms): Promise<void> {
+  async #remove(subject: DocumentSubject, { signal, fence }: PublishTerms): Promise<void> {
     signal.throwIfAborted();
     this.#pace.drop(subject.id);
     await this.#order.run(subject.id, signal, () => {
@@ -225,12 +223,12 @@ export class RedisPublisher implements Publisher {
     await this.#written(subject.id, signal);
   }
 
-  /** Waits a moment for the store; while it is in trouble, not at all. */
+  /** Waits briefly for the store; not at all while it fails. */
   async #written(id: string, signal: AbortSignal): Promise<void> {
     this.#session?.wake();
     if (!this.#state.takesWrites) return;
     try {
-      await withDeadline(signal, this.#limit(waitMs, 'writing to Redis'), (inner) =>
+      await withDeadline(signal, this.#limit(maxWriteWaitMs, 'writing to Redis'), (inner) =>
         this.#documents.settled(id, inner),
       );
     } catch (error) {
@@ -238,10 +236,10 @@ export class RedisPublisher implements Publisher {
     }
   }
 
-  /** From opening a connection to its end, which is always an error. */
+  /** Runs from opening a connection to its end, which is always an error. */
   async #connected(signal: AbortSignal): Promise<never> {
     const link = await withDeadline(signal, this.#limit(openMs, 'connecting to Redis'), this.#deps.open);
-    const session = new Session(link, {
+    const session = new RedisSession(link, {
       ...this.#deps,
       documents: this.#documents,
       state: this.#state,
@@ -250,7 +248,7 @@ export class RedisPublisher implements Publisher {
       },
     });
     try {
-      // Another process may have other contents; so may one that does not say which it is.
+      // Another process, or an unidentified one, may have other contents.
       if (link.runId === '' || link.runId !== this.#runId) this.#documents.doubtAll();
       this.#runId = link.runId;
       this.#session = session;
@@ -260,22 +258,22 @@ export class RedisPublisher implements Publisher {
     }
   }
 
-  #limit(limitMs: number, what: string): Deadline {
+  #limit(limitMs: number, what: string): DeadlineOptions {
     return { clock: this.#deps.clock, limitMs, what };
   }
 }
 
-/** What is published and under which keys. */
-interface Value {
-  readonly parts: () => readonly Part[];
+/** A value to publish, and its keys. */
+interface PublishedValue {
+  readonly parts: () => readonly DocumentPart[];
   readonly key: (part: number) => string;
-  /** In place of that of the text. */
+  /** Replaces the hash of the text. */
   readonly hash?: string;
-  /** In place of that of applications. */
+  /** Replaces the time to live of applications. */
   readonly ttlMs?: number;
 }
 
-/** Everything of a cluster info but the times, which always move. */
+/** A cluster info without its times, which always change. */
 function timeless({ connectionState, cacheInfo, ...rest }: ClusterReport): string {
   const { status, message } = connectionState;
   const { resourcesCount, apisCount } = cacheInfo;

@@ -1,85 +1,90 @@
 /**
- * How texts are cut, so that one that was made before need not be made whole again: into runs of items, each of which is made, hashed and compressed by
- * itself. Where a run ends follows from its items alone, so that an item that comes or goes moves the ends near it only, and equal texts are cut
- * alike whatever was published before.
+ * Splits texts into runs of items that are built, hashed and compressed separately, so that a
+ * change rebuilds few of them. The items alone decide where a run ends: adding or removing one
+ * moves only nearby ends, and equal texts are split alike whatever was published before.
  */
 
-/** Items of one kind, one after the other. */
-export interface List {
-  /** What stands before the first one; before the others stands a comma. */
+/** Items of one kind, in order. */
+export interface ItemList {
+  /** Text before the first item; a comma precedes the others. */
   readonly before: string;
-  readonly items: readonly Named[];
-  /** The text of one of them. */
-  readonly json: (item: Named) => string;
+  readonly items: readonly NamedItem[];
+  /** Builds the text of one item. */
+  readonly json: (item: NamedItem) => string;
 }
 
-/** @param before what stands before the first item, if there is one */
-export function listOf<T extends Named>(before: string, items: readonly T[], json: (item: T) => string): List {
-  // It is asked about these items only.
-  return { before, items, json: json as List['json'] };
+/** @param before text before the first item, if there is one */
+export function itemList<T extends NamedItem>(
+  before: string,
+  items: readonly T[],
+  json: (item: T) => string,
+): ItemList {
+  // Only called with these items.
+  return { before, items, json: json as ItemList['json'] };
 }
 
-/** What all items have: by it ends of runs are found. */
-export interface Named {
+/** Members of every item, which decide where runs end. */
+export interface NamedItem {
   readonly kind?: string;
   readonly name: string;
 }
 
-/** What one key holds. Its runs, one after the other, are the text. */
-export interface Part {
-  readonly runs: readonly Run[];
+/** Content of one key: the concatenated runs. */
+export interface DocumentPart {
+  readonly runs: readonly ItemRun[];
 }
 
-export interface Run {
-  readonly lists: readonly List[];
-  /** After the last item. */
+export interface ItemRun {
+  readonly lists: readonly ItemList[];
+  /** Text after the last item. */
   readonly after: string;
-  /** The marks of its items, each of which stands for one object; none where that is not worth it. */
+  /** Marks of its objects; empty where reuse is not worth it. */
   readonly marks: readonly number[];
-  /** All of the text but the items. Runs with equal marks and seams have equal texts. */
+  /** All text outside the items. Runs with equal marks and seams have equal texts. */
   readonly seams: string;
 }
 
-/** With fewer items than these, nothing is gained by making a part of the text only. */
-const few = 16;
-/** Values of the hash that is part of a mark. */
-const hashes = 64;
+/** With fewer items, rebuilding only a part gains nothing. */
+const minItemsForReuse = 16;
+/** Number of hash values within a mark. */
+const nameHashCount = 64;
 
 let lastMark = 0;
 const marks = new WeakMap<object, number>();
 
 /**
- * A number for this very object, which no other one has; its rest by {@link hashes} follows from the name. Objects that are published never change, so that
- * the same number means the same text. No object lives longer because of it.
+ * A number unique to this object; its remainder by {@link nameHashCount} comes from the name.
+ * Published objects are immutable, so equal numbers mean equal texts. Holds objects weakly.
  */
-function markOf(item: Named): number {
+function markOf(item: NamedItem): number {
   const known = marks.get(item);
   if (known !== undefined) return known;
   lastMark += 1;
-  const mark = lastMark * hashes + (hashOf(item) % hashes);
+  const mark = lastMark * nameHashCount + (hashOf(item) % nameHashCount);
   marks.set(item, mark);
   return mark;
 }
 
 /** FNV-1a. */
-function hashOf({ kind = '', name }: Named): number {
+function hashOf({ kind = '', name }: NamedItem): number {
   let hash = 0x811c9dc5;
   for (const text of [kind, name])
     for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  // The lower bits alone are those of the last letters.
+  // The low bits alone depend on the last letters only.
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
 /**
- * Cuts lists into runs of about `size` items: at least a fourth of it, at most four times as many. Lists without items are left out.
- * @param after what ends the whole text
+ * Splits lists into runs of about `size` items, between a fourth and four times of it. Omits empty
+ * lists.
+ * @param after end of the whole text
  */
-export function runsOf(lists: readonly List[], size: number, after: string): readonly Run[] {
+export function runsOf(lists: readonly ItemList[], size: number, after: string): readonly ItemRun[] {
   const count = lists.reduce((sum, { items }) => sum + items.length, 0);
   const full = lists.filter(({ items }) => items.length > 0);
-  if (count < few) return [{ lists: full, after, marks: [], seams: '' }];
-  const runs: Run[] = [];
-  let run: List[] = [];
+  if (count < minItemsForReuse) return [{ lists: full, after, marks: [], seams: '' }];
+  const runs: ItemRun[] = [];
+  let run: ItemList[] = [];
   let runMarks: number[] = [];
   let left = count;
   const close = (end: string): void => {

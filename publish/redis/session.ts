@@ -1,7 +1,7 @@
 import { inSlices, OwnershipLost, withChild, withDeadline } from '#base';
 import type { Clock } from '#base';
 import type { Logger } from '#telemetry';
-import type { Document, Documents, StoredValue } from './documents.ts';
+import type { PublishedDocument, DocumentStore, StoredValue } from './documents.ts';
 import { joinSteps } from './encode.ts';
 import { StoreError } from './link.ts';
 import type { RedisLink } from './link.ts';
@@ -9,7 +9,7 @@ import type { StoreMetrics } from './metrics.ts';
 import type { StoreState } from './state.ts';
 
 export interface SessionDeps {
-  readonly documents: Documents;
+  readonly documents: DocumentStore;
   readonly state: StoreState;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -17,28 +17,30 @@ export interface SessionDeps {
   readonly tellLost: (instance: string) => void;
 }
 
-/** How long one write may take before the connection counts as dead. */
-const writeMs = 5000;
-/** How often the store is asked whether it still has what was written, and what expires soon is looked for. */
-const probeMs = 2000;
-/** Documents whose keys are asked for at once. */
-const probeSize = 64;
-/** Documents that are written at once. */
-const mostWrites = 16;
+/** Deadline of a write, after which the connection counts as dead. */
+const writeTimeoutMs = 5000;
+/** Interval for checking written keys and for renewals. */
+const probeIntervalMs = 2000;
+/** Documents checked at once. */
+const probeBatchSize = 64;
+/** Maximum parallel writes. */
+const maxParallelWrites = 16;
 
-/** A key, and what is sent for it. */
-interface Ready {
+/** A key and its bytes. */
+interface EncodedKey {
   readonly key: string;
   readonly bytes: Buffer;
 }
 
-/** The work on one open connection: writes what is dirty, and looks whether what was written is still there. */
-export class Session {
+/**
+ * Work on one open connection: writes dirty documents, and checks that written ones still exist.
+ */
+export class RedisSession {
   readonly #link: RedisLink;
   readonly #deps: SessionDeps;
-  /** Where the walk over what is stored stands. */
-  #cursor: Iterator<Document, unknown> | undefined;
-  /** The store refused a write: the next one is tried after the next look. */
+  /** Position of the walk over stored documents. */
+  #cursor: Iterator<PublishedDocument, unknown> | undefined;
+  /** The store refused a write: try again after the next check. */
   #paused = false;
   #mayCount = true;
   #work = true;
@@ -55,7 +57,7 @@ export class Session {
     this.#wakeFlush();
   }
 
-  /** Until the connection ends, or `signal` aborts. Always rejects. */
+  /** Runs until the connection ends or `signal` aborts. Always rejects. */
   async run(signal: AbortSignal, onBegin: () => void): Promise<never> {
     const over = new StoreError('connection', 'the connection was closed');
     try {
@@ -70,12 +72,15 @@ export class Session {
     }
   }
 
-  /** Several at once, none of a document that is on its way: a value whose right to be written takes long holds no other up. */
+  /**
+   * Writes documents in parallel, each only once at a time: a value that waits for its fence blocks
+   * no other.
+   */
   async #flush(signal: AbortSignal): Promise<never> {
     const { documents, state } = this.#deps;
     const under = new Set<string>();
     const failures: Error[] = [];
-    const start = async (document: Document): Promise<void> => {
+    const start = async (document: PublishedDocument): Promise<void> => {
       const { id } = document.subject;
       under.add(id);
       await this.#write(document, signal).catch((error: unknown) => void failures.push(error as Error));
@@ -86,21 +91,21 @@ export class Session {
       signal.throwIfAborted();
       const [failure] = failures;
       if (failure !== undefined) throw failure;
-      // One at a time while the store refuses: the first one that it takes opens the way for the others.
-      const width = state.takesWrites ? mostWrites : 1;
+      // One at a time while the store refuses: its first success resumes the others.
+      const width = state.takesWrites ? maxParallelWrites : 1;
       const next = this.#paused ? [] : documents.next(width - under.size, under);
       for (const document of next) void start(document);
       await this.#woken(signal);
     }
   }
 
-  async #write(document: Document, signal: AbortSignal): Promise<void> {
+  async #write(document: PublishedDocument, signal: AbortSignal): Promise<void> {
     const { documents, state, clock } = this.#deps;
-    // As they are now: while the right to write is asked for, they may be given up for memory.
+    // Read the values before waiting for the fence: they may be evicted meanwhile.
     const [values, { fence }] = [documents.begin(document), document];
     try {
       const what = `writing ${document.subject.id} to Redis`;
-      await withDeadline(signal, { clock, limitMs: writeMs, what }, async (limited) => {
+      await withDeadline(signal, { clock, limitMs: writeTimeoutMs, what }, async (limited) => {
         const ready = await this.#joined(values, limited);
         await fence((inner) => this.#send(document, ready, inner));
       });
@@ -119,22 +124,25 @@ export class Session {
     }
   }
 
-  /** What is to be sent, in one piece each. */
-  async #joined(values: readonly StoredValue[], signal: AbortSignal): Promise<readonly Ready[]> {
-    const ready: Ready[] = [];
+  /** The values to send, joined. */
+  async #joined(values: readonly StoredValue[], signal: AbortSignal): Promise<readonly EncodedKey[]> {
+    const ready: EncodedKey[] = [];
     for (const { key, pieces } of values)
       ready.push({ key, bytes: await inSlices(joinSteps(pieces), this.#deps, signal) });
     return ready;
   }
 
-  /** What is sent cannot be taken back: the signal, which aborts when the right to write ends, is looked at before each command. */
+  /**
+   * A sent command cannot be recalled: check the signal, which aborts with ownership, before each
+   * one.
+   */
   async #send(
-    { subject, content, surplus, news }: Document,
-    values: readonly Ready[],
+    { subject, content, surplus, news }: PublishedDocument,
+    values: readonly EncodedKey[],
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted();
-    // The first part, which says how many there are, goes last.
+    // The first part has the number of parts and is written last.
     await Promise.all(values.toReversed().map(({ key, bytes }) => this.#link.set(key, bytes, content.ttlMs)));
     signal.throwIfAborted();
     if (surplus.length > 0) await this.#link.delete(surplus);
@@ -142,7 +150,7 @@ export class Session {
     if (subject.channel !== undefined && news) await this.#announce(subject.channel);
   }
 
-  /** Readers who are not told look again by themselves: a user who may not publish is no reason to stop. */
+  /** Readers also poll: a user without permission to publish is no reason to stop. */
   async #announce(channel: string): Promise<void> {
     try {
       await this.#link.publish(channel);
@@ -154,9 +162,9 @@ export class Session {
   async #watch(signal: AbortSignal): Promise<never> {
     const { documents, clock, state } = this.#deps;
     for (;;) {
-      await clock.sleep(probeMs, signal);
+      await clock.sleep(probeIntervalMs, signal);
       documents.renew(clock.monotonic());
-      await withDeadline(signal, { clock, limitMs: writeMs, what: 'asking Redis' }, () => this.#probe());
+      await withDeadline(signal, { clock, limitMs: writeTimeoutMs, what: 'asking Redis' }, () => this.#probe());
       this.#tellLost();
       if (documents.waiting === 0) state.works();
       this.#paused = false;
@@ -164,9 +172,13 @@ export class Session {
     }
   }
 
-  /** Looks whether some of what was written is there; as long as something is missing, it goes on to the next. */
+  /** Checks a sample of written keys; continues while keys are missing. */
   async #probe(): Promise<void> {
-    for (let slices = Math.ceil(this.#deps.documents.size / probeSize); slices > 0 && this.#mayCount; slices -= 1) {
+    for (
+      let slices = Math.ceil(this.#deps.documents.size / probeBatchSize);
+      slices > 0 && this.#mayCount;
+      slices -= 1
+    ) {
       const slice = this.#slice();
       if (slice.length === 0) break;
       const there = await this.#count(slice);
@@ -177,15 +189,15 @@ export class Session {
     await this.#link.ping();
   }
 
-  async #look(document: Document): Promise<void> {
+  async #look(document: PublishedDocument): Promise<void> {
     const there = await this.#count([document]);
     if (there === undefined || there === document.content.keys.length) return;
     this.#deps.documents.lost(document);
     this.#deps.metrics.lost();
   }
 
-  /** Undefined when this user may not ask. */
-  async #count(documents: readonly Document[]): Promise<number | undefined> {
+  /** Undefined without permission. */
+  async #count(documents: readonly PublishedDocument[]): Promise<number | undefined> {
     try {
       return await this.#link.count(documents.flatMap(({ content }) => content.keys));
     } catch (error) {
@@ -193,18 +205,18 @@ export class Session {
       if (error.fault !== 'forbidden') return undefined;
       this.#mayCount = false;
       this.#deps.logger.warn(
-        'Redis does not let this user ask whether keys exist (EXISTS): a flush is noticed only when values are renewed',
+        'Redis does not permit EXISTS for this user: a flush is detected only when values are renewed; grant the command to detect it at once',
         { reason: error.message },
       );
       return undefined;
     }
   }
 
-  #slice(): readonly Document[] {
+  #slice(): readonly PublishedDocument[] {
     const { documents } = this.#deps;
     this.#cursor ??= documents.all()[Symbol.iterator]();
-    const slice: Document[] = [];
-    while (slice.length < probeSize) {
+    const slice: PublishedDocument[] = [];
+    while (slice.length < probeBatchSize) {
       const next = this.#cursor.next();
       if (next.done === true) {
         this.#cursor = undefined;
@@ -236,7 +248,7 @@ export class Session {
   }
 }
 
-/** The store answered, and not as wished: other writes, or the same one later, may do. */
+/** The store refused the request: other writes, or the same one later, may succeed. */
 function isRefusal(error: unknown): error is StoreError {
   return error instanceof StoreError && error.fault !== 'connection' && error.fault !== 'auth';
 }

@@ -2,10 +2,10 @@ import { messageOf } from '#base';
 import type { Clock } from '#base';
 import type { Logger } from '#telemetry';
 
-/** While the store stays in trouble for changing reasons, one of them is told this often. */
-const againMs = 60_000;
+/** Log interval while the store fails for changing reasons. */
+const troubleLogIntervalMs = 60_000;
 
-/** Whether the store takes what is written, told to the log when it changes, not for every write. */
+/** Whether the store accepts writes; logs transitions only. */
 export class StoreState {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger };
   #trouble: string | undefined = 'not connected yet';
@@ -24,12 +24,12 @@ export class StoreState {
     const reason = messageOf(error);
     const now = this.#deps.clock.monotonic();
     this.#trouble = reason;
-    if (this.#told === reason || (this.#told !== undefined && now - this.#toldAt < againMs)) return;
+    if (this.#told === reason || (this.#told !== undefined && now - this.#toldAt < troubleLogIntervalMs)) return;
     this.#told = reason;
     this.#toldAt = now;
     const fields = { reason };
     this.#deps.logger.warn(
-      'Redis takes no writes: clients of Argo CD see old state, Applications are reconciled all the same; what changes is written when it is back',
+      'Redis rejects writes: clients of Argo CD see old state, Applications are still reconciled; changes are written when it recovers',
       fields,
     );
   }
@@ -38,6 +38,6 @@ export class StoreState {
     this.#trouble = undefined;
     if (this.#told === undefined) return;
     this.#told = undefined;
-    this.#deps.logger.info('Redis takes writes again: what changed meanwhile is being written');
+    this.#deps.logger.info('Redis accepts writes again: writing the changes since');
   }
 }

@@ -8,12 +8,12 @@ import type { PublishTerms } from '../types.ts';
 import { FakeStore } from './fake-link.ts';
 
 const { signal } = new AbortController();
-/** Of one who owns everything and never stops. */
-export const mine: PublishTerms = { signal, fence: (send) => send(signal) };
+/** Terms of an owner that never stops. */
+export const ownerTerms: PublishTerms = { signal, fence: (send) => send(signal) };
 export const hourMs = 3_600_000;
 
-/** A publisher on a store in memory, in virtual time. */
-export class Bench {
+/** A publisher with a store in memory and virtual time. */
+export class PublisherBench {
   readonly clock = new FakeClock();
   readonly store = new FakeStore();
   readonly metrics = new PromMetrics();
@@ -47,12 +47,12 @@ export class Bench {
     await this.#running;
   }
 
-  /** Commands that change the store, since the last call. */
+  /** Commands since the last call that change the store. */
   writes(): readonly string[] {
     return this.store.take().filter((command) => /^(?:set|del|publish)/.test(command));
   }
 
-  /** Whether it is done after so much virtual time. */
+  /** Reports whether the work is done after this virtual time. */
   async pass(work: Promise<unknown>, ms: number): Promise<boolean> {
     const done = new Set<string>();
     const finished = work.then(() => done.add('yes'));

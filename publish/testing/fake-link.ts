@@ -1,16 +1,19 @@
 import { StoreError } from '../redis/link.ts';
 import type { RedisLink, StoreFault } from '../redis/link.ts';
 
-/** A store in memory behind {@link RedisLink}, that can be flushed, restarted, stopped and made to refuse. It records every command. */
+/**
+ * In-memory store behind {@link RedisLink} that can be flushed, restarted, stopped and told to
+ * refuse; records commands.
+ */
 export class FakeStore {
   readonly values = new Map<string, Buffer>();
   readonly commands: string[] = [];
   runId = 'first';
-  /** Why connections are refused; undefined: they are not. */
+  /** Reason for refusing connections; undefined: accepts them. */
   away: string | undefined;
-  /** Answers of commands other than the wished one, by command. */
+  /** Faults by command. */
   readonly refusals = new Map<string, readonly [StoreFault, string]>();
-  /** Commands do not get an answer. */
+  /** Commands get no response. */
   hangs = false;
   #link: FakeLink | undefined;
 
@@ -20,7 +23,7 @@ export class FakeStore {
     return Promise.resolve(this.#link);
   };
 
-  /** Ends the connection, if there is one. */
+  /** Ends the connection, if any. */
   cut(reason: string): void {
     this.#link?.close(new StoreError('connection', reason));
   }

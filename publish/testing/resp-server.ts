@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** What a server answers to a command: bytes of the protocol, or nothing. */
-type Answer = string | undefined;
+/** Response to a command in protocol bytes, or none. */
+type RespReply = string | undefined;
 
-/** Another answer than the usual one. */
-export type Fault = (command: readonly string[]) => Answer | typeof usual;
+/** Overrides the usual response. */
+export type ReplyOverride = (command: readonly string[]) => RespReply | typeof usualReply;
 
-export const usual = Symbol('the usual answer');
+export const usualReply = Symbol('the usual answer');
 
 const ok = '+OK\r\n';
 
@@ -20,13 +20,13 @@ export function bulk(text: string): string {
 }
 
 /**
- * A server that speaks enough of Redis' protocol for our commands, on a real socket, and misbehaves on demand. For faults only: what a healthy Redis does
- * is tested with a real one.
+ * Server on a real socket with the subset of the Redis protocol that we use, and faults on demand.
+ * Normal behavior is tested with a real Redis.
  */
 export class RespServer {
   readonly commands: string[][] = [];
   readonly values = new Map<string, string>();
-  fault: Fault = () => usual;
+  fault: ReplyOverride = () => usualReply;
   password = '';
   runId = 'a1';
   readonly #server: Server = createServer((socket) => this.#serve(socket));
@@ -67,7 +67,7 @@ export class RespServer {
         state.buffer = state.buffer.subarray(read.length);
         this.commands.push(read.words);
         const faulty = this.fault(read.words);
-        const answer = faulty === usual ? this.#answer(read.words, state) : faulty;
+        const answer = faulty === usualReply ? this.#answer(read.words, state) : faulty;
         if (answer !== undefined && !socket.destroyed) socket.write(answer);
       }
     });
@@ -93,7 +93,7 @@ export class RespServer {
   }
 }
 
-/** The first whole command, an array of bulk strings. */
+/** Reads the first complete command, an array of bulk strings. */
 function readCommand(buffer: Buffer): { readonly words: string[]; readonly length: number } | undefined {
   let at = 0;
   const line = (): string | undefined => {
