@@ -1,7 +1,11 @@
-import type { Clock, Random } from '#base';
+import type { Clock, RandomSource } from '#base';
 import type { Logger } from '#telemetry';
+import type { ByteLimits } from './bytes/byte-limits.ts';
 
-/** A program to run and what it may see. `env` is added to the environment of the process that runs it. */
+/**
+ * A program to run and its environment. `env` is added to the environment of the process that runs
+ * it.
+ */
 export interface CommandRequest {
   readonly command: string;
   readonly args: readonly string[];
@@ -9,62 +13,83 @@ export interface CommandRequest {
 }
 
 export interface CommandResult {
-  /** Null when a signal ended it. */
+  /** Null if a signal killed it. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /**
- * Runs a program without a shell and resolves when it has ended, whatever its exit code; rejects when it cannot be started. Must kill it
- * when `signal` aborts. The seam for the pre-forked helper of decision D14.
+ * Runs a program without a shell. Resolves when it has exited, whatever its exit code; rejects if
+ * it cannot be started. Must kill it when `signal` aborts. The seam for the pre-forked helper
+ * (decision D14).
  */
 export type RunCommand = (request: CommandRequest, signal: AbortSignal) => Promise<CommandResult>;
 
-/** What was asked and how it ended: one per HTTP exchange, so retries count each. */
+/** One HTTP exchange and its result. Each retry counts as one. */
 export interface RequestRecord {
-  /** get, list, watch, create, update, patch, delete, discovery, openapi, version. */
+  /** get, list, watch, create, update, patch, delete, discovery, openapi, review, version. */
   readonly verb: string;
-  /** `<group>/<kind>` of the resource (`<kind>` for core), "" for discovery, schemas and version. */
+  /**
+   * `<group>/<kind>` of the resource (`<kind>` for core); '' for discovery, schemas, reviews and
+   * version.
+   */
   readonly kind: string;
-  /** HTTP status, 0 when there was no answer. */
+  /** Path and query. */
+  readonly path: string;
+  /** HTTP status; 0 if there was no response. */
   readonly code: number;
-  /** From sending to the head of the answer. */
+  /** From sending to the response headers. */
   readonly durationMs: number;
-  /** The server's clock when it answered, as its Date header says; absent: it did not answer, or does not say. */
+  /** The server's clock at the response, from its Date header; absent if there is none. */
   readonly dateMs?: number;
 }
 
-/** Every member has a default; durations are in milliseconds. */
+/** Every member has a default. Durations are in milliseconds. */
 export interface KubeClientLimits {
-  /** Requests per second towards one server, all callers together; 0 or less: no limit. Default 50. */
+  /**
+   * Requests per second to one server, of all callers together; 0 or less means no limit. Default
+   * 50.
+   */
   readonly qps: number;
-  /** Requests that may go out at once after a quiet time. Default twice `qps`. */
+  /** Requests that may be sent at once after a quiet period. Default twice `qps`. */
   readonly burst: number;
   /** Connections for calls; watches have their own. Default 32. */
   readonly connections: number;
-  /** Whole time of a call, retries and waiting included. Default 30 s. */
+  /** Total time of a call, including retries and waits. Default 30 s. */
   readonly deadlineMs: number;
-  /** A watch on which no byte arrived for this long is dead. Servers send bookmarks about once a minute. Default 100 s. */
+  /**
+   * A watch without any byte for this long is dead. Servers send a bookmark about once a minute.
+   * Default 100 s.
+   */
   readonly watchIdleMs: number;
-  /** Attempts of a call that may be repeated. Default 5. */
+  /** Attempts of a repeatable call. Default 5. */
   readonly attempts: number;
-  /** Speak HTTP/2 for watches where a TLS server offers it: many watches on one connection. Default true. */
+  /**
+   * Use HTTP/2 for watches if a TLS server offers it: many watches on one connection. Default true.
+   */
   readonly http2: boolean;
+  /** Response size limits. Default: {@link defaultByteLimits}. */
+  readonly bytes: ByteLimits;
 }
 
 export interface KubeClientDeps {
   readonly clock: Clock;
-  readonly random: Random;
+  readonly random: RandomSource;
   readonly logger: Logger;
   readonly userAgent: string;
-  /** Runs exec credential plugins; by default they are children of this process. */
+  /** Runs exec credential plugins; by default as child processes. */
   readonly runCommand?: RunCommand;
-  /** The only programs that may be run as credential plugins, word for word; undefined: any that the connection names. */
+  /** The only programs allowed as credential plugins, by exact command; undefined allows any. */
   readonly credentialPlugins?: readonly string[];
   readonly limits?: Partial<KubeClientLimits>;
-  /** Nothing but GET leaves this process: every other method rejects with KubeReadOnlyError, through `impersonate` too. Default false. */
+  /**
+   * Sends only GET requests: all other methods reject with KubeReadOnlyError, also through
+   * `impersonate`. Default false.
+   */
   readonly readOnly?: boolean;
   /** Called synchronously after each exchange; must not throw. */
   readonly onRequest?: (record: RequestRecord) => void;
+  /** Called synchronously after a 403 was read, with its message; must not throw. */
+  readonly onForbidden?: (request: Pick<RequestRecord, 'verb' | 'kind' | 'path'>, message: string) => void;
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { DeadlineExceeded, parseJson, Secret, Shutdown, stringifyJson } from '#base';
+import { DeadlineExceeded, parseJson, SecretValue, Shutdown, stringifyJson } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { eventually, FakeClock } from '#support';
@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const thing of open.splice(0).reverse()) await thing.close();
 });
 
-describe('12.7: mayList', () => {
+describe('mayList', () => {
   const asked = async (
     reply: Json,
     namespace?: string,
@@ -40,7 +40,7 @@ describe('12.7: mayList', () => {
   it.each([
     [true, 'a'],
     [false, undefined],
-  ])('12.7: asks for the kind with its group, and gives the answer %s', async (allowed, namespace) => {
+  ])('asks for the kind with its group, and gives the answer %s', async (allowed, namespace) => {
     const { turns, may } = await asked({ status: { allowed, reason: 'r' } }, namespace);
     expect(await may).toBe(allowed);
     expect(turns.map(({ method, path }) => `${method} ${path}`)).toEqual([
@@ -60,13 +60,13 @@ describe('12.7: mayList', () => {
     });
   });
 
-  it('12.7: takes no answer for none', async () => {
+  it('rejects a review without an answer', async () => {
     const { may } = await asked({ status: {} });
     await expect(may).rejects.toThrow('the answer does not say whether it is allowed');
   });
 });
 
-/** Everything that a typed client loses: unknown fields, order, big integers, odd names. */
+/** Values that a typed client loses: unknown fields, order, big integers, unusual names. */
 const odd = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","zFuture":{"b":[1,null,{}],"a":9223372036854775807},"resourceVersion":"7"},"futureTop":{"nested":[{"deep":-9007199254740993}],"empty":""},"data":{"Key":"ü\\u2028€"},"x.y/z":[[],{}]}`;
 const oddObject = parseJson(odd) as KubeObject;
 const sent = stringifyJson(oddObject as unknown as Json);
@@ -96,21 +96,19 @@ describe('bodies', () => {
     'strategic patch': 'application/strategic-merge-patch+json',
     apply: 'application/apply-patch+yaml',
   };
-  it.each(Object.keys(verbs))(
-    'T-JS-2 T-NUM-1: %s sends and returns every byte of what it does not know',
-    async (verb) => {
-      const server = await serve((turn) => turn.reply(200, odd));
-      const answer = await verbs[verb]!(connect(server));
-      const turn = server.turns[0]!;
-      expect(turn.body).toBe(verb === 'json patch' ? `[${sent}]` : sent);
-      expect(turn.body).toContain('"a":9223372036854775807');
-      expect(turn.body).toContain('-9007199254740993');
-      expect(turn.headers['content-type']).toBe(types[verb] ?? 'application/json');
-      expect(stringifyJson(answer as unknown as Json)).toBe(sent);
-    },
-  );
+  // T-JS-2, T-NUM-1
+  it.each(Object.keys(verbs))('%s sends and returns every byte of unknown fields', async (verb) => {
+    const server = await serve((turn) => turn.reply(200, odd));
+    const answer = await verbs[verb]!(connect(server));
+    const turn = server.turns[0]!;
+    expect(turn.body).toBe(verb === 'json patch' ? `[${sent}]` : sent);
+    expect(turn.body).toContain('"a":9223372036854775807');
+    expect(turn.body).toContain('-9007199254740993');
+    expect(turn.headers['content-type']).toBe(types[verb] ?? 'application/json');
+    expect(stringifyJson(answer as unknown as Json)).toBe(sent);
+  });
 
-  it('asks the server for dry run, validation, field manager and force by their names', async () => {
+  it('sends dry run, validation, field manager and force as query parameters', async () => {
     const server = await serve((turn) => turn.reply(200, odd));
     const options = {
       signal: noSignal,
@@ -158,7 +156,8 @@ describe('bodies', () => {
 });
 
 describe('paths', () => {
-  it('T-JS-3: keeps capitals and colons, encodes the rest, honours a base path', async () => {
+  // T-JS-3
+  it('keep capitals and colons, encode the rest, and include a base path', async () => {
     const server = await serve((turn) => turn.reply(200, odd));
     const roles = apiResource('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', 'cluster');
     const client = connect({ url: `${server.url}/k8s/clusters/c-1` });
@@ -170,7 +169,7 @@ describe('paths', () => {
     ]);
   });
 
-  it('refuses what no server could understand, before sending it', async () => {
+  it('are rejected before sending if no server could understand them', async () => {
     const server = await serve((turn) => turn.reply(200, odd));
     const client = connect(server);
     await expect(client.get(configMaps, { namespace: '', name: 'a' }, { signal: noSignal })).rejects.toThrow(
@@ -182,7 +181,8 @@ describe('paths', () => {
 });
 
 describe('connections', () => {
-  it('T-JS-1: hundreds of requests share a few connections', async () => {
+  // T-JS-1
+  it('are few for hundreds of requests', async () => {
     const server = await serve((turn) => turn.reply(200, odd));
     const client = connect(server, { limits: { connections: 4, qps: 0 } });
     const get = (): Promise<KubeObject> => client.get(configMaps, at, { signal: noSignal });
@@ -192,7 +192,7 @@ describe('connections', () => {
     expect(server.connections).toBeLessThanOrEqual(4);
   });
 
-  it('close ends them all, running watches too, and is idempotent', async () => {
+  it('all end on close, running watches too; close is idempotent', async () => {
     const server = await serve((turn) => (turn.query.has('watch') ? turn.begin() : turn.reply(200, odd)));
     const client = connect(server);
     await client.get(configMaps, at, { signal: noSignal });
@@ -210,7 +210,7 @@ describe('connections', () => {
 });
 
 describe('errors', () => {
-  it("are the server's own words, with code and reason", async () => {
+  it("carry the server's own message, code and reason", async () => {
     const server = await serve((turn) => turn.status(404, 'NotFound', 'configmaps "a" not found'));
     const error = await connect(server)
       .get(configMaps, at, { signal: noSignal })
@@ -219,7 +219,7 @@ describe('errors', () => {
     expect(error).toMatchObject({ message: 'configmaps "a" not found', reason: 'NotFound', code: 'KUBE_NOT_FOUND' });
   });
 
-  it('of proxies are cut short and scrubbed', async () => {
+  it('of proxies are truncated and sanitized', async () => {
     const page = `<html>\n  moved to https://user:hunter2@proxy.example/x ${'y'.repeat(500)}</html>`;
     const server = await serve((turn) => turn.reply(403, page));
     const error = (await connect(server)
@@ -232,14 +232,14 @@ describe('errors', () => {
     expect(error.message.length).toBeLessThan(240);
   });
 
-  it('a success that is not JSON is an error too', async () => {
+  it('are thrown for a successful response that is not JSON', async () => {
     const server = await serve((turn) => turn.reply(200, '<html>login</html>'));
     const clock = new FakeClock();
     const answer = connect(server, { clock, limits: { attempts: 1 } }).get(configMaps, at, { signal: noSignal });
     await expect(answer).rejects.toMatchObject({ code: 'KUBE_PROTOCOL' });
   });
 
-  it('name the server that cannot be reached, and why', async () => {
+  it('name the unreachable server, and the reason', async () => {
     const server = await serve((turn) => turn.reply(200, odd));
     const { url } = server;
     await server.close();
@@ -247,7 +247,7 @@ describe('errors', () => {
     await expect(get).rejects.toThrow(`cannot reach ${url}: connection refused`);
   });
 
-  it('a proxy of another kind is refused in words', async () => {
+  it('explain an unsupported type of proxy', async () => {
     const client = connect({ url: 'https://127.0.0.1:1' }, { connection: { proxyUrl: 'socks4://u:pw@proxy:1080' } });
     await expect(client.version({ signal: noSignal })).rejects.toThrow(
       'cannot reach https://127.0.0.1:1: its proxy socks4://***@proxy:1080 is not supported: only http, https and socks5 proxies are',
@@ -291,7 +291,7 @@ describe('retries', () => {
     { name: '409', fail: (turn) => turn.status(409, 'Conflict', 'changed'), read: 1, write: 1 },
     { name: '422', fail: (turn) => turn.status(422, 'Invalid', 'no'), read: 1, write: 1 },
   ];
-  it.each(cases)('$name: a read is sent $read times, a write $write times', async ({ fail, read, write }) => {
+  it.each(cases)('$name: sends a read $read times, a write $write times', async ({ fail, read, write }) => {
     const clock = new FakeClock();
     let failed = new Set<string>();
     const server = await serve((turn) => {
@@ -322,7 +322,7 @@ describe('retries', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('waits as long as Retry-After says, no shorter', async () => {
+  it('wait no shorter than Retry-After', async () => {
     const clock = new FakeClock();
     const server = await serve((turn) =>
       server.turns.length === 1
@@ -338,13 +338,13 @@ describe('retries', () => {
     expect(server.turns).toHaveLength(2);
   });
 
-  it('a Retry-After beyond the deadline is an error at once', async () => {
+  it('fail at once if Retry-After exceeds the deadline', async () => {
     const server = await serve((turn) => turn.status(429, 'TooManyRequests', 'slow down', { 'retry-after': '60' }));
     const get = connect(server, { clock: new FakeClock() }).get(configMaps, at, { signal: noSignal });
     await expect(get).rejects.toMatchObject({ code: 'KUBE_TOO_MANY_REQUESTS', retry: { afterMs: 60_000 } });
   });
 
-  it('a write to a server that is not there is sent when it comes', async () => {
+  it('send a write when an unreachable server comes up', async () => {
     const clock = new FakeClock();
     const gone = await serve((turn) => turn.reply(200, odd));
     const { url } = gone;
@@ -362,7 +362,18 @@ describe('retries', () => {
     expect(records[0]).not.toHaveProperty('dateMs');
   });
 
-  it("13.4: who asks to hear of requests hears the server's time with each answer, refusals too", async () => {
+  it('report the request that was forbidden, with the message of the server', async () => {
+    const server = await serve((turn) => turn.status(403, 'Forbidden', 'configmaps is forbidden'));
+    const found: unknown[] = [];
+    const client = connect(server, {
+      onForbidden: ({ verb, kind, path }, message) => found.push({ verb, kind, path, message }),
+    });
+    await expect(client.get(configMaps, at, { signal: noSignal })).rejects.toThrow('configmaps is forbidden');
+    const path = '/api/v1/namespaces/default/configmaps/a';
+    expect(found).toEqual([{ verb: 'get', kind: 'ConfigMap', path, message: 'configmaps is forbidden' }]);
+  });
+
+  it("report the server's time with each response, errors too", async () => {
     const date = 'Sun, 22 Nov 2026 10:00:00 GMT';
     const server = await serve((turn) => {
       if (turn.method === 'GET') turn.status(404, 'NotFound', 'not there', { date });
@@ -373,13 +384,13 @@ describe('retries', () => {
     await expect(client.get(configMaps, at, { signal: noSignal })).rejects.toThrow('not there');
     await client.create(configMaps, oddObject, { signal: noSignal });
     expect(records).toMatchObject([{ code: 404, dateMs: Date.parse(date) }, { code: 200 }]);
-    // The server's own, which is ours.
+    // The second response has the Date header of the test server, which uses the local clock.
     expect(records[1]?.dateMs).toBeGreaterThan(Date.parse('2020-01-01'));
   });
 });
 
 describe('time', () => {
-  it('a server that never answers ends with the deadline', async () => {
+  it('limits a call to a server that never answers', async () => {
     const clock = new FakeClock();
     const server = await serve(() => undefined);
     const get = connect(server, { clock }).get(configMaps, at, { signal: noSignal });
@@ -392,7 +403,7 @@ describe('time', () => {
     await eventually(() => expect(server.open).toBe(0));
   });
 
-  it('an aborted call rejects with the reason and frees its connection', async () => {
+  it('rejects an aborted call with the reason and frees its connection', async () => {
     const server = await serve(() => undefined);
     const stop = new AbortController();
     const get = connect(server).get(configMaps, at, { signal: stop.signal });
@@ -403,7 +414,7 @@ describe('time', () => {
     await eventually(() => expect(server.open).toBe(0));
   });
 
-  it('the throttle lets the burst through, then so many a second', async () => {
+  it('throttles to the burst, then to so many requests a second', async () => {
     const clock = new FakeClock();
     const server = await serve((turn) => turn.reply(200, odd));
     const client = connect(server, { clock, limits: { qps: 10, burst: 5, connections: 50 } });
@@ -425,7 +436,7 @@ describe('list', () => {
     items,
   });
 
-  it('fills in what items leave out, and says when more follows', async () => {
+  it('fills in apiVersion and kind of items, and returns the continue token', async () => {
     const server = await serve((turn) =>
       turn.reply(200, page([{ metadata: { name: 'a' }, big: 9007199254740993n }], 'tok+/=')),
     );
@@ -443,7 +454,25 @@ describe('list', () => {
     expect(server.turns[1]?.query.get('continue')).toBe('tok+/=');
   });
 
-  it('arrives whole however it is cut, and the loop turns meanwhile', async () => {
+  it.each([
+    ['kind', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } }],
+    ['group', { apiVersion: 'example.com/v1', kind: 'ConfigMap', metadata: { name: 'a' } }],
+  ])('is refused if it has an object of another %s', async (_name, item) => {
+    const server = await serve((turn) => turn.reply(200, page([item])));
+    await expect(connect(server).list(configMaps, { signal: noSignal })).rejects.toMatchObject({
+      code: 'KUBE_PROTOCOL',
+      message: expect.stringContaining('the answer is about ConfigMap but holds an object of kind'),
+    });
+  });
+
+  it('of metadata has objects of kind PartialObjectMetadata', async () => {
+    const item = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: { name: 'a' } };
+    const server = await serve((turn) => turn.reply(200, page([item])));
+    const answer = await connect(server).list(configMaps, { signal: noSignal, metadataOnly: true });
+    expect(answer.items).toEqual([item]);
+  });
+
+  it('arrives complete however it is cut, without blocking the event loop', async () => {
     const items = Array.from({ length: 2_000 }, (_, i) => ({
       metadata: { name: `cm-${i}`, annotations: { text: `"{[\\ü€${'x'.repeat(700)}` } },
     }));
@@ -481,9 +510,9 @@ describe('list', () => {
 });
 
 describe('identity', () => {
-  it('impersonates beside the plain client, over the same connections', async () => {
+  it('impersonates over the same connections as the plain client', async () => {
     const server = await serve((turn) => turn.reply(200, odd));
-    const client = connect(server, { connection: { credentials: { bearerToken: new Secret('t0ken') } } });
+    const client = connect(server, { connection: { credentials: { bearerToken: new SecretValue('t0ken') } } });
     const other = client.impersonate('system:serviceaccount:ns:sa');
     await other.get(configMaps, at, { signal: noSignal });
     await client.get(configMaps, at, { signal: noSignal });
@@ -499,9 +528,9 @@ describe('identity', () => {
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
-  it('takes new credentials in place: the next call uses them, a running watch goes on', async () => {
+  it('swaps credentials in place: the next call uses them, a running watch continues', async () => {
     const server = await serve((turn) => (turn.query.has('watch') ? turn.begin() : turn.reply(200, odd)));
-    const credentials = { username: 'u', password: new Secret('old') };
+    const credentials = { username: 'u', password: new SecretValue('old') };
     const client = connect(server, { connection: { credentials } });
     const events = client.watch(configMaps, { signal: noSignal, resourceVersion: '1' })[Symbol.asyncIterator]();
     const first = events.next();
@@ -509,7 +538,7 @@ describe('identity', () => {
     client.updateCredentials({
       server: server.url,
       insecure: false,
-      credentials: { username: 'u', password: new Secret('new') },
+      credentials: { username: 'u', password: new SecretValue('new') },
     });
     await client.get(configMaps, at, { signal: noSignal });
     server.turns[0]?.event('ADDED', object('late', '5') as unknown as Json);

@@ -1,13 +1,13 @@
-import { isObject, stringifyJson } from '#base';
+import { defined, isObject, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { groupKindName } from '#model';
 import type { ApiResource, ClusterConnection, KubeObject } from '#model';
-import { readJson, readList, readObject } from './answers.ts';
+import { countBytes, readJson, readList, readObject } from './requests/answers.ts';
 import type { KubeClientDeps } from './client-types.ts';
-import { discover } from './discovery.ts';
-import { KubeProtocolError, KubeRequestError } from './errors.ts';
-import { Exchange } from './exchange.ts';
-import type { Spec } from './exchange.ts';
+import { discover } from './discovery/discovery.ts';
+import { KubeProtocolError, KubeRequestError, KubeSizeError } from './errors.ts';
+import { Exchange } from './requests/exchange.ts';
+import type { RequestSpec } from './requests/exchange.ts';
 import { resourcePath, withQuery } from './paths.ts';
 import { SingleFlight } from './single-flight.ts';
 import type {
@@ -23,7 +23,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from './types.ts';
-import { watchStream } from './watch-stream.ts';
+import { watchStream } from './requests/watch-stream.ts';
 
 const contentTypes: Readonly<Record<Patch['type'], string>> = {
   merge: 'application/merge-patch+json',
@@ -31,13 +31,14 @@ const contentTypes: Readonly<Record<Patch['type'], string>> = {
   strategic: 'application/strategic-merge-patch+json',
   apply: 'application/apply-patch+yaml',
 };
-const json = { 'content-type': 'application/json' };
+const jsonHeaders = { 'content-type': 'application/json' };
 const shortestWatchS = 240;
 const longestWatchS = 480;
 
 /**
- * A client for one API server. Opens nothing until the first call; ask `close` to end its connections. Clients made by `impersonate` share
- * its connections, throttle and credentials, and live as long as it does.
+ * A client for one API server. Connects on the first call; `close` ends its connections. Clients
+ * created by `impersonate` share its connections, throttle and credentials, and live as long as it
+ * does.
  */
 export function createKubeClient(connection: ClusterConnection, deps: KubeClientDeps): KubeClient {
   return new RawClient(new Exchange(connection, deps), undefined);
@@ -76,8 +77,8 @@ class RawClient implements KubeClient {
     });
     const headers = options.metadataOnly === true ? { headers: { accept: metadataLists } } : {};
     const spec = this.#spec('list', resource, options, { method: 'GET', path, repeatable: true, ...headers });
-    return this.#exchange.send(spec, (response, request) =>
-      readList(response, { resource, request, sink: options.items }),
+    return this.#exchange.send(spec, (response, bounds) =>
+      readList(response, { ...bounds, resource, sink: options.items }),
     );
   }
 
@@ -85,7 +86,7 @@ class RawClient implements KubeClient {
     return this.#object('create', resource, options, () => {
       const name = object.metadata.name;
       const parent = resourcePath(resource, { namespace: namespaceOf(resource, object, object.metadata.namespace) });
-      // Only a subresource is created below a name.
+      // The URL contains the name only if a subresource is created.
       const path =
         options.subresource === undefined || name === undefined
           ? parent
@@ -123,19 +124,19 @@ class RawClient implements KubeClient {
     const body: JsonObject = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
-      ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+      ...defined({ propagationPolicy }),
       ...(preconditions === undefined ? {} : { preconditions: { ...preconditions } }),
-      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      ...defined({ gracePeriodSeconds }),
       ...(dryRun === true ? { dryRun: ['All'] } : {}),
     };
     const spec = this.#spec('delete', resource, options, {
       method: 'DELETE',
       path: objectPath(resource, object),
-      headers: json,
+      headers: jsonHeaders,
       body: stringifyJson(body),
       repeatable: false,
     });
-    await this.#exchange.send(spec, readJson);
+    await this.#exchange.send(spec, (response, bounds) => readJson(response, bounds));
   }
 
   watch(resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent> {
@@ -155,24 +156,23 @@ class RawClient implements KubeClient {
   }
 
   discover(options: CallOptions): Promise<ApiDiscovery> {
-    return this.#discovering.run(options.signal, (signal) =>
-      discover((path, accept) =>
-        this.#exchange.send(
-          this.#spec(
-            'discovery',
-            undefined,
-            { ...options, signal },
-            {
-              method: 'GET',
-              path,
-              headers: { accept },
-              repeatable: true,
-            },
-          ),
-          readJson,
-        ),
-      ),
-    );
+    return this.#discovering.run(options.signal, (signal) => {
+      const { documentBytes } = this.#exchange.limits.bytes;
+      let leftBytes = documentBytes;
+      return discover((path, accept) => {
+        const wire = { method: 'GET', path, headers: { accept }, repeatable: true } as const;
+        const spec = this.#spec('discovery', undefined, { ...options, signal }, wire);
+        return this.#exchange.send(spec, async (response, bounds) => {
+          // One limit for all documents together: 10,000 small ones take as much as a large one.
+          const counted = countBytes(response, (bytes) => {
+            leftBytes -= bytes;
+            if (leftBytes < 0)
+              throw KubeSizeError.of('document', bounds.request, documentBytes - leftBytes, documentBytes);
+          });
+          return readJson(counted, bounds, 'document');
+        });
+      });
+    });
   }
 
   async openApiIndex(options: CallOptions): Promise<ReadonlyMap<string, string>> {
@@ -194,12 +194,14 @@ class RawClient implements KubeClient {
 
   #document(path: string, options: CallOptions): Promise<Json> {
     const wire = { method: 'GET', path, headers: { accept: 'application/json' }, repeatable: true } as const;
-    return this.#exchange.send(this.#spec('openapi', undefined, options, wire), readJson);
+    return this.#exchange.send(this.#spec('openapi', undefined, options, wire), (response, bounds) =>
+      readJson(response, bounds, 'document'),
+    );
   }
 
   async mayList(resource: ApiResource, namespace: string | undefined, options: CallOptions): Promise<boolean> {
     const { group, version, resource: plural } = resource;
-    // A review for no namespace is one for all of them.
+    // A review without a namespace asks about all namespaces.
     const resourceAttributes = { verb: 'list', group, version, resource: plural, namespace: namespace ?? '' };
     const review = {
       apiVersion: 'authorization.k8s.io/v1',
@@ -207,10 +209,10 @@ class RawClient implements KubeClient {
       spec: { resourceAttributes },
     };
     const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-    // It changes nothing: it can be asked again.
-    const wire = { method: 'POST', path, headers: json, body: stringifyJson(review), repeatable: true } as const;
+    // A review changes nothing, so it is repeatable.
+    const wire = { method: 'POST', path, headers: jsonHeaders, body: stringifyJson(review), repeatable: true } as const;
     const spec = this.#spec('review', undefined, options, wire);
-    const answer = await this.#exchange.send(spec, readJson);
+    const answer = await this.#exchange.send(spec, (response, bounds) => readJson(response, bounds));
     const status = isObject(answer) ? answer['status'] : undefined;
     const allowed = isObject(status) ? status['allowed'] : undefined;
     if (typeof allowed !== 'boolean')
@@ -220,7 +222,7 @@ class RawClient implements KubeClient {
 
   async version(options: CallOptions): Promise<string> {
     const spec = this.#spec('version', undefined, options, { method: 'GET', path: '/version', repeatable: true });
-    const answer = await this.#exchange.send(spec, readJson);
+    const answer = await this.#exchange.send(spec, (response, bounds) => readJson(response, bounds));
     const gitVersion = isObject(answer) ? answer['gitVersion'] : undefined;
     if (typeof gitVersion !== 'string')
       throw new KubeProtocolError(this.#exchange.describe(spec), 'the answer has no gitVersion');
@@ -239,29 +241,37 @@ class RawClient implements KubeClient {
     if (this.#user === undefined) await this.#exchange.close();
   }
 
-  /** A call whose answer is one object. What cannot be sent rejects, it never throws. */
-  async #object(verb: string, resource: ApiResource, options: CallOptions, build: () => Wire): Promise<KubeObject> {
+  /**
+   * A call whose response is one object. If the request cannot be built, it rejects instead of
+   * throwing.
+   */
+  async #object(
+    verb: string,
+    resource: ApiResource,
+    options: CallOptions,
+    build: () => RequestParts,
+  ): Promise<KubeObject> {
     return this.#exchange.send(this.#spec(verb, resource, options, build()), readObject);
   }
 
-  #spec(verb: string, resource: ApiResource | undefined, options: CallOptions, wire: Wire): Spec {
+  #spec(verb: string, resource: ApiResource | undefined, options: CallOptions, wire: RequestParts): RequestSpec {
     return {
       ...wire,
       verb,
       kind: resource === undefined ? '' : groupKindName(resource),
       headers: { ...wire.headers, ...(this.#user === undefined ? {} : { 'impersonate-user': this.#user }) },
       signal: options.signal,
-      ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+      ...defined({ deadlineMs: options.deadlineMs }),
     };
   }
 }
 
 const metadataLists = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 
-type Wire = Pick<Spec, 'method' | 'path' | 'headers' | 'body' | 'repeatable'>;
+type RequestParts = Pick<RequestSpec, 'method' | 'path' | 'headers' | 'body' | 'repeatable'>;
 
-function bodyOf(object: KubeObject): Pick<Wire, 'headers' | 'body'> {
-  return { headers: json, body: stringifyJson(object as unknown as Json) };
+function bodyOf(object: KubeObject): Pick<RequestParts, 'headers' | 'body'> {
+  return { headers: jsonHeaders, body: stringifyJson(object as unknown as Json) };
 }
 
 function writeQuery(options: WriteOptions): Record<string, string | undefined> {
@@ -281,7 +291,7 @@ function objectPath(resource: ApiResource, object: NamedObject, subresource?: st
   return resourcePath(resource, {
     namespace,
     name: object.name,
-    ...(subresource === undefined ? {} : { subresource }),
+    ...defined({ subresource }),
   });
 }
 

@@ -1,7 +1,7 @@
-import { DriftlessError } from '#base';
-import type { Retry } from '#base';
+import { defined, DriftlessError } from '#base';
+import type { RetryAdvice } from '#base';
 
-/** `metav1.Status` as far as we read it. */
+/** The parts of `metav1.Status` that we read. */
 export interface KubeStatus {
   readonly code: number;
   readonly reason: string;
@@ -11,7 +11,7 @@ export interface KubeStatus {
   readonly causes?: readonly string[];
 }
 
-const codes: Readonly<Record<number, string>> = {
+const errorCodes: Readonly<Record<number, string>> = {
   400: 'KUBE_BAD_REQUEST',
   401: 'KUBE_UNAUTHORIZED',
   403: 'KUBE_FORBIDDEN',
@@ -25,17 +25,17 @@ const codes: Readonly<Record<number, string>> = {
   429: 'KUBE_TOO_MANY_REQUESTS',
 };
 
-/** The API server answered, and the answer was not a success. The message is the server's own. */
+/** The API server returned an error. The message is the server's, without confidential values. */
 export class KubeApiError extends DriftlessError {
   readonly status: number;
   /** Status reason: NotFound, AlreadyExists, Conflict, Invalid ... */
   readonly reason: string;
-  /** Reasons of the single causes, where the server names them. */
+  /** Reasons of the individual causes, if the server lists them. */
   readonly causes: readonly string[];
 
   constructor(status: KubeStatus, request: string) {
-    const retry: Retry = status.retryAfterMs === undefined ? 'backoff' : { afterMs: status.retryAfterMs };
-    super(codes[status.code] ?? (status.code >= 500 ? 'KUBE_SERVER_ERROR' : 'KUBE_ERROR'), status.message, {
+    const retry: RetryAdvice = status.retryAfterMs === undefined ? 'backoff' : { afterMs: status.retryAfterMs };
+    super(errorCodes[status.code] ?? (status.code >= 500 ? 'KUBE_SERVER_ERROR' : 'KUBE_ERROR'), status.message, {
       retry,
       fields: { status: status.code, reason: status.reason, request },
     });
@@ -45,13 +45,19 @@ export class KubeApiError extends DriftlessError {
   }
 }
 
-/** There was no answer: refused, reset, unknown host, TLS failure. The message names the server and the cause. */
+/**
+ * No response: connection refused or reset, unknown host, TLS failure. The message names the server
+ * and the cause.
+ */
 export class KubeConnectionError extends DriftlessError {
-  /** The request cannot have reached the server: repeating even a write does no harm. */
+  /** The request cannot have reached the server: even a write is safe to repeat. */
   readonly neverSent: boolean;
-  /** Trying again will not help (certificates, proxy settings). */
+  /** Retrying does not help (certificates, proxy settings). */
   readonly permanent: boolean;
-  /** Nobody was there. What answers next may be another server, or one that was set back to an earlier state. */
+  /**
+   * No connection could be established. The next server at this address may be another one, or
+   * restored to an earlier state.
+   */
   readonly unreachable: boolean;
 
   constructor(
@@ -67,19 +73,19 @@ export class KubeConnectionError extends DriftlessError {
   }
 }
 
-/** The server answered with something that an API server never sends: a line that is no JSON, a list without metadata. */
+/** The response is not one of an API server: a line that is not JSON, a list without metadata. */
 export class KubeProtocolError extends DriftlessError {
   constructor(request: string, message: string, cause?: unknown) {
     super('KUBE_PROTOCOL', `${request}: ${message}`, {
       fields: { request },
-      ...(cause === undefined ? {} : { cause }),
+      ...defined({ cause }),
     });
   }
 }
 
-/** A list that goes on and on. What it has shown is not to be believed: a server that lists honestly comes to an end. */
+/** A list that does not end. Its items cannot be trusted. */
 export class EndlessListError extends DriftlessError {
-  /** @param retry `later`: it has cost much, and is not tried again before ten minutes have passed. */
+  /** @param retry `later`: it was expensive, so retry no sooner than in ten minutes. */
   constructor(request: string, message: string, retry: 'backoff' | 'later') {
     super('KUBE_ENDLESS_LIST', `${request}: ${message}`, {
       retry: retry === 'later' ? { afterMs: 600_000 } : 'backoff',
@@ -88,25 +94,65 @@ export class EndlessListError extends DriftlessError {
   }
 }
 
-/** We have no credentials to show: the plugin failed or took too long, the token file cannot be read. */
+/** Messages of size errors: the exceeded limit, and the setting to change. */
+const sizeSettings = {
+  object: 'an object larger than the limit of one; allow more with --cluster-object-mb',
+  envelope: 'a list with more around its items than any that is known; allow more with --cluster-object-mb',
+  document: 'an answer larger than any that is known; allow more with --cluster-object-mb',
+  page: 'a page of a list larger than any that is known; shorten it with ARGOCD_CLUSTER_CACHE_LIST_PAGE_SIZE',
+} as const;
+
+/** A response, or an object in it, exceeds a size limit. Nothing of it is kept. */
+export class KubeSizeError extends DriftlessError {
+  constructor(request: string, message: string, afterMs: number) {
+    super('KUBE_SIZE', `${request}: ${message}`, { retry: { afterMs }, fields: { request } });
+  }
+
+  /**
+   * One response exceeds its own limit. It was expensive, so retry no sooner than in ten minutes.
+   */
+  static of(what: keyof typeof sizeSettings, request: string, bytes: number, limitBytes: number): KubeSizeError {
+    const message = `the server sends ${sizeSettings[what]} (${bytes} bytes or more, limit ${limitBytes})`;
+    return new KubeSizeError(request, message, 600_000);
+  }
+
+  /** All unfinished responses of one server together exceed their limit. */
+  static inFlight(request: string, bytes: number): KubeSizeError {
+    const message = `the unfinished answers of this server are too large together (this one has ${bytes} bytes so far); allow more with --cluster-object-mb`;
+    return new KubeSizeError(request, message, 60_000);
+  }
+}
+
+/** No credentials available: the plugin failed or timed out, or the token file cannot be read. */
 export class KubeCredentialError extends DriftlessError {
   constructor(message: string, cause?: unknown) {
     super('KUBE_CREDENTIALS', message, cause === undefined ? {} : { cause });
   }
 }
 
-/** We were asked for something that cannot be sent: a namespaced object without namespace, an apply without field manager. */
+/**
+ * The request cannot be sent: a namespaced object without namespace, an apply without field
+ * manager.
+ */
 export class KubeRequestError extends DriftlessError {
   constructor(message: string) {
     super('KUBE_REQUEST', message, { retry: 'never' });
   }
 }
 
-/** A write was asked of a client that only reads. Nothing was sent. */
+/** A write through a read-only client. Nothing was sent. */
 export class KubeReadOnlyError extends DriftlessError {
   constructor(request: string) {
     super('KUBE_READ_ONLY', `not sent, this process only reads: ${request}`, { retry: 'never', fields: { request } });
   }
+}
+
+/**
+ * The server sends more than the client accepts: an endless list or an oversized response. Do not
+ * trust its contents.
+ */
+export function isBeyondBounds(error: unknown): boolean {
+  return error instanceof EndlessListError || error instanceof KubeSizeError;
 }
 
 export function isNotFound(error: unknown): boolean {
@@ -125,14 +171,17 @@ export function isExpired(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 410;
 }
 
-/** The server does not know this resourceVersion yet: it is from another server, or from before this one was set back. */
+/**
+ * The server does not know this resourceVersion yet: it is from another server, or from before a
+ * restore.
+ */
 export function isTooLargeVersion(error: unknown): boolean {
   return error instanceof KubeApiError && error.causes.includes('ResourceVersionTooLarge');
 }
 
 /**
- * An object is too big to be stored: the server's own limit for a request (413), or that of etcd or of the connection to it, which it passes on as
- * internal errors.
+ * An object is too large to be stored: the server's own request limit (413), or that of etcd or its
+ * connection, which the server returns as an internal error.
  */
 export function isTooLarge(error: unknown): boolean {
   if (!(error instanceof KubeApiError)) return false;

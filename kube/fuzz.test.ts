@@ -5,22 +5,25 @@ import { describe, expect, it } from '@jest/globals';
 import { parseJson } from '#base';
 import { fuzz } from '#support';
 import type { FuzzTarget } from '#support';
-import { errorOf, isKubeObject } from './answers.ts';
-import { connectionFromKubeconfig } from './config.ts';
-import { discover } from './discovery.ts';
-import { readValue } from './head.ts';
-import { LineSplitter, ListSplitter } from './list-splitter.ts';
+import { readError, isKubeObject } from './requests/answers.ts';
+import { connectionFromKubeconfig } from './config/config.ts';
+import { discover } from './discovery/discovery.ts';
+import { readValue } from './requests/head.ts';
+import { LineSplitter, ListSplitter } from './requests/list-splitter.ts';
 
 const object =
   '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","uid":"u","managedFields":[{"fieldsV1":{"f:a":{}}}]}}';
-/** Deeper than the runtime can write. */
+/** Deeper than the runtime can serialize. */
 const deep = `{"type":"ADDED","object":{"metadata":{"labels":${'['.repeat(20_000)}${']'.repeat(20_000)}}}}\n`;
 const kubeconfig =
   'apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: "https://h:1", insecure-skip-tls-verify: true}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {token: x}}]\n';
 const folder = mkdtempSync(join(tmpdir(), 'kube-fuzz-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-/** In pieces of a length that follows from the input: where it is cut must not matter. At most 2,000: what is measured is the reader, not the cutting. */
+/**
+ * Splits the input into at most 2,000 pieces, of a length derived from it: the result must not
+ * depend on the boundaries, and splitting must not dominate the measured time.
+ */
 function* pieces(input: Buffer): Generator<Buffer> {
   const step = Math.max(1 + ((input[0] ?? 0) % 97), Math.ceil(input.length / 2000));
   for (let at = 0; at < input.length; at += step) yield input.subarray(at, at + step);
@@ -64,7 +67,7 @@ const targets: readonly FuzzTarget[] = [
           .slice(0, 60),
       };
       const asked = { request: 'GET /x', verb: 'get', kind: 'ConfigMap', hidden: ['hidden'] };
-      return errorOf({ status: 400 + (input.length % 200), headers, body: bodyOf(input) }, asked, 0);
+      return readError({ status: 400 + (input.length % 200), headers, body: bodyOf(input) }, asked, 0);
     },
   },
   {
@@ -93,9 +96,9 @@ async function* bodyOf(input: Buffer): AsyncGenerator<Buffer> {
   yield* pieces(await Promise.resolve(input));
 }
 
-describe('14.5: readers of what API servers answer', () => {
+describe('readers of API server responses', () => {
   it.each(targets)(
-    '14.5: $name: an answer or an error of ours, in time',
+    '$name: an answer or an error of ours, in time',
     async (target) => {
       expect((await fuzz(target)).inputs).toBeGreaterThan(0);
     },

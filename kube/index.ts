@@ -1,10 +1,11 @@
 /**
- * kube: how to talk to an API server. A thin, raw client over shared connections, discovery, a reflector that survives everything a
- * server or a network does, and an informer on top of it. Objects go through as they are: no field is ever dropped.
+ * kube: how to talk to an API server. A thin raw client over shared connections, discovery, a
+ * reflector that survives server and network failures, and an informer on top of it. Objects pass
+ * through unchanged: no field is ever dropped.
  *
- * @kubernetes/client-node is used for what it is good at, reading kubeconfig, in-cluster and credential configuration, in one file.
+ * Only one file uses @kubernetes/client-node: it reads kubeconfig and in-cluster configuration.
  */
-export { apiResource } from './api-resource.ts';
+export { apiResource } from './discovery/api-resource.ts';
 export { createKubeClient } from './client.ts';
 export type {
   CommandRequest,
@@ -14,9 +15,11 @@ export type {
   RequestRecord,
   RunCommand,
 } from './client-types.ts';
-export { connectionFromFlags, connectionFromKubeconfig, inClusterConnection } from './config.ts';
-export type { LoadedConnection } from './config.ts';
-export type { ConnectionOverrides } from './overrides.ts';
+export { defaultByteLimits } from './bytes/byte-limits.ts';
+export type { ByteLimits } from './bytes/byte-limits.ts';
+export { connectionFromFlags, connectionFromKubeconfig, inClusterConnection } from './config/config.ts';
+export type { LoadedConnection } from './config/config.ts';
+export type { ConnectionOverrides } from './config/overrides.ts';
 export {
   EndlessListError,
   isAlreadyExists,
@@ -31,6 +34,7 @@ export {
   KubeProtocolError,
   KubeReadOnlyError,
   KubeRequestError,
+  KubeSizeError,
 } from './errors.ts';
 export type { KubeStatus } from './errors.ts';
 export type {
@@ -47,21 +51,28 @@ export type {
   WatchOptions,
   WriteOptions,
 } from './types.ts';
-export type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
-export { createInformer } from './informer.ts';
-export { faultOf, rawTextOf } from './head.ts';
-export { findResource } from './find-resource.ts';
-export { ListBounds } from './list-bounds.ts';
-export { Reflector } from './reflector.ts';
+export type {
+  Informer,
+  InformerEvent,
+  ListCollector,
+  ReflectorSink,
+  ReflectorState,
+} from './reflector/informer-types.ts';
+export { createInformer } from './reflector/informer.ts';
+export { faultOf, rawTextOf } from './requests/head.ts';
+export { findResource } from './discovery/find-resource.ts';
+export { ListBounds, listLimits } from './reflector/list-bounds.ts';
+export type { ListLimits } from './reflector/list-bounds.ts';
+export { Reflector } from './reflector/reflector.ts';
 export { SharedClients } from './shared-clients.ts';
 export { SingleFlight } from './single-flight.ts';
 export type { ClusterClients } from './shared-clients.ts';
-export { isOlderVersion } from './version.ts';
+export { isOlderVersion } from './reflector/version.ts';
 export type {
   InformerOptions,
   ReflectorOptions,
   ReflectorStats,
   ReflectorTarget,
   ReflectorTuning,
-  WentBack,
-} from './reflector-types.ts';
+  VersionRegression,
+} from './reflector/reflector-types.ts';

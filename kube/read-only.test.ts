@@ -7,8 +7,8 @@ const at = { namespace: 'default', name: 'a' };
 const options = { signal: noSignal };
 
 /**
- * Every method of a client, by what it may do in a process that only reads. A method that is not in this table fails the test below: say
- * here what it sends.
+ * Every method of a client, by its effect in a process that only reads. The test below fails for a
+ * method that is missing here.
  */
 const methods: Readonly<Record<string, 'reads' | 'writes' | 'local'>> = {
   get: 'reads',
@@ -66,8 +66,8 @@ afterEach(async () => {
   await server.close();
 });
 
-describe('8.2.2: a client that only reads', () => {
-  it('has no method that nobody has looked at', () => {
+describe('a client that only reads', () => {
+  it('has no method that is missing from the table', () => {
     const found = Object.getOwnPropertyNames(Object.getPrototypeOf(client)).filter((name) => name !== 'constructor');
     expect(found.sort()).toEqual(Object.keys(methods).sort());
     const covered = new Set(Object.keys(writes).map((name) => name.split(' ')[0]));
@@ -84,13 +84,13 @@ describe('8.2.2: a client that only reads', () => {
     expect(server.turns).toEqual([]);
   });
 
-  it('says what it did not send', async () => {
+  it('names the request that it did not send', async () => {
     await expect(client.delete(configMaps, at, options)).rejects.toThrow(
       `not sent, this process only reads: DELETE ${server.url}/api/v1/namespaces/default/configmaps/a`,
     );
   });
 
-  it('reads as any other, and goes on refusing with new credentials', async () => {
+  it('reads like any other, and still rejects writes with new credentials', async () => {
     await client.get(configMaps, at, options);
     await client.impersonate('someone').list(configMaps, options);
     expect(await client.version(options)).toBe('v1');

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Secret, seededRandom, systemClock } from '#base';
+import { SecretValue, seededRandom, systemClock } from '#base';
 import type { Json } from '#base';
 import type { ClusterConnection, ClusterCredentials } from '#model';
 import { createLogger } from '#telemetry';
@@ -12,7 +12,7 @@ import type { Turn } from './testing/index.ts';
 const secrets = apiResource('v1', 'Secret', 'secrets', 'namespaced');
 const at = { namespace: 'default', name: 'a' };
 const canary = 'c4nary-hunter2';
-const hides = 'what it says is not shown, because it may hold values';
+const hides = 'the message is hidden because it may contain values';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -35,13 +35,13 @@ async function failureOf(call: Promise<unknown>): Promise<KubeApiError> {
     (error: unknown) => error,
   )) as KubeApiError;
 }
-/** All that anybody could print of an error, with its causes. */
+/** Everything printable of an error, with its causes. */
 const allOf = (error: unknown): string => inspect(error, { depth: 20, showHidden: true });
 
 const status = (code: number, message: string, more: Record<string, Json> = {}): string =>
   JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, message, ...more });
 
-describe('14.3: answers about Secrets', () => {
+describe('responses about Secrets', () => {
   const webhook = `admission webhook "w.example.com" denied the request: {"data":{"p":"${canary}"}}`;
   it.each([
     [
@@ -60,7 +60,7 @@ describe('14.3: answers about Secrets', () => {
       `the API server refuses this Secret with HTTP 422 (Invalid; data[p]: Invalid value); ${hides}`,
     ],
     ['a page of a proxy', 502, `<html>${canary}</html>`, `the API server refuses this Secret with HTTP 502; ${hides}`],
-  ])('14.3: T-SEC-1: %s: reason and field path only', async (_name, code, body, message) => {
+  ])('%s: reason and field path only', async (_name, code, body, message) => {
     const server = await serve((turn) => turn.reply(code, body));
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { ...at }, data: { p: canary } };
     const client = connect(server);
@@ -79,7 +79,8 @@ describe('14.3: answers about Secrets', () => {
     expect(allOf(read)).not.toContain(canary);
   });
 
-  it('14.3: T-SEC-1: an ERROR event of a watch, too', async () => {
+  // T-SEC-1
+  it('hide values in an ERROR event of a watch, too', async () => {
     const event = { type: 'ERROR', object: JSON.parse(status(500, `cannot decode ${canary}`)) as Json };
     const server = await serve((turn) => turn.reply(200, `${JSON.stringify(event)}\n`));
     const error = await failureOf(collect(connect(server).watch(secrets, { signal: noSignal, resourceVersion: '1' })));
@@ -87,7 +88,7 @@ describe('14.3: answers about Secrets', () => {
     expect(allOf(error)).not.toContain(canary);
   });
 
-  it('14.3: of other kinds the words are shown as they are', async () => {
+  it('of other kinds are shown as they are', async () => {
     const text = `ConfigMap "a" is invalid: data[p]: Invalid value: "${canary}"`;
     const server = await serve((turn) => turn.reply(422, status(422, text, { reason: 'Invalid' })));
     const error = await failureOf(connect(server).create(configMaps, object('a', '1'), { signal: noSignal }));
@@ -95,12 +96,13 @@ describe('14.3: answers about Secrets', () => {
   });
 });
 
-describe('14.3: credentials that come back', () => {
+describe('credentials that a server echoes', () => {
   const users: readonly (readonly [string, ClusterCredentials])[] = [
-    ['a token', { bearerToken: new Secret(canary) }],
-    ['a password', { username: 'admin', password: new Secret(canary) }],
+    ['a token', { bearerToken: new SecretValue(canary) }],
+    ['a password', { username: 'admin', password: new SecretValue(canary) }],
   ];
-  it.each(users)('14.3: T-SEC-4: %s that a server repeats in a 403 is not shown', async (_name, credentials) => {
+  // T-SEC-4
+  it.each(users)('%s in a 403 are not shown', async (_name, credentials) => {
     const echo = (turn: Turn): string => String(turn.headers['authorization']);
     const server = await serve((turn) =>
       turn.query.has('watch')
@@ -123,7 +125,8 @@ describe('14.3: credentials that come back', () => {
     }
   });
 
-  it('14.3: T-SEC-4: user and password in the address are credentials, and no part of any name', async () => {
+  // T-SEC-4
+  it('user and password in the URL are credentials, not part of any name', async () => {
     const seen: unknown[] = [];
     const server = await serve((turn) => {
       seen.push(turn.headers['authorization']);
@@ -133,7 +136,7 @@ describe('14.3: credentials that come back', () => {
     const connection: ClusterConnection = {
       server: server.url.replace('://', `://admin:${canary}@`),
       insecure: false,
-      credentials: { bearerToken: new Secret('another') },
+      credentials: { bearerToken: new SecretValue('another') },
     };
     const client = createKubeClient(connection, {
       clock: systemClock,
@@ -154,7 +157,7 @@ describe('14.3: credentials that come back', () => {
   });
 });
 
-describe('14.3: credential plugins', () => {
+describe('credential plugins', () => {
   const exec = {
     command: '/home/c4nary-hunter2/bin/maker',
     args: ['--token', canary],
@@ -169,18 +172,16 @@ describe('14.3: credential plugins', () => {
     ['is missing', () => Promise.reject(Object.assign(new Error(`spawn ${canary}`), { code: 'ENOENT' }))],
     ['is killed', () => Promise.resolve({ code: null, stdout: '', stderr: canary })],
   ];
-  it.each(outcomes)(
-    '14.3: T-SEC-1: one that %s is named without its folder, its words, arguments and variables',
-    async (_name, run) => {
-      const server = await serve((turn) => turn.reply(200, '{}'));
-      const client = connect(server, { connection: { credentials: { exec } }, runCommand: run });
-      const error = await failureOf(client.version({ signal: noSignal }));
-      expect(error.message).toMatch(/^credential plugin "maker" /);
-      expect(allOf(error)).not.toContain(canary);
-    },
-  );
+  // T-SEC-1
+  it.each(outcomes)('are named without folder, output, arguments and variables: one that %s', async (_name, run) => {
+    const server = await serve((turn) => turn.reply(200, '{}'));
+    const client = connect(server, { connection: { credentials: { exec } }, runCommand: run });
+    const error = await failureOf(client.version({ signal: noSignal }));
+    expect(error.message).toMatch(/^credential plugin "maker" /);
+    expect(allOf(error)).not.toContain(canary);
+  });
 
-  it('14.3: says what kind of failure it was, where that is a well-known name', async () => {
+  it('show well-known error names', async () => {
     const server = await serve((turn) => turn.reply(200, '{}'));
     const run = (): Promise<CommandResult> =>
       Promise.resolve({
@@ -190,7 +191,7 @@ describe('14.3: credential plugins', () => {
       });
     const client = connect(server, { connection: { credentials: { exec } }, runCommand: run });
     expect((await failureOf(client.version({ signal: noSignal }))).message).toBe(
-      'credential plugin "maker" failed with exit code 255: AccessDenied (its words are not shown, they may hold credentials: run it by hand to read them)',
+      'credential plugin "maker" failed with exit code 255: AccessDenied (its output is not shown because it may contain credentials: run it by hand to read it)',
     );
   });
 });

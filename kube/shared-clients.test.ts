@@ -5,8 +5,8 @@ import { clientFor, deployments, noSignal } from './testing/index.ts';
 const server = 'https://kubernetes.default.svc';
 const connection = { server: 'http://127.0.0.1:1', insecure: false, credentials: {} };
 
-describe('9.2: shared clients', () => {
-  it('9.2: lends the client that was opened last, by the name of the cluster, until that one is closed', async () => {
+describe('shared clients', () => {
+  it('return the client of a cluster that was opened last, until it is closed', async () => {
     const clients = new SharedClients((to) => clientFor({ url: to.server }));
     expect(clients.of(server)).toBeUndefined();
     const first = clients.open(server, connection);

@@ -1,29 +1,32 @@
 import type { ClusterConnection } from '#model';
 import type { KubeClient } from './types.ts';
 
-/** The clients of the managed clusters, for who writes to them. */
+/** Clients of the managed clusters, for writers. */
 export interface ClusterClients {
   /**
-   * The client of a cluster, by the URL that names it: the same connections, throttle and credentials as those of its watches. To be asked for
-   * each piece of work and not kept. Undefined while nobody watches the cluster.
+   * The client that watches a cluster, by the cluster's URL; undefined if it is not watched. Get it
+   * for each piece of work and do not keep it: it may be replaced.
    */
   of(server: string): KubeClient | undefined;
 }
 
 /**
- * One client per managed cluster. Who watches the cluster opens and closes it; who writes borrows it. So the watching side gives no client away,
- * and may have one of its own one day, while a write needs no second connection today.
+ * One client per managed cluster. The watching side opens and closes it. Writers borrow it, with
+ * its connections, throttle and credentials.
  */
 export class SharedClients implements ClusterClients {
   readonly #connect: (connection: ClusterConnection) => KubeClient;
   readonly #clients = new Map<string, KubeClient>();
 
-  /** @param connect makes a client for a connection. */
+  /** @param connect creates a client for a connection. */
   constructor(connect: (connection: ClusterConnection) => KubeClient) {
     this.#connect = connect;
   }
 
-  /** A new client for the cluster. One that is there already goes on until its owner closes it; writes go through the new one from now on. */
+  /**
+   * Opens a new client for the cluster and uses it for writes. An existing one runs until its owner
+   * closes it.
+   */
   open(server: string, connection: ClusterConnection): KubeClient {
     const client = this.#connect(connection);
     this.#clients.set(server, client);
@@ -34,7 +37,7 @@ export class SharedClients implements ClusterClients {
     return this.#clients.get(server);
   }
 
-  /** Ends the connections of a client that `open` has made. A newer client of the same cluster stays. */
+  /** Closes a client returned by `open`. A newer client of the same cluster stays. */
   async close(server: string, client: KubeClient): Promise<void> {
     if (this.#clients.get(server) === client) this.#clients.delete(server);
     await client.close();

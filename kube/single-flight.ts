@@ -1,17 +1,17 @@
 import { abortable, newAbortController } from '#base';
 
-interface Flight<T> {
+interface SharedRun<T> {
   readonly promise: Promise<T>;
   readonly stop: AbortController;
   waiters: number;
 }
 
 /**
- * One run of the same work at a time; who comes while it runs shares its result. A waiter may leave (its signal aborts); the work itself
- * is aborted only when the last one has left.
+ * Runs the same work once at a time; callers that join meanwhile share the result. A waiter may
+ * leave (its signal aborts); the work is aborted only when the last one has left.
  */
 export class SingleFlight<T> {
-  #flight: Flight<T> | undefined;
+  #flight: SharedRun<T> | undefined;
 
   async run(signal: AbortSignal, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -25,22 +25,22 @@ export class SingleFlight<T> {
     }
   }
 
-  #start(body: (signal: AbortSignal) => Promise<T>): Flight<T> {
+  #start(body: (signal: AbortSignal) => Promise<T>): SharedRun<T> {
     const stop = newAbortController();
-    const flight: Flight<T> = {
+    const flight: SharedRun<T> = {
       stop,
       waiters: 0,
       promise: body(stop.signal).finally(() => {
         if (this.#flight === flight) this.#flight = undefined;
       }),
     };
-    // Every waiter may have left before it fails.
+    // All waiters may have left before it fails.
     flight.promise.catch(() => undefined);
     this.#flight = flight;
     return flight;
   }
 
-  #leave(flight: Flight<T>, signal: AbortSignal): void {
+  #leave(flight: SharedRun<T>, signal: AbortSignal): void {
     if (this.#flight !== flight) return;
     this.#flight = undefined;
     flight.stop.abort(signal.reason);

@@ -1,7 +1,7 @@
 import type { Json } from '#base';
 import type { ApiResource, ClusterConnection, KubeObject } from '#model';
 
-/** Every call can be stopped, and ends by itself: default deadline 30 s. */
+/** Every call can be aborted and has a deadline, by default 30 s. */
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly deadlineMs?: number;
@@ -25,42 +25,51 @@ export interface DeleteOptions extends CallOptions {
 }
 
 export interface NamedObject {
-  /** "" for cluster-scoped. */
+  /** '' for cluster-scoped. */
   readonly namespace: string;
   readonly name: string;
 }
 
 export interface ListOptions extends CallOptions {
-  /** All namespaces when missing. */
+  /** All namespaces if missing. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /** Page size. */
   readonly limit?: number;
   readonly continue?: string;
-  /** "0": whatever the server's cache holds. */
+  /** "0": any state of the server's cache. */
   readonly resourceVersion?: string;
-  /** Only the metadata of the objects, whose apiVersion and kind are then those of PartialObjectMetadata. Servers may send more. */
+  /**
+   * Requests only the objects' metadata, as PartialObjectMetadata. Servers that do not support this
+   * send whole objects.
+   */
   readonly metadataOnly?: boolean;
-  /** Takes the items while they arrive, so that a page is never in memory as a whole; the page that is returned has then only what was not taken. */
+  /**
+   * Receives the items as they arrive, so that a page is never in memory as a whole. The returned
+   * page then has only the items that were not passed on.
+   */
   readonly items?: ItemSink;
 }
 
-/** Where the items of a page go while it arrives. */
+/** Receives the items of a page as it arrives. */
 export interface ItemSink {
-  /** The page begins, or begins again because an answer was cut off: what came before may be of another moment. */
+  /** The page starts, or starts again after a truncated response: earlier items may be outdated. */
   begin(): void;
-  /** Some items. `resourceVersion` is that of the list. */
+  /** Adds items. `resourceVersion` is that of the list. */
   add(items: readonly KubeObject[], resourceVersion: string): void;
 }
 
 export interface ListPage {
-  /** apiVersion and kind are filled in where the list left them out. Of an object that cannot be read only the head: `faultOf` tells. */
+  /**
+   * With apiVersion and kind filled in. An unreadable object has only its head; see {@link
+   * faultOf}.
+   */
   readonly items: readonly KubeObject[];
   readonly resourceVersion: string;
-  /** Present when more pages follow. */
+  /** Set if more pages follow. */
   readonly continue?: string;
-  /** How many objects follow after this page, where the server says so. */
+  /** Number of objects after this page, if the server reports it. */
   readonly remaining?: number;
 }
 
@@ -68,10 +77,10 @@ export type Patch =
   | { readonly type: 'merge'; readonly body: Json }
   | { readonly type: 'json'; readonly body: Json }
   | { readonly type: 'strategic'; readonly body: Json }
-  /** Server-side apply; `WriteOptions.fieldManager` is required. */
+  /** Server-side apply; requires `WriteOptions.fieldManager`. */
   | { readonly type: 'apply'; readonly body: KubeObject };
 
-/** Of an object that cannot be read only the head comes: `faultOf` tells. */
+/** An unreadable object has only its head; see {@link faultOf}. */
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
@@ -82,67 +91,81 @@ export interface WatchOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly resourceVersion: string;
-  /** When the server shall end the watch by itself. Default: random in 240 to 480 s, so that watches do not all end together. */
+  /**
+   * When the server ends the watch by itself. Default: random, 240 to 480 s, so that watches do not
+   * end together.
+   */
   readonly timeoutSeconds?: number;
   /** Called once, when the server has accepted the watch. */
   readonly onOpen?: () => void;
 }
 
-/** What a server can serve, as of one moment. Immutable plain data; `findResource` looks things up in it. */
+/**
+ * The resources of a server at one moment. Immutable plain data; look them up with `findResource`.
+ */
 export interface ApiDiscovery {
-  /** Every served resource in the server's preferred version, subresources folded in. */
+  /** Every served resource in the server's preferred version, with its subresources. */
   readonly preferred: readonly ApiResource[];
-  /** Every served resource in every version, in the order of the server. */
+  /** Every served resource in every version, in the server's order. */
   readonly served: readonly ApiResource[];
-  /** Sorted unique `group/version` and `group/version/Kind` (core: `v1`, `v1/Pod`), as renderers want them. */
+  /**
+   * Sorted unique `group/version` and `group/version/Kind` (core: `v1`, `v1/Pod`) of all kinds that
+   * can be listed and watched, as renderers need them.
+   */
   readonly apiVersions: readonly string[];
-  /** Groups that discovery could not read this time, with the reason. The rest is complete. */
+  /** Groups that this discovery could not read, with the reason. The rest is complete. */
   readonly failedGroups: ReadonlyMap<string, string>;
 }
 
 /**
- * One API server, dynamic and raw: bodies go out and come in as they are, no field is dropped, big integers stay exact (decision D3).
+ * One API server, dynamic and raw: bodies pass through unchanged, no field is dropped, big integers
+ * stay exact (decision D3).
  *
- * Errors: {@link KubeApiError} for every answer that is not a success, KubeConnectionError when there was no answer, DeadlineExceeded. Reads
- * (get, list) are retried with backoff on connection errors, 429 and 5xx; writes only where the server cannot have acted (connection
- * refused, 429 and 503 with Retry-After). Safe to call concurrently; connections are shared.
+ * Errors: {@link KubeApiError} for every error response, KubeConnectionError without a response,
+ * DeadlineExceeded. Reads (get, list) are retried with backoff on connection errors, 429 and 5xx;
+ * writes only if the server cannot have acted (connection refused, 429 and 503 with Retry-After).
+ * Safe for concurrent calls; connections are shared.
  */
 export interface KubeClient {
   readonly server: string;
   get(resource: ApiResource, object: NamedObject, options: CallOptions): Promise<KubeObject>;
   list(resource: ApiResource, options: ListOptions): Promise<ListPage>;
   create(resource: ApiResource, object: KubeObject, options: WriteOptions): Promise<KubeObject>;
-  /** PUT; the object's resourceVersion, when present, must be current. */
+  /** PUT; the object's resourceVersion, if set, must be current. */
   replace(resource: ApiResource, object: KubeObject, options: WriteOptions): Promise<KubeObject>;
   patch(resource: ApiResource, object: NamedObject, patch: Patch, options: WriteOptions): Promise<KubeObject>;
-  /** Resolves when the server accepted the deletion; 404 is an error like any other. */
+  /** Resolves when the server has accepted the deletion; 404 is an error like any other. */
   delete(resource: ApiResource, object: NamedObject, options: DeleteOptions): Promise<void>;
   /**
-   * One watch request: events in order, one at a time, until the server ends it (normal end) or an error is thrown. A line that is not
-   * JSON throws; an ERROR event throws KubeApiError (410: code `KUBE_EXPIRED`). Silence beyond the idle limit throws.
+   * One watch request: events in order, one at a time, until the server ends it or an error is
+   * thrown. A line that is not JSON, an ERROR event (410: `KUBE_EXPIRED`) and silence beyond the
+   * idle limit throw.
    */
   watch(resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent>;
   discover(options: CallOptions): Promise<ApiDiscovery>;
-  /** The OpenAPI v3 documents that the server has: by group version (`api/v1`, `apis/apps/v1`) the hash of its present state. */
+  /** Hashes of the server's OpenAPI v3 documents by group version (`api/v1`, `apis/apps/v1`). */
   openApiIndex(options: CallOptions): Promise<ReadonlyMap<string, string>>;
-  /** One of them. They are large. */
+  /** One of these documents. They are large. */
   openApiDocument(path: string, hash: string, options: CallOptions): Promise<Json>;
   /**
-   * Whether this account may list a kind, in a namespace or (undefined) in all: the server's own opinion, by a SelfSubjectAccessReview. A POST that
-   * changes nothing, which a client that only reads does not send either.
+   * Whether this account may list a kind in a namespace (undefined: in all), by
+   * SelfSubjectAccessReview. A read-only client rejects this POST, too.
    */
   mayList(resource: ApiResource, namespace: string | undefined, options: CallOptions): Promise<boolean>;
   /** `gitVersion` of /version. */
   version(options: CallOptions): Promise<string>;
-  /** The same connection acting as another user (Impersonate-User). */
+  /** The same connection, impersonating another user (Impersonate-User). */
   impersonate(user: string): KubeClient;
-  /** Swaps credentials in place: running watches go on, the next request uses the new ones. Server and CA must be the same. */
+  /**
+   * Swaps credentials in place: running watches continue, the next request uses the new ones.
+   * Server and CA must not change.
+   */
   updateCredentials(connection: ClusterConnection): void;
   /** Ends all connections. Idempotent. */
   close(): Promise<void>;
 }
 
-/** The half of a client that cannot change anything. */
+/** The methods of a client that cannot change anything. */
 export type KubeReader = Pick<
   KubeClient,
   'server' | 'get' | 'list' | 'watch' | 'discover' | 'version' | 'openApiIndex' | 'openApiDocument'

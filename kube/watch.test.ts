@@ -1,6 +1,6 @@
 import { constants } from 'node:http2';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Secret, Shutdown } from '#base';
+import { SecretValue, Shutdown } from '#base';
 import type { Json } from '#base';
 import { eventually, FakeClock } from '#support';
 import { isExpired } from './index.ts';
@@ -52,7 +52,7 @@ describe.each([
   const start = (client: KubeClient, signal = noSignal): AsyncIterator<WatchEvent> =>
     client.watch(configMaps, { signal, resourceVersion: '5', namespace: 'default' })[Symbol.asyncIterator]();
 
-  it('gives the events in order until the server ends it', async () => {
+  it('yields the events in order until the server ends it', async () => {
     const server = await serve((turn) => {
       turn.begin();
       turn.event('ADDED', json('a', '6'));
@@ -75,7 +75,7 @@ describe.each([
     expect(httpVersion).toBe(kind === 'HTTP/2' ? '2.0' : '1.1');
   });
 
-  it('throws 410, in the stream and as an answer', async () => {
+  it('throws 410, in the stream and as a response', async () => {
     const gone = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 5 (900)' };
     const server = await serve((turn) => {
       if (server.turns.length > 1) {
@@ -100,7 +100,16 @@ describe.each([
     ['a line that is not JSON', '{"type":"ADDED","object":{"metadata\n'],
     ['a line that is not an event', '{"kind":"Pod"}\n'],
     ['an event of nothing', '{"type":"ADDED","object":{}}\n'],
-  ])('T-JS-8: throws on %s instead of going on', async (_name, line) => {
+    [
+      'an object of another kind',
+      `${JSON.stringify({ type: 'ADDED', object: { ...object('a', '6'), kind: 'Pod' } })}\n`,
+    ],
+    [
+      'an object of another group',
+      `${JSON.stringify({ type: 'ADDED', object: { ...object('a', '6'), apiVersion: 'a.io/v1' } })}\n`,
+    ],
+    // T-JS-8
+  ])('throws on %s instead of going on', async (_name, line) => {
     const server = await serve((turn) => {
       turn.begin();
       turn.write(line);
@@ -110,7 +119,7 @@ describe.each([
     await eventually(() => expect(server.turns[0]?.closed).toBe(true));
   });
 
-  it('throws when it is cut off inside an event, and when it is reset', async () => {
+  it('throws if it is truncated inside an event, and if it is reset', async () => {
     const server = await serve((turn) => {
       turn.begin();
       turn.event('ADDED', json('a', '6'));
@@ -127,7 +136,8 @@ describe.each([
     await expect(reset.next()).rejects.toMatchObject({ code: 'KUBE_CONNECTION' });
   });
 
-  it('T-JS-4: silence beyond the limit is an end, bytes keep it alive', async () => {
+  // T-JS-4
+  it('ends after silence beyond the limit; bytes keep it alive', async () => {
     const clock = new FakeClock();
     const server = await serve((turn) => turn.begin(), options);
     let opened = 0;
@@ -151,7 +161,7 @@ describe.each([
     await eventually(() => expect(server.turns[0]?.closed).toBe(true));
   });
 
-  it('a server that does not answer the opening is left after the deadline', async () => {
+  it('ends at the deadline if the server does not answer the request', async () => {
     const clock = new FakeClock();
     const server = await serve(() => undefined, options);
     const next = start(connect(server, { clock }));
@@ -162,7 +172,7 @@ describe.each([
     await expect(first).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   });
 
-  it('ends with the reason when it is stopped, and closes the request when it is left', async () => {
+  it('ends with the reason when aborted, and closes the request when left', async () => {
     const server = await serve((turn) => {
       turn.begin();
       turn.event('ADDED', json('a', '6'));
@@ -197,7 +207,8 @@ describe('many watches over HTTP/2', () => {
     return watches;
   }
 
-  it('T-JS-1: 250 watches and their calls on few connections', async () => {
+  // T-JS-1
+  it('need few connections for 250 watches and their calls', async () => {
     const server = await serve(
       (turn) => (turn.query.has('watch') ? play(turn) : turn.reply(200, { gitVersion: 'v1' })),
       options,
@@ -208,7 +219,8 @@ describe('many watches over HTTP/2', () => {
     expect(server.connections).toBeLessThanOrEqual(3 + 2);
   });
 
-  it('T-JS-5: a graceful GOAWAY leaves running watches alone and moves new ones to a new session', async () => {
+  // T-JS-5
+  it('continue after a graceful GOAWAY, and new ones use a new session', async () => {
     const server = await serve(play, options);
     const client = connect(server);
     const [old] = await openMany(client, 1);
@@ -221,7 +233,7 @@ describe('many watches over HTTP/2', () => {
     expect(names([(await old!.next()).value as WatchEvent])).toEqual(['MODIFIED still here']);
   });
 
-  it('a GOAWAY with an error ends its watches with an error, and the next one connects anew', async () => {
+  it('fail after a GOAWAY with an error, and the next one opens a new connection', async () => {
     const server = await serve(play, options);
     const client = connect(server);
     const [old] = await openMany(client, 1);
@@ -234,8 +246,9 @@ describe('many watches over HTTP/2', () => {
   });
 });
 
-describe('a network that dies without a word', () => {
-  it('T-JS-4: is noticed within 45 s by HTTP/2 pings, and watches go to a new session', async () => {
+describe('a network that dies silently', () => {
+  // T-JS-4
+  it('is detected within 45 s by HTTP/2 pings, and watches use a new session', async () => {
     const clock = new FakeClock();
     const server = await serve(
       (turn) => {
@@ -253,7 +266,7 @@ describe('a network that dies without a word', () => {
     await Promise.all(watches.map((watch) => watch.next()));
     await clock.advance(31_000);
     const ends = watches.map((watch) => watch.next().catch((error: unknown) => error));
-    // That ping was answered: all is well for now.
+    // The relay answered this ping, so the session stays open.
     await eventually(() => expect(clock.pending).toBe(3 + 1));
     relay.freeze();
     await clock.advance(45_000);
@@ -267,7 +280,7 @@ describe('a proxy', () => {
     ['http', {}],
     ['https', { tls: identity }],
   ] as [string, ScriptedServerOptions][])(
-    'is asked to connect to an %s server, with its own credentials',
+    'gets a CONNECT request for an %s server, with its own credentials',
     async (_name, options) => {
       const proxy = await Relay.start();
       open.push(proxy);
@@ -285,13 +298,13 @@ describe('a proxy', () => {
       const events = await collect(client.watch(configMaps, { signal: noSignal, resourceVersion: '5' }), 1);
       expect(names(events)).toEqual(['ADDED a']);
       const by = `Basic ${Buffer.from('me:pw').toString('base64')}`;
-      expect(new Set(proxy.asked)).toEqual(new Set([`${new URL(server.url).host} by ${by}`]));
+      expect(new Set(proxy.connectRequests)).toEqual(new Set([`${new URL(server.url).host} by ${by}`]));
     },
   );
 });
 
 describe('TLS', () => {
-  it('refuses a server that its CA did not sign, in words, without trying again', async () => {
+  it('rejects a server that its CA did not sign, with an explanation and without retry', async () => {
     const server = await serve((turn) => turn.reply(200, { gitVersion: 'v1' }), { tls: identity });
     const client = connect(server, { connection: { caData: selfSigned().cert } });
     await expect(client.version({ signal: noSignal })).rejects.toMatchObject({
@@ -303,7 +316,7 @@ describe('TLS', () => {
     expect(await trusting.version({ signal: noSignal })).toBe('v1');
   });
 
-  it('checks the name that it is told to check', async () => {
+  it('verifies the configured server name', async () => {
     const other = selfSigned('other');
     const server = await serve((turn) => turn.reply(200, { gitVersion: 'v1' }), { tls: other });
     const wrong = connect(server, { connection: { caData: other.cert, tlsServerName: 'api.example' } });
@@ -312,12 +325,12 @@ describe('TLS', () => {
     expect(await right.version({ signal: noSignal })).toBe('v1');
   });
 
-  it('a new client certificate opens new connections; calls go on', async () => {
+  it('opens new connections for a new client certificate; calls continue', async () => {
     const server = await serve((turn) => turn.reply(200, { gitVersion: 'v1' }), { tls: identity });
     const client = connect(server);
     await client.version({ signal: noSignal });
     const mine = selfSigned('me');
-    const credentials = { certData: new Secret(mine.cert), keyData: new Secret(mine.key) };
+    const credentials = { certData: new SecretValue(mine.cert), keyData: new SecretValue(mine.key) };
     client.updateCredentials({ server: server.url, insecure: false, caData: identity.cert, credentials });
     await client.version({ signal: noSignal });
     expect(server.connections).toBe(2);

@@ -2,7 +2,7 @@ import { seededRandom, systemClock } from '#base';
 import type { Clock } from '#base';
 import type { ClusterConnection, KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
-import { apiResource } from '../api-resource.ts';
+import { apiResource } from '../discovery/api-resource.ts';
 import type { KubeClientDeps } from '../client-types.ts';
 import { createKubeClient } from '../client.ts';
 import type { KubeClient } from '../types.ts';
@@ -32,7 +32,7 @@ export function clientFor(server: { readonly url: string }, setup: ClientSetup =
   );
 }
 
-/** The first `count` things of a stream; leaves it then. */
+/** The first `count` items of a stream; then leaves it. */
 export async function collect<T>(stream: AsyncIterable<T>, count = Number.POSITIVE_INFINITY): Promise<T[]> {
   const seen: T[] = [];
   for await (const item of stream) {

@@ -1,8 +1,9 @@
-/** What kube's own tests share. Imported by tests only. */
+/** Shared by kube's own tests. Imported by tests only. */
 export { ScriptedServer, Turn } from './scripted-server.ts';
 export type { ScriptedServerOptions } from './scripted-server.ts';
 export { selfSigned } from './self-signed.ts';
 export type { TlsIdentity } from './self-signed.ts';
 export { clientFor, collect, configMaps, deployments, noSignal, object } from './fixtures.ts';
+export { testLifetimes } from './lifetimes.ts';
 export { ScriptedSource, ScriptedWatch } from './scripted-source.ts';
 export { Relay } from './relay.ts';

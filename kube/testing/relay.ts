@@ -1,10 +1,13 @@
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 
-/** Stands between client and server: an HTTP proxy (CONNECT), or a plain relay whose network can go dead without a word. */
+/**
+ * An HTTP proxy (CONNECT) or a plain relay between client and server, which can drop all traffic
+ * silently.
+ */
 export class Relay {
-  /** Targets that were asked for by CONNECT, and the proxy credentials that were shown. */
-  readonly asked: string[] = [];
+  /** Targets of CONNECT requests, with the proxy credentials sent. */
+  readonly connectRequests: string[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #frozen = false;
@@ -17,7 +20,7 @@ export class Relay {
     });
   }
 
-  /** @param target where to relay to; missing: an HTTP proxy. */
+  /** @param target where to relay to; if missing, an HTTP proxy. */
   static async start(target?: URL): Promise<Relay> {
     const relay = new Relay(target);
     await new Promise<void>((resolve) => relay.#server.listen(0, '127.0.0.1', resolve));
@@ -29,7 +32,7 @@ export class Relay {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** From now on nothing passes, and nobody is told. */
+  /** From now on drops all bytes silently. */
   freeze(): void {
     this.#frozen = true;
   }
@@ -42,7 +45,7 @@ export class Relay {
   #tunnel(near: Socket, head: string): void {
     const [, host = '', port = ''] = /^CONNECT ([^:]+):(\d+) /.exec(head) ?? [];
     const shown = /^proxy-authorization: (.*)$/im.exec(head)?.[1]?.trim() ?? 'nobody';
-    this.asked.push(`${host}:${port} by ${shown}`);
+    this.connectRequests.push(`${host}:${port} by ${shown}`);
     near.write('HTTP/1.1 200 Connection established\r\n\r\n');
     this.#join(near, host, Number(port));
   }

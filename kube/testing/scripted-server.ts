@@ -9,7 +9,7 @@ import { stringifyJson } from '#base';
 import type { Json } from '#base';
 import type { TlsIdentity } from './self-signed.ts';
 
-/** One request as it arrived, and the means to answer it well, badly, or not at all. */
+/** One request as it arrived, and ways to answer it properly, badly, or not at all. */
 export class Turn {
   readonly method: string;
   readonly path: string;
@@ -36,7 +36,7 @@ export class Turn {
     response.once('close', () => (this.#closed = true));
   }
 
-  /** Answers at once. A string goes out as it is, all else as JSON. */
+  /** Responds at once. A string is sent as it is, anything else as JSON. */
   reply(status: number, body: Json, headers: Readonly<Record<string, string>> = {}): void {
     const text = typeof body === 'string' ? body : stringifyJson(body);
     this.#response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -47,14 +47,14 @@ export class Turn {
     this.reply(code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message }, headers);
   }
 
-  /** Sends only the head: a watch has begun, or a body comes in pieces. */
-  begin(): void {
-    this.#response.writeHead(200, { 'content-type': 'application/json' });
-    // The head leaves at once with the first write only; an empty line is no event.
+  /** Sends only the headers: a watch starts, or the body follows in pieces. */
+  begin(status = 200, headers: Readonly<Record<string, string>> = {}): void {
+    this.#response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    // The headers are flushed only with the first write; an empty line is not an event.
     if ('flushHeaders' in this.#response) this.#response.flushHeaders();
   }
 
-  /** Nothing happens when the client has gone. */
+  /** Does nothing if the client has disconnected. */
   write(bytes: string | Uint8Array): void {
     if (this.#closed) return;
     (this.#response as ServerResponse).write(bytes);
@@ -75,20 +75,20 @@ export class Turn {
     else this.#response.socket?.resetAndDestroy();
   }
 
-  /** The exchange is over, whoever ended it. */
+  /** The exchange has ended, by either side. */
   get closed(): boolean {
     return this.#closed;
   }
 }
 
 export interface ScriptedServerOptions {
-  /** Plain HTTP when missing. */
+  /** Plain HTTP if missing. */
   readonly tls?: TlsIdentity;
-  /** With TLS: offer HTTP/2 beside HTTP/1.1. */
+  /** With TLS: offer HTTP/2 besides HTTP/1.1. */
   readonly http2?: boolean;
 }
 
-/** A server that does what a test says, and counts what is done to it. Listens on 127.0.0.1 only. */
+/** A server that follows a test's script and records requests. Listens on 127.0.0.1 only. */
 export class ScriptedServer {
   /** Every request, in order of arrival. */
   readonly turns: Turn[] = [];
@@ -139,7 +139,7 @@ export class ScriptedServer {
     return this.#sockets.size;
   }
 
-  /** HTTP/2 GOAWAY to all: graceful (what runs may finish) or with an error. */
+  /** Sends HTTP/2 GOAWAY to all: graceful (running streams may finish) or with an error. */
   goaway(code: number = constants.NGHTTP2_NO_ERROR): void {
     for (const session of this.#sessions) session.goaway(code);
   }

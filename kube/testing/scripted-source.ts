@@ -4,7 +4,7 @@ import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from
 /** One watch as the reflector opened it. */
 export class ScriptedWatch {
   readonly options: WatchOptions;
-  /** The newest version that was sent; "" before. */
+  /** The newest version sent; '' before. */
   version = '';
   readonly #events: (WatchEvent | Error | 'end')[] = [];
   #wake: () => void = () => undefined;
@@ -14,7 +14,7 @@ export class ScriptedWatch {
     this.options = options;
   }
 
-  /** An event, an error to be thrown, or the normal end. */
+  /** An event, an error to throw, or the normal end. */
   send(...events: (WatchEvent | Error | 'end')[]): void {
     this.#events.push(...events);
     this.#wake();
@@ -43,18 +43,21 @@ export class ScriptedWatch {
   }
 }
 
-/** A client without a network: lists answer from a script, watches wait for what the test sends. */
+/** A client without a network: lists answer from a script, watches wait for the test's events. */
 export class ScriptedSource implements Pick<KubeClient, 'list' | 'watch' | 'server'> {
   readonly server = 'https://scripted';
   readonly lists: ListOptions[] = [];
-  /** Lists of one item: where is the server? Answered with what was seen last, unless the script has another answer than before. */
+  /**
+   * Lists of one item, which check the server's version. They return the last sent version unless
+   * the script has a new response.
+   */
   readonly looks: ListOptions[] = [];
   readonly watches: ScriptedWatch[] = [];
-  /** What the next lists answer; the last one goes on answering. */
+  /** Responses of the next lists; the last one repeats. */
   answers: (ListPage | Error)[] = [{ items: [], resourceVersion: '1' }];
-  /** What happens between a list and its answer. */
+  /** Called between a list request and its response. */
   onList: () => void = () => undefined;
-  /** The next watches fail at once with these. */
+  /** Errors with which the next watches fail at once. */
   refusals: Error[] = [];
   #answered: ListPage | undefined;
 

@@ -1,12 +1,15 @@
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 
-/** A TLS identity for 127.0.0.1 and localhost that signs itself: its certificate is also its CA. */
+/** A self-signed TLS identity for 127.0.0.1 and localhost: its certificate is also its CA. */
 export interface TlsIdentity {
   readonly key: string;
   readonly cert: string;
 }
 
-/** Made afresh, so that no private key lies in the repository and none expires. DER by hand: Node can read certificates, not write them. */
+/**
+ * Generated for each run, so that the repository contains no private key and none expires. DER by
+ * hand: Node can read certificates, but not write them.
+ */
 export function selfSigned(commonName = 'localhost'): TlsIdentity {
   const { publicKey, privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',

@@ -1,0 +1,263 @@
+import { defined, formatGoDuration, withDeadline } from '#base';
+import type { Clock, RandomSource } from '#base';
+import { withoutUserInfo } from '#model';
+import type { ClusterConnection } from '#model';
+import type { Logger } from '#telemetry';
+import { readError, headerOf } from './answers.ts';
+import type { RequestContext, ReadingBounds } from './answers.ts';
+import { BytesInFlight, defaultByteLimits } from '../bytes/byte-limits.ts';
+import type { KubeClientDeps, KubeClientLimits, RequestRecord } from '../client-types.ts';
+import { credentialSource } from '../credentials/credentials.ts';
+import type { Credential, CredentialSource } from '../credentials/credentials.ts';
+import { isForbidden } from '../errors.ts';
+import type { KubeApiError } from '../errors.ts';
+import { retryDelay } from './retry.ts';
+import { runChild } from '../credentials/run-command.ts';
+import { TokenBucket } from './token-bucket.ts';
+import { Transport } from '../transport/transport.ts';
+import type { HttpRequest, HttpResponse } from '../transport/http-types.ts';
+import type { CallOptions } from '../types.ts';
+
+/** One request of a client method, without credentials and limits. */
+export interface RequestSpec extends CallOptions {
+  /**
+   * For metrics: get, list, watch, create, update, patch, delete, discovery, openapi, review,
+   * version.
+   */
+  readonly verb: string;
+  /** For metrics: `<group>/<kind>`. */
+  readonly kind: string;
+  readonly method: HttpRequest['method'];
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Sending it twice is harmless. */
+  readonly repeatable: boolean;
+}
+
+export const defaultLimits: KubeClientLimits = {
+  qps: 50,
+  burst: 100,
+  connections: 32,
+  deadlineMs: 30_000,
+  watchIdleMs: 100_000,
+  attempts: 5,
+  http2: true,
+  bytes: defaultByteLimits,
+};
+
+/**
+ * Everything between a verb and the transport: throttle, credentials, deadline, retries, and one
+ * renewal of rejected credentials. Shared by a client and the clients that impersonate through it.
+ */
+export class Exchange {
+  readonly limits: KubeClientLimits;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** Unfinished responses of all requests. */
+  readonly inFlight: BytesInFlight;
+  readonly #deps: KubeClientDeps;
+  readonly #logger: Logger;
+  readonly #transport: Transport;
+  readonly #bucket: TokenBucket;
+  #connection: ClusterConnection;
+  #credentials: CredentialSource;
+  #sentCredential: Credential = {};
+
+  constructor(given: ClusterConnection, deps: KubeClientDeps) {
+    const connection = withoutUserInfo(given);
+    const limits = deps.limits ?? {};
+    this.limits = { ...defaultLimits, ...(limits.qps === undefined ? {} : { burst: 2 * limits.qps }), ...limits };
+    this.inFlight = new BytesInFlight(this.limits.bytes.inFlightBytes);
+    this.clock = deps.clock;
+    this.random = deps.random;
+    this.#deps = deps;
+    this.#logger = deps.logger;
+    this.#connection = connection;
+    this.#bucket = new TokenBucket(deps.clock, this.limits.qps, this.limits.burst);
+    this.#transport = new Transport(connection, {
+      ...this.limits,
+      clock: deps.clock,
+      readOnly: deps.readOnly === true,
+    });
+    this.#credentials = this.#sourceFor(connection);
+  }
+
+  get server(): string {
+    return this.#connection.server;
+  }
+
+  /** Longest life of one watch: the request timeout, or infinity if none is set. */
+  get watchLimitS(): number {
+    return Math.max(1, Math.ceil((this.#connection.requestTimeoutMs ?? Number.POSITIVE_INFINITY) / 1000));
+  }
+
+  /**
+   * Sends a request, and retries if that is safe, until `read` has read a successful response or
+   * the deadline expires.
+   */
+  send<T>(spec: RequestSpec, read: (response: HttpResponse, bounds: ReadingBounds) => Promise<T>): Promise<T> {
+    const what = this.describe(spec);
+    const timeoutMs = this.#connection.requestTimeoutMs ?? Number.POSITIVE_INFINITY;
+    const limitMs = Math.min(spec.deadlineMs ?? this.limits.deadlineMs, timeoutMs);
+    const endsAt = this.clock.monotonic() + limitMs;
+    return withDeadline(spec.signal, { clock: this.clock, limitMs, what }, async (signal) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await read(await this.#once({ ...spec, signal }, false), this.bounds(what));
+        } catch (error) {
+          const waitMs = retryDelay(error, attempt, spec.repeatable, this.random.next());
+          const late = waitMs === undefined || this.clock.monotonic() + waitMs >= endsAt;
+          if (signal.aborted || late || attempt >= this.limits.attempts) throw error;
+          this.#logger.debug('Kubernetes request failed, retrying', { request: what, error, attempt, waitMs });
+          await this.clock.sleep(waitMs, signal);
+        }
+      }
+    });
+  }
+
+  /** Opens a stream: one attempt, no deadline of its own; ends with `spec.signal`. */
+  open(spec: RequestSpec): Promise<HttpResponse> {
+    return this.#once(spec, true);
+  }
+
+  /** Limits for reading the response to a request. */
+  bounds(request: string): ReadingBounds {
+    return { request, limits: this.limits.bytes, inFlight: this.inFlight };
+  }
+
+  describe(spec: Pick<RequestSpec, 'method' | 'path'>): string {
+    return `${spec.method} ${this.server}${spec.path}`;
+  }
+
+  updateCredentials(given: ClusterConnection): void {
+    const connection = withoutUserInfo(given);
+    this.#connection = connection;
+    this.#transport.connection = connection;
+    this.#credentials = this.#sourceFor(connection);
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /**
+   * Returns a successful response or throws. Retries once with renewed credentials if they were
+   * rejected.
+   */
+  async #once(spec: RequestSpec, watch: boolean): Promise<HttpResponse> {
+    const source = this.#credentials;
+    const credential = await source.current(spec.signal);
+    const response = await this.#exchange(spec, watch, credential);
+    if (response.status < 300) return response;
+    const error = await this.#errorOf(response, spec, credential);
+    const renewable = error.status === 401 && (source !== this.#credentials || source.refused(credential));
+    if (!renewable) throw error;
+    const next = await this.#credentials.current(spec.signal);
+    if (next === credential) throw error;
+    const second = await this.#exchange(spec, watch, next);
+    if (second.status < 300) return second;
+    throw await this.#errorOf(second, spec, next);
+  }
+
+  /**
+   * Facts for errors about the response to a request. Without `credential`, the credential that was
+   * sent last is masked.
+   */
+  requestContext(spec: RequestSpec, credential = this.#sentCredential): RequestContext {
+    return { request: this.describe(spec), verb: spec.verb, kind: spec.kind, hidden: hiddenValues(credential) };
+  }
+
+  async #errorOf(response: HttpResponse, spec: RequestSpec, credential: Credential): Promise<KubeApiError> {
+    const error = await readError(response, this.requestContext(spec, credential), this.clock.now());
+    if (isForbidden(error)) this.#deps.onForbidden?.(spec, error.message);
+    return error;
+  }
+
+  async #exchange(spec: RequestSpec, watch: boolean, credential: Credential): Promise<HttpResponse> {
+    await this.#bucket.take(spec.signal);
+    this.#sentCredential = credential;
+    const request: HttpRequest = {
+      method: spec.method,
+      path: watch ? spec.path : this.#limited(spec.path),
+      headers: {
+        accept: 'application/json',
+        'user-agent': this.#deps.userAgent,
+        ...(spec.headers?.['impersonate-user'] === undefined ? this.#acting() : {}),
+        ...spec.headers,
+      },
+      ...defined({ body: spec.body }),
+      signal: spec.signal,
+    };
+    const started = this.clock.monotonic();
+    let answer: Pick<HttpResponse, 'status' | 'headers'> = { status: 0, headers: {} };
+    try {
+      const response = await (watch
+        ? this.#transport.watch(request, credential)
+        : this.#transport.call(request, credential));
+      answer = response;
+      return response;
+    } finally {
+      this.#record(spec, answer, started);
+    }
+  }
+
+  /** Adds the server-side timeout, like client-go. Watches have their own limit. */
+  #limited(path: string): string {
+    const ms = this.#connection.requestTimeoutMs;
+    if (ms === undefined) return path;
+    return `${path}${path.includes('?') ? '&' : '?'}timeout=${encodeURIComponent(formatGoDuration(ms))}`;
+  }
+
+  #acting(): Readonly<Record<string, string | readonly string[]>> {
+    const { impersonate } = this.#connection;
+    if (impersonate === undefined) return {};
+    const extra = Object.entries(impersonate.extra).map(([key, values]) => [
+      `impersonate-extra-${encodeURIComponent(key.toLowerCase())}`,
+      values,
+    ]);
+    return {
+      'impersonate-user': impersonate.user,
+      ...(impersonate.uid === undefined ? {} : { 'impersonate-uid': impersonate.uid }),
+      ...(impersonate.groups.length === 0 ? {} : { 'impersonate-group': impersonate.groups }),
+      ...(Object.fromEntries(extra) as Readonly<Record<string, readonly string[]>>),
+    };
+  }
+
+  #record(spec: RequestSpec, answer: Pick<HttpResponse, 'status' | 'headers'>, started: number): void {
+    const dateMs = Date.parse(headerOf(answer, 'date'));
+    const record: RequestRecord = {
+      verb: spec.verb,
+      kind: spec.kind,
+      path: spec.path,
+      code: answer.status,
+      durationMs: this.clock.monotonic() - started,
+      ...(Number.isNaN(dateMs) ? {} : { dateMs }),
+    };
+    this.#deps.onRequest?.(record);
+  }
+
+  #sourceFor(connection: ClusterConnection): CredentialSource {
+    const { runCommand = runChild, credentialPlugins } = this.#deps;
+    return credentialSource(connection, {
+      clock: this.clock,
+      logger: this.#logger,
+      runCommand,
+      ...defined({ credentialPlugins }),
+    });
+  }
+}
+
+/**
+ * The bearer token; for basic authentication the password, and the user and password in both forms.
+ * (Private keys never leave this process.)
+ */
+function hiddenValues({ authorization }: Credential): readonly string[] {
+  if (authorization === undefined) return [];
+  const header = authorization.reveal();
+  const [scheme = '', ...rest] = header.split(' ');
+  const word = rest.join(' ');
+  if (scheme !== 'Basic') return [word];
+  const pair = Buffer.from(word, 'base64').toString('utf8');
+  return [word, pair, pair.slice(pair.indexOf(':') + 1)];
+}

@@ -1,0 +1,240 @@
+import { Agent, ProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
+import { outsideText } from '#base';
+import type { Clock } from '#base';
+import type { ClusterConnection } from '#model';
+import type { Credential } from '../credentials/credentials.ts';
+import { connectionError } from './connection-error.ts';
+import { KubeConnectionError, KubeReadOnlyError } from '../errors.ts';
+import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
+import { Http2Lane } from './http2-lane.ts';
+import { isSocks, SocksTunnels } from './socks.ts';
+
+export interface TransportOptions {
+  readonly clock: Clock;
+  readonly connections: number;
+  readonly http2: boolean;
+  /** Send only GET requests. */
+  readonly readOnly: boolean;
+}
+
+interface ConnectionLane {
+  /** Text of the settings it was built from. If they change, a new lane is opened. */
+  readonly key: string;
+  readonly calls: Dispatcher;
+  readonly watches: Dispatcher;
+  readonly http2: Http2Lane | undefined;
+  /** Set if the connection uses a SOCKS proxy. */
+  readonly tunnels: SocksTunnels | undefined;
+}
+
+const connectTimeoutMs = 10_000;
+// libuv probes every second after this idle time and gives up after ten: a dead peer is detected
+// within 40 s.
+const keepAliveDelayMs = 30_000;
+const idleConnectionMs = 30_000;
+
+/**
+ * The connections to one server. Calls share a bounded set of keep-alive connections; watches have
+ * their own, so that a flood of events cannot starve an apply. A new client certificate opens a new
+ * lane; requests on the old one finish there.
+ */
+export class Transport {
+  readonly #options: TransportOptions;
+  #connection: ClusterConnection;
+  #lane: ConnectionLane | undefined;
+  readonly #retired = new Set<ConnectionLane>();
+  #closed = false;
+
+  constructor(connection: ClusterConnection, options: TransportOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  set connection(connection: ClusterConnection) {
+    this.#connection = connection;
+  }
+
+  /** @throws KubeConnectionError; the signal's reason when it aborts. */
+  async call(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
+    const lane = this.#laneFor(credential);
+    return this.#guarded(request, () => this.#dispatch(lane.calls, request, credential));
+  }
+
+  /** Like `call`, on the connections of watches: HTTP/2 if a TLS server offers it. */
+  async watch(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
+    const lane = this.#laneFor(credential);
+    return this.#guarded(request, async () => {
+      const path = this.#base().path + request.path;
+      const multiplexed = await lane.http2?.open({ ...request, path, headers: headersOf(request, credential) });
+      return multiplexed ?? this.#dispatch(lane.watches, request, credential);
+    });
+  }
+
+  /** Ends all connections at once. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const lanes = [...this.#retired, ...(this.#lane === undefined ? [] : [this.#lane])];
+    this.#lane = undefined;
+    this.#retired.clear();
+    for (const lane of lanes) lane.tunnels?.destroy();
+    await Promise.all(
+      lanes.flatMap((lane) => [
+        lane.calls.destroy(),
+        lane.watches.destroy(),
+        lane.http2?.destroy() ?? Promise.resolve(),
+      ]),
+    );
+  }
+
+  async #guarded(request: HttpRequest, body: () => Promise<HttpResponse>): Promise<HttpResponse> {
+    if (this.#options.readOnly && request.method !== 'GET')
+      throw new KubeReadOnlyError(`${request.method} ${this.#connection.server}${request.path}`);
+    try {
+      const response = await body();
+      return { ...response, body: this.#guardedBody(response.body, request.signal) };
+    } catch (error) {
+      throw this.#explained(error, request.signal);
+    }
+  }
+
+  async *#guardedBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (error) {
+      throw this.#explained(error, signal);
+    }
+  }
+
+  #explained(error: unknown, signal: AbortSignal): Error {
+    if (signal.aborted) return signal.reason as Error;
+    return connectionError(this.#connection.server, error);
+  }
+
+  async #dispatch(dispatcher: Dispatcher, request: HttpRequest, credential: Credential): Promise<HttpResponse> {
+    const { origin, path } = this.#base();
+    const answer = await dispatcher.request({
+      origin,
+      path: path + request.path,
+      method: request.method,
+      headers: headersOf(request, credential),
+      body: request.body ?? null,
+      signal: request.signal,
+      // We enforce deadlines ourselves, on our clock.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+  }
+
+  #base(): { origin: string; path: string } {
+    const url = new URL(this.#connection.server);
+    return { origin: url.origin, path: url.pathname.replace(/\/+$/, '') };
+  }
+
+  #laneFor(credential: Credential): ConnectionLane {
+    if (this.#closed)
+      throw new KubeConnectionError(this.#connection.server, 'this client is closed', undefined, { permanent: true });
+    const key = laneKey(this.#connection, credential);
+    if (this.#lane?.key === key) return this.#lane;
+    const lane = this.#open(key, credential);
+    if (this.#lane !== undefined) this.#retire(this.#lane);
+    this.#lane = lane;
+    return lane;
+  }
+
+  #retire(lane: ConnectionLane): void {
+    this.#retired.add(lane);
+    void Promise.all([lane.calls.close(), lane.watches.close(), lane.http2?.close()]).then(
+      () => this.#retired.delete(lane),
+      () => this.#retired.delete(lane),
+    );
+  }
+
+  #open(key: string, credential: Credential): ConnectionLane {
+    const connection = this.#connection;
+    const { clock, http2, connections } = this.#options;
+    const tls = tlsOptions(connection, credential);
+    const secure = connection.server.startsWith('https:');
+    const proxy = connection.proxyUrl ?? '';
+    const tunnels = isSocks(proxy)
+      ? new SocksTunnels(connection.server, proxy, { clock, timeoutMs: connectTimeoutMs })
+      : undefined;
+    const agent = (most: number | null): Dispatcher => dispatcherFor(connection, { tls, tunnels, connections: most });
+    // Through an HTTP proxy watches use HTTP/1.1.
+    const multiplexed = http2 && secure && (proxy === '' || tunnels !== undefined);
+    return {
+      key,
+      calls: agent(connections),
+      watches: agent(null),
+      http2: multiplexed
+        ? new Http2Lane(connection.server, { tls: { ...tls, timeoutMs: connectTimeoutMs }, clock, tunnels })
+        : undefined,
+      tunnels,
+    };
+  }
+}
+
+function tlsOptions(connection: ClusterConnection, credential: Credential): TlsOptions {
+  return {
+    rejectUnauthorized: !connection.insecure,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveDelayMs,
+    ...(connection.caData === undefined || connection.caData === '' ? {} : { ca: connection.caData }),
+    ...(connection.tlsServerName === undefined || connection.tlsServerName === ''
+      ? {}
+      : { servername: connection.tlsServerName }),
+    ...(credential.tls === undefined ? {} : { cert: credential.tls.cert.reveal(), key: credential.tls.key.reveal() }),
+  };
+}
+
+interface DispatcherOptions {
+  readonly tls: TlsOptions;
+  readonly tunnels: SocksTunnels | undefined;
+  /** Maximum number; null for no limit: each concurrent request has its own. */
+  readonly connections: number | null;
+}
+
+function dispatcherFor(
+  { server, proxyUrl = '' }: ClusterConnection,
+  { tls, tunnels, connections }: DispatcherOptions,
+): Dispatcher {
+  const connect = { ...tls, timeout: connectTimeoutMs };
+  const common = {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: idleConnectionMs,
+    keepAliveMaxTimeout: idleConnectionMs,
+  };
+  if (tunnels !== undefined) return new Agent({ ...common, connect: tunnels.connector(connect) });
+  if (proxyUrl === '') return new Agent({ ...common, connect });
+  if (!/^https?:\/\//i.test(proxyUrl)) {
+    const supported = 'only http, https and socks5 proxies are';
+    const message = `its proxy ${outsideText('url', proxyUrl)} is not supported: ${supported}`;
+    throw new KubeConnectionError(server, message, undefined, { neverSent: true, permanent: true });
+  }
+  return new ProxyAgent({ ...common, connect, uri: proxyUrl, requestTls: connect });
+}
+
+function laneKey(connection: ClusterConnection, credential: Credential): string {
+  return JSON.stringify([
+    connection.server,
+    connection.insecure,
+    connection.caData,
+    connection.tlsServerName,
+    connection.proxyUrl,
+    credential.tls?.cert.reveal(),
+    credential.tls?.key.reveal(),
+  ]);
+}
+
+function headersOf(request: HttpRequest, credential: Credential): Record<string, string | string[]> {
+  const headers = Object.entries(request.headers).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : [...value],
+  ]);
+  return {
+    ...(Object.fromEntries(headers) as Record<string, string | string[]>),
+    ...(credential.authorization === undefined ? {} : { authorization: credential.authorization.reveal() }),
+  };
+}
