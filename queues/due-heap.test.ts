@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { seededRandom } from '#base';
 import { DueHeap } from './due-heap.ts';
-import type { InHeap } from './due-heap.ts';
+import type { HeapEntry } from './due-heap.ts';
 
 const op = fc.oneof(
   fc.record({ do: fc.constant('push' as const), at: fc.integer({ min: 0, max: 20 }) }),
@@ -12,14 +12,14 @@ const op = fc.oneof(
 );
 
 describe('DueHeap', () => {
-  it('is a sorted list, whatever is moved and removed', () => {
+  it('behaves like a sorted list under any moves and removals', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20), { maxLength: 40 }), fc.array(op, { maxLength: 80 }), (first, more) => {
         const ops = [...first.map((at) => ({ do: 'push' as const, at })), ...more];
-        const heap = new DueHeap<InHeap>();
-        const model: InHeap[] = [];
+        const heap = new DueHeap<HeapEntry>();
+        const model: HeapEntry[] = [];
         let order = 0;
-        const drop = (entry: InHeap | undefined): void => {
+        const drop = (entry: HeapEntry | undefined): void => {
           if (entry === undefined) return;
           heap.remove(entry);
           model.splice(model.indexOf(entry), 1);
@@ -51,10 +51,10 @@ describe('DueHeap', () => {
     );
   });
 
-  it('stays sorted when much is removed from its middle', () => {
+  it('stays sorted when many entries are removed from the middle', () => {
     const random = seededRandom(3);
     for (let round = 0; round < 20; round += 1) {
-      const heap = new DueHeap<InHeap>();
+      const heap = new DueHeap<HeapEntry>();
       const entries = Array.from({ length: 200 }, (_, order) => ({ dueAt: random.next(), order, heapIndex: -1 }));
       for (const entry of entries) heap.push(entry);
       const left = entries.filter(() => random.next() < 0.5);
@@ -68,8 +68,8 @@ describe('DueHeap', () => {
     }
   });
 
-  it('forgets everything at once', () => {
-    const heap = new DueHeap<InHeap>();
+  it('removes all entries on clear', () => {
+    const heap = new DueHeap<HeapEntry>();
     const entries = [3, 1, 2].map((dueAt, order) => ({ dueAt, order, heapIndex: -1 }));
     for (const entry of entries) heap.push(entry);
     heap.clear();

@@ -1,23 +1,24 @@
-/** What an entry carries to wait in the heap; `heapIndex` is -1 while it does not. */
-export interface InHeap {
+/** Fields of a heap entry. */
+export interface HeapEntry {
   dueAt: number;
-  /** Orders entries that are due at the same time. */
+  /** Orders entries with equal due times. */
   order: number;
+  /** Position in the heap; -1 outside it. */
   heapIndex: number;
 }
 
 /**
- * Binary heap of entries by due time, then by order. Each entry knows its index, so that moving or removing one from the middle is
- * O(log n) and leaves no garbage behind (a dropped key is gone at once, not when its time comes).
+ * Binary heap of entries by due time, then by order. Each entry stores its index, so that any entry
+ * can be moved or removed in O(log n) and a dropped key frees its memory at once.
  */
-export class DueHeap<E extends InHeap> {
+export class DueHeap<E extends HeapEntry> {
   readonly #items: E[] = [];
 
   get size(): number {
     return this.#items.length;
   }
 
-  /** The entry that is due first. */
+  /** The entry with the earliest due time. */
   get first(): E | undefined {
     return this.#items[0];
   }
@@ -78,6 +79,6 @@ export class DueHeap<E extends InHeap> {
   }
 }
 
-function before(a: InHeap, b: InHeap): boolean {
+function before(a: HeapEntry, b: HeapEntry): boolean {
   return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order);
 }

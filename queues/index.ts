@@ -1,17 +1,26 @@
 /**
- * queues: work queues and the pools that empty them. One key is processed at most once at a time; an add while the key is being
- * worked on is never lost; entries of one key merge (deepest payload, earliest time, highest priority).
+ * queues: work queues and their worker pools. A key is processed at most once at a time; an add
+ * during processing is never lost; entries of one key merge (payloads, earliest time, highest
+ * priority).
  *
- * A queue is a tool without a world: it knows keys and payloads, not Applications. It keeps nothing beyond the process, and says
- * nothing about two queues: the same key may be processed by both.
+ * A queue knows keys and payloads, not Applications. It lives in memory only, and queues are
+ * independent: two of them may process the same key at once.
  */
 export { QueueMetrics } from './metrics.ts';
 export type { ItemResult } from './metrics.ts';
-export type { Place } from './places.ts';
-export { Processors, stallOf } from './processors.ts';
-export type { Handler, Outcome, ProcessorsConfig, ProcessorsDeps, ProcessorsProgress, Requeue } from './processors.ts';
+export type { WorkerSlot } from './worker-slots.ts';
+export { Processors, describeStall } from './processors.ts';
+export type {
+  ItemHandler,
+  HandlerResult,
+  ProcessorsConfig,
+  ProcessorsDeps,
+  ProcessorsProgress,
+  RequeueRequest,
+} from './processors.ts';
 export { createFailureBackoff, createRateLimiter, defaultRateLimiterConfig, ItemBackoff } from './rate-limiters.ts';
-export type { Backoff, RateLimiter, RateLimiterConfig } from './rate-limiters.ts';
-export type { AddOptions, Priority, RequeueOptions, Taken, WorkQueue } from './types.ts';
+export type { BackoffConfig, RateLimiter, RateLimiterConfig } from './rate-limiters.ts';
+export { SlotLoan } from './slot-loan.ts';
+export type { AddOptions, Priority, RequeueOptions, TakenItem, WorkQueue } from './types.ts';
 export { createWorkQueue } from './work-queue.ts';
 export type { WorkQueueDeps } from './work-queue.ts';

@@ -4,7 +4,7 @@ import { FakeClock } from '#support';
 import { QueueMetrics } from './metrics.ts';
 import { createWorkQueue } from './work-queue.ts';
 
-const live = (): AbortSignal => new AbortController().signal;
+const newSignal = (): AbortSignal => new AbortController().signal;
 
 function setUp() {
   const clock = new FakeClock();
@@ -24,7 +24,7 @@ function setUp() {
 const labels = '{name="app_reconciliation_queue",controller="app_reconciliation_queue"}';
 
 describe('workqueue_* metrics', () => {
-  it('counts adds and retries as client-go does', async () => {
+  it('count adds and retries as client-go does', async () => {
     const { clock, make, samples } = setUp();
     const queue = make('app_reconciliation_queue');
     expect(await samples('workqueue_adds_total')).toEqual({ [labels]: 0 });
@@ -39,7 +39,7 @@ describe('workqueue_* metrics', () => {
     expect(await samples('workqueue_adds_total')).toEqual({ [labels]: 3 });
   });
 
-  it('shows as depth what is asked for, also while it is processed', async () => {
+  it('count a key in the depth when it is due, even while it is processed', async () => {
     const { make, samples } = setUp();
     const queue = make('app_reconciliation_queue');
     const depth = async () => (await samples('workqueue_depth'))[labels.replace('}', ',priority=""}')];
@@ -47,7 +47,7 @@ describe('workqueue_* metrics', () => {
     queue.add('b');
     queue.add('later', { delayMs: 10 });
     expect(await depth()).toBe(2);
-    await queue.take(live());
+    await queue.take(newSignal());
     expect(await depth()).toBe(1);
     queue.add('a');
     expect(await depth()).toBe(2);
@@ -56,15 +56,15 @@ describe('workqueue_* metrics', () => {
     expect(await depth()).toBe(0);
   });
 
-  it('measures waits and work in seconds, in client-go’s buckets', async () => {
+  it('measure waits and work in seconds, in client-go’s buckets', async () => {
     const { clock, registry, make, samples } = setUp();
     const queue = make('app_reconciliation_queue');
     queue.add('a');
     queue.add('b');
     await clock.advance(250);
-    await queue.take(live());
+    await queue.take(newSignal());
     await clock.advance(1000);
-    await queue.take(live());
+    await queue.take(newSignal());
     await clock.advance(500);
     expect(await samples('workqueue_unfinished_work_seconds')).toEqual({ [labels]: 2 });
     expect(await samples('workqueue_longest_running_processor_seconds')).toEqual({ [labels]: 1.5 });
@@ -91,7 +91,7 @@ describe('workqueue_* metrics', () => {
     ]);
   });
 
-  it('serves several queues from one set of families', async () => {
+  it('share one set of families between all queues', async () => {
     const { registry, metrics, make, samples } = setUp();
     make('one').add('a');
     make('two');
@@ -105,8 +105,8 @@ describe('workqueue_* metrics', () => {
     });
   });
 
-  // An alert on "keys wait and none was finished" needs a rate of 0, which a series that is not there does not have.
-  it('counts no items of a queue that has finished none', async () => {
+  // An alert on "keys wait and none was finished" needs a rate of 0; a missing series has no rate.
+  it('show zero items for a queue that has finished none', async () => {
     const { make, samples } = setUp();
     make('one').add('a');
     const counted = Object.entries(await samples('driftless_workqueue_items_total'));
@@ -120,7 +120,7 @@ describe('workqueue_* metrics', () => {
     expect(counted.every(([, value]) => value === 0)).toBe(true);
   });
 
-  it('shows nothing of a queue without a name, and refuses a second one of the same name', async () => {
+  it('omit a queue without a name, and refuse a second queue of the same name', async () => {
     const { metrics, make, samples } = setUp();
     make('').add('a');
     make('');

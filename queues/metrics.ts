@@ -1,16 +1,16 @@
 import { DriftlessError } from '#base';
-import type { CounterMetric, HistogramMetric, Labels, MetricFamily, Metrics } from '#telemetry';
+import type { CounterMetric, HistogramMetric, MetricLabels, MetricFamily, MetricRegistry } from '#telemetry';
 
-/** What a queue shows at scrape time. */
+/** Values of a queue that are read at scrape time. */
 export interface QueueGauges {
   readonly name: string;
-  /** Keys that somebody has asked to run: due and waiting, or due again as soon as its present run ends. */
+  /** Keys that are due: waiting for a worker, or due again when their current run ends. */
   dirty(): number;
-  /** Ages in milliseconds of the runs that are going on. */
+  /** Ages of the runs in flight, in milliseconds. */
   inFlightMs(): Iterable<number>;
 }
 
-/** What a queue tells as it happens. */
+/** Events that a queue reports. */
 export interface QueueEvents {
   added(): void;
   retried(): void;
@@ -20,10 +20,10 @@ export interface QueueEvents {
 
 const itemResults = ['done', 'requeued', 'retried', 'failed', 'aborted'] as const;
 
-/** How the run of one item ended. */
+/** How one run of an item ended. */
 export type ItemResult = (typeof itemResults)[number];
 
-// client-go's ExponentialBuckets(1e-8, 10, 12): repeated multiplication, so that the bounds are the same doubles as Go's.
+// As client-go's ExponentialBuckets: repeated multiplication gives the same doubles as Go.
 function exponentialBuckets(start: number, factor: number, count: number): number[] {
   const bounds: number[] = [];
   for (let bound = start; bounds.length < count; bound *= factor) bounds.push(bound);
@@ -31,11 +31,12 @@ function exponentialBuckets(start: number, factor: number, count: number): numbe
 }
 
 /**
- * The `workqueue_*` metrics with client-go's names and labels as controller-runtime registers them, where `controller` repeats `name` and
- * `workqueue_depth` has an empty `priority`; dashboards and alerts select by them. One instance serves all queues of a registry.
+ * The `workqueue_*` metrics with client-go's names and controller-runtime's labels: `controller`
+ * repeats `name`, and `workqueue_depth` has an empty `priority`. Dashboards and alerts select by
+ * them. One instance serves all queues of a registry; a queue without a name has no series.
  *
- * Gauges are computed when they are scraped, not refreshed every half second. A queue without a name has no series, as in
- * client-go. Our own: `driftless_workqueue_items_total{name,outcome}`.
+ * Gauges are computed at scrape time, not every half second as in client-go. Not in client-go:
+ * `driftless_workqueue_items_total{name,outcome}`.
  */
 export class QueueMetrics {
   readonly #queues = new Map<string, QueueGauges>();
@@ -45,7 +46,7 @@ export class QueueMetrics {
   readonly #worked: HistogramMetric;
   readonly #items: CounterMetric;
 
-  constructor(metrics: Metrics) {
+  constructor(metrics: MetricRegistry) {
     const labels = ['name', 'controller'];
     const bounds = exponentialBuckets(1e-8, 10, 12);
     this.#adds = metrics.counter('workqueue_adds_total', 'Keys that became due in a work queue', labels);
@@ -70,8 +71,8 @@ export class QueueMetrics {
   }
 
   /**
-   * Shows a queue, and returns what it has to call.
-   * @throws DriftlessError QUEUE_NAME_TAKEN when another queue has this name: their series would be one.
+   * Registers a queue and returns the callbacks for its events.
+   * @throws DriftlessError QUEUE_NAME_TAKEN if another queue has this name.
    */
   register(queue: QueueGauges): QueueEvents | undefined {
     if (queue.name === '') return undefined;
@@ -80,8 +81,8 @@ export class QueueMetrics {
         retry: 'never',
       });
     this.#queues.set(queue.name, queue);
-    const labels: Labels = { name: queue.name, controller: queue.name };
-    // A series exists from the start, so that a rate over it sees the first event, and that there was none.
+    const labels: MetricLabels = { name: queue.name, controller: queue.name };
+    // Create the series at 0: a rate needs a sample before the first event to count it.
     this.#adds.inc(labels, 0);
     this.#retries.inc(labels, 0);
     for (const outcome of itemResults) this.#items.inc({ name: queue.name, outcome }, 0);
@@ -99,7 +100,12 @@ export class QueueMetrics {
   }
 
   #families(): MetricFamily[] {
-    const gauge = (name: string, help: string, value: (queue: QueueGauges) => number, more?: Labels): MetricFamily => ({
+    const gauge = (
+      name: string,
+      help: string,
+      value: (queue: QueueGauges) => number,
+      more?: MetricLabels,
+    ): MetricFamily => ({
       name,
       help,
       type: 'gauge',

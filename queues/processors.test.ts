@@ -6,8 +6,8 @@ import { PromMetrics, silentLogger } from '#telemetry';
 import type { LogFields, Logger } from '#telemetry';
 import { FakeClock } from '#support';
 import { QueueMetrics } from './metrics.ts';
-import { Processors, stallOf } from './processors.ts';
-import type { Handler, ProcessorsConfig } from './processors.ts';
+import { Processors, describeStall } from './processors.ts';
+import type { ItemHandler, ProcessorsConfig } from './processors.ts';
 import { createWorkQueue } from './work-queue.ts';
 
 type Payload = readonly number[];
@@ -18,7 +18,7 @@ interface Line {
   readonly fields: LogFields;
 }
 
-function setUp(handler: Handler<string, Payload>, config: Partial<ProcessorsConfig> = {}) {
+function setUp(handler: ItemHandler<string, Payload>, config: Partial<ProcessorsConfig> = {}) {
   const clock = new FakeClock();
   const registry = new PromMetrics();
   const metrics = new QueueMetrics(registry);
@@ -49,19 +49,19 @@ function setUp(handler: Handler<string, Payload>, config: Partial<ProcessorsConf
   return { clock, queue, pool, stop, start, end, lines, outcomes };
 }
 
-describe('a handler that waits outside', () => {
-  it('10.1: gives its place to others, keeps its key, and comes back before new keys, never more than there are workers', async () => {
+describe('a handler that releases its slot', () => {
+  it('makes room for others, keeps its key and returns before new keys, within the number of workers', async () => {
     const seen: string[] = [];
     const gates = new Map<string, () => void>();
     let [working, most] = [0, 0];
     const gate = (name: string) => new Promise<void>((resolve) => void gates.set(name, resolve));
-    const { clock, queue, pool, start, stop, end } = setUp(async ({ key }, _signal, place) => {
+    const { clock, queue, pool, start, stop, end } = setUp(async ({ key }, _signal, slot) => {
       working += 1;
       most = Math.max(most, working);
       seen.push(`${key} begins`);
       if (key.startsWith('slow')) {
         working -= 1;
-        await place.leave(gate(key));
+        await slot.releaseWhile(gate(key));
         working += 1;
         most = Math.max(most, working);
       } else await gate(key);
@@ -72,7 +72,7 @@ describe('a handler that waits outside', () => {
     start();
     for (const key of ['slow1', 'slow2', 'slow3', 'a', 'b', 'c']) queue.add(key);
     await clock.settle();
-    // Three wait outside, and both workers are busy.
+    // Three have released their slots, and both workers are busy.
     expect(seen).toEqual(['slow1', 'slow2', 'slow3', 'a', 'b'].map((key) => `${key} begins`));
     expect(pool.progress()).toMatchObject({ running: 2, waiting: 1 });
     queue.add('slow1');
@@ -81,7 +81,7 @@ describe('a handler that waits outside', () => {
     expect(seen.slice(5)).toEqual([]);
     gates.get('a')?.();
     await clock.settle();
-    // The one that returns goes first; its key was asked for meanwhile, but is behind what waited before.
+    // The returning handler goes first. Its key was added again, but waits behind the other keys.
     expect(seen.slice(5)).toEqual(['a ends', 'slow1 ends', 'c begins']);
     for (const key of ['b', 'c', 'slow1', 'slow2', 'slow3']) gates.get(key)?.();
     await clock.settle();
@@ -89,7 +89,7 @@ describe('a handler that waits outside', () => {
     await clock.settle();
     expect(seen.filter((line) => line.endsWith('ends'))).toHaveLength(7);
     expect(most).toBe(2);
-    // Idle workers make room for whoever returns, and the pool is as big as before.
+    // Idle workers make room for returning handlers, and the pool keeps its size.
     for (const key of ['slow1', 'slow2', 'x', 'y', 'z']) queue.add(key);
     await clock.settle();
     for (const key of ['x', 'y']) gates.get(key)?.();
@@ -101,10 +101,10 @@ describe('a handler that waits outside', () => {
     expect(await end()).toBe('stopped');
   });
 
-  it('10.1: is waited for at the stop, and its error is that of the item', async () => {
+  it('is awaited at the stop, and its error is reported as that of the item', async () => {
     let fail: (error: Error) => void = () => undefined;
-    const { clock, queue, start, stop, end, outcomes } = setUp(async (_taken, _signal, place) => {
-      await place.leave(new Promise<void>((_resolve, reject) => void (fail = reject)));
+    const { clock, queue, start, stop, end, outcomes } = setUp(async (_taken, _signal, slot) => {
+      await slot.releaseWhile(new Promise<void>((_resolve, reject) => void (fail = reject)));
       return 'done';
     });
     start();
@@ -119,7 +119,7 @@ describe('a handler that waits outside', () => {
 });
 
 describe('processors', () => {
-  it('an item that throws disturbs nothing, is logged once, counted, and runs again after its backoff', async () => {
+  it('log and count an item that throws, and run it again after its backoff', async () => {
     const runs: string[] = [];
     const { clock, queue, start, stop, end, lines, outcomes } = setUp(async ({ key, payload }) => {
       runs.push(`${key} ${(payload ?? []).join()} at ${clock.monotonic()}`);
@@ -127,7 +127,7 @@ describe('processors', () => {
       return 'done';
     });
     start();
-    queue.add('bad', { payload: [1], priority: 'asked' });
+    queue.add('bad', { payload: [1], priority: 'user' });
     queue.add('good');
     await clock.advance(500);
     queue.add('good');
@@ -144,7 +144,7 @@ describe('processors', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('keeps what a failed run was asked for, together with what was asked meanwhile', async () => {
+  it('keep the payload of a failed run, merged with adds during the run', async () => {
     const seen: unknown[] = [];
     const { clock, queue, start } = setUp(async ({ key, payload, priority }) => {
       seen.push([payload, priority]);
@@ -155,11 +155,11 @@ describe('processors', () => {
       return 'done';
     });
     start();
-    queue.add('a', { payload: [1], priority: 'asked' });
+    queue.add('a', { payload: [1], priority: 'user' });
     await clock.advance(5000);
     expect(seen).toEqual([
-      [[1], 'asked'],
-      [[1, 2], 'asked'],
+      [[1], 'user'],
+      [[1, 2], 'user'],
     ]);
   });
 
@@ -167,12 +167,12 @@ describe('processors', () => {
     ['never', new UsageError('no such thing'), undefined],
     ['after a stated time', new DriftlessError('BUSY', 'busy', { retry: { afterMs: 7000 } }), 7000],
     ['backoff', new DriftlessError('BROKEN', 'broken'), 500],
-    ['the platform’s abort error is a failure', new DOMException('socket', 'AbortError'), 500],
-    ['something that is not an error', 'a text', 500],
-    ['superseded: newer work takes over', new Superseded('a newer one'), undefined],
-    ['ownership lost: another replica works', new OwnershipLost('a'), undefined],
+    ['backoff after the platform’s abort error', new DOMException('socket', 'AbortError'), 500],
+    ['backoff after a thrown value that is no error', 'a text', 500],
+    ['never when superseded by newer work', new Superseded('a newer one'), undefined],
+    ['never when ownership was lost', new OwnershipLost('a'), undefined],
   ];
-  it.each(failures)('retries: %s', async (_name, thrown, afterMs) => {
+  it.each(failures)('retry %s', async (_name, thrown, afterMs) => {
     const runs: number[] = [];
     const { clock, queue, start } = setUp(async () => {
       runs.push(clock.monotonic());
@@ -186,7 +186,7 @@ describe('processors', () => {
     expect([queue.depth, queue.delayed, queue.inFlight]).toEqual([0, 0, 0]);
   });
 
-  it('survives a handler that throws before it returns a promise', async () => {
+  it('survive a handler that throws synchronously', async () => {
     let runs = 0;
     const { clock, queue, start, lines } = setUp(() => {
       runs += 1;
@@ -198,7 +198,7 @@ describe('processors', () => {
     expect([runs, lines.length]).toEqual([2, 2]);
   });
 
-  it('runs again when the handler says so, with the priority and payload that it says', async () => {
+  it('requeue with the delay, priority and payload of the result', async () => {
     const seen: unknown[] = [];
     const { clock, queue, start } = setUp(async ({ payload, priority }) => {
       seen.push([clock.monotonic(), payload, priority]);
@@ -207,16 +207,16 @@ describe('processors', () => {
       return 'done';
     });
     start();
-    queue.add('a', { payload: [1], priority: 'asked' });
+    queue.add('a', { payload: [1], priority: 'user' });
     await clock.advance(1000);
     expect(seen).toEqual([
-      [0, [1], 'asked'],
-      [100, undefined, 'asked'],
+      [0, [1], 'user'],
+      [100, undefined, 'user'],
       [150, [9], 'resync'],
     ]);
   });
 
-  it('does not run a dropped key again, whatever its run asks for', async () => {
+  it('do not run a dropped key again, even if its run requeues it', async () => {
     let runs = 0;
     const { clock, queue, start } = setUp(async ({ key }) => {
       runs += 1;
@@ -229,7 +229,7 @@ describe('processors', () => {
     expect(runs).toBe(1);
   });
 
-  it('works on as many keys at once as it has workers', async () => {
+  it('process as many keys at once as there are workers', async () => {
     let most = 0;
     const { clock, queue, pool, start } = setUp(
       async (_taken, signal) => {
@@ -248,7 +248,7 @@ describe('processors', () => {
     expect(pool.progress().running).toBe(0);
   });
 
-  it('lets the event loop turn while there is always something to do', async () => {
+  it('yield to the event loop while keys are always due', async () => {
     let runs = 0;
     const { queue, start, stop, end } = setUp(async () => {
       runs += 1;
@@ -264,7 +264,7 @@ describe('processors', () => {
     expect(await end()).toBe('stopped');
   });
 
-  it('leaves no listeners behind, and may have as many as it has workers', async () => {
+  it('leave no listeners behind, and allow one for each worker', async () => {
     // With a limit Node would print a leak warning at the eleventh listener.
     const limits = new Set<number>();
     const { clock, queue, start, stop, end } = setUp(
@@ -287,7 +287,7 @@ describe('processors', () => {
 });
 
 describe('stopping processors', () => {
-  it('14.6: starts nothing new and waits for what runs', async () => {
+  it('starts nothing new and waits for running items', async () => {
     const started: string[] = [];
     const { clock, queue, start, stop, end } = setUp(async ({ key }, signal) => {
       started.push(key);
@@ -307,7 +307,7 @@ describe('stopping processors', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('14.6: aborts what still runs when the grace is over, with a typed reason, and does not requeue it', async () => {
+  it('aborts running items after the grace period with a typed reason, and does not requeue them', async () => {
     let reason: unknown;
     const { clock, queue, start, stop, end, lines, outcomes } = setUp(async (_taken, signal) => {
       await clock.sleep(60_000, signal).catch((error: unknown) => {
@@ -330,7 +330,7 @@ describe('stopping processors', () => {
     expect(await outcomes()).toEqual({ aborted: 1, done: 0, retried: 0, failed: 0, requeued: 0 });
   });
 
-  it('14.6: gives up on an item that ignores its abort, and names it', async () => {
+  it('gives up on an item that ignores its abort, and names it', async () => {
     const { clock, queue, start, stop, end } = setUp(() => new Promise(() => undefined));
     start();
     queue.add('argocd/stubborn');
@@ -344,7 +344,7 @@ describe('stopping processors', () => {
     expect(messageOf(error)).toContain('argocd/stubborn');
   });
 
-  it('puts back a key that it got in the moment of the stop', async () => {
+  it('puts back a key that was taken at the moment of the stop', async () => {
     let runs = 0;
     const { clock, queue, start, stop, end } = setUp(async () => {
       runs += 1;
@@ -352,11 +352,11 @@ describe('stopping processors', () => {
     });
     start();
     await clock.settle();
-    queue.add('a', { payload: [1], priority: 'asked' });
+    queue.add('a', { payload: [1], priority: 'user' });
     stop.abort(new Shutdown());
     expect(await end()).toBe('stopped');
     expect(runs).toBe(0);
-    expect(await queue.take(new AbortController().signal)).toMatchObject({ key: 'a', payload: [1], priority: 'asked' });
+    expect(await queue.take(new AbortController().signal)).toMatchObject({ key: 'a', payload: [1], priority: 'user' });
   });
 
   it('ends when the queue is shut down and empty', async () => {
@@ -375,7 +375,7 @@ describe('stopping processors', () => {
     expect(runs).toEqual(['a', 'b', 'c']);
   });
 
-  it('never starts when it is told to stop before', async () => {
+  it('starts nothing when already stopped', async () => {
     const { queue, start, stop, end, clock } = setUp(async () => 'done');
     queue.add('a');
     stop.abort(new Shutdown());
@@ -384,7 +384,7 @@ describe('stopping processors', () => {
     expect([queue.depth, clock.pending]).toEqual([1, 0]);
   });
 
-  it('fails, and stops its other loops, when the queue itself fails', async () => {
+  it('rejects and stops all loops when the queue itself fails', async () => {
     const { clock, queue } = setUp(async () => 'done');
     let takes = 0;
     const broken = {
@@ -406,10 +406,11 @@ describe('stopping processors', () => {
   });
 });
 
-describe('T-Q-1: no request is lost', () => {
+// T-Q-1
+describe('no request is lost', () => {
   const steps = [0, 1, 2, 3, 4];
 
-  it.each(steps)('an add at step %i of a run is followed by exactly one more run that sees it', async (at) => {
+  it.each(steps)('an add at step %i of a run causes exactly one more run that sees it', async (at) => {
     const runs: Payload[] = [];
     let runNumber = 0;
     const { clock, queue, start } = setUp(async ({ payload }, signal) => {
@@ -432,17 +433,18 @@ describe('T-Q-1: no request is lost', () => {
 });
 
 /*
- * Random interleavings: producers, handlers that wait at several points and fail at random, any number of loops. Invariants:
- *  1. No key is worked on twice at once.
- *  2. After the dust has settled the last run of each key began after its last add, and did not fail.
- *  3. No payload is lost: every one was given to some run that succeeded.
- *  4. Nothing is left in the queue.
+ * Random interleavings of producers and of handlers that wait at several points and fail at
+ * random, with any number of loops. Invariants:
+ * 1. No key is processed twice at once.
+ * 2. In the end, the last run of each key began after its last add and succeeded.
+ * 3. No payload is lost: each was given to a run that succeeded.
+ * 4. The queue is empty.
  */
 describe('random interleavings', () => {
   it('hold the invariants', async () => {
     const add = fc.record({
       key: fc.constantFrom('a', 'b', 'c'),
-      priority: fc.constantFrom('asked' as const, 'live' as const, 'resync' as const),
+      priority: fc.constantFrom('user' as const, 'live' as const, 'resync' as const),
       delayed: fc.boolean(),
     });
     await fc.assert(
@@ -499,7 +501,7 @@ describe('random interleavings', () => {
   });
 });
 
-describe('stallOf', () => {
+describe('describeStall', () => {
   const calm = {
     workers: 2,
     running: 0,
@@ -511,21 +513,25 @@ describe('stallOf', () => {
   };
 
   it.each([
-    ['nothing to do', calm],
-    ['one slow item, nothing waits', { ...calm, running: 1, oldestInFlightMs: 1e9 }],
-    ['work waits, but not for long', { ...calm, running: 2, waiting: 5, oldestWaitingMs: 999, oldestInFlightMs: 1e9 }],
-    ['a long queue that moves', { ...calm, running: 1, waiting: 5000, oldestWaitingMs: 1e6, sinceTakenMs: 10 }],
-  ])('is silent: %s', (_name, progress) => {
-    expect(stallOf(progress, 1000)).toBeUndefined();
+    ['nothing is due', calm],
+    ['one item is slow and no key waits', { ...calm, running: 1, oldestInFlightMs: 1e9 }],
+    ['keys wait, but not for long', { ...calm, running: 2, waiting: 5, oldestWaitingMs: 999, oldestInFlightMs: 1e9 }],
+    ['a long queue makes progress', { ...calm, running: 1, waiting: 5000, oldestWaitingMs: 1e6, sinceTakenMs: 10 }],
+  ])('reports no stall when %s', (_name, progress) => {
+    expect(describeStall(progress, 1000)).toBeUndefined();
   });
 
-  it('speaks when all are stuck, and when nobody takes what waits', () => {
+  it('reports a stall when all workers are stuck and when none takes a waiting key', () => {
     const stuck = { ...calm, running: 2, waiting: 3, oldestWaitingMs: 60_000, oldestInFlightMs: 90_000 };
-    expect(stallOf(stuck, 30_000)).toBe('3 keys wait, the oldest for 60 s; 2 of 2 processors are busy, one for 90 s');
-    expect(stallOf({ ...stuck, running: 0 }, 30_000)).toBe('3 keys wait, the oldest for 60 s; 0 of 2 processors work');
+    expect(describeStall(stuck, 30_000)).toBe(
+      '3 keys wait, the oldest for 60 s; 2 of 2 processors are busy, one for 90 s',
+    );
+    expect(describeStall({ ...stuck, running: 0 }, 30_000)).toBe(
+      '3 keys wait, the oldest for 60 s; 0 of 2 processors work',
+    );
   });
 
-  it('tells a stuck pool from one that works', async () => {
+  it('distinguishes a stuck pool from a working one', async () => {
     const { clock, queue, pool, start } = setUp(async ({ key }, signal) => {
       await clock.sleep(key.startsWith('stuck') ? 1e9 : 10, signal);
       return 'done';
@@ -534,9 +540,9 @@ describe('stallOf', () => {
     queue.add('stuck-1');
     for (let i = 0; i < 50; i += 1) queue.add(`key-${i}`);
     await clock.advance(400);
-    expect(stallOf(pool.progress(), 200)).toBeUndefined();
-    queue.add('stuck-2', { priority: 'asked' });
+    expect(describeStall(pool.progress(), 200)).toBeUndefined();
+    queue.add('stuck-2', { priority: 'user' });
     await clock.advance(400);
-    expect(stallOf(pool.progress(), 200)).toContain('2 of 2 processors are busy');
+    expect(describeStall(pool.progress(), 200)).toContain('2 of 2 processors are busy');
   });
 });

@@ -1,68 +1,69 @@
 import { DeadlineExceeded, DriftlessError, isAbort, newAbortController, Shutdown, withChild, yieldToLoop } from '#base';
-import type { Clock, Runnable, Timer } from '#base';
+import type { Clock, Runnable, ClockTimer } from '#base';
 import type { Logger } from '#telemetry';
 import type { ItemResult, QueueMetrics } from './metrics.ts';
-import { Places } from './places.ts';
-import type { Place } from './places.ts';
-import type { Priority, RequeueOptions, Taken, WorkQueue } from './types.ts';
+import { WorkerSlots } from './worker-slots.ts';
+import type { WorkerSlot } from './worker-slots.ts';
+import type { Priority, RequeueOptions, TakenItem, WorkQueue } from './types.ts';
 
-/** How a run ended when it did not fail: finished, or to be run again after a while. */
-export type Outcome<P> = 'done' | Requeue<P>;
+/** Result of a run that did not fail: the key is done, or runs again later. */
+export type HandlerResult<P> = 'done' | RequeueRequest<P>;
 
-export interface Requeue<P> {
+export interface RequeueRequest<P> {
   readonly requeueAfterMs: number;
-  /** Default: the priority that it was taken with. */
+  /** Default: the priority of this run. */
   readonly priority?: Priority;
-  /** Default: none; what the next run needs to know of this one. */
+  /** For the next run. Default: none. */
   readonly payload?: P;
 }
 
 /**
- * Works on one key. The signal aborts when the pool's grace is over: stop promptly then and rethrow its reason. A thrown error requeues the
- * key with the payload that it was taken with, as the error's `retry` says.
+ * Processes one key. The signal aborts when the pool's grace period is over: stop promptly and
+ * rethrow its reason. A thrown error requeues the key with its payload, according to `error.retry`.
  */
-export type Handler<K extends string, P> = (
-  taken: Taken<K, P>,
+export type ItemHandler<K extends string, P> = (
+  taken: TakenItem<K, P>,
   signal: AbortSignal,
-  place: Place,
-) => Promise<Outcome<P>>;
+  slot: WorkerSlot,
+) => Promise<HandlerResult<P>>;
 
 export interface ProcessorsDeps<K extends string, P> {
   readonly queue: WorkQueue<K, P>;
-  readonly handler: Handler<K, P>;
+  readonly handler: ItemHandler<K, P>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics?: QueueMetrics;
 }
 
 export interface ProcessorsConfig {
-  /** Keys worked on at once (--status-processors, --operation-processors); at least 1. */
+  /** Concurrent items (`--status-processors`, `--operation-processors`); at least 1. */
   readonly workers: number;
-  /** How long running items may take to finish after the stop, before they are aborted. */
+  /** Time that running items get to finish after the stop, before they are aborted. */
   readonly graceMs: number;
-  /** How long aborted items may take to settle. Default 1 s. */
+  /** Time that aborted items get to settle. Default 1 s. */
   readonly settleMs?: number;
 }
 
-/** For liveness probes, metrics and the dashboard. */
+/** State of a pool for liveness probes, metrics and the dashboard. */
 export interface ProcessorsProgress {
   readonly workers: number;
-  /** Items that a handler is working on, without those that wait outside (`Place.leave`). */
+  /** Items in flight, without those that have released their slot (`WorkerSlot.releaseWhile`). */
   readonly running: number;
-  /** Keys that could be taken. */
+  /** Keys that are due. */
   readonly waiting: number;
   readonly oldestWaitingMs: number;
   readonly oldestInFlightMs: number;
   readonly takenTotal: number;
-  /** Since a worker last took a key, or since the pool was made. */
+  /** Time since a worker last took a key, or since the pool was created. */
   readonly sinceTakenMs: number;
 }
 
 /**
- * Why a pool makes no progress, undefined when it does: work waits for `limitMs` and for as long no worker took any. One slow item does
- * not stall a pool, an empty queue neither, nor a long one that moves.
+ * Describes why a pool makes no progress; undefined if it does. A pool is stalled when keys have
+ * waited for `limitMs` and no worker has taken one in that time. Neither one slow item nor a long
+ * queue stalls it.
  */
-export function stallOf(progress: ProcessorsProgress, limitMs: number): string | undefined {
+export function describeStall(progress: ProcessorsProgress, limitMs: number): string | undefined {
   const { workers, running, waiting, oldestWaitingMs, oldestInFlightMs, sinceTakenMs } = progress;
   if (waiting === 0 || Math.min(oldestWaitingMs, sinceTakenMs) < limitMs) return undefined;
   const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
@@ -70,30 +71,31 @@ export function stallOf(progress: ProcessorsProgress, limitMs: number): string |
   return `${waiting} keys wait, the oldest for ${seconds(oldestWaitingMs)}; ${running} of ${workers} processors ${busy}`;
 }
 
-/** What a run means for the queue, and for the counter. */
-export interface Verdict<P> {
+/** Queue action after a run, and its value for the items counter. */
+export interface RunVerdict<P> {
   readonly result: ItemResult;
   readonly requeue?: RequeueOptions<P>;
 }
 
-/** The one place where an outcome becomes a queue action. */
-export function verdictOf<P>(taken: Taken<string, P>, outcome: Outcome<P>): Verdict<P> {
-  if (outcome === 'done') return { result: 'done' };
+/** Converts a handler's result into a queue action. */
+export function verdictOf<P>(taken: TakenItem<string, P>, result: HandlerResult<P>): RunVerdict<P> {
+  if (result === 'done') return { result: 'done' };
   return {
     result: 'requeued',
     requeue: {
-      after: outcome.requeueAfterMs,
-      priority: outcome.priority ?? taken.priority,
-      ...(outcome.payload === undefined ? {} : { payload: outcome.payload }),
+      after: result.requeueAfterMs,
+      priority: result.priority ?? taken.priority,
+      ...(result.payload === undefined ? {} : { payload: result.payload }),
     },
   };
 }
 
 /**
- * The same for an error: `retry: 'never'` ends it, anything else tries again with the payload that the failed run had. Argo CD
- * does not requeue failed items at all; a lost one waits there for the next event or resync.
+ * Converts an error into a queue action: `retry: 'never'` ends the item, anything else requeues it
+ * with the payload of the failed run. Argo CD never requeues failed items: they wait for the next
+ * event or resync.
  */
-export function verdictOfError<P>(taken: Taken<string, P>, error: unknown): Verdict<P> {
+export function verdictOfError<P>(taken: TakenItem<string, P>, error: unknown): RunVerdict<P> {
   const retry = error instanceof DriftlessError ? error.retry : 'backoff';
   if (retry === 'never') return { result: isAbort(error) ? 'aborted' : 'failed' };
   return {
@@ -107,13 +109,13 @@ export function verdictOfError<P>(taken: Taken<string, P>, error: unknown): Verd
 }
 
 /**
- * N loops that empty one queue. An item that throws is logged, counted, let go and, unless its error says never, requeued; the loop goes
- * on. Items that need no waiting do not hold the event loop: the loops pause for one turn of it every few milliseconds.
+ * A pool of worker loops for one queue. Items that throw are logged, counted and requeued, unless
+ * their error forbids it. The loops yield to the event loop every few milliseconds.
  *
- * `run` stops taking when its signal aborts, waits for the running items, aborts them after `graceMs` with {@link Shutdown},
- * and resolves when all have settled; it rejects with DeadlineExceeded, naming the keys, when one ignores its abort for
- * `settleMs`, and with the queue's error if taking fails. The queue belongs to the caller: shut it down afterwards, or its
- * delayed adds keep their timer.
+ * When its signal aborts, `run` takes no more items and waits for the running ones. After `graceMs`
+ * it aborts them with {@link Shutdown}, and resolves when all have settled. It rejects with
+ * DeadlineExceeded, naming the keys, if items ignore the abort for `settleMs`, and with the queue's
+ * error if taking fails. The caller must shut down the queue, or its delayed adds keep their timer.
  */
 export class Processors<K extends string, P> implements Runnable {
   readonly name: string;
@@ -121,7 +123,7 @@ export class Processors<K extends string, P> implements Runnable {
   readonly #config: ProcessorsConfig;
   readonly #yielder: EventLoopYielder;
   readonly #running = new Set<K>();
-  readonly #places = new Places();
+  readonly #slots = new WorkerSlots();
   #takenAt: number;
 
   constructor(deps: ProcessorsDeps<K, P>, config: ProcessorsConfig) {
@@ -134,7 +136,7 @@ export class Processors<K extends string, P> implements Runnable {
 
   async run(signal: AbortSignal): Promise<void> {
     const work = newAbortController();
-    let timer: Timer | undefined;
+    let timer: ClockTimer | undefined;
     let giveUp: (reason: Error) => void = () => undefined;
     const stuck = new Promise<never>((_resolve, reject) => {
       giveUp = reject;
@@ -159,7 +161,7 @@ export class Processors<K extends string, P> implements Runnable {
     const { queue } = this.#deps;
     return {
       workers: this.#workers,
-      running: this.#running.size - this.#places.away,
+      running: this.#running.size - this.#slots.released,
       waiting: queue.depth,
       ...queue.progress(),
       sinceTakenMs: this.#deps.clock.monotonic() - this.#takenAt,
@@ -180,7 +182,7 @@ export class Processors<K extends string, P> implements Runnable {
     return new DeadlineExceeded(`${this.name}: stopping ${shown} after the abort`, this.#settleMs);
   }
 
-  /** One failing loop (only the queue itself can make it fail) stops the others. */
+  /** A failing loop stops the others. Only an error of the queue itself makes a loop fail. */
   async #loops(signal: AbortSignal, work: AbortSignal): Promise<void> {
     await withChild(signal, async (stop, stopAll) => {
       const loop = (): Promise<void> =>
@@ -188,18 +190,19 @@ export class Processors<K extends string, P> implements Runnable {
           stopAll(new Shutdown('a processor loop failed'));
           throw error;
         });
-      await this.#places.fill(this.#workers, stop, loop);
+      await this.#slots.runLoops(this.#workers, stop, loop);
     });
   }
 
   async #loop(stop: AbortSignal, work: AbortSignal): Promise<void> {
     for (;;) {
       await this.#yielder.pause();
-      if (this.#places.isAskedFor) return;
-      const taken = await this.#places.idle(stop, (signal) => this.#next(signal));
+      if (this.#slots.shouldEndLoop(this.#deps.queue.depth)) return;
+      const taken = await this.#slots.waitForItem(stop, (signal) => this.#next(signal));
       if (taken === undefined) return;
       if (stop.aborted) {
-        // Handed over in the moment of the stop: nothing new starts, nothing is lost.
+        // The pool was stopped while this key was being taken. Put it back, because nothing new
+        // starts.
         this.#deps.queue.done(
           taken.key,
           verdictOf(taken, { requeueAfterMs: 0, ...withPayload(taken.payload) }).requeue,
@@ -210,7 +213,7 @@ export class Processors<K extends string, P> implements Runnable {
     }
   }
 
-  async #next(stop: AbortSignal): Promise<Taken<K, P> | undefined> {
+  async #next(stop: AbortSignal): Promise<TakenItem<K, P> | undefined> {
     if (stop.aborted) return undefined;
     try {
       return await this.#deps.queue.take(stop);
@@ -220,13 +223,13 @@ export class Processors<K extends string, P> implements Runnable {
     }
   }
 
-  async #process(taken: Taken<K, P>, work: AbortSignal): Promise<void> {
+  async #process(taken: TakenItem<K, P>, work: AbortSignal): Promise<void> {
     const { queue, handler, metrics } = this.#deps;
     this.#running.add(taken.key);
     this.#takenAt = this.#deps.clock.monotonic();
-    let verdict: Verdict<P>;
+    let verdict: RunVerdict<P>;
     try {
-      verdict = verdictOf(taken, await withChild(work, (signal) => handler(taken, signal, this.#places)));
+      verdict = verdictOf(taken, await withChild(work, (signal) => handler(taken, signal, this.#slots)));
     } catch (error) {
       verdict = verdictOfError(taken, error);
       this.#log(taken, error, verdict);
@@ -236,7 +239,7 @@ export class Processors<K extends string, P> implements Runnable {
     metrics?.ended(queue.name, verdict.result);
   }
 
-  #log(taken: Taken<K, P>, error: unknown, { result, requeue }: Verdict<P>): void {
+  #log(taken: TakenItem<K, P>, error: unknown, { result, requeue }: RunVerdict<P>): void {
     const { queue, logger } = this.#deps;
     const fields = {
       queue: queue.name,
@@ -253,18 +256,19 @@ function withPayload<P>(payload: P | undefined): { payload?: P } {
   return payload === undefined ? {} : { payload };
 }
 
-const sliceMs = 8;
-const sliceItems = 64;
+/** The pool yields to the event loop after this time or this many items, whichever comes first. */
+const maxSliceMs = 8;
+const maxSliceItems = 64;
 
 /**
- * Shares the event loop: promises that are always ready run in microtasks and would keep timers and sockets waiting until the queue is
- * empty. After 8 ms or 64 items all loops of the pool wait for one turn of the event loop together.
+ * Makes all loops of a pool yield together. Handlers that never wait run in microtasks only, which
+ * would block timers and sockets until the queue is empty.
  */
 class EventLoopYielder {
   readonly #clock: Clock;
   #since: number;
   #items = 0;
-  #turn: Promise<void> | undefined;
+  #yielding: Promise<void> | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -273,12 +277,12 @@ class EventLoopYielder {
 
   async pause(): Promise<void> {
     this.#items += 1;
-    if (this.#items < sliceItems && this.#clock.monotonic() - this.#since < sliceMs) return;
-    this.#turn ??= yieldToLoop().then(() => {
-      this.#turn = undefined;
+    if (this.#items < maxSliceItems && this.#clock.monotonic() - this.#since < maxSliceMs) return;
+    this.#yielding ??= yieldToLoop().then(() => {
+      this.#yielding = undefined;
       this.#items = 0;
       this.#since = this.#clock.monotonic();
     });
-    await this.#turn;
+    await this.#yielding;
   }
 }

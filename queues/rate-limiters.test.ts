@@ -5,7 +5,7 @@ import {
   createRateLimiter,
   defaultRateLimiterConfig,
   ItemBackoff,
-  MaxOf,
+  MaxOfRateLimiter,
   nextBackoff,
   takeToken,
   TokenBucket,
@@ -14,26 +14,27 @@ import {
 const defaults = defaultRateLimiterConfig;
 
 describe('Argo CD rate limiter', () => {
-  // Each row: configuration, the times of the adds of one key, the delays that upstream's arithmetic gives.
+  // Each row: configuration, the times of the adds of one key, the delays that upstream's
+  // arithmetic gives.
   const table: [string, Partial<typeof defaults>, number[], number[]][] = [
-    ['default: no cool-down, always the base delay', {}, [0, 0, 1, 5, 5000], [1, 1, 1, 1, 1]],
+    ['uses the base delay by default, without a cool-down', {}, [0, 0, 1, 5, 5000], [1, 1, 1, 1, 1]],
     ['grows by the factor', { coolDownMs: 10_000 }, [0, 1, 2, 3], [1, 1.5, 2.25, 3.375]],
     [
-      'stops growing at the longest delay',
+      'stops growing at the maximum delay',
       { coolDownMs: 10_000, backoffFactor: 10 },
       [0, 0, 0, 0, 0],
       [1, 10, 100, 1000, 1000],
     ],
     [
-      'starts anew after the cool-down, counted from the last add',
+      'restarts after the cool-down, counted from the last add',
       { coolDownMs: 100, backoffFactor: 2 },
       [0, 99, 198, 298, 299, 300],
       [1, 2, 4, 1, 1, 2],
     ],
-    ['a base above the longest delay is cut', { coolDownMs: 100, baseDelayMs: 5000 }, [0, 1], [1000, 1000]],
-    ['the base of a reset is not', { coolDownMs: 0, baseDelayMs: 5000 }, [0, 1], [5000, 5000]],
+    ['caps a base delay above the maximum', { coolDownMs: 100, baseDelayMs: 5000 }, [0, 1], [1000, 1000]],
+    ['does not cap the base delay after a reset', { coolDownMs: 0, baseDelayMs: 5000 }, [0, 1], [5000, 5000]],
     [
-      'an empty bucket makes wait for the next token',
+      'delays adds until the next token when the bucket is empty',
       { bucketSize: 2, bucketQps: 10 },
       [0, 0, 0, 0, 100, 2000, 2000, 2000],
       [1, 1, 100, 200, 200, 1, 1, 100],
@@ -46,7 +47,7 @@ describe('Argo CD rate limiter', () => {
     expect(got.map((delay) => Math.round(delay * 1e6) / 1e6)).toEqual(delays);
   });
 
-  it('keeps keys apart, but not their tokens', () => {
+  it('tracks backoff per key, and shares tokens between keys', () => {
     const limiter = createRateLimiter<string>({ ...defaults, coolDownMs: 1e6, bucketSize: 3, bucketQps: 1 });
     expect(limiter.delayMs('a', 0)).toBe(1);
     expect(limiter.delayMs('a', 0)).toBe(1.5);
@@ -63,22 +64,22 @@ describe('Argo CD rate limiter', () => {
     expect(limiter.delayMs('b', 0)).toBe(1.5);
   });
 
-  it('asks every limiter and takes the longest delay', () => {
+  it('counts an add in every limiter and returns the longest delay', () => {
     const one = new ItemBackoff<string>({ ...defaults, baseDelayMs: 3, coolDownMs: 1e6 });
     const two = new ItemBackoff<string>({ ...defaults, baseDelayMs: 2, backoffFactor: 10, coolDownMs: 1e6 });
-    const both = new MaxOf([one, two]);
+    const both = new MaxOfRateLimiter([one, two]);
     expect([both.delayMs('a', 0), both.delayMs('a', 0), both.delayMs('a', 0)]).toEqual([3, 20, 200]);
-    expect(new MaxOf([]).delayMs('a', 0)).toBe(0);
+    expect(new MaxOfRateLimiter([]).delayMs('a', 0)).toBe(0);
   });
 
-  it('refuses a bucket that would never let anything pass', () => {
+  it('refuses a bucket that lets no add pass', () => {
     expect(() => new TokenBucket(0, 1)).toThrow('WORKQUEUE_BUCKET_SIZE');
     expect(() => new TokenBucket(1, 0)).toThrow('WORKQUEUE_BUCKET_QPS');
     expect(() => new TokenBucket(Number.NaN, 1)).toThrow('size of at least 1');
   });
 });
 
-describe('properties', () => {
+describe('backoff and bucket', () => {
   const backoff = fc.record({
     baseDelayMs: fc.double({ min: 0.001, max: 1000, noNaN: true }),
     maxDelayMs: fc.double({ min: 1000, max: 1e6, noNaN: true }),
@@ -86,7 +87,7 @@ describe('properties', () => {
     coolDownMs: fc.constant(Infinity),
   });
 
-  it('a streak never shortens its delays and never exceeds the longest', () => {
+  it('never shorten the delays of a streak nor exceed the maximum', () => {
     fc.assert(
       fc.property(backoff, fc.integer({ min: 1, max: 3000 }), (config, adds) => {
         let streak;
@@ -103,7 +104,7 @@ describe('properties', () => {
     );
   });
 
-  it('a bucket lets at most size + qps × t adds pass within any t', () => {
+  it('let at most size + qps × t adds pass within any time t', () => {
     const limits = fc.record({ size: fc.integer({ min: 1, max: 20 }), qps: fc.integer({ min: 1, max: 50 }) });
     fc.assert(
       fc.property(limits, fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 80 }), (limit, gaps) => {
@@ -124,13 +125,13 @@ describe('properties', () => {
     );
   });
 
-  it('does not remember keys whose cool-down has passed', () => {
+  it('forget keys after their cool-down', () => {
     const limiter = new ItemBackoff<string>({ ...defaults, coolDownMs: 10 });
     for (let i = 0; i < 100_000; i += 1) limiter.delayMs(`key-${i}`, i);
     expect(limiter.size).toBeLessThanOrEqual(2000);
   });
 
-  it('failures wait longer and longer, until one is forgotten', () => {
+  it('delay failures longer and longer, until the key is forgotten', () => {
     const failures = createFailureBackoff<string>();
     const delays = Array.from({ length: 12 }, (_, i) => failures.delayMs('a', i * 1e6));
     expect(delays.slice(0, 4)).toEqual([500, 1000, 2000, 4000]);

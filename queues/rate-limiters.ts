@@ -1,27 +1,30 @@
 import { UsageError } from '#base';
 
-/** Says how long an add of a key has to wait. Knows no clock: `now` is monotonic milliseconds and never decreases. */
+/** Delays adds per key. Has no clock: `now` is monotonic milliseconds and never decreases. */
 export interface RateLimiter<K> {
-  /** The delay of one more add at `now`; asking counts. */
+  /** Returns the delay of an add at `now` and counts the add. */
   delayMs(key: K, now: number): number;
-  /** The next add of this key is a first one again. */
+  /** Forgets the adds of a key. */
   forget(key: K): void;
 }
 
 /** Argo CD's six parameters (flags `--wq-*`, environment `WORKQUEUE_*`). */
 export interface RateLimiterConfig {
-  /** How many adds may pass at once before the bucket is empty. */
+  /** Burst: adds that pass at once while the bucket is full. */
   readonly bucketSize: number;
-  /** Adds per second that refill the bucket. `Number.MAX_VALUE` (as Go's MaxFloat64) or Infinity: no bucket. */
+  /** Refill rate, adds per second. Infinity or `Number.MAX_VALUE` (Go's MaxFloat64): no bucket. */
   readonly bucketQps: number;
-  /** A key without an add for so long starts anew. 0: every add does, so that the delay is always `baseDelayMs`. */
+  /** Time without an add that resets a key's backoff. 0: every delay is `baseDelayMs`. */
   readonly coolDownMs: number;
   readonly baseDelayMs: number;
   readonly maxDelayMs: number;
   readonly backoffFactor: number;
 }
 
-/** Argo CD's defaults (pkg/ratelimiter/ratelimiter.go): no bucket, and with no cool-down a "rate limited" add waits 1 ms. */
+/**
+ * Argo CD's defaults (pkg/ratelimiter/ratelimiter.go). They set no bucket and no cool-down, so
+ * every rate-limited add waits 1 ms.
+ */
 export const defaultRateLimiterConfig: RateLimiterConfig = Object.freeze({
   bucketSize: 500,
   bucketQps: Number.MAX_VALUE,
@@ -31,13 +34,13 @@ export const defaultRateLimiterConfig: RateLimiterConfig = Object.freeze({
   backoffFactor: 1.5,
 });
 
-/** How often in a row a key was added, and when last. */
-export interface Streak {
+/** Consecutive adds of a key within the cool-down. */
+export interface AddStreak {
   readonly count: number;
   readonly lastAt: number;
 }
 
-export interface Backoff {
+export interface BackoffConfig {
   readonly baseDelayMs: number;
   readonly maxDelayMs: number;
   readonly backoffFactor: number;
@@ -45,56 +48,57 @@ export interface Backoff {
 }
 
 /**
- * One step of the exponential backoff: `base * factor^count`, at most `maxDelayMs`. When the cool-down has passed since the last add, the
- * streak ends and the delay is the base. Mirrors ItemExponentialRateLimiterWithAutoReset, with its one oddity: the add that
- * ends a streak is not itself the first of the next one, so two base delays follow a pause.
+ * One step of the exponential backoff: `base * factor^count`, at most `maxDelayMs`. An add after
+ * the cool-down ends the streak and gets the base delay. Mirrors
+ * ItemExponentialRateLimiterWithAutoReset including its oddity: the add that ends a streak does not
+ * start the next one, so two base delays follow a pause.
  */
 export function nextBackoff(
-  streak: Streak | undefined,
+  streak: AddStreak | undefined,
   now: number,
-  backoff: Backoff,
-): { readonly delayMs: number; readonly streak: Streak | undefined } {
+  backoff: BackoffConfig,
+): { readonly delayMs: number; readonly streak: AddStreak | undefined } {
   const { count, lastAt } = streak ?? { count: 0, lastAt: now };
   if (now - lastAt >= backoff.coolDownMs) return { delayMs: backoff.baseDelayMs, streak: undefined };
-  // An exponent without bound gives Infinity, which the cap below turns into the longest delay.
+  // A large exponent gives Infinity, which is capped like any other value.
   const delayMs = Math.min(backoff.maxDelayMs, backoff.baseDelayMs * backoff.backoffFactor ** count);
   return { delayMs, streak: { count: count + 1, lastAt: now } };
 }
 
-/** Tokens in a bucket at a time; below zero they are promised already. */
-export interface Bucket {
+/** Tokens in the bucket at time `at`. Negative: tokens that adds have reserved in advance. */
+export interface BucketState {
   readonly tokens: number;
   readonly at: number;
 }
 
-/** Takes one token, promising a future one if none is left; the delay is the time until it exists (as golang.org/x/time/rate reserves). */
+/** Reserves one token; the delay is the time until it exists (as golang.org/x/time/rate). */
 export function takeToken(
-  bucket: Bucket,
+  bucket: BucketState,
   now: number,
   limits: { readonly size: number; readonly qps: number },
-): { readonly delayMs: number; readonly bucket: Bucket } {
+): { readonly delayMs: number; readonly bucket: BucketState } {
   const refilled = Math.min(limits.size, bucket.tokens + ((now - bucket.at) / 1000) * limits.qps);
   const tokens = refilled - 1;
   return { delayMs: tokens < 0 ? (-tokens / limits.qps) * 1000 : 0, bucket: { tokens, at: now } };
 }
 
-// Below this many keys a sweep is not worth its time.
-const smallestSweep = 1024;
+/** Smaller maps are not cleaned up. */
+const minCleanupSize = 1024;
 
 /**
- * Exponential backoff per key. Unlike upstream's, streaks whose cool-down has passed are swept out now and then, so that keys which
- * never come back cost nothing.
+ * Exponential backoff per key. Unlike upstream, it removes streaks after their cool-down, so keys
+ * that never come back do not leak memory.
  */
 export class ItemBackoff<K> implements RateLimiter<K> {
-  readonly #backoff: Backoff;
-  readonly #streaks = new Map<K, Streak>();
-  #sweepAt = smallestSweep;
+  readonly #backoff: BackoffConfig;
+  readonly #streaks = new Map<K, AddStreak>();
+  #cleanupSize = minCleanupSize;
 
-  constructor(backoff: Backoff) {
+  constructor(backoff: BackoffConfig) {
     this.#backoff = backoff;
   }
 
-  /** Keys that are remembered. */
+  /** Number of keys with a streak. */
   get size(): number {
     return this.#streaks.size;
   }
@@ -103,7 +107,7 @@ export class ItemBackoff<K> implements RateLimiter<K> {
     const { delayMs, streak } = nextBackoff(this.#streaks.get(key), now, this.#backoff);
     if (streak === undefined) this.#streaks.delete(key);
     else this.#streaks.set(key, streak);
-    if (this.#streaks.size > this.#sweepAt) this.#sweep(now);
+    if (this.#streaks.size > this.#cleanupSize) this.#removeExpiredStreaks(now);
     return delayMs;
   }
 
@@ -111,18 +115,18 @@ export class ItemBackoff<K> implements RateLimiter<K> {
     this.#streaks.delete(key);
   }
 
-  #sweep(now: number): void {
+  #removeExpiredStreaks(now: number): void {
     for (const [key, { lastAt }] of this.#streaks)
       if (now - lastAt >= this.#backoff.coolDownMs) this.#streaks.delete(key);
-    // Doubling keeps the cost of sweeping constant per add.
-    this.#sweepAt = Math.max(smallestSweep, this.#streaks.size * 2);
+    // Doubling keeps the cost per add constant.
+    this.#cleanupSize = Math.max(minCleanupSize, this.#streaks.size * 2);
   }
 }
 
-/** One token bucket for all keys. */
+/** A token bucket shared by all keys. */
 export class TokenBucket<K> implements RateLimiter<K> {
   readonly #limits: { readonly size: number; readonly qps: number };
-  #bucket: Bucket | undefined;
+  #bucket: BucketState | undefined;
 
   constructor(size: number, qps: number) {
     if (!(size >= 1) || !(qps > 0))
@@ -133,7 +137,7 @@ export class TokenBucket<K> implements RateLimiter<K> {
   }
 
   delayMs(_key: K, now: number): number {
-    // Upstream compares with MaxFloat64, its "infinite" rate; beyond it arithmetic gives NaN.
+    // MaxFloat64 is upstream's infinite rate; with larger values the arithmetic gives NaN.
     if (this.#limits.qps >= Number.MAX_VALUE) return 0;
     const { delayMs, bucket } = takeToken(this.#bucket ?? { tokens: this.#limits.size, at: now }, now, this.#limits);
     this.#bucket = bucket;
@@ -141,12 +145,12 @@ export class TokenBucket<K> implements RateLimiter<K> {
   }
 
   forget(): void {
-    // Tokens are not kept per key.
+    // Tokens belong to no key.
   }
 }
 
-/** The longest of several delays. Every limiter is asked, so that each counts each add. */
-export class MaxOf<K> implements RateLimiter<K> {
+/** The longest delay of several limiters. Every limiter counts every add. */
+export class MaxOfRateLimiter<K> implements RateLimiter<K> {
   readonly #limiters: readonly RateLimiter<K>[];
 
   constructor(limiters: readonly RateLimiter<K>[]) {
@@ -162,14 +166,15 @@ export class MaxOf<K> implements RateLimiter<K> {
   }
 }
 
-/** Argo CD's limiter of rate-limited adds: the longer of the key's backoff and of the bucket. One for each queue. */
+/** Argo CD's limiter: the longer of the key's backoff and the bucket. Create one per queue. */
 export function createRateLimiter<K>(config: RateLimiterConfig = defaultRateLimiterConfig): RateLimiter<K> {
-  return new MaxOf([new ItemBackoff<K>(config), new TokenBucket<K>(config.bucketSize, config.bucketQps)]);
+  return new MaxOfRateLimiter([new ItemBackoff<K>(config), new TokenBucket<K>(config.bucketSize, config.bucketQps)]);
 }
 
 /**
- * The backoff of items that failed: half a second, doubled up to five minutes, until one run succeeds. Argo CD has none (its workers
- * never requeue a failed item); with its default limiter a requeue would come after 1 ms, which is a busy loop.
+ * Backoff of failed items: 0.5 s, doubled up to 5 min, until a run succeeds. Argo CD has none,
+ * because it never requeues a failed item. Its default limiter would requeue after 1 ms, which
+ * would be a busy loop.
  */
 export function createFailureBackoff<K>(): RateLimiter<K> {
   return new ItemBackoff<K>({ baseDelayMs: 500, maxDelayMs: 300_000, backoffFactor: 2, coolDownMs: Infinity });

@@ -1,62 +1,76 @@
-/** Who waits: a person asked > a live object changed > a timer or resync. The lowest cannot starve (see WorkQueue). */
-export type Priority = 'asked' | 'live' | 'resync';
+/**
+ * Why a key is queued, most urgent first: a request of a user, a change of a live object, or a
+ * timer or resync. No priority starves another (see `PriorityLanes`).
+ */
+export type Priority = 'user' | 'live' | 'resync';
 
 export interface AddOptions<P> {
-  /** Merged with what waits already, by `WorkQueueOptions.merge`. */
+  /** Merged with the pending payload by `WorkQueueDeps.merge`. */
   readonly payload?: P;
-  /** Default `live`. The highest of the merged adds counts. */
+  /** Default `live`. Merged adds keep the highest. */
   readonly priority?: Priority;
-  /** Not before this much later; the earliest of the merged times counts. Missing or <= 0: now. */
+  /** Minimum delay; merged adds keep the earliest due time. Default, and below 0: due now. */
   readonly delayMs?: number;
 }
 
-/** What a worker got: it processes the key until `done`. */
-export interface Taken<K, P> {
+/** An item handed to a worker, which processes the key until it calls `done`. */
+export interface TakenItem<K, P> {
   readonly key: K;
-  /** The merged payload of every add since the key was last taken; undefined when none carried one. */
+  /** Merged payload of all adds since the key was last taken; undefined if none had one. */
   readonly payload: P | undefined;
   readonly priority: Priority;
-  /** Milliseconds (monotonic) that the key waited after it became due. */
+  /** How long the key waited after it became due (monotonic). */
   readonly waitedMs: number;
 }
 
 /**
- * What shall happen next with a key whose run has ended: it waits `after` that many milliseconds, or as long as the backoff of its
- * repeated failures says. Payload and priority count as older than what was added meanwhile.
+ * Requeues a key whose run has ended. Payloads that were added during the run merge into this one
+ * as the newer ones.
  */
 export interface RequeueOptions<P> {
+  /** Delay in milliseconds, or the backoff of the key's consecutive failures. */
   readonly after: 'backoff' | number;
   readonly payload?: P;
   readonly priority?: Priority;
 }
 
+export interface QueueProgress {
+  readonly oldestWaitingMs: number;
+  readonly oldestInFlightMs: number;
+  readonly takenTotal: number;
+}
+
 /**
- * client-go's work queue with merging entries. Semantics of the sets: a key that is added while it waits is one entry; added while it is
- * processed it waits again after `done`; added with a delay it keeps the earliest due time; an immediate add does not lose the
- * payload of a pending delayed one.
+ * client-go's work queue with merging entries. Adds of a waiting key merge into one entry. A key
+ * added during processing becomes due again after `done`. Delayed adds keep the earliest due time,
+ * and an immediate add keeps the payload of a pending delayed one.
  */
 export interface WorkQueue<K extends string, P> {
   readonly name: string;
   add(key: K, options?: AddOptions<P>): void;
-  /** Adds after the rate limiter's delay for this key (Argo CD: AddRateLimited): max of item backoff and bucket. */
+  /** Adds after the rate limiter's delay: the longer of the key's backoff and the token bucket. */
   addRateLimited(key: K, options?: Omit<AddOptions<P>, 'delayMs'>): void;
-  /** Forgets the key's failures. */
+  /** Resets the key's backoff, both for rate-limited adds and after failures. */
   forget(key: K): void;
-  /** Next due key by priority; waits for one. Rejects with the signal's reason; resolves undefined when the queue was shut down and is empty. */
-  take(signal: AbortSignal): Promise<Taken<K, P> | undefined>;
   /**
-   * The run of a key has ended; if the key was added meanwhile it becomes due again. `requeue` adds it in the same step, unless it was
-   * dropped while it was processed. Anything but `after: 'backoff'` ends the row of failures. Throws for a key that is not processed.
+   * Waits for the next due item, by priority. Rejects with the signal's reason; resolves undefined
+   * once the queue is shut down and empty.
+   */
+  take(signal: AbortSignal): Promise<TakenItem<K, P> | undefined>;
+  /**
+   * Ends the run of a key; a key that was added meanwhile becomes due again. `requeue` adds it in
+   * the same step, unless the key was dropped during the run. Anything but `after: 'backoff'`
+   * resets the failure count. Throws if the key is not being processed.
    */
   done(key: K, requeue?: RequeueOptions<P>): void;
-  /** Drops a waiting or delayed key (ownership lost); in-flight work is not touched, but it will not run again. */
+  /** Removes a waiting or delayed key. An in-flight run continues, but is not requeued. */
   drop(key: K): void;
-  /** No more adds; `take` hands out what is due, then resolves undefined. Delayed entries are dropped. */
+  /** Ignores further adds and drops delayed entries; `take` still hands out what is due. */
   shutDown(): void;
-  /** Due and waiting. */
+  /** Number of keys that are due and wait for a worker. */
   readonly depth: number;
   readonly delayed: number;
   readonly inFlight: number;
-  /** Progress signal for liveness: age of the oldest due entry and of the oldest in-flight one, in ms. 0 when there is none. */
-  progress(): { readonly oldestWaitingMs: number; readonly oldestInFlightMs: number; readonly takenTotal: number };
+  /** For liveness probes; the ages are 0 if no key is waiting or in flight. */
+  progress(): QueueProgress;
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { FakeClock } from '#support';
 import { createWorkQueue } from './work-queue.ts';
 import type { WorkQueueDeps } from './work-queue.ts';
-import type { Priority, Taken, WorkQueue } from './types.ts';
+import type { Priority, TakenItem, WorkQueue } from './types.ts';
 
 type Payload = readonly number[];
 
@@ -12,17 +12,19 @@ function queueOf(clock: FakeClock, more: Partial<WorkQueueDeps<string, Payload>>
   return createWorkQueue<string, Payload>({ clock, name: 'q', merge: (a, b) => [...a, ...b], ...more });
 }
 
-const live = (): AbortSignal => new AbortController().signal;
+const newSignal = (): AbortSignal => new AbortController().signal;
 
 /*
- * The queue against a naive model, step by step. Invariants:
+ * Compares the queue with a naive model, step by step. Invariants:
  *  1. A key is processed at most once at a time.
- *  2. An add while the key is processed is never lost: it is due again (at its time) after done.
- *  3. Entries merge monotonically: all payloads in order of their adds, the highest priority, the earliest time.
- *  4. Due keys are taken by turns of the lanes, first in first out within a lane; nobody waits while a key is due.
- *  5. A dropped key does not run (again), whatever its run asks for, unless it is added after the drop.
- *  6. After shutDown nothing is added; what was due is still handed out, then every taker is sent home.
- *  7. When everything is done, nothing is left: no entry, no timer.
+ *  2. An add during processing is never lost: the key is due again (at its time) after done.
+ *  3. Entries merge monotonically: all payloads in order of their adds, the highest priority, the
+ *     earliest time.
+ *  4. Due keys are taken by turns of the lanes, first in, first out within a lane; no take waits
+ *     while a key is due.
+ *  5. A dropped key does not run (again), whatever its run requeues, unless it is added later.
+ *  6. After shutDown nothing is added; due keys are still handed out, then takes resolve undefined.
+ *  7. In the end no entry and no timer is left.
  */
 interface ModelRequest {
   payload: number[];
@@ -30,8 +32,8 @@ interface ModelRequest {
   dueAt: number;
   order: number;
   limited: boolean;
-  /** Place in each lane up to its priority, once ready. */
-  places: number[] | undefined;
+  /** Position in each lane up to its priority, once ready. */
+  positions: number[] | undefined;
 }
 
 interface ModelKey {
@@ -40,7 +42,7 @@ interface ModelKey {
   dropped: boolean;
 }
 
-const priorities: readonly Priority[] = ['resync', 'live', 'asked'];
+const priorities: readonly Priority[] = ['resync', 'live', 'user'];
 const limitMs = 7;
 const backoffMs = 11;
 
@@ -51,11 +53,11 @@ class Model {
   closed = false;
   waiters: number[] = [];
   readonly keys = new Map<string, ModelKey>();
-  /** What each take, by number, has to give. */
-  readonly given = new Map<number, Taken<string, Payload> | undefined>();
+  /** Expected result of each take, by its number. */
+  readonly given = new Map<number, TakenItem<string, Payload> | undefined>();
 
   ready(): [string, ModelKey, ModelRequest][] {
-    return this.all().filter(([, , request]) => request.places !== undefined);
+    return this.all().filter(([, , request]) => request.positions !== undefined);
   }
 
   waitingForTime(): [string, ModelKey, ModelRequest][] {
@@ -82,7 +84,7 @@ class Model {
     const dueAt = this.now + Math.max(0, request.delayMs);
     this.counter += 1;
     if (key.request === undefined) {
-      key.request = { ...request, limited: request.limited ?? false, dueAt, order: this.counter, places: undefined };
+      key.request = { ...request, limited: request.limited ?? false, dueAt, order: this.counter, positions: undefined };
     } else {
       const old = key.request;
       old.payload =
@@ -99,12 +101,12 @@ class Model {
     this.add(name, { ...request, delayMs: waits ? 1e9 : limitMs, limited: true });
   }
 
-  /** Gives the key's request its places when it can be taken. */
+  /** Puts the key's request in its lanes when it can be taken. */
   private settle(name: string): void {
     const key = this.keys.get(name);
     if (key?.request === undefined || key.heldAt !== undefined || key.request.dueAt > this.now) return;
-    key.request.places ??= [];
-    while (key.request.places.length <= key.request.priority) key.request.places.push((this.counter += 1));
+    key.request.positions ??= [];
+    while (key.request.positions.length <= key.request.priority) key.request.positions.push((this.counter += 1));
   }
 
   serve(): void {
@@ -118,14 +120,14 @@ class Model {
     this.serve();
   }
 
-  private pick(): Taken<string, Payload> | undefined {
+  private pick(): TakenItem<string, Payload> | undefined {
     const ready = this.ready();
     if (ready.length === 0) return undefined;
     let lane = this.turn % 16 === 15 ? 0 : this.turn % 4 === 1 ? 1 : 2;
     while (!ready.some(([, , request]) => request.priority >= lane)) lane -= 1;
     this.turn += 1;
-    const place = (request: ModelRequest): number => request.places?.[lane] ?? Infinity;
-    const [name, key, request] = ready.reduce((best, other) => (place(other[2]) < place(best[2]) ? other : best));
+    const position = (request: ModelRequest): number => request.positions?.[lane] ?? Infinity;
+    const [name, key, request] = ready.reduce((best, other) => (position(other[2]) < position(best[2]) ? other : best));
     Object.assign(key, { request: undefined, heldAt: this.now, dropped: false });
     return {
       key: name,
@@ -202,12 +204,12 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 class Harness {
   readonly clock = new FakeClock();
   readonly model = new Model();
-  readonly got = new Map<number, Taken<string, Payload> | undefined>();
+  readonly got = new Map<number, TakenItem<string, Payload> | undefined>();
   readonly queue = queueOf(this.clock, {
     rateLimiter: { delayMs: () => limitMs, forget: () => undefined },
     failureBackoff: { delayMs: () => backoffMs, forget: () => undefined },
   });
-  readonly signal = live();
+  readonly signal = newSignal();
   takes = 0;
   stamp = 0;
 
@@ -236,7 +238,7 @@ class Harness {
     } else if (s.do === 'shutDown') {
       queue.shutDown();
       model.shutDown();
-    } else if (mine === undefined) expect(() => queue.done('nobody')).toThrow('not being processed');
+    } else if (mine === undefined) expect(() => queue.done('unknown')).toThrow('not being processed');
     else if (s.do === 'done') {
       queue.done(mine);
       model.done(mine);
@@ -270,7 +272,7 @@ class Harness {
 }
 
 describe('work queue against a naive model', () => {
-  it('does what the model does', async () => {
+  it('matches the model', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const harness = new Harness();
@@ -287,7 +289,7 @@ describe('work queue against a naive model', () => {
     );
   });
 
-  it('does what the model does when it is shut down', async () => {
+  it('matches the model after a shutdown', async () => {
     const steps = fc.array(step, { maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(steps, steps, async (before, after) => {
@@ -310,13 +312,13 @@ describe('work queue against a naive model', () => {
 });
 
 describe('work queue', () => {
-  const take = async (queue: WorkQueue<string, Payload>): Promise<Taken<string, Payload>> => {
-    const taken = await queue.take(live());
+  const take = async (queue: WorkQueue<string, Payload>): Promise<TakenItem<string, Payload>> => {
+    const taken = await queue.take(newSignal());
     if (taken === undefined) throw new Error('the queue is shut down');
     return taken;
   };
 
-  it('keeps the payload of a delayed add when an immediate one comes', async () => {
+  it('keeps the payload of a delayed add when an immediate add follows', async () => {
     const clock = new FakeClock();
     const queue = queueOf(clock);
     queue.add('a', { payload: [1], delayMs: 1000, priority: 'resync' });
@@ -327,15 +329,15 @@ describe('work queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  it('without a merge keeps the newer payload; an add without one changes nothing', async () => {
+  it('keeps the newer payload without a merge function; an add without payload keeps it too', async () => {
     const queue = createWorkQueue<string, string>({ clock: new FakeClock(), name: '' });
     queue.add('a', { payload: 'old' });
     queue.add('a', { payload: 'new' });
     queue.add('a');
-    expect((await queue.take(live()))?.payload).toBe('new');
+    expect((await queue.take(newSignal()))?.payload).toBe('new');
   });
 
-  it('leaves the queue as it was when merging throws', async () => {
+  it('stays unchanged when the merge function throws', async () => {
     const clock = new FakeClock();
     const queue = createWorkQueue<string, number>({
       clock,
@@ -346,15 +348,15 @@ describe('work queue', () => {
     });
     queue.add('a', { payload: 1 });
     expect(() => queue.add('a', { payload: 2 })).toThrow('cannot merge');
-    expect((await queue.take(live()))?.payload).toBe(1);
+    expect((await queue.take(newSignal()))?.payload).toBe(1);
     queue.add('a', { payload: 3 });
     expect(() => queue.done('a', { after: 0, payload: 4 })).toThrow('cannot merge');
     expect(queue.inFlight).toBe(1);
     queue.done('a');
-    expect((await queue.take(live()))?.payload).toBe(3);
+    expect((await queue.take(newSignal()))?.payload).toBe(3);
   });
 
-  it('measures the wait from when the key became due', async () => {
+  it('measures the wait from the due time', async () => {
     const clock = new FakeClock();
     const queue = queueOf(clock);
     queue.add('a', { delayMs: 100 });
@@ -368,7 +370,7 @@ describe('work queue', () => {
     expect((await take(queue)).waitedMs).toBe(60);
   });
 
-  it('waits for the limiter, which is not asked while the key waits for it', async () => {
+  it('delays by the rate limiter, and does not ask it again while the key waits', async () => {
     const clock = new FakeClock();
     const asked: string[] = [];
     const queue = queueOf(clock, {
@@ -386,7 +388,7 @@ describe('work queue', () => {
     expect(asked).toEqual(['a', 'a', 'forget a']);
   });
 
-  it('lets failures wait longer and longer, until one run succeeds', async () => {
+  it('delays failures longer and longer, until a run succeeds', async () => {
     const clock = new FakeClock();
     const queue = queueOf(clock);
     const failAt: number[] = [];
@@ -405,12 +407,13 @@ describe('work queue', () => {
       queue.done('a', again);
       await clock.advance(10_000);
     }
-    // 0.5, 1 and 2 s before the loop; 4 s in it, then none, then 0.5 s anew: what is left of 10 s was spent waiting to be taken.
+    // The delays are 0.5, 1 and 2 s before the loop, then 4 s in it, none, and 0.5 s after the
+    // reset. The rest of each 10 s was spent waiting to be taken.
     expect(waits).toEqual([8000, 6000, 10_000]);
     expect((await take(queue)).waitedMs).toBe(9500);
   });
 
-  it('a drop forgets failures and leaves nothing behind', async () => {
+  it('forgets failures and frees entries and timers on drop', async () => {
     const clock = new FakeClock();
     const queue = queueOf(clock);
     for (let i = 0; i < 5000; i += 1) queue.add(`key-${i}`, { delayMs: 1000 + (i % 7) * 100 });
@@ -425,7 +428,7 @@ describe('work queue', () => {
     expect([queue.depth, queue.delayed, queue.inFlight]).toEqual([0, 0, 0]);
   });
 
-  it('a key that was dropped and added again lives as any other', async () => {
+  it('treats a key that was dropped and added again as new', async () => {
     const clock = new FakeClock();
     const queue = queueOf(clock);
     queue.add('a');
@@ -444,24 +447,24 @@ describe('work queue', () => {
     expect((await take(queue)).payload).toEqual([3]);
   });
 
-  it('merges what comes while the key is processed, urgency included', async () => {
+  it('merges adds during processing, including their priority', async () => {
     const queue = queueOf(new FakeClock());
     queue.add('a', { priority: 'resync' });
     await take(queue);
     queue.add('a', { priority: 'resync', payload: [1] });
-    queue.add('a', { priority: 'asked', payload: [2] });
+    queue.add('a', { priority: 'user', payload: [2] });
     queue.add('a', { priority: 'live', payload: [3] });
     queue.done('a');
-    expect(await take(queue)).toEqual({ key: 'a', payload: [1, 2, 3], priority: 'asked', waitedMs: 0 });
+    expect(await take(queue)).toEqual({ key: 'a', payload: [1, 2, 3], priority: 'user', waitedMs: 0 });
   });
 
-  it('a taker that gives up gets its reason, and takes nothing with it', async () => {
+  it('rejects an aborted take with its reason, and hands the key to the next one', async () => {
     const clock = new FakeClock();
     const queue = queueOf(clock);
     const gone = new AbortController();
     const reason = new Error('enough');
     const waiting = queue.take(gone.signal);
-    const other = queue.take(live());
+    const other = queue.take(newSignal());
     gone.abort(reason);
     queue.add('a');
     await expect(waiting).rejects.toBe(reason);
@@ -469,7 +472,7 @@ describe('work queue', () => {
     expect((await other)?.key).toBe('a');
   });
 
-  it('leaves no listener on the signal of a taker', async () => {
+  it('leaves no listener on the signal of a take', async () => {
     const queue = queueOf(new FakeClock());
     const { signal } = new AbortController();
     for (let i = 0; i < 50; i += 1) {
@@ -481,18 +484,18 @@ describe('work queue', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  it('serves takers in the order in which they came', async () => {
+  it('serves takes in their order', async () => {
     const queue = queueOf(new FakeClock());
     const order: string[] = [];
     const takers = ['first', 'second', 'third'].map((name) =>
-      queue.take(live()).then((taken) => order.push(`${name} ${taken?.key ?? ''}`)),
+      queue.take(newSignal()).then((taken) => order.push(`${name} ${taken?.key ?? ''}`)),
     );
     for (const name of ['a', 'b', 'c']) queue.add(name);
     await Promise.all(takers);
     expect(order).toEqual(['first a', 'second b', 'third c']);
   });
 
-  it('survives a clock whose timers fire a fraction early', async () => {
+  it('tolerates timers that fire slightly early', async () => {
     const clock = new FakeClock(1.7e12);
     const queue = queueOf(clock);
     // At this origin a double carries a quarter of a microsecond: sums of such delays round down.

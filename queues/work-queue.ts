@@ -1,90 +1,52 @@
 import { DriftlessError } from '#base';
-import type { Clock, Timer } from '#base';
+import type { Clock, ClockTimer } from '#base';
 import { DueHeap } from './due-heap.ts';
-import { Lanes, noLinks, priorityOf, urgencyOf } from './lanes.ts';
-import type { Links, Urgency } from './lanes.ts';
+import { clearPending, newEntry } from './entry.ts';
+import type { PendingRun, QueueEntry } from './entry.ts';
+import { PriorityLanes, priorityOf, urgencyOf } from './priority-lanes.ts';
+import type { Urgency } from './priority-lanes.ts';
 import type { QueueEvents, QueueMetrics } from './metrics.ts';
 import { createFailureBackoff, createRateLimiter } from './rate-limiters.ts';
 import type { RateLimiter } from './rate-limiters.ts';
-import type { AddOptions, RequeueOptions, Taken, WorkQueue } from './types.ts';
+import type { AddOptions, QueueProgress, RequeueOptions, TakenItem, WorkQueue } from './types.ts';
 
 export interface WorkQueueDeps<K extends string, P> {
   readonly clock: Clock;
-  /** The `name` label of the metrics; '' for a queue that shows none. */
+  /** The `name` label of the metrics; '' for a queue without metrics. */
   readonly name: string;
-  /** Joins the payloads of two adds; must not lose what either asked for. Default: the newer one replaces the older. */
+  /** Merges the payloads of two adds and must keep both requests. Default: the newer one wins. */
   readonly merge?: (older: P, newer: P) => P;
-  /** For `addRateLimited`. Default: Argo CD's with its default parameters. Every queue needs its own. */
+  /** For `addRateLimited`; not shared between queues. Default: Argo CD's default limiter. */
   readonly rateLimiter?: RateLimiter<K>;
-  /** For `done(key, { after: 'backoff' })`. Default: 0.5 s doubled up to 5 min. */
+  /** For `done(key, { after: 'backoff' })`. Default: 0.5 s, doubled up to 5 min. */
   readonly failureBackoff?: RateLimiter<K>;
   readonly metrics?: QueueMetrics;
+  /**
+   * The flow (tenant) of a key; flows of one priority take turns. Called when the key becomes due.
+   * Default: all keys belong to one flow.
+   */
+  readonly flowOf?: (key: K) => string;
 }
 
+/** A run costs its flow one extra turn for each full interval of this length. */
+const turnMs = 100;
+
 /**
- * A work queue with client-go's semantics (util/workqueue), entries that merge as controller-runtime's priority queue does, and three
- * priorities that cannot starve each other (see `Lanes` for the bound).
+ * Creates a work queue with client-go's semantics (util/workqueue), merging entries as in
+ * controller-runtime's priority queue, and three priorities with fair turns between flows (see
+ * `PriorityLanes` for the bounds).
  *
- * Deliberate differences from client-go: an add makes the key's pending delayed add earlier instead of leaving a second one behind,
- * so what is pending gives one run; what waits merges, payload included; the delay of a rate-limited add is not asked for (and no
- * token is used) while the key waits for one already; `drop` exists.
- *
- * All methods but `take` return at once and may be called from anywhere; a throwing `merge` leaves the queue as it was.
+ * Differences from client-go: an add brings a pending delayed add forward instead of leaving a
+ * second one; payloads merge; a rate-limited add of a key that is due or already delayed by the
+ * rate limiter uses no further token; keys can be dropped. A throwing `merge` leaves the queue
+ * unchanged.
  */
 export function createWorkQueue<K extends string, P = undefined>(deps: WorkQueueDeps<K, P>): WorkQueue<K, P> {
   return new MergingWorkQueue(deps);
 }
 
-/**
- * One key. It has two states at once: being processed or not, and pending (asked to run) or not.
- *
- *                 add                          time comes, or add
- *     (unknown) ───────▶ DELAYED ─────────────────────────────────▶ READY ◀──┐ add
- *         │              in the heap                               in lanes ─┘ merges
- *         │                  ▲                                         │
- *         └── add, no delay ─┼──────────────────────────────▶ READY    │ take
- *                            │                                         ▼
- *                            │ done(key, requeue)                PROCESSING ── done ──▶ (unknown)
- *                            │                                        │ ▲
- *                            │                               add with │ │ drop: forgets what is pending, and
- *                            │                                a delay │ │ what `done` would add
- *                            │                                        ▼ │
- *                            └──────────────── done ──── PROCESSING + DELAYED
- *                                                                     │ time comes, or add
- *                                              READY ◀── done ── PROCESSING + DUE  (never lost, never processed twice at once)
- *
- *     drop: DELAYED, READY ──▶ (unknown)         shutDown: forgets every DELAYED; READY and DUE are still handed out
- */
-interface Entry<K, P> {
-  readonly key: K;
-  /** What the key waits for: nothing, its time, or a free worker. */
-  pending: 'none' | 'delayed' | 'due';
-  payload: P | undefined;
-  urgency: Urgency;
-  /** When the pending run is, or became, due. */
-  dueAt: number;
-  /** The pending run got its time from the rate limiter. */
-  limited: boolean;
-  /** When the entry joined the lanes. */
-  readyAt: number;
-  /** When it was taken; undefined while it is not processed. */
-  startedAt: number | undefined;
-  /** Dropped while it was processed. */
-  dropped: boolean;
-  readonly links: Links<Entry<K, P>>;
-  order: number;
-  heapIndex: number;
-}
-
-interface Pending<P> {
-  readonly payload: P | undefined;
-  readonly urgency: Urgency;
-  readonly dueAt: number;
-  readonly limited: boolean;
-}
-
-interface Waiter<K, P> {
-  readonly resolve: (taken: Taken<K, P> | undefined) => void;
+interface TakeWaiter<K, P> {
+  readonly resolve: (taken: TakenItem<K, P> | undefined) => void;
 }
 
 class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
@@ -94,15 +56,16 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
   readonly #rateLimiter: RateLimiter<K>;
   readonly #failures: RateLimiter<K>;
   readonly #metrics: QueueEvents | undefined;
-  readonly #entries = new Map<K, Entry<K, P>>();
-  readonly #lanes = new Lanes<Entry<K, P>>();
-  readonly #heap = new DueHeap<Entry<K, P>>();
-  /** In the order of taking, so that the first is the oldest. */
-  readonly #processing = new Set<Entry<K, P>>();
-  /** Whoever waits in `take`; never while an entry is ready. */
-  readonly #waiters = new Set<Waiter<K, P>>();
-  #alarm: { readonly timer: Timer; readonly at: number } | undefined;
-  #closed = false;
+  readonly #flowOf: (key: K) => string;
+  readonly #entries = new Map<K, QueueEntry<K, P>>();
+  readonly #lanes = new PriorityLanes<QueueEntry<K, P>>();
+  readonly #heap = new DueHeap<QueueEntry<K, P>>();
+  /** Oldest first: in the order in which the entries were taken. */
+  readonly #processing = new Set<QueueEntry<K, P>>();
+  /** Pending calls of `take`; empty while an entry is ready. */
+  readonly #waiters = new Set<TakeWaiter<K, P>>();
+  #alarm: { readonly timer: ClockTimer; readonly at: number } | undefined;
+  #isShutDown = false;
   #order = 0;
   #takenTotal = 0;
 
@@ -112,10 +75,11 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     this.#merge = deps.merge ?? ((_older, newer) => newer);
     this.#rateLimiter = deps.rateLimiter ?? createRateLimiter();
     this.#failures = deps.failureBackoff ?? createFailureBackoff();
+    this.#flowOf = deps.flowOf ?? (() => '');
     this.#metrics = deps.metrics?.register({
       name: deps.name,
       dirty: () => this.#lanes.size + [...this.#processing].filter((entry) => entry.pending === 'due').length,
-      inFlightMs: () => this.#ages(),
+      inFlightMs: () => this.#inFlightAges(),
     });
   }
 
@@ -132,17 +96,17 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
   }
 
   add(key: K, options: AddOptions<P> = {}): void {
-    if (this.#closed) return;
+    if (this.#isShutDown) return;
     if (options.delayMs !== undefined) this.#metrics?.retried();
     this.#addAfter(key, options, options.delayMs ?? 0, false);
   }
 
   addRateLimited(key: K, options: Omit<AddOptions<P>, 'delayMs'> = {}): void {
-    if (this.#closed) return;
+    if (this.#isShutDown) return;
     this.#metrics?.retried();
     const entry = this.#entries.get(key);
-    const waitsAlready = entry?.pending === 'due' || (entry?.pending === 'delayed' && entry.limited);
-    const delayMs = waitsAlready ? Infinity : this.#rateLimiter.delayMs(key, this.#clock.monotonic());
+    const isWaiting = entry?.pending === 'due' || (entry?.pending === 'delayed' && entry.isRateLimited);
+    const delayMs = isWaiting ? Infinity : this.#rateLimiter.delayMs(key, this.#clock.monotonic());
     this.#addAfter(key, options, delayMs, true);
   }
 
@@ -151,15 +115,15 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     this.#failures.forget(key);
   }
 
-  take(signal: AbortSignal): Promise<Taken<K, P> | undefined> {
+  take(signal: AbortSignal): Promise<TakenItem<K, P> | undefined> {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     const now = this.#clock.monotonic();
-    // Timers may be late on a busy event loop; what is due is due.
-    this.#release(now);
-    const entry = this.#lanes.next();
-    if (entry !== undefined) return Promise.resolve(this.#start(entry, now));
-    if (this.#closed) return Promise.resolve(undefined);
-    return this.#wait(signal);
+    // The timer may be late on a busy event loop.
+    this.#moveDueEntries(now);
+    const taken = this.#startNext(now);
+    if (taken !== undefined) return Promise.resolve(taken);
+    if (this.#isShutDown) return Promise.resolve(undefined);
+    return this.#waitForEntry(signal);
   }
 
   done(key: K, requeue?: RequeueOptions<P>): void {
@@ -176,14 +140,16 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     const now = this.#clock.monotonic();
     if (requeue?.after !== 'backoff') this.#failures.forget(key);
     const pending =
-      requeue === undefined || entry.dropped || this.#closed ? undefined : this.#requeued(entry, requeue, now);
+      requeue === undefined || entry.isDropped || this.#isShutDown ? undefined : this.#requeued(entry, requeue, now);
     this.#metrics?.worked(now - entry.startedAt);
+    if (entry.ticket !== undefined) this.#lanes.settle(entry.ticket, Math.floor((now - entry.startedAt) / turnMs));
+    entry.ticket = undefined;
     this.#processing.delete(entry);
     entry.startedAt = undefined;
-    if (entry.pending === 'due') this.#enter(entry, now);
-    if (pending !== undefined) this.#setPending(entry, pending, now);
+    if (entry.pending === 'due') this.#enterLanes(entry, now);
+    if (pending !== undefined) this.#mergePending(entry, pending, now);
     if (entry.pending === 'none') this.#entries.delete(key);
-    this.#serve(now);
+    this.#serveWaiters(now);
   }
 
   drop(key: K): void {
@@ -194,15 +160,15 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     else if (entry.pending === 'due' && entry.startedAt === undefined) this.#lanes.remove(entry);
     clearPending(entry);
     if (entry.startedAt === undefined) this.#entries.delete(key);
-    else entry.dropped = true;
+    else entry.isDropped = true;
     this.#setAlarm();
   }
 
   shutDown(): void {
-    if (this.#closed) return;
+    if (this.#isShutDown) return;
     const now = this.#clock.monotonic();
-    this.#release(now);
-    this.#closed = true;
+    this.#moveDueEntries(now);
+    this.#isShutDown = true;
     for (const [key, entry] of this.#entries) {
       if (entry.pending !== 'delayed') continue;
       clearPending(entry);
@@ -210,15 +176,13 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     }
     this.#heap.clear();
     this.#setAlarm();
-    this.#serve(now);
+    this.#serveWaiters(now);
   }
 
-  /**
-   * Oldest waiting counts from when the key could have been taken: the time that it was due but still processed shows as in flight.
-   */
-  progress(): { readonly oldestWaitingMs: number; readonly oldestInFlightMs: number; readonly takenTotal: number } {
+  /** The waiting time of a key that became due during its own run begins when that run ends. */
+  progress(): QueueProgress {
     const oldest = this.#lanes.oldest;
-    const [oldestInFlightMs = 0] = this.#ages();
+    const [oldestInFlightMs = 0] = this.#inFlightAges();
     return {
       oldestWaitingMs: oldest === undefined ? 0 : this.#clock.monotonic() - oldest.readyAt,
       oldestInFlightMs,
@@ -226,7 +190,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     };
   }
 
-  *#ages(): Iterable<number> {
+  *#inFlightAges(): Iterable<number> {
     const now = this.#clock.monotonic();
     for (const { startedAt } of this.#processing) if (startedAt !== undefined) yield now - startedAt;
   }
@@ -236,20 +200,24 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     const entry = this.#entries.get(key) ?? newEntry<K, P>(key);
     const payload = this.#merged(entry.payload, options.payload);
     const dueAt = delayMs > 0 ? now + delayMs : now;
-    this.#setPending(entry, { payload, urgency: urgencyOf(options.priority ?? 'live'), dueAt, limited }, now);
+    this.#mergePending(
+      entry,
+      { payload, urgency: urgencyOf(options.priority ?? 'live'), dueAt, isRateLimited: limited },
+      now,
+    );
     this.#entries.set(key, entry);
-    this.#serve(now);
+    this.#serveWaiters(now);
   }
 
-  #requeued(entry: Entry<K, P>, requeue: RequeueOptions<P>, now: number): Pending<P> {
+  #requeued(entry: QueueEntry<K, P>, requeue: RequeueOptions<P>, now: number): PendingRun<P> {
     const payload = this.#merged(requeue.payload, entry.payload);
     this.#metrics?.retried();
     const delayMs = requeue.after === 'backoff' ? this.#retryDelay(entry.key, now) : requeue.after;
     const dueAt = delayMs > 0 ? now + delayMs : now;
-    return { payload, urgency: urgencyOf(requeue.priority ?? 'live'), dueAt, limited: false };
+    return { payload, urgency: urgencyOf(requeue.priority ?? 'live'), dueAt, isRateLimited: false };
   }
 
-  /** Failed items pass the limiter too, so that a configured bucket holds for them. */
+  /** Failed items also pass the rate limiter, so that a configured bucket applies to them. */
   #retryDelay(key: K, now: number): number {
     return Math.max(this.#failures.delayMs(key, now), this.#rateLimiter.delayMs(key, now));
   }
@@ -259,56 +227,60 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     return newer === undefined ? older : this.#merge(older, newer);
   }
 
-  /** Merges a pending run into the entry: its payload is merged already, the higher urgency and the earlier time count. */
-  #setPending(entry: Entry<K, P>, pending: Pending<P>, now: number): void {
+  /** Merges urgency and time of a pending run into the entry. Its payload is already merged. */
+  #mergePending(entry: QueueEntry<K, P>, pending: PendingRun<P>, now: number): void {
     entry.payload = pending.payload;
     if (entry.pending === 'due') {
       if (entry.startedAt === undefined) this.#lanes.raise(entry, pending.urgency);
       else entry.urgency = higher(entry.urgency, pending.urgency);
       return;
     }
-    const first = entry.pending === 'none';
-    entry.urgency = first ? pending.urgency : higher(entry.urgency, pending.urgency);
-    if (!first && pending.dueAt >= entry.dueAt) return;
+    const isFirst = entry.pending === 'none';
+    entry.urgency = isFirst ? pending.urgency : higher(entry.urgency, pending.urgency);
+    if (!isFirst && pending.dueAt >= entry.dueAt) return;
     entry.dueAt = pending.dueAt;
-    entry.limited = pending.limited;
+    entry.isRateLimited = pending.isRateLimited;
     if (pending.dueAt <= now) {
-      if (!first) this.#heap.remove(entry);
-      this.#becomeDue(entry, now);
-    } else if (first) this.#delay(entry);
+      if (!isFirst) this.#heap.remove(entry);
+      this.#makeDue(entry, now);
+    } else if (isFirst) this.#delay(entry);
     else this.#heap.movedEarlier(entry);
     this.#setAlarm();
   }
 
-  #delay(entry: Entry<K, P>): void {
+  #delay(entry: QueueEntry<K, P>): void {
     entry.pending = 'delayed';
     this.#order += 1;
     entry.order = this.#order;
     this.#heap.push(entry);
   }
 
-  #becomeDue(entry: Entry<K, P>, now: number): void {
+  #makeDue(entry: QueueEntry<K, P>, now: number): void {
     entry.pending = 'due';
     this.#metrics?.added();
-    if (entry.startedAt === undefined) this.#enter(entry, now);
+    if (entry.startedAt === undefined) this.#enterLanes(entry, now);
   }
 
-  #enter(entry: Entry<K, P>, now: number): void {
+  #enterLanes(entry: QueueEntry<K, P>, now: number): void {
     entry.readyAt = now;
+    entry.flow = this.#flowOf(entry.key);
     this.#lanes.push(entry);
   }
 
-  /** Moves everything that is due by `until` out of the heap. */
-  #release(until: number): void {
+  /** Moves the entries that are due by `until` from the heap to the lanes. */
+  #moveDueEntries(until: number): void {
     const now = this.#clock.monotonic();
     for (let entry = this.#heap.first; entry !== undefined && entry.dueAt <= until; entry = this.#heap.first) {
       this.#heap.remove(entry);
-      this.#becomeDue(entry, now);
+      this.#makeDue(entry, now);
     }
     this.#setAlarm();
   }
 
-  /** Keeps one timer, set no later than the first due time; an early one finds nothing due and is set anew. */
+  /**
+   * Keeps one timer for the first due time. The timer stays when that entry is removed; it then
+   * fires too early and is set again.
+   */
   #setAlarm(): void {
     const first = this.#heap.first;
     if (first !== undefined && this.#alarm !== undefined && this.#alarm.at <= first.dueAt) return;
@@ -318,27 +290,30 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     const at = first.dueAt;
     const timer = this.#clock.timer(at - this.#clock.monotonic(), () => {
       this.#alarm = undefined;
-      // A timer may fire a fraction early, by rounding: its own time has come all the same, or it would spin.
+      // Rounding may fire the timer slightly early. Count that as on time; otherwise the timer
+      // would be set again at once.
       const now = Math.max(at, this.#clock.monotonic());
-      this.#release(now);
-      this.#serve(now);
+      this.#moveDueEntries(now);
+      this.#serveWaiters(now);
     });
     this.#alarm = { timer, at };
   }
 
-  /** Hands ready entries to those who wait; once closed and empty, sends them home. */
-  #serve(now: number): void {
+  /**
+   * Resolves waiting `take` calls with ready entries, or with undefined once shut down and empty.
+   */
+  #serveWaiters(now: number): void {
     for (const waiter of this.#waiters) {
-      const entry = this.#lanes.next();
-      if (entry === undefined && !this.#closed) return;
+      const taken = this.#startNext(now);
+      if (taken === undefined && !this.#isShutDown) return;
       this.#waiters.delete(waiter);
-      waiter.resolve(entry === undefined ? undefined : this.#start(entry, now));
+      waiter.resolve(taken);
     }
   }
 
-  #wait(signal: AbortSignal): Promise<Taken<K, P> | undefined> {
+  #waitForEntry(signal: AbortSignal): Promise<TakenItem<K, P> | undefined> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter<K, P> = {
+      const waiter: TakeWaiter<K, P> = {
         resolve: (taken) => {
           signal.removeEventListener('abort', onAbort);
           resolve(taken);
@@ -353,46 +328,27 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     });
   }
 
-  /** Begins the run of an entry that has just left the lanes. */
-  #start(entry: Entry<K, P>, now: number): Taken<K, P> {
+  /** Starts the run of the next entry. */
+  #startNext(now: number): TakenItem<K, P> | undefined {
+    const next = this.#lanes.next();
+    if (next === undefined) return undefined;
+    const { entry } = next;
+    entry.ticket = next.ticket;
     const waitedMs = Math.max(0, now - entry.dueAt);
-    const taken: Taken<K, P> = {
+    const taken: TakenItem<K, P> = {
       key: entry.key,
       payload: entry.payload,
       priority: priorityOf(entry.urgency),
       waitedMs,
     };
     clearPending(entry);
-    entry.dropped = false;
+    entry.isDropped = false;
     entry.startedAt = now;
     this.#processing.add(entry);
     this.#takenTotal += 1;
     this.#metrics?.taken(waitedMs);
     return taken;
   }
-}
-
-function newEntry<K, P>(key: K): Entry<K, P> {
-  return {
-    key,
-    pending: 'none',
-    payload: undefined,
-    urgency: 0,
-    dueAt: 0,
-    limited: false,
-    readyAt: 0,
-    startedAt: undefined,
-    dropped: false,
-    links: noLinks(),
-    order: 0,
-    heapIndex: -1,
-  };
-}
-
-function clearPending<K, P>(entry: Entry<K, P>): void {
-  entry.pending = 'none';
-  entry.payload = undefined;
-  entry.limited = false;
 }
 
 function higher(a: Urgency, b: Urgency): Urgency {

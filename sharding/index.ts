@@ -1,13 +1,10 @@
 /**
- * sharding: who does what. Distribution of clusters over replicas as pure functions, this replica's identity, and the table of what it
- * owns.
- *
- * The unit is the destination cluster, or a part of a split one. distribution.ts and rebalance.ts make the table, as pure functions; one
- * replica publishes it in the hub, and all obey it under a lease (member.ts; docs/adr/0010-ownership-handover.md). ownership.ts answers "is
- * this mine?", also right before a write. It refuses to own anything before the first full list, and what it does not know.
- *
- * Both are split in three: what is observed (hub-knowledge.ts, rights.ts), what is wanted (intents.ts, planner.ts, ownership-world.ts), and
- * what follows (tenure.ts, writes-under-way.ts, announcements.ts).
+ * sharding: which replica owns which cluster. The unit is the destination cluster, or one part of a
+ * split cluster.
+ * One replica publishes a table in the hub, built by pure functions (distribution/). Every replica
+ * obeys it under a lease (protocol/; docs/adr/0010-ownership-handover.md). `Ownership` answers "is
+ * this mine?", also right before a write; nothing is owned before the first full list.
+ * protocol/ and ownership/ separate observations, intents and effects.
  */
 export {
   algorithms,
@@ -17,24 +14,24 @@ export {
   parseAlgorithm,
   rankClusters,
   shardOfText,
-} from './distribution.ts';
-export type { ShardedCluster, ShardingAlgorithm } from './distribution.ts';
-export { reportedRates } from './event-rates.ts';
-export { HubTime } from './hub-time.ts';
-export { createOwnership } from './ownership.ts';
-export type { OwnershipDeps } from './ownership.ts';
-export { clusterKey, mostParts, partKey, partsOf, splitAnnotation } from './parts.ts';
-export { shardsOf } from './plan.ts';
-export { rebalance } from './rebalance.ts';
-export type { Balanced, BalanceInputs } from './rebalance.ts';
-export { parseSlots, slotsConfigMap } from './slots-document.ts';
-export type { Slots } from './slots-document.ts';
-export { createStaticOwnership } from './static-ownership.ts';
-export type { StaticOwnershipDeps } from './static-ownership.ts';
-export { timingOf } from './timing.ts';
-export type { Timing } from './timing.ts';
-export { parseTable, tableConfigMap } from './table-document.ts';
-export type { TableDocument } from './table-document.ts';
-export type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
-export { weightings, weightsOf, withEvents } from './weights.ts';
-export type { Weighting } from './weights.ts';
+} from './distribution/distribution.ts';
+export type { ShardedCluster, ShardingAlgorithm } from './distribution/distribution.ts';
+export { reportedRates } from './load/event-rates.ts';
+export { HubTime } from './timing/hub-time.ts';
+export { createOwnership } from './ownership/ownership.ts';
+export type { OwnershipDeps } from './ownership/ownership.ts';
+export { clusterKey, maxParts, partKey, partsOf, splitAnnotation } from './distribution/parts.ts';
+export { shardsOf } from './protocol/plan.ts';
+export { rebalance } from './distribution/rebalance.ts';
+export type { BalancedTable, BalanceInputs } from './distribution/rebalance.ts';
+export { parseSlots, slotsConfigMap } from './documents/slots-document.ts';
+export type { SlotHolders } from './documents/slots-document.ts';
+export { createStaticOwnership } from './ownership/static-ownership.ts';
+export type { StaticOwnershipDeps } from './ownership/static-ownership.ts';
+export { timingOf } from './timing/timing.ts';
+export type { ProtocolTiming } from './timing/timing.ts';
+export { parseTable, tableConfigMap } from './documents/table-document.ts';
+export type { TableDocument } from './documents/table-document.ts';
+export type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './ownership/types.ts';
+export { clusterWeightings, weightsOf, addEventWeights } from './load/weights.ts';
+export type { ClusterWeighting } from './load/weights.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { mutations } from './testing/mutations.mjs';
 
-it('13.6: every breakage of the mutation gate still fits the code: what it replaces is there, once', () => {
+it('every mutation still matches exactly one place in the code', () => {
   const lost = mutations.filter(
     ({ file, from }) => readFileSync(new URL(file, import.meta.url), 'utf8').split(from).length !== 2,
   );

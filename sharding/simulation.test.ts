@@ -3,11 +3,17 @@ import fc from 'fast-check';
 import { FleetSimulation } from './testing/fleet-simulation.ts';
 import { scenarioOf } from './testing/scenario.ts';
 
-/** 12 in `npm test`; 2,000 in the long run (test/support/fast-check.mjs). Each schedule is a seed of its own. */
+/**
+ * 12 in `npm test`; 2,000 in the long run (test/support/fast-check.mjs). Each schedule has its own
+ * seed.
+ */
 const { numRuns = 12 } = fc.readConfigureGlobal();
 const isLong = numRuns > 100;
 
-/** How long there is trouble, and with how many replicas at most. What is found is found in the first minute of small fleets mostly. */
+/**
+ * Duration of the faults, and maximum number of replicas. Most bugs show in the first minute of
+ * small fleets.
+ */
 interface Size {
   readonly troubleMs: number;
   readonly most: number;
@@ -22,17 +28,18 @@ async function hold(count: number, { troubleMs, most }: Size): Promise<void> {
   await fc.assert(schedule, { numRuns: count });
 }
 
-describe('the hand-over protocol, simulated (T-SHARD-1, T-SHARD-4, T-FENCE-1, T-FENCE-2, T-FENCE-3)', () => {
+// T-SHARD-1, T-SHARD-4, T-FENCE-1, T-FENCE-2, T-FENCE-3
+describe('the hand-over protocol, simulated', () => {
   const limitMs = 6_000_000;
 
   it(
-    '13.6: the real ownership has at most one writer for each Application at any moment, and one owner of each part in the end',
+    'the real ownership has at most one writer for each Application at any time, and one owner of each part in the end',
     () => hold(numRuns, { troubleMs: 60_000, most: 5 }),
     limitMs,
   );
 
   it(
-    '13.6: so it has in large fleets, and when trouble lasts',
+    'so it has in large fleets, and with long faults',
     () => hold(isLong ? 100 : 1, { troubleMs: 110_000, most: 12 }),
     limitMs,
   );

@@ -1,12 +1,12 @@
-interface Due {
+interface ScheduledCallback {
   readonly at: number;
   readonly order: number;
   readonly run: () => void;
 }
 
-/** What is to happen when: a binary heap by time, in order of entry among equals. */
-export class Agenda {
-  readonly #due: Due[] = [];
+/** Scheduled callbacks: a binary heap by time, FIFO for equal times. */
+export class EventAgenda {
+  readonly #due: ScheduledCallback[] = [];
   #order = 0;
 
   add(at: number, run: () => void): void {
@@ -22,7 +22,7 @@ export class Agenda {
     this.#due[i] = due;
   }
 
-  /** The next thing that is due by `end`. */
+  /** Removes and returns the next callback due by `end`. */
   takeBefore(end: number): { readonly at: number; readonly run: () => void } | undefined {
     const [first] = this.#due;
     if (first === undefined || first.at > end) return undefined;
@@ -31,8 +31,8 @@ export class Agenda {
     return first;
   }
 
-  /** Puts an entry at the top and lets it sink to its place. */
-  #sink(entry: Due): void {
+  /** Puts an entry at the root and sifts it down. */
+  #sink(entry: ScheduledCallback): void {
     let i = 0;
     for (;;) {
       let child = 2 * i + 1;
@@ -47,6 +47,6 @@ export class Agenda {
   }
 }
 
-function before(a: Due, b: Due | undefined): boolean {
+function before(a: ScheduledCallback, b: ScheduledCallback | undefined): boolean {
   return b === undefined || a.at < b.at || (a.at === b.at && a.order < b.order);
 }

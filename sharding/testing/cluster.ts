@@ -1,6 +1,6 @@
 import type { Cluster } from '#model';
 
-/** A cluster that is named by its id. */
+/** Builds a cluster whose name and server derive from its id. */
 export function clusterOf(id: string, extra: Partial<Cluster> = {}): Cluster {
   const server = `https://${id}`;
   return {

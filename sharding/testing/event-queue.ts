@@ -1,6 +1,6 @@
 import type { WatchEvent } from '#kube';
 
-/** The events of one watch, between whoever makes them and whoever reads. */
+/** Buffered events of one watch. */
 export class EventQueue {
   readonly #waiting: WatchEvent[] = [];
   #wake = (): void => undefined;
@@ -10,7 +10,7 @@ export class EventQueue {
     this.#wake();
   }
 
-  /** All events, as they come; throws the reason of `signal` when that aborts. */
+  /** Yields all events as they arrive; throws the reason of `signal` when it aborts. */
   async *read(signal: AbortSignal): AsyncGenerator<WatchEvent, never> {
     const stop = (): void => this.#wake();
     signal.addEventListener('abort', stop, { once: true });

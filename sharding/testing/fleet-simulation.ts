@@ -1,42 +1,42 @@
 import { OwnershipLost, seededRandom, Shutdown } from '#base';
-import type { Random } from '#base';
+import type { RandomSource } from '#base';
 import { appKeyOf } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import { silentLogger } from '#telemetry';
-import { HubTime } from '../hub-time.ts';
-import type { TimeTold } from '../hub-time.ts';
-import { createOwnership } from '../ownership.ts';
-import { clusterKey } from '../parts.ts';
-import { unresolvedDestination } from '../table-document.ts';
-import { timingOf } from '../timing.ts';
-import type { Ownership } from '../types.ts';
+import { HubTime } from '../timing/hub-time.ts';
+import type { HubTimestamp } from '../timing/hub-time.ts';
+import { createOwnership } from '../ownership/ownership.ts';
+import { clusterKey } from '../distribution/parts.ts';
+import { unresolvedDestination } from '../documents/table-document.ts';
+import { timingOf } from '../timing/timing.ts';
+import type { Ownership } from '../ownership/types.ts';
 import { afterlifeMs, reset } from './late-writes.ts';
 import { noMetrics } from './no-metrics.ts';
 import { intrude, lose } from './others-write.ts';
 import { unkeptPromise } from './promises.ts';
 import { clusterOf, ordinal, resolve } from './scenario.ts';
-import type { Fleet, Loss, Replica, Scenario, Write } from './scenario.ts';
+import type { SimulatedFleet, ConfigMapLoss, SimulatedReplica, FleetScenario, SimulatedWrite } from './scenario.ts';
 import { SimulatedHub } from './simulated-hub.ts';
-import type { Line } from './simulated-hub.ts';
+import type { NetworkLine } from './simulated-hub.ts';
 import { addSomeApp, addSomeCluster, decimate, makeTrouble } from './trouble.ts';
 import { MachineClock, VirtualTime } from './virtual-time.ts';
 
 /*
- * Many replicas, one hub, one seed: everything that can go wrong between them, in virtual time. Each replica is the real `Ownership` with the
- * real coordinator, on clocks and a network of its own: requests travel, arrive late or never, or their answers get lost; processes stop,
- * machines are suspended; clocks differ, run at different speeds and jump; events are late, lost and doubled; writes begin whenever they
- * like and land up to half a minute later.
+ * Deterministic simulation: many replicas and one hub in virtual time, from one seed. Each replica
+ * is the real `Ownership` with the real coordinator and its own clocks and network. Requests and
+ * responses are delayed or lost, processes stop, machines are suspended, clocks differ, drift and
+ * jump, events are late, lost or duplicated, and writes land up to 30 s after they were sent.
  */
 
 export const heartbeats = [2000, 10_000, 20_000] as const;
 const workload = 'argocd-application-controller';
-/** The world and its time. `run` plays a whole schedule and returns the first broken promise, or undefined. */
-export class FleetSimulation implements Fleet {
-  readonly scenario: Scenario;
-  readonly #random: Random;
+/** The simulated world. `run` plays a schedule and returns the first violation, or undefined. */
+export class FleetSimulation implements SimulatedFleet {
+  readonly scenario: FleetScenario;
+  readonly #random: RandomSource;
   readonly #time = new VirtualTime();
   readonly hub: SimulatedHub;
-  readonly replicas: Replica[] = [];
+  readonly replicas: SimulatedReplica[] = [];
   readonly clusters = new Map<string, Cluster>();
   readonly apps = new Map<AppKey, Application>();
   #desired = 1;
@@ -47,7 +47,7 @@ export class FleetSimulation implements Fleet {
   readonly log: string[] = [];
   readonly #trace: boolean;
 
-  constructor(scenario: Scenario, trace = false) {
+  constructor(scenario: FleetScenario, trace = false) {
     this.scenario = scenario;
     this.#random = seededRandom(scenario.seed);
     this.#trace = trace;
@@ -61,7 +61,7 @@ export class FleetSimulation implements Fleet {
     return this.#time.now;
   }
 
-  /** Random trouble for `troubleMs`, then peace until everything must have settled. */
+  /** Injects random faults for `troubleMs`, then lets everything settle without faults. */
   async run(troubleMs: number): Promise<string | undefined> {
     try {
       this.scale(1 + this.below(this.scenario.most));
@@ -76,12 +76,12 @@ export class FleetSimulation implements Fleet {
     }
   }
 
-  /** Plays what is due until `end`, or until a promise breaks. */
+  /** Plays events until `end`, or until a violation. */
   play(end: number): Promise<void> {
     return this.#time.play(end, () => this.violation !== undefined);
   }
 
-  /** Ends all trouble, and says what is wrong after everybody had time. */
+  /** Ends all faults; returns what is still wrong after everything had time to settle. */
   async settle(): Promise<string | undefined> {
     this.#calm = true;
     this.scale(this.#desired);
@@ -91,7 +91,7 @@ export class FleetSimulation implements Fleet {
       if (replica.alive) this.relist(replica);
     }
     if (this.scenario.shorthanded) decimate(this);
-    // Who still sleeps comes back with an old view of everything, when it wakes.
+    // Sleeping replicas wake up with an old view of everything.
     const awake = Math.max(this.now, ...this.replicas.map(({ alive, clock }) => (alive ? clock.stoppedUntil() : 0)));
     const end = awake + (this.scenario.shorthanded ? 4 : 3) * this.#longestLease();
     let wrong: string | undefined;
@@ -138,7 +138,7 @@ export class FleetSimulation implements Fleet {
       spec: { destination },
     };
     this.apps.set(appKeyOf(app), app);
-    this.note(`${name} goes to ${JSON.stringify(destination)}`);
+    this.note(`${name} moves to ${JSON.stringify(destination)}`);
     this.#tell((replica) => replica.apps.set(appKeyOf(app), this.apps.get(appKeyOf(app)) ?? app));
   }
 
@@ -150,15 +150,15 @@ export class FleetSimulation implements Fleet {
   }
 
   forgetScale(): void {
-    this.note('nobody says how many replicas');
+    this.note('the number of replicas is unknown');
     this.hub.remove(this.scenario.dynamic ? 'Deployment' : 'StatefulSet', workload);
   }
 
-  start(name: string): Replica {
+  start(name: string): SimulatedReplica {
     this.#born += 1;
     const rate = 0.95 + this.#random.next() * 0.1;
     const clock = new MachineClock(this.#time, { rate, skew: (this.#random.next() - 0.5) * 600_000 });
-    const line: Line = { clock, cutUntil: 0, cut: 'all' };
+    const line: NetworkLine = { clock, cutUntil: 0, cut: 'all' };
     const heartbeatMs = this.scenario.mixed ? (this.pick(heartbeats) ?? 10_000) : 10_000;
     const hubTime = new HubTime();
     const ownership = this.#ownershipOf(name, { line, heartbeatMs, hubTime });
@@ -167,7 +167,7 @@ export class FleetSimulation implements Fleet {
       replica.leaving = true;
       end.abort(new Shutdown());
     };
-    const replica: Replica = {
+    const replica: SimulatedReplica = {
       name,
       ownership,
       clock,
@@ -196,8 +196,8 @@ export class FleetSimulation implements Fleet {
     return replica;
   }
 
-  /** Whatever it knows now of its clocks, it could know. */
-  #tellTime(replica: Replica, hubTime: HubTime, told: TimeTold): void {
+  /** Records what the replica can know about its clocks from this response. */
+  #tellTime(replica: SimulatedReplica, hubTime: HubTime, told: HubTimestamp): void {
     hubTime.answered(told);
     const { dateMs, sentAt, answeredAt } = told;
     if (answeredAt - sentAt < 1000 && dateMs > (replica.pausedUntil ?? Number.POSITIVE_INFINITY) - 1000)
@@ -206,7 +206,7 @@ export class FleetSimulation implements Fleet {
 
   #ownershipOf(
     hostname: string,
-    { line, ...own }: { readonly line: Line; readonly heartbeatMs: number; readonly hubTime: HubTime },
+    { line, ...own }: { readonly line: NetworkLine; readonly heartbeatMs: number; readonly hubTime: HubTime },
   ): Ownership {
     const { algorithm, dynamic } = this.scenario;
     return createOwnership({
@@ -227,28 +227,28 @@ export class FleetSimulation implements Fleet {
     });
   }
 
-  /** What is to come to a replica is filled some time later; now and then never, and the limit has to do. */
-  #fillCaches({ ownership, clock }: Replica): void {
+  /** Fills caches after a delay; occasionally never, so that the limit must apply. */
+  #fillCaches({ ownership, clock }: SimulatedReplica): void {
     if (this.below(10) === 0) return;
     const servers = [...ownership.gaining().keys()];
     if (servers.length > 0) clock.timer(this.below(10_000), () => ownership.prepared(servers));
   }
 
-  kill(replica: Replica): void {
+  kill(replica: SimulatedReplica): void {
     if (!replica.alive) return;
-    this.note(`${replica.name} is gone`);
+    this.note(`${replica.name} is killed`);
     this.#noteLease(replica);
     replica.alive = false;
     replica.clock.off();
   }
 
-  stop(replica: Replica, ms: number): void {
+  stop(replica: SimulatedReplica, ms: number): void {
     this.note(`${replica.name} stops for ${ms}`);
     replica.clock.stop(ms);
     this.#time.at(this.now + ms, () => this.check(replica));
   }
 
-  suspend(replica: Replica, ms: number): void {
+  suspend(replica: SimulatedReplica, ms: number): void {
     this.#amid(replica, () => {
       this.note(`the machine of ${replica.name} is suspended for ${ms}`);
       replica.clock.suspend(ms);
@@ -256,7 +256,7 @@ export class FleetSimulation implements Fleet {
     });
   }
 
-  pause(replica: Replica, ms: number): void {
+  pause(replica: SimulatedReplica, ms: number): void {
     this.#amid(replica, () => {
       this.note(`the machine of ${replica.name} is paused for ${ms}`);
       replica.clock.pause(ms);
@@ -264,8 +264,8 @@ export class FleetSimulation implements Fleet {
     });
   }
 
-  /** Now, or in the middle of a look at the hub: then what comes of that is from two times. */
-  #amid({ line, clock }: Replica, act: () => void): void {
+  /** Acts now or in the middle of a read of the hub, which then spans two states. */
+  #amid({ line, clock }: SimulatedReplica, act: () => void): void {
     const begin = (): void => {
       line.onSend = undefined;
       if (!clock.isStopped()) act();
@@ -274,14 +274,17 @@ export class FleetSimulation implements Fleet {
     else line.onSend = begin;
   }
 
-  cut(replica: Replica, ms: number, what: Line['cut']): void {
+  cut(replica: SimulatedReplica, ms: number, what: NetworkLine['cut']): void {
     this.note(`${replica.name} is cut off (${what}) for ${ms}`);
     replica.line.cutUntil = this.now + ms;
     replica.line.cut = what;
   }
 
-  /** Removes, spoils or brings back a ConfigMap. Only one at a time within a lease: after both, nobody can know anything. */
-  lose(which: 'slots' | 'table', how: Loss): void {
+  /**
+   * Deletes, corrupts or restores a ConfigMap. Only one at a time within a lease: losing both
+   * leaves no information.
+   */
+  lose(which: 'slots' | 'table', how: ConfigMapLoss): void {
     if (this.now - this.#lastLoss < 2 * this.#longestLease()) return;
     this.#lastLoss = this.now;
     this.note(`${which} ${how}`);
@@ -293,8 +296,8 @@ export class FleetSimulation implements Fleet {
     intrude(this.hub, this.#time, slot, ms);
   }
 
-  /** Where an Application goes in a replica's eyes, if it may write for it now. */
-  writesFor(replica: Replica, key: AppKey): string | undefined {
+  /** Destination of an Application as the replica sees it, if it may write for it now. */
+  writesFor(replica: SimulatedReplica, key: AppKey): string | undefined {
     const app = replica.apps.get(key);
     if (app === undefined || replica.pausedUntil !== undefined) return undefined;
     const cluster = resolve(replica.clusters, app.spec.destination);
@@ -311,8 +314,8 @@ export class FleetSimulation implements Fleet {
 
   // ---------------------------------------------------------------- events
 
-  /** An event to every replica: late, in any order with others, twice, or never (until the next list). */
-  #tell(change: (replica: Replica) => void): void {
+  /** Sends an event to every replica: late, reordered, twice, or never (until the next list). */
+  #tell(change: (replica: SimulatedReplica) => void): void {
     for (const replica of this.replicas) {
       if (!replica.alive || (!this.#calm && this.below(8) === 0)) continue;
       const deliver = (): void =>
@@ -326,7 +329,7 @@ export class FleetSimulation implements Fleet {
     }
   }
 
-  relist(replica: Replica): void {
+  relist(replica: SimulatedReplica): void {
     if (!replica.alive) return;
     replica.clusters.clear();
     replica.apps.clear();
@@ -336,15 +339,15 @@ export class FleetSimulation implements Fleet {
     this.#update(replica);
   }
 
-  #update(replica: Replica): void {
+  #update(replica: SimulatedReplica): void {
     replica.ownership.update([...replica.clusters.values()], replica.apps.values());
     this.check(replica);
   }
 
-  /** What a StatefulSet or a Deployment does: as many pods as wanted. */
+  /** Acts as the controller of a StatefulSet or Deployment: matches the number of pods. */
   matchReplicas(violent: boolean): void {
     const alive = this.replicas.filter((replica) => replica.alive && !replica.leaving);
-    const stop = (replica: Replica): void => {
+    const stop = (replica: SimulatedReplica): void => {
       if (violent) this.kill(replica);
       else replica.leave();
     };
@@ -360,8 +363,8 @@ export class FleetSimulation implements Fleet {
 
   // ---------------------------------------------------------------- writes
 
-  /** Writes begin whenever they like. */
-  #beginWrites(replica: Replica): void {
+  /** Begins writes at random times. */
+  #beginWrites(replica: SimulatedReplica): void {
     replica.clock.timer(this.below(4000), () => {
       if (!replica.alive || replica.leaving) return;
       const key = this.pick([...replica.apps.keys()]);
@@ -372,21 +375,21 @@ export class FleetSimulation implements Fleet {
   }
 
   /**
-   * A request that was allowed when it was sent. It is done some time later; its sender hears of that, or has given up when its lease ended,
-   * or of a reset before.
+   * Sends an allowed write, which is carried out some time later. The sender gets the response,
+   * times out with its lease, or sees a connection reset before that.
    */
-  #write(replica: Replica, key: AppKey, goesTo: string): Promise<void> {
+  #write(replica: SimulatedReplica, key: AppKey, goesTo: string): Promise<void> {
     const { ownership, clock } = replica;
     const server = goesTo === unresolvedDestination ? undefined : goesTo;
-    const takes = this.below(12) === 0 ? this.below(30_000) : this.below(2000);
+    const landsAt = this.now + (this.below(12) === 0 ? this.below(30_000) : this.below(2000));
     const isReset = this.below(10) === 0;
-    const landsAt = this.now + takes;
     return ownership.writing(
       server,
       key,
       () =>
         new Promise<void>((done, failed) => {
-          let write: Write = { key, goesTo, landsAt: isReset ? Math.min(landsAt, this.now + afterlifeMs) : landsAt };
+          let write: SimulatedWrite = { key, goesTo, landsAt };
+          if (isReset) write = { ...write, landsAt: Math.min(landsAt, this.now + afterlifeMs) };
           replica.writes = [...replica.writes.filter((each) => each.landsAt > this.now), write];
           const atLeaseEnd = (): void => {
             const left = ownership.leaseLeftMs();
@@ -413,10 +416,11 @@ export class FleetSimulation implements Fleet {
   // ---------------------------------------------------------------- promises
 
   /**
-   * At most one writer for each Application: of all who see it go to one place, and of all who see it as it is. Looks at those for which
-   * `changed` writes: it alone has just got a right or another view.
+   * Checks that each Application has at most one writer per destination, and at most one writer
+   * with a true view. Only Applications that `changed` writes to can be violated, because only its
+   * rights or view have changed.
    */
-  check(changed: Replica): void {
+  check(changed: SimulatedReplica): void {
     this.#noteLease(changed);
     if (this.violation !== undefined || !changed.alive) return;
     for (const [key, app] of this.apps) {
@@ -434,9 +438,13 @@ export class FleetSimulation implements Fleet {
     }
   }
 
-  /** Whether a replica writes for an Application: a request is on its way, or one could be sent now. */
-  #writing(replica: Replica, key: AppKey): { readonly goesTo: string; readonly going: boolean } | undefined {
-    // Who is dead, stopped or cut off cannot renew: what it has sent ends with its lease, and a little later.
+  /**
+   * Reports whether a replica writes for an Application: a request is in flight, or could be sent
+   * now.
+   */
+  #writing(replica: SimulatedReplica, key: AppKey): { readonly goesTo: string; readonly going: boolean } | undefined {
+    // A dead, stopped or disconnected replica cannot renew: its writes end with its lease plus the
+    // afterlife.
     const ended = replica.leaseEndsAt + afterlifeMs;
     const going = replica.writes.find(
       (write) => write.key === key && Math.min(write.landsAt, ended) > this.now,
@@ -447,7 +455,7 @@ export class FleetSimulation implements Fleet {
     return goesTo === undefined ? undefined : { goesTo, going: false };
   }
 
-  #noteLease(replica: Replica): void {
+  #noteLease(replica: SimulatedReplica): void {
     if (!replica.alive || replica.clock.isStopped() || replica.pausedUntil !== undefined) return;
     const left = replica.ownership.leaseLeftMs();
     if (left > 0) replica.leaseEndsAt = this.now + left / 0.95;
@@ -462,7 +470,7 @@ export class FleetSimulation implements Fleet {
     if (this.#trace) this.log.push(`${this.now} ${line}`);
   }
 
-  // ---------------------------------------------------------------- chance
+  // ---------------------------------------------------------------- randomness
 
   #fate(): 'arrives' | 'lost' | 'reset' {
     return this.#calm || this.below(40) > 0 ? 'arrives' : this.below(2) === 0 ? 'lost' : 'reset';

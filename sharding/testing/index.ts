@@ -1,2 +1,2 @@
-/** What sharding/ lends to the tests of others. */
+/** Test helpers of sharding/ for tests of other folders. */
 export { legacyVectors, roundRobinVectors } from './vectors.ts';

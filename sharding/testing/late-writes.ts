@@ -1,9 +1,11 @@
 import { KubeConnectionError } from '#kube';
 
-/** What an API server still does of a request whose client has gone: no more than its admission webhooks take. */
+/**
+ * How long an API server may work on a request after its client disconnected: the webhook timeout.
+ */
 export const afterlifeMs = 9_500;
 
-/** What a client hears of a request that may still be carried out. */
+/** Error of a request that may still be carried out. */
 export function reset(): KubeConnectionError {
   return new KubeConnectionError('https://cluster', 'connection reset', undefined);
 }

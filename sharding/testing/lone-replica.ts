@@ -1,9 +1,9 @@
 import { seededRandom } from '#base';
 import { PromMetrics, silentLogger } from '#telemetry';
-import type { OwnershipDeps } from '../ownership.ts';
+import type { OwnershipDeps } from '../ownership/ownership.ts';
 import type { MachineClock } from './virtual-time.ts';
 
-/** What the only replica of a StatefulSet is made of, on a machine of virtual time. */
+/** Dependencies of the only replica of a StatefulSet, in virtual time. */
 export function loneReplica(
   client: OwnershipDeps['client'],
   machine: MachineClock,

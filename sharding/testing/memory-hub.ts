@@ -3,18 +3,21 @@ import type { KubeClient, ListPage, WatchEvent, WatchOptions } from '#kube';
 import type { ApiResource, KubeObject } from '#model';
 import { EventQueue } from './event-queue.ts';
 
-type Listener = (event: WatchEvent) => void;
+type WatchListener = (event: WatchEvent) => void;
 
-/** A hub in memory: ConfigMaps and workloads with resourceVersions, optimistic concurrency and watches. Counts writes; can refuse. */
+/**
+ * Hub in memory: ConfigMaps and workloads with resourceVersions, optimistic concurrency and
+ * watches. Counts writes, and can refuse requests.
+ */
 export class MemoryHub {
   readonly #objects = new Map<string, KubeObject>();
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<WatchListener>();
   #version = 0;
   writes = 0;
   reads = 0;
-  /** Set: every request gets this answer. */
+  /** If set, every request fails with this response. */
   refusal: { readonly code: number; readonly message: string } | undefined;
-  /** Set: nobody may write the object of this name. */
+  /** If set, writes to the object of this name are refused. */
   readOnly: string | undefined;
 
   get(kind: string, name: string): KubeObject | undefined {
@@ -40,7 +43,7 @@ export class MemoryHub {
     this.put(kind, 'argocd-application-controller', { spec: { replicas } });
   }
 
-  /** A replica's way to the hub. `cut` makes its requests hang. */
+  /** Creates a replica's client. `cut` makes its requests hang. */
   client(): Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'> & { cut: boolean } {
     const answer = async <T>(signal: AbortSignal, act: () => T): Promise<T> => {
       await Promise.resolve();
@@ -96,7 +99,7 @@ export class MemoryHub {
   ): AsyncIterable<WatchEvent> {
     const queue = new EventQueue();
     const name = fieldSelector.slice('metadata.name='.length);
-    const listener: Listener = (event) => {
+    const listener: WatchListener = (event) => {
       if (event.type === 'BOOKMARK' || event.object.kind !== resource.kind || event.object.metadata.name !== name)
         return;
       queue.push(event);

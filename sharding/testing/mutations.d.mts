@@ -1,12 +1,15 @@
-/** One small breakage of the hand-over protocol: `from`, which is in `file` of sharding/ once, becomes `to`. */
+/**
+ * One mutation of the hand-over protocol: `from`, which occurs exactly once in `file`, becomes
+ * `to`.
+ */
 export interface Mutation {
   readonly name: string;
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** The one test that is there to find it. */
+  /** The one test that must kill it. */
   readonly by?: { readonly file: string; readonly test: string };
-  /** Why no test can find it. */
+  /** Why no test can kill it. */
   readonly equivalent?: string;
 }
 

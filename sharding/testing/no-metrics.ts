@@ -1,9 +1,9 @@
-import type { Metrics } from '#telemetry';
+import type { MetricRegistry } from '#telemetry';
 
 const ignore = (): void => undefined;
 
-/** Metrics that nobody reads. */
-export const noMetrics: Metrics = {
+/** Discards all metrics. */
+export const noMetrics: MetricRegistry = {
   expose: () => Promise.resolve(''),
   counter: () => ({ inc: ignore, remove: ignore }),
   gauge: () => ({ set: ignore, inc: ignore, remove: ignore }),

@@ -1,13 +1,13 @@
-import { formatSlots, membersKey, parseSlots, slotsConfigMap, slotsKey } from '../slots-document.ts';
-import { tableConfigMap, tableKey } from '../table-document.ts';
-import type { Loss } from './scenario.ts';
+import { formatSlots, membersKey, parseSlots, slotsConfigMap, slotsKey } from '../documents/slots-document.ts';
+import { tableConfigMap, tableKey } from '../documents/table-document.ts';
+import type { ConfigMapLoss } from './scenario.ts';
 import type { SimulatedHub } from './simulated-hub.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/* What others than our replicas do to the two ConfigMaps. */
+/* Writes of third parties to the two ConfigMaps. */
 
-/** Removes, spoils or brings back a ConfigMap. */
-export function lose(hub: SimulatedHub, which: 'slots' | 'table', how: Loss, back: number): void {
+/** Deletes, corrupts or restores a ConfigMap. */
+export function lose(hub: SimulatedHub, which: 'slots' | 'table', how: ConfigMapLoss, back: number): void {
   const name = which === 'slots' ? slotsConfigMap : tableConfigMap;
   if (how === 'deleted') hub.remove('ConfigMap', name);
   else if (how === 'emptied') hub.put('ConfigMap', name, { data: {} });
@@ -16,14 +16,20 @@ export function lose(hub: SimulatedHub, which: 'slots' | 'table', how: Loss, bac
   else hub.put('ConfigMap', name, { data: { [which === 'slots' ? slotsKey : tableKey]: '{"oops":[' } });
 }
 
-/** What Argo CD's own controller does to a list that is longer than it thinks, and what a person does to a key. */
+/**
+ * Removes names as Argo CD's controller does with a list longer than expected, or as a user does
+ * with a key.
+ */
 function takeNamesOut(hub: SimulatedHub, list: string | undefined): void {
   const members = slotsData(hub)[membersKey];
   const kept = members === undefined ? {} : { [membersKey]: members };
   hub.put('ConfigMap', slotsConfigMap, { data: { ...kept, ...(list === undefined ? {} : { [slotsKey]: list }) } });
 }
 
-/** A replica of Argo CD's own controller holds a slot for a while: it renews by its clock, obeys nothing, and ends. */
+/**
+ * Simulates an Argo CD controller that holds a slot for a while: it renews by its clock and obeys
+ * no table.
+ */
 export function intrude(hub: SimulatedHub, time: VirtualTime, slot: number, ms: number): void {
   const until = time.now + ms;
   const beat = (): void => {

@@ -1,21 +1,24 @@
-import { parseTable, tableConfigMap } from '../table-document.ts';
-import type { TableDocument } from '../table-document.ts';
-import { clusterKey } from '../parts.ts';
-import type { Fleet } from './scenario.ts';
+import { parseTable, tableConfigMap } from '../documents/table-document.ts';
+import type { TableDocument } from '../documents/table-document.ts';
+import { clusterKey } from '../distribution/parts.ts';
+import type { SimulatedFleet } from './scenario.ts';
 import type { SimulatedHub } from './simulated-hub.ts';
 
-/** After peace: every part, and every Application, has exactly one owner. Returns what has not. */
-export function unkeptPromise(fleet: Fleet, hub: SimulatedHub): string | undefined {
+/**
+ * Checks after the faults that every part and every Application has exactly one owner; returns a
+ * violation.
+ */
+export function unkeptPromise(fleet: SimulatedFleet, hub: SimulatedHub): string | undefined {
   const alive = fleet.replicas.filter((replica) => replica.alive && !replica.leaving);
   const table = tableOf(hub);
   if (table === undefined) return 'there is no table';
   const servers = [...fleet.clusters.values()].map((cluster) => clusterKey(cluster.server));
   for (const server of new Set(servers)) {
     const parts = table.entries.get(server)?.shards.length ?? 0;
-    if (parts === 0) return `${server} is not on the table`;
+    if (parts === 0) return `${server} is not in the table`;
     const owned = alive.flatMap(({ ownership }) => ownership.ownedParts(server)?.owned ?? []).sort((a, b) => a - b);
     if (owned.length !== parts || owned.some((part, i) => part !== i))
-      return `of the ${parts} parts of ${server} are owned: ${owned.join()}`;
+      return `owned parts of ${server} (${parts} in total): ${owned.join()}`;
   }
   for (const key of fleet.apps.keys()) {
     const writers = alive.filter((replica) => fleet.writesFor(replica, key) !== undefined);

@@ -1,24 +1,27 @@
 import { seededRandom } from '#base';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
-import { algorithms } from '../distribution.ts';
-import type { ShardingAlgorithm } from '../distribution.ts';
-import { clusterKey } from '../parts.ts';
-import type { Ownership } from '../types.ts';
-import type { Line } from './simulated-hub.ts';
+import { algorithms } from '../distribution/distribution.ts';
+import type { ShardingAlgorithm } from '../distribution/distribution.ts';
+import { clusterKey } from '../distribution/parts.ts';
+import type { Ownership } from '../ownership/types.ts';
+import type { NetworkLine } from './simulated-hub.ts';
 import type { MachineClock } from './virtual-time.ts';
 
-/** A request to a managed cluster that has been sent: it is done at `landsAt`, whatever becomes of its sender. */
-export interface Write {
+/**
+ * A request sent to a managed cluster: it is carried out at `landsAt`, whatever happens to its
+ * sender.
+ */
+export interface SimulatedWrite {
   readonly key: AppKey;
   readonly goesTo: string;
   readonly landsAt: number;
 }
 
-export interface Replica {
+export interface SimulatedReplica {
   readonly name: string;
   readonly ownership: Ownership;
   readonly clock: MachineClock;
-  readonly line: Line;
+  readonly line: NetworkLine;
   readonly heartbeatMs: number;
   alive: boolean;
   leaving: boolean;
@@ -26,28 +29,28 @@ export interface Replica {
   readonly clusters: Map<string, Cluster>;
   readonly apps: Map<AppKey, Application>;
   loaded: boolean;
-  writes: readonly Write[];
-  /** All clocks of its machine stood still until then, and no answer of the hub since then has told it so: nobody can ask it to know. */
+  writes: readonly SimulatedWrite[];
+  /** All its clocks stood still until then, and no response of the hub has revealed it yet. */
   pausedUntil: number | undefined;
-  /** Until when it may have written at all, as far as has been seen. */
+  /** Upper bound of its right to write, as observed. */
   leaseEndsAt: number;
 }
 
-export interface Scenario {
+export interface FleetScenario {
   readonly seed: number;
   readonly dynamic: boolean;
   readonly algorithm: ShardingAlgorithm;
-  /** Some replicas die in the end and nobody replaces them. */
+  /** Some replicas die in the end and are not replaced. */
   readonly shorthanded: boolean;
   /** Replicas have different heartbeats. */
   readonly mixed: boolean;
-  /** Replicas fill caches before they get what is to be theirs. */
+  /** Replicas fill caches before they get new parts. */
   readonly prepares: boolean;
-  /** Replicas at most. */
+  /** Maximum number of replicas. */
   readonly most: number;
 }
 
-export function scenarioOf(seed: number, most = 12): Scenario {
+export function scenarioOf(seed: number, most = 12): FleetScenario {
   const random = seededRandom(seed ^ 0x5eed);
   const algorithm = algorithms[Math.floor(random.next() * algorithms.length)] ?? 'legacy';
   const dynamic = random.next() < 0.5;
@@ -62,7 +65,7 @@ export function clusterOf(id: string, extra: Partial<Cluster>): Cluster {
   return { id, server, name: id, ...rest, ...extra };
 }
 
-/** As `settings` resolves a destination. */
+/** Resolves a destination like `settings`. */
 export function resolve(
   clusters: ReadonlyMap<string, Cluster>,
   { server = '', name = '' }: ApplicationDestination,
@@ -74,12 +77,12 @@ export function resolve(
   return server === '' && found.length !== 1 ? undefined : found[0];
 }
 
-export type Loss = 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'blanked' | 'unkeyed';
+export type ConfigMapLoss = 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'blanked' | 'unkeyed';
 
-/** What troubles and promises see and do to the simulated fleet. */
-export interface Fleet {
-  readonly scenario: Scenario;
-  readonly replicas: readonly Replica[];
+/** The simulated fleet as faults and promises use it. */
+export interface SimulatedFleet {
+  readonly scenario: FleetScenario;
+  readonly replicas: readonly SimulatedReplica[];
   readonly clusters: ReadonlyMap<string, Cluster>;
   readonly apps: ReadonlyMap<AppKey, Application>;
   addCluster(id: string, extra?: Partial<Cluster>): void;
@@ -87,27 +90,27 @@ export interface Fleet {
   removeCluster(id: string): void;
   addApp(name: string, destination: ApplicationDestination): void;
   scale(replicas: number): void;
-  /** Nobody says any more how many replicas there should be. */
+  /** Makes the desired number of replicas unknown. */
   forgetScale(): void;
-  kill(replica: Replica): void;
-  stop(replica: Replica, ms: number): void;
-  suspend(replica: Replica, ms: number): void;
-  /** As a suspended machine, but all its clocks stand still. */
-  pause(replica: Replica, ms: number): void;
-  cut(replica: Replica, ms: number, what: Line['cut']): void;
-  lose(which: 'slots' | 'table', how: Loss): void;
+  kill(replica: SimulatedReplica): void;
+  stop(replica: SimulatedReplica, ms: number): void;
+  suspend(replica: SimulatedReplica, ms: number): void;
+  /** Like a suspended machine, but all its clocks stop. */
+  pause(replica: SimulatedReplica, ms: number): void;
+  cut(replica: SimulatedReplica, ms: number, what: NetworkLine['cut']): void;
+  lose(which: 'slots' | 'table', how: ConfigMapLoss): void;
   intrude(slot: number, ms: number): void;
-  relist(replica: Replica): void;
+  relist(replica: SimulatedReplica): void;
   matchReplicas(violent: boolean): void;
-  /** The server that the replica writes to for the Application; undefined when it may not. */
-  writesFor(replica: Replica, key: AppKey): string | undefined;
+  /** Server that the replica writes to for the Application; undefined when it may not. */
+  writesFor(replica: SimulatedReplica, key: AppKey): string | undefined;
   note(line: string): void;
   chance(): number;
   below(n: number): number;
   pick<T>(list: readonly T[]): T | undefined;
 }
 
-/** The number in the name of a StatefulSet's pod. */
-export function ordinal(replica: Replica): number {
+/** Ordinal in a StatefulSet pod's name. */
+export function ordinal(replica: SimulatedReplica): number {
   return Number(replica.name.slice('ctl-'.length));
 }

@@ -2,49 +2,55 @@ import { KubeApiError, KubeConnectionError } from '#kube';
 import type { KubeClient, ListPage, WatchEvent, WatchOptions } from '#kube';
 import type { ApiResource, KubeObject } from '#model';
 
-import type { TimeTold } from '../hub-time.ts';
+import type { HubTimestamp } from '../timing/hub-time.ts';
 import type { MachineClock, VirtualTime } from './virtual-time.ts';
 import { EventQueue } from './event-queue.ts';
 
-/** What may go wrong between one replica and the hub, by chance. */
-export interface Network {
-  /** Milliseconds, one way. */
+/** Random faults between one replica and the hub. */
+export interface NetworkFaults {
+  /** One-way delay in milliseconds. */
   latency(): number;
-  /** An answer gets lost though the request was carried out; or it comes as a reset. */
+  /**
+   * Whether the response arrives, is lost, or is replaced by a reset, although the request was
+   * carried out.
+   */
   fate(): 'arrives' | 'lost' | 'reset';
 }
 
-export interface Line {
+export interface NetworkLine {
   readonly clock: MachineClock;
-  /** Nothing gets through until then; or nothing that reads, or nothing that writes. */
+  /** Until then `cut` requests are blocked: all, reads or writes. */
   cutUntil: number;
   cut: 'all' | 'reads' | 'writes';
-  /** A request was sent. */
+  /** Called when a request is sent. */
   onSend?: (() => void) | undefined;
-  /** What an answer tells of the hub's clock, before anybody reads it. */
-  onAnswer?: (told: TimeTold) => void;
+  /** The time in a response, before any code reads it. */
+  onAnswer?: (told: HubTimestamp) => void;
 }
 
 type HubClient = Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'>;
 
-interface Watcher {
+interface HubWatcher {
   readonly kind: string;
   readonly name: string;
-  readonly line: Line;
+  readonly line: NetworkLine;
   readonly tell: (event: WatchEvent) => void;
   lastAt: number;
 }
 
-/** A hub with optimistic concurrency and watches, at the other end of a network: requests and answers travel, and get lost. */
+/**
+ * Hub with optimistic concurrency and watches behind a network that delays and loses requests and
+ * responses.
+ */
 export class SimulatedHub {
   readonly #time: VirtualTime;
-  readonly #network: Network;
+  readonly #network: NetworkFaults;
   readonly #objects = new Map<string, KubeObject>();
   readonly #history = new Map<string, KubeObject[]>();
-  readonly #watchers = new Set<Watcher>();
+  readonly #watchers = new Set<HubWatcher>();
   #version = 0;
 
-  constructor(time: VirtualTime, network: Network) {
+  constructor(time: VirtualTime, network: NetworkFaults) {
     this.#time = time;
     this.#network = network;
   }
@@ -74,14 +80,14 @@ export class SimulatedHub {
     if (object !== undefined) this.#tell({ type: 'DELETED', object });
   }
 
-  /** Brings back an earlier state of an object, as a backup does. */
+  /** Restores an earlier state of an object, like a backup. */
   restore(kind: string, name: string, back: number): void {
     const history = this.#history.get(`${kind}/${name}`) ?? [];
     const old = history[Math.max(0, history.length - 1 - back)];
     if (old !== undefined) this.put(kind, name, old);
   }
 
-  client(line: Line): HubClient {
+  client(line: NetworkLine): HubClient {
     interface Signalled {
       readonly signal: AbortSignal;
     }
@@ -114,9 +120,11 @@ export class SimulatedHub {
     return this.put(kind, name, object);
   }
 
-  /** What arrives is done, even if the answer gets lost or nobody waits for it any more. */
+  /**
+   * A request that arrives is carried out, even if its response is lost or its caller has given up.
+   */
   #request<T>(
-    { line, signal, writes }: { readonly line: Line; readonly signal: AbortSignal; readonly writes: boolean },
+    { line, signal, writes }: { readonly line: NetworkLine; readonly signal: AbortSignal; readonly writes: boolean },
     act: () => T,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -150,11 +158,11 @@ export class SimulatedHub {
   async *#watch(
     kind: string,
     { signal, fieldSelector = '', onOpen }: WatchOptions,
-    line: Line,
+    line: NetworkLine,
   ): AsyncIterable<WatchEvent> {
     const queue = new EventQueue();
     const name = fieldSelector.slice('metadata.name='.length);
-    const watcher: Watcher = {
+    const watcher: HubWatcher = {
       kind,
       name,
       line,
@@ -170,7 +178,7 @@ export class SimulatedHub {
     }
   }
 
-  /** A watch keeps the order; what a cut keeps away comes after it. */
+  /** A watch keeps the order; blocked events follow after the outage. */
   #tell(event: WatchEvent): void {
     if (event.type === 'BOOKMARK') return;
     const { kind, metadata } = event.object;
@@ -184,13 +192,13 @@ export class SimulatedHub {
   }
 }
 
-function isCut({ cutUntil, cut }: Line, writes: boolean, now: number): boolean {
+function isCut({ cutUntil, cut }: NetworkLine, writes: boolean, now: number): boolean {
   return cutUntil > now && (cut === 'all' || (cut === 'writes') === writes);
 }
 
-type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error };
+type RequestAttempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error };
 
-function attempt<T>(act: () => T): Attempt<T> {
+function attempt<T>(act: () => T): RequestAttempt<T> {
   try {
     return { ok: true, value: act() };
   } catch (error) {

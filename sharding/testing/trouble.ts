@@ -1,12 +1,12 @@
-import { splitAnnotation } from '../parts.ts';
-import type { Fleet, Loss, Replica } from './scenario.ts';
+import { splitAnnotation } from '../distribution/parts.ts';
+import type { SimulatedFleet, ConfigMapLoss, SimulatedReplica } from './scenario.ts';
 
-/* What goes wrong, by dice. */
+/* Random faults. */
 
-/** Up to which throw of a hundred each happens. */
-type Throws<Act> = readonly (readonly [number, Act])[];
+/** Cumulative percentages of the faults. */
+type FaultTable<Act> = readonly (readonly [number, Act])[];
 
-const toTheWorld: Throws<(fleet: Fleet) => void> = [
+const toTheWorld: FaultTable<(fleet: SimulatedFleet) => void> = [
   [6, addSomeCluster],
   [11, (fleet) => fleet.removeCluster(fleet.pick([...fleet.clusters.keys()]) ?? '')],
   [17, editSomeCluster],
@@ -17,12 +17,12 @@ const toTheWorld: Throws<(fleet: Fleet) => void> = [
   [48, (fleet) => fleet.intrude(fleet.below(4), fleet.below(40_000))],
   [50, (fleet) => fleet.forgetScale()],
 ];
-const toOne: Throws<(fleet: Fleet, replica: Replica) => void> = [
+const toOne: FaultTable<(fleet: SimulatedFleet, replica: SimulatedReplica) => void> = [
   [57, (fleet, replica) => fleet.kill(replica)],
   [61, (_fleet, replica) => replica.leave()],
   [69, (fleet, replica) => fleet.stop(replica, fleet.below(60_000))],
   [73, (fleet, replica) => fleet.suspend(replica, fleet.below(90_000))],
-  // What is shorter, clocks of such different speeds hide.
+  // Shorter pauses are hidden by the different speeds of the clocks.
   [77, (fleet, replica) => fleet.pause(replica, 15_000 + fleet.below(75_000))],
   [84, (fleet, replica) => fleet.cut(replica, fleet.below(60_000), fleet.pick(['all', 'reads', 'writes']) ?? 'all')],
   [87, (fleet, replica) => replica.clock.jump((fleet.chance() - 0.5) * 200_000)],
@@ -30,7 +30,7 @@ const toOne: Throws<(fleet: Fleet, replica: Replica) => void> = [
   [100, (fleet) => fleet.matchReplicas(fleet.below(2) === 0)],
 ];
 
-export function makeTrouble(fleet: Fleet): void {
+export function makeTrouble(fleet: SimulatedFleet): void {
   const dice = fleet.below(100);
   const replica = fleet.pick(fleet.replicas.filter(({ alive }) => alive));
   const [, act] = toTheWorld.find(([limit]) => dice < limit) ?? [];
@@ -39,13 +39,13 @@ export function makeTrouble(fleet: Fleet): void {
   else toOne.find(([limit]) => dice < limit)?.[1](fleet, replica);
 }
 
-/** Kills some, for good; never all. */
-export function decimate(fleet: Fleet): void {
+/** Kills some replicas for good, never all. */
+export function decimate(fleet: SimulatedFleet): void {
   const [, ...others] = fleet.replicas.filter((replica) => replica.alive && !replica.leaving).reverse();
   for (const replica of others) if (fleet.below(2) === 0) fleet.kill(replica);
 }
 
-const losses: readonly (readonly ['slots' | 'table', Loss])[] = [
+const configMapLosses: readonly (readonly ['slots' | 'table', ConfigMapLoss])[] = [
   ['slots', 'deleted'],
   ['slots', 'spoilt'],
   ['slots', 'emptied'],
@@ -57,12 +57,12 @@ const losses: readonly (readonly ['slots' | 'table', Loss])[] = [
   ['table', 'restored'],
 ];
 
-function loseSomething(fleet: Fleet): void {
-  const [which, how] = fleet.pick(losses) ?? ['table', 'restored'];
+function loseSomething(fleet: SimulatedFleet): void {
+  const [which, how] = fleet.pick(configMapLosses) ?? ['table', 'restored'];
   fleet.lose(which, how);
 }
 
-export function addSomeCluster(fleet: Fleet): void {
+export function addSomeCluster(fleet: SimulatedFleet): void {
   const id = fleet.below(16) === 0 ? '' : `c${fleet.below(10)}`;
   const twin = fleet.below(6) === 0 ? { server: `https://c${fleet.below(10)}/` } : {};
   const named = fleet.below(5) === 0 ? { name: `c${fleet.below(10)}` } : {};
@@ -71,7 +71,7 @@ export function addSomeCluster(fleet: Fleet): void {
   fleet.note(`cluster ${id} ${JSON.stringify({ ...twin, ...named, ...pinned })}`);
 }
 
-function editSomeCluster(fleet: Fleet): void {
+function editSomeCluster(fleet: SimulatedFleet): void {
   const cluster = fleet.pick([...fleet.clusters.values()]);
   if (cluster === undefined) return;
   const split = String(1 + fleet.below(4));
@@ -83,16 +83,16 @@ function editSomeCluster(fleet: Fleet): void {
   fleet.setCluster(edited);
 }
 
-export function addSomeApp(fleet: Fleet): void {
+export function addSomeApp(fleet: SimulatedFleet): void {
   fleet.addApp(`app-${fleet.below(12)}`, someDestination(fleet));
 }
 
-function editSomeDestination(fleet: Fleet): void {
+function editSomeDestination(fleet: SimulatedFleet): void {
   const app = fleet.pick([...fleet.apps.values()]);
   if (app !== undefined) fleet.addApp(app.metadata.name ?? '', someDestination(fleet));
 }
 
-function someDestination(fleet: Fleet): { readonly name: string } | { readonly server: string } {
+function someDestination(fleet: SimulatedFleet): { readonly name: string } | { readonly server: string } {
   const target = `c${fleet.below(10)}`;
   if (fleet.below(3) === 0) return { name: target };
   return { server: fleet.below(4) === 0 ? `https://${target}/` : `https://${target}` };

@@ -1,8 +1,8 @@
-/** An id of a cluster, and its shard of 2, 3, 5 and 7 replicas. */
-type Vector = readonly [string, number, number, number, number];
+/** A cluster id, and its shard of 2, 3, 5 and 7 replicas. */
+type ShardVector = readonly [string, number, number, number, number];
 
-/** Golden vectors: sharding reference A.11 (FNV-1a cross-checked against Go's unit tests): id -> shard for 2, 3, 5 and 7 replicas. */
-export const legacyVectors: readonly Vector[] = [
+/** Golden vectors: sharding reference A.11 (FNV-1a cross-checked with Go's unit tests). */
+export const legacyVectors: readonly ShardVector[] = [
   ['5f2c1e7a-8b1d-4c55-9d0e-3a7b6f1c2d90', 1, 1, 3, 3],
   ['0b9f8a66-2f0e-4a0b-bb3e-7c5d4e3f2a10', 0, 2, 0, 5],
   ['c3d9e1f2-6a5b-4c7d-8e9f-0a1b2c3d4e5f', 0, 1, 3, 0],
@@ -23,8 +23,8 @@ export const legacyVectors: readonly Vector[] = [
   ['', 0, 0, 0, 0],
 ];
 
-/** A.11: the empty id and the first eleven above, in byte order: round-robin for 2, 3, 5 and 7 replicas. */
-export const roundRobinVectors: readonly Vector[] = [
+/** A.11: the empty id and the first eleven above, in byte order. */
+export const roundRobinVectors: readonly ShardVector[] = [
   ['', 0, 0, 0, 0],
   ['00000000-0000-4000-8000-000000000001', 1, 1, 1, 1],
   ['0b9f8a66-2f0e-4a0b-bb3e-7c5d4e3f2a10', 0, 2, 2, 2],

@@ -1,17 +1,17 @@
 import { sleepOn } from '#base';
-import type { Clock, Timer } from '#base';
-import { Agenda } from './agenda.ts';
+import type { Clock, ClockTimer } from '#base';
+import { EventAgenda } from './agenda.ts';
 
-/** One time for many machines. After each thing that is due, all promises that it wakes have run before the next one. */
+/** One timeline for many machines. All promises woken by an event run before the next event. */
 export class VirtualTime {
-  readonly #agenda = new Agenda();
+  readonly #agenda = new EventAgenda();
   now = 1_000_000;
 
   at(at: number, run: () => void): void {
     this.#agenda.add(Math.max(at, this.now), run);
   }
 
-  /** Plays what is due until `end`, or until `isOver`. */
+  /** Plays events until `end`, or until `isOver`. */
   async play(end: number, isOver: () => boolean): Promise<void> {
     await flush();
     while (!isOver()) {
@@ -25,7 +25,7 @@ export class VirtualTime {
   }
 }
 
-interface Sleep {
+interface PendingSleep {
   readonly from: number;
   readonly until: number;
 }
@@ -35,8 +35,9 @@ function flush(): Promise<void> {
 }
 
 /**
- * The clocks of one machine, which run at their own speed. Stopped: the process does nothing, its clocks go on. Suspended: the machine does
- * nothing, and of its clocks only the boot clock goes on. Paused, as a virtual machine can be: nothing goes on. Off: for good.
+ * Clocks of one machine, at their own speed. Stopped: the process halts, its clocks go on.
+ * Suspended: only the boot clock goes on. Paused, like a virtual machine: no clock goes on. Off:
+ * for good.
  */
 export class MachineClock implements Clock {
   readonly #time: VirtualTime;
@@ -44,8 +45,8 @@ export class MachineClock implements Clock {
   readonly #origin: number;
   #skew: number;
   #stoppedUntil = 0;
-  readonly #sleeps: Sleep[] = [];
-  readonly #pauses: Sleep[] = [];
+  readonly #sleeps: PendingSleep[] = [];
+  readonly #pauses: PendingSleep[] = [];
   #isOff = false;
 
   constructor(time: VirtualTime, { rate, skew }: { readonly rate: number; readonly skew: number }) {
@@ -67,7 +68,7 @@ export class MachineClock implements Clock {
     return (this.#time.now - this.#origin - this.#lengthOf(this.#pauses)) * this.#rate;
   }
 
-  timer(delayMs: number, fire: () => void): Timer {
+  timer(delayMs: number, fire: () => void): ClockTimer {
     let cancelled = false;
     const due = this.monotonic() + Math.max(0, delayMs);
     const look = (): void => {
@@ -85,7 +86,7 @@ export class MachineClock implements Clock {
     return sleepOn(this, delayMs, signal);
   }
 
-  /** Runs when the process does: now, later, or never. */
+  /** Runs the callback when the process runs: now, later, or never. */
   whenRunning(run: () => void): void {
     if (this.#isOff) return;
     if (this.isStopped()) this.#time.at(this.#stoppedUntil, () => this.whenRunning(run));
@@ -124,8 +125,8 @@ export class MachineClock implements Clock {
     this.#isOff = true;
   }
 
-  /** How long all of them have lasted so far. */
-  #lengthOf(sleeps: readonly Sleep[]): number {
+  /** Total length of the sleeps so far. */
+  #lengthOf(sleeps: readonly PendingSleep[]): number {
     const { now } = this.#time;
     return sleeps.reduce((sum, { from, until }) => sum + Math.min(now, until) - from, 0);
   }

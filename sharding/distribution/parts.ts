@@ -1,0 +1,42 @@
+import type { Cluster } from '#model';
+
+/**
+ * Annotation of a cluster Secret: number of parts that its Applications are split into. Each part
+ * is assigned like a cluster of its own.
+ */
+export const splitAnnotation = 'driftless.io/split';
+
+/** Upper bound on parts: every owner of a part watches the whole cluster. */
+export const maxParts = 64;
+
+/** Key of a cluster in the table: its API URL without trailing slashes. */
+export function clusterKey(server: string): string {
+  let end = server.length;
+  while (end > 0 && server.charCodeAt(end - 1) === 47) end -= 1;
+  return end === server.length ? server : server.slice(0, end);
+}
+
+/** Key of one part of a cluster; the cluster's own key when it is not split. */
+export function partKey(cluster: string, index: number, parts: number): string {
+  return parts <= 1 ? cluster : `${cluster}#${index}/${parts}`;
+}
+
+/**
+ * Number of parts of a cluster: its annotation, else `fallback` (the flag for all). An invalid
+ * annotation is ignored and reported in `problem`.
+ */
+export function partsOf(
+  cluster: Pick<Cluster, 'annotations' | 'name'>,
+  fallback: number,
+): { readonly parts: number; readonly problem?: string } {
+  const text = cluster.annotations[splitAnnotation];
+  if (text === undefined) return { parts: clampParts(fallback) };
+  const parts = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+  if (parts >= 1 && parts <= maxParts) return { parts };
+  const problem = `cluster "${cluster.name}": annotation ${splitAnnotation}: "${text}" is not a number from 1 to ${maxParts}`;
+  return { parts: clampParts(fallback), problem };
+}
+
+function clampParts(parts: number): number {
+  return Number.isInteger(parts) ? Math.min(Math.max(parts, 1), maxParts) : 1;
+}

@@ -1,0 +1,221 @@
+import { isObject } from '#base';
+import type { Json } from '#base';
+import { longestLeaseMs } from '../timing/timing.ts';
+
+/** Name and key of Argo CD's ConfigMap for dynamic distribution; its tools read it. */
+export const slotsConfigMap = 'argocd-app-controller-shard-cm';
+export const slotsKey = 'shardControllerMapping';
+/** Key beside Argo CD's own, for fields that its JSON lacks. Argo CD leaves other keys alone. */
+export const membersKey = 'driftlessMembers';
+
+/** Upper bound of slot numbers: a higher one is a mistake and would cost time and memory. */
+const maxSlots = 10_000;
+
+/**
+ * Placeholder holder of a slot after the ConfigMap was lost or corrupted. It expires like any
+ * other.
+ */
+export const unknownHolder = 'unknown';
+
+/** The holder of a slot (a shard number). */
+export interface SlotRecord {
+  readonly slot: number;
+  /** Host name of the replica. */
+  readonly holder: string;
+  /** One claim by one process; a process that loses its slot claims again under a new value. */
+  readonly incarnation: string;
+  /** Increases with every renewal, so that observers need not trust the holder's clock. */
+  readonly renewals: number;
+  /** Epoch of the newest table that the holder acknowledged; 0: none. */
+  readonly acked: number;
+  /** Wall clock of the holder at the renewal, for users and for Argo CD. */
+  readonly heartbeat: number;
+  /**
+   * How long the holder must be silent before its slot may be taken. Absent: an older release, or
+   * Argo CD.
+   */
+  readonly leaseMs?: number;
+  /** Protocol version. Absent: an older release, or Argo CD. */
+  readonly version?: number;
+  /**
+   * Epoch of the newest table whose announced parts are in the holder's caches. Absent: the holder
+   * does not report this, and others do not wait for it.
+   */
+  readonly warm?: number;
+  /** Where the holder runs (process-location.ts); absent: unknown. */
+  readonly home?: RecordedProcess;
+  /** Live events per second of the holder's busiest clusters (load/event-rates.ts). */
+  readonly load?: ReadonlyMap<string, number>;
+}
+
+/** A process as the slots document names it. */
+export interface RecordedProcess {
+  /**
+   * UID of the pod, which restarts its container only after the old process is gone, or else the
+   * PID namespace of the machine.
+   */
+  readonly place: string;
+  readonly pid: number;
+  /** Start time in clock ticks since boot. Absent: an older release, or a system without /proc. */
+  readonly started?: number;
+}
+
+/** Holders by slot. A slot without an entry is free. */
+export type SlotHolders = ReadonlyMap<number, SlotRecord>;
+
+/** Result of reading a document: its value, nothing, or something unreadable. */
+export type ParseResult<T> =
+  | { readonly state: 'ok'; readonly value: T }
+  | { readonly state: 'missing' }
+  | { readonly state: 'broken'; readonly why: string };
+
+/** Reports whether a replica of Argo CD itself holds the slot: it renews, but obeys no table. */
+export function isForeign({ incarnation }: Pick<SlotRecord, 'incarnation'>): boolean {
+  return incarnation.startsWith(foreignPrefix);
+}
+
+const foreignPrefix = 'argocd/';
+
+/**
+ * Parses the ConfigMap's data. A holder without an entry under {@link membersKey} is a replica of
+ * Argo CD, which obeys no table. A document without holders that we did not write counts as
+ * missing, because its holders may have been removed. A holder with an entry only under our key
+ * still holds its slot: it did not remove the other entry itself.
+ */
+export function parseSlots(data: Readonly<Record<string, unknown>>): ParseResult<SlotHolders> {
+  const [text, extra] = [data[slotsKey], data[membersKey]];
+  if (text === undefined || text === '') return { state: 'missing' };
+  const known = parsed.find((each) => each.text === text && each.extra === extra);
+  if (known !== undefined) return known.found;
+  const found = parseTexts(text, extra);
+  parsed.unshift({ text, extra, found });
+  parsed.length = Math.min(parsed.length, maxCachedTexts);
+  return found;
+}
+
+/** Two, because the watch and the next read deliver the same text. */
+const maxCachedTexts = 2;
+const parsed: { readonly text: unknown; readonly extra: unknown; readonly found: ParseResult<SlotHolders> }[] = [];
+
+function parseTexts(text: unknown, extra: unknown): ParseResult<SlotHolders> {
+  const list = parse(text);
+  if (!Array.isArray(list)) return { state: 'broken', why: `${slotsKey} is not a JSON list` };
+  const members = membersOf(extra);
+  const slots = new Map<number, SlotRecord>();
+  for (const entry of list as readonly Json[]) {
+    const read = readEntry(entry);
+    if (typeof read === 'string') return { state: 'broken', why: `${slotsKey} ${read}` };
+    const { slot, holder, heartbeat } = read;
+    if (holder === '' || slots.has(slot)) continue;
+    const member = members.get(slot);
+    const foreign = { slot, holder, incarnation: `${foreignPrefix}${holder}`, renewals: heartbeat, acked: 0 };
+    slots.set(slot, { ...(member?.holder === holder ? member : foreign), heartbeat });
+  }
+  for (const [slot, member] of members) if (!slots.has(slot)) slots.set(slot, member);
+  return slots.size === 0 && extra === undefined ? { state: 'missing' } : { state: 'ok', value: slots };
+}
+
+/** Reads one entry of Argo CD's list; returns a description of the error if it is invalid. */
+function readEntry(entry: Json): Pick<SlotRecord, 'slot' | 'holder' | 'heartbeat'> | string {
+  if (!isObject(entry)) return 'has an entry that is no object';
+  const slot = entry['ShardNumber'];
+  const holder = entry['ControllerName'] ?? '';
+  if (typeof slot !== 'number' || !Number.isSafeInteger(slot) || slot < 0) return 'has an entry without a shard number';
+  if (slot >= maxSlots) return `has shard ${slot}, and no shard may be ${maxSlots} or higher`;
+  if (typeof holder !== 'string') return 'has an entry whose name is no text';
+  const time = entry['HeartbeatTime'];
+  const heartbeat = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  return { slot, holder, heartbeat: Number.isFinite(heartbeat) ? heartbeat : 0 };
+}
+
+/** Formats the ConfigMap's data. Free slots below `count` are listed too, as Argo CD does. */
+export function formatSlots(slots: SlotHolders, count: number): Readonly<Record<string, string>> {
+  const numbers = new Set([...Array.from({ length: count }, (_, i) => i), ...slots.keys()]);
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const list = sorted.map((slot) => {
+    const record = slots.get(slot);
+    const at = record === undefined || record.heartbeat <= 0 ? null : rfc3339(record.heartbeat);
+    return { ShardNumber: slot, ControllerName: record?.holder ?? '', HeartbeatTime: at };
+  });
+  const members = [...slots.values()]
+    .filter((record) => !isForeign(record))
+    .sort((a, b) => a.slot - b.slot)
+    .map(({ slot, holder, incarnation, renewals, acked, warm, leaseMs, version, home, load }) => ({
+      slot,
+      holder,
+      incarnation,
+      renewals,
+      acked,
+      warm,
+      leaseMs,
+      version,
+      home,
+      ...(load === undefined || load.size === 0 ? {} : { load: Object.fromEntries(load) }),
+    }));
+  return { [slotsKey]: JSON.stringify(list), [membersKey]: JSON.stringify(members) };
+}
+
+/** RFC 3339 in UTC with seconds, as Go writes it. */
+function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/[.][0-9]+Z$/, 'Z');
+}
+
+function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
+  const list = parse(text);
+  const members = new Map<number, SlotRecord>();
+  if (!Array.isArray(list)) return members;
+  for (const entry of list) {
+    if (!isObject(entry)) continue;
+    const { slot, holder, incarnation, renewals, acked } = entry;
+    if (typeof slot !== 'number' || typeof holder !== 'string' || typeof incarnation !== 'string') continue;
+    if (typeof renewals !== 'number' || typeof acked !== 'number') continue;
+    if (!Number.isSafeInteger(slot) || slot < 0 || slot >= maxSlots) continue;
+    const load = loadOf(entry['load']);
+    members.set(slot, {
+      slot,
+      holder,
+      incarnation,
+      renewals,
+      acked,
+      heartbeat: 0,
+      ...protocolOf(entry),
+      ...(load.size === 0 ? {} : { load }),
+    });
+  }
+  return members;
+}
+
+/** Ignores a lease that no release uses, because it could block a slot for ever. */
+function protocolOf({
+  leaseMs,
+  version,
+  home,
+  warm,
+}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home' | 'warm', Json>>>): Partial<SlotRecord> {
+  const isLease = typeof leaseMs === 'number' && leaseMs > 0 && leaseMs <= longestLeaseMs;
+  const isVersion = typeof version === 'number' && Number.isSafeInteger(version) && version > 0;
+  const { place, pid, started } = isObject(home) ? home : {};
+  const isHome = typeof place === 'string' && typeof pid === 'number';
+  const hasStart = typeof started === 'number';
+  return {
+    ...(isLease ? { leaseMs } : {}),
+    ...(isVersion ? { version } : {}),
+    ...(typeof warm === 'number' ? { warm } : {}),
+    ...(isHome ? { home: { place, pid, ...(hasStart ? { started } : {}) } } : {}),
+  };
+}
+
+/** Ignores invalid rates: they must not cost the holder its slot. */
+function loadOf(value: Json | undefined): ReadonlyMap<string, number> {
+  const rates = Object.entries(isObject(value) ? value : {});
+  return new Map(rates.filter((rate): rate is [string, number] => typeof rate[1] === 'number' && rate[1] > 0));
+}
+
+function parse(text: unknown): Json | undefined {
+  if (typeof text !== 'string') return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

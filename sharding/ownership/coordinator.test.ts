@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { OwnershipLost, Shutdown } from '#base';
+import type { Application } from '#model';
+import { createOwnership } from './ownership.ts';
+import { slotsConfigMap } from '../documents/slots-document.ts';
+import { clusterOf } from '../testing/cluster.ts';
+import { loneReplica } from '../testing/lone-replica.ts';
+import { SimulatedHub } from '../testing/simulated-hub.ts';
+import type { NetworkLine } from '../testing/simulated-hub.ts';
+import { MachineClock, VirtualTime } from '../testing/virtual-time.ts';
+import { timingOf } from '../timing/timing.ts';
+import type { Ownership } from './types.ts';
+
+const heartbeatMs = 10_000;
+const { renewMs, validMs } = timingOf(heartbeatMs);
+const cluster = clusterOf('a');
+const { server } = cluster;
+
+/** One replica with its own machine and network. */
+class Single {
+  readonly time = new VirtualTime();
+  readonly machine = new MachineClock(this.time, { rate: 1, skew: 0 });
+  readonly hub = new SimulatedHub(this.time, { latency: () => 1, fate: () => 'arrives' });
+  readonly line: NetworkLine = { clock: this.machine, cutUntil: 0, cut: 'all' };
+  readonly client = this.hub.client(this.line);
+  readonly ownership: Ownership;
+  readonly #end = new AbortController();
+  readonly #run: Promise<void>;
+
+  constructor() {
+    this.hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas: 1 } });
+    this.ownership = createOwnership(loneReplica(this.client, this.machine, heartbeatMs));
+    this.#run = this.ownership.run(this.#end.signal);
+    this.ownership.update([cluster], [] as Application[]);
+  }
+
+  play(ms: number): Promise<void> {
+    return this.time.play(this.time.now + ms, () => false);
+  }
+
+  /** Runs `act` before the next write to the hub. */
+  beforeNextWrite(act: () => void): void {
+    const { replace } = this.client;
+    this.client.replace = (...request) => {
+      this.client.replace = replace;
+      act();
+      return replace(...request);
+    };
+  }
+
+  /** Another client writes the slots unchanged: only the version differs. */
+  touchSlots(): void {
+    this.hub.put('ConfigMap', slotsConfigMap, { data: this.hub.get('ConfigMap', slotsConfigMap)?.['data'] });
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort(new Shutdown());
+    this.line.cutUntil = 0;
+    await this.play(10_000);
+    await this.#run;
+  }
+}
+
+describe('writes to the hub', () => {
+  let single: Single;
+
+  beforeEach(async () => {
+    single = new Single();
+    await single.play(10_000);
+    single.ownership.assertOwns(server);
+  });
+
+  afterEach(() => single.stop());
+
+  it('a lost race is retried at once, based on the new state', async () => {
+    single.beforeNextWrite(() => single.touchSlots());
+    await single.play(renewMs + 500);
+    expect(single.ownership.leaseLeftMs()).toBeGreaterThan(validMs - renewMs);
+  });
+
+  it('renewals that lose every race renew nothing, and back off', async () => {
+    const { replace } = single.client;
+    let tries = 0;
+    single.client.replace = (...request) => {
+      tries += 1;
+      single.touchSlots();
+      return replace(...request);
+    };
+    await single.play(validMs);
+    expect(single.ownership.leaseLeftMs()).toBe(0);
+    expect(() => single.ownership.assertOwns(server)).toThrow(OwnershipLost);
+    // Two reads and a write take 6 ms.
+    expect(tries).toBeGreaterThan(50);
+    expect(tries).toBeLessThan((validMs - renewMs) / 12);
+    single.client.replace = replace;
+  });
+
+  it('a renewal answered after a suspend renews nothing, even if the suspend was detected before the response', async () => {
+    let thaw = Number.NaN;
+    const refused: unknown[] = [];
+    single.beforeNextWrite(() => {
+      thaw = single.time.now + 60_000;
+      single.machine.suspend(60_000);
+      single.line.cut = 'writes';
+      // The request arrives; nothing after it does.
+      single.time.at(single.time.now + 2, () => (single.line.cutUntil = thaw + 60_000));
+      // The first callback on the machine after the thaw.
+      single.time.at(thaw, () => {
+        void single.ownership
+          .writing(server, undefined, async () => undefined)
+          .catch((error: unknown) => refused.push(error));
+      });
+    });
+    await single.play(renewMs + 60_000);
+    expect(single.time.now).toBeGreaterThan(thaw);
+    for (let ms = 0; ms < validMs; ms += 1000) {
+      expect(single.ownership.leaseLeftMs()).toBe(0);
+      await single.play(1000);
+    }
+    expect(refused).toEqual([expect.any(OwnershipLost)]);
+  });
+});

@@ -1,0 +1,317 @@
+import { abortable, isAbort, messageOf, newAbortController, withDeadline } from '#base';
+import type { Clock, RandomSource, Runnable, ClockTimer } from '#base';
+import { apiResource, isAlreadyExists, isConflict, isForbidden, isNotFound } from '#kube';
+import type { KubeClient } from '#kube';
+import type { KubeObject } from '#model';
+import type { Logger } from '#telemetry';
+import { claimsKey, formatClaims, parseClaims } from '../documents/claims.ts';
+import { isApparentlyNew } from '../protocol/member-types.ts';
+import type { LocalInstant, WriteIntent, LocalState } from '../protocol/member-types.ts';
+import type { ProtocolMember } from '../protocol/member.ts';
+import type { LeaseMeters } from './metrics.ts';
+import { movesBetween } from '../documents/moves.ts';
+import { formatSlots, parseSlots, slotsConfigMap } from '../documents/slots-document.ts';
+import type { ParseResult, SlotHolders } from '../documents/slots-document.ts';
+import { formatTable, parseTable, tableConfigMap } from '../documents/table-document.ts';
+import type { TableDocument } from '../documents/table-document.ts';
+
+export type HubClient = Pick<KubeClient, 'get' | 'create' | 'replace'>;
+
+export interface CoordinatorDeps {
+  readonly client: HubClient;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly logger: Logger;
+  readonly member: ProtocolMember;
+  readonly world: (leaving: boolean) => LocalState;
+  readonly meters: Pick<LeaseMeters, 'wrote' | 'moved'>;
+  /** Number of suspends of the machine so far: results that span a suspend are discarded. */
+  readonly suspensions: () => number;
+  /** Called after each read: ownership may have changed. */
+  readonly onObservation: () => void;
+  /** Called after each completed turn, whether or not it wrote, and at the end of the run. */
+  readonly onTurn: () => void;
+  /** Reports a failure; `message` is undefined when it is over. */
+  readonly report: (type: 'HubUnreadable' | 'SlotsUnreadable' | 'TableUnreadable', message: string | undefined) => void;
+}
+
+interface ConfigMapRead<T> {
+  readonly found: ParseResult<T>;
+  readonly object: KubeObject | undefined;
+}
+
+/** The versions that a write is based on. */
+interface WriteBase {
+  readonly table: ConfigMapRead<TableDocument>;
+  readonly slots: ConfigMapRead<SlotHolders>;
+  /** Number of suspends before it was read. */
+  readonly suspended: number;
+}
+
+const configMap = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
+/** Deadline of a request. After that, a new request is more promising than a longer wait. */
+const requestTimeoutMs = 5_000;
+/** Polling interval while others must act first, in case the watch misses it. */
+const minPollMs = 100;
+const maxPollMs = 2000;
+const maxHintDelayMs = 600;
+const hubRetryMs = 500;
+const forbiddenRetryMs = 5_000;
+/** Deadline for releasing the slot at shutdown. */
+const releaseTimeoutMs = 3_000;
+
+/**
+ * Drives a {@link ProtocolMember}: reads the two ConfigMaps, carries out its writes with optimistic
+ * concurrency, and sleeps in between. Failures are reported, logged once and retried for ever.
+ * Without the hub the lease runs out, and this replica stops writing by its own clock.
+ */
+export class HubCoordinator implements Runnable {
+  readonly name = 'ownership coordinator';
+  readonly #deps: CoordinatorDeps;
+  #nap = newAbortController();
+  #woken = false;
+  #soonMs = minPollMs;
+  #hinted: ClockTimer | undefined;
+
+  constructor(deps: CoordinatorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Something changed: read the hub at once. */
+  wake(): void {
+    this.#soonMs = minPollMs;
+    this.#woken = true;
+    this.#nap.abort(woken);
+  }
+
+  /**
+   * Another replica wrote. All replicas learn of it at once, so each of them reads after a random
+   * delay that grows with the fleet. A settled replica that does not plan ignores changes of slots.
+   */
+  hint(what: 'slots' | 'table'): void {
+    const { member, clock, random } = this.#deps;
+    const now = this.instant();
+    const cares = what === 'table' || member.unsettled() || member.slot(now) === undefined || member.plans(now);
+    if (!cares || this.#hinted !== undefined) return;
+    const spreadMs = Math.min(maxHintDelayMs, 3 * this.#crowd());
+    this.#hinted = clock.timer(random.next() * spreadMs, () => {
+      this.#hinted = undefined;
+      this.wake();
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const pauseMs = await this.#turn(signal, false);
+      if (pauseMs > 0) await this.#sleep(pauseMs, signal);
+    }
+    this.#hinted?.cancel();
+    await this.#leave();
+  }
+
+  instant(): LocalInstant {
+    return { monotonic: this.#deps.clock.monotonic(), wall: this.#deps.clock.now() };
+  }
+
+  /** One read and at most one write. Returns the delay until the next turn. */
+  async #turn(signal: AbortSignal, leaving: boolean): Promise<number> {
+    this.#woken = false;
+    const { member, onObservation, onTurn, report, suspensions } = this.#deps;
+    // Read the count first: other code may notice a suspend while a request is in flight.
+    const suspended = suspensions();
+    try {
+      const since = this.instant().monotonic;
+      let table = await this.#read(tableConfigMap, parseTable, signal);
+      const slotsSince = this.instant().monotonic;
+      const slots = await this.#read(slotsConfigMap, slotsOf, signal);
+      const isEmpty = isApparentlyNew(table.found, slots.found);
+      if (isEmpty) table = await this.#read(tableConfigMap, parseTable, signal);
+      if (suspensions() !== suspended) return 0;
+      const now = this.instant();
+      const isNew = isEmpty && table.found.state === 'missing';
+      const claims = parseClaims((table.object as ConfigMapData | undefined)?.data);
+      const found = { table: table.found, claims, slots: slots.found };
+      member.observe({ ...found, since, slotsSince, until: now.monotonic, isNew }, now);
+      onObservation();
+      this.#reportBroken(table.found, slots.found);
+      const intent = member.intent(this.#deps.world(leaving), this.instant());
+      const won = intent === undefined || (await this.#write(intent, { table, slots, suspended }, signal));
+      report('HubUnreadable', undefined);
+      onTurn();
+      if (!won) return this.#jitter(20 + 10 * this.#crowd(), 0);
+      if (intent === undefined || this.#isRoutine(intent)) return this.#pause();
+      this.#soonMs = minPollMs;
+      return 0;
+    } catch (error) {
+      if (signal.aborted || isAbort(error)) return 0;
+      return this.#failed(error);
+    }
+  }
+
+  /**
+   * Reports a plain renewal, which needs no read afterwards. Without a table, as after a lapsed
+   * lease, the hub is read again.
+   */
+  #isRoutine(intent: WriteIntent): boolean {
+    const { member } = this.#deps;
+    const isRenewal = intent.write === 'slots' && intent.why === 'renewal';
+    return isRenewal && member.table() !== undefined && !member.plans(this.instant());
+  }
+
+  #pause(): number {
+    const { member } = this.#deps;
+    const now = this.instant();
+    if (!member.unsettled()) {
+      this.#soonMs = minPollMs;
+      return this.#jitter(member.idleMs(now), 1);
+    }
+    const pauseMs = Math.max(minPollMs, Math.min(this.#soonMs, member.idleMs(now)));
+    this.#soonMs = Math.min(maxPollMs, 2 * this.#soonMs);
+    return this.#jitter(pauseMs);
+  }
+
+  async #read<T>(
+    name: string,
+    parse: (object: ConfigMapData) => ParseResult<T>,
+    signal: AbortSignal,
+  ): Promise<ConfigMapRead<T>> {
+    try {
+      const object = await this.#limited(signal, (inner) =>
+        this.#deps.client.get(configMap, { namespace: this.#deps.namespace, name }, { signal: inner }),
+      );
+      return { found: parse(object as ConfigMapData), object };
+    } catch (error) {
+      if (isNotFound(error)) return { found: { state: 'missing' }, object: undefined };
+      throw error;
+    }
+  }
+
+  /** Returns false if another writer was faster. */
+  async #write(intent: WriteIntent, { table, slots, suspended }: WriteBase, signal: AbortSignal): Promise<boolean> {
+    const { client, namespace, logger, member, meters } = this.#deps;
+    const isSlots = intent.write === 'slots';
+    const name = isSlots ? slotsConfigMap : tableConfigMap;
+    const base = (isSlots ? slots : table).object;
+    const content = contentOf(intent, (base ?? {}) as ConfigMapData);
+    const label = intent.write === 'table' ? 'table' : intent.why;
+    const sent = this.instant();
+    try {
+      await this.#limited(signal, async (inner) => {
+        if (base !== undefined) {
+          await client.replace(configMap, { ...base, ...content }, { signal: inner });
+          return;
+        }
+        const fresh = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name }, ...content };
+        await client.create(configMap, fresh, { signal: inner });
+      });
+    } catch (error) {
+      const isBeaten = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+      meters.wrote(label, isBeaten ? 'conflict' : 'failed');
+      if (isBeaten) return false;
+      throw error;
+    }
+    meters.wrote(label, 'done');
+    if (intent.write === 'table') meters.moved(movesBetween(member.hub().published(), intent.table));
+    // The machine was suspended: it is unknown when the request was sent.
+    if (this.#deps.suspensions() !== suspended) return false;
+    member.wrote(intent, sent, this.instant());
+    if (intent.write === 'table')
+      logger.info('published the table of clusters', { epoch: intent.table.epoch, replicas: intent.table.replicas });
+    else if (label !== 'renewal') logger.debug(`wrote ${isSlots ? 'the shard mapping' : 'the claims'}`, { why: label });
+    return true;
+  }
+
+  #limited<T>(signal: AbortSignal, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const what = 'reading or writing the ownership ConfigMaps';
+    return withDeadline(signal, { clock: this.#deps.clock, limitMs: requestTimeoutMs, what }, body);
+  }
+
+  #reportBroken(table: ParseResult<TableDocument>, slots: ParseResult<SlotHolders>): void {
+    const { namespace, report } = this.#deps;
+    const text = (name: string, found: ParseResult<unknown>): string | undefined =>
+      found.state === 'broken'
+        ? `ConfigMap ${namespace}/${name} cannot be read (${found.why}): it is rewritten; until all replicas are known again, some clusters have no owner`
+        : undefined;
+    report('SlotsUnreadable', text(slotsConfigMap, slots));
+    report('TableUnreadable', text(tableConfigMap, table));
+  }
+
+  #failed(error: unknown): number {
+    const { report, namespace } = this.#deps;
+    const names = `${slotsConfigMap} and ${tableConfigMap}`;
+    if (isForbidden(error)) {
+      const help = `grant the controller get, create, update, list and watch on ConfigMaps in namespace ${namespace} (${names})`;
+      report('HubUnreadable', `no cluster can be owned without access to the hub: ${messageOf(error)}; ${help}`);
+      return this.#jitter(forbiddenRetryMs);
+    }
+    report('HubUnreadable', `cannot reach the ConfigMaps ${names}, retrying: ${messageOf(error)}`);
+    return this.#jitter(hubRetryMs);
+  }
+
+  /** Releases the slot, so that no replica has to wait until the lease runs out. */
+  async #leave(): Promise<void> {
+    const { clock, logger, member } = this.#deps;
+    const never = newAbortController().signal;
+    const deadline = { clock, limitMs: releaseTimeoutMs, what: 'releasing the shard' };
+    await withDeadline(never, deadline, async (inner) => {
+      while (!inner.aborted && member.slot(this.instant()) !== undefined)
+        await clock.sleep(Math.max(10, Math.min(minPollMs, await this.#turn(inner, true))), inner);
+    }).catch((error: unknown) => {
+      logger.warn('could not release the shard: other replicas take it when the lease has run out', {
+        error: messageOf(error),
+      });
+    });
+    this.#deps.onTurn();
+  }
+
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#woken) return;
+    const nap = newAbortController();
+    this.#nap = nap;
+    try {
+      await abortable(this.#deps.clock.sleep(ms, nap.signal), signal);
+    } catch (error) {
+      if (error !== woken && !signal.aborted) throw error;
+    } finally {
+      nap.abort(woken);
+    }
+  }
+
+  /** Number of replicas that may want to write at the same moment. */
+  #crowd(): number {
+    const { member, world } = this.#deps;
+    const hub = member.hub();
+    return Math.max(hub.holders().size, hub.published()?.replicas ?? 0, world(false).replicas ?? 0);
+  }
+
+  /** Random duration from `ms * least` to `1.1 * ms`. */
+  #jitter(ms: number, least = 0.3): number {
+    return ms * (least + this.#deps.random.next() * (1.1 - least));
+  }
+}
+
+/** One shared instance, because each new error captures a stack, which is never read here. */
+const woken = new (class extends Error {})();
+
+interface ConfigMapData {
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
+  readonly binaryData?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Builds a ConfigMap's new data from an intent. Keys of others stay beside the slots; the table and
+ * the claims share a ConfigMap.
+ */
+function contentOf(intent: WriteIntent, { data, binaryData }: ConfigMapData): ConfigMapData {
+  if (intent.write === 'slots')
+    return { data: { ...data, ...formatSlots(intent.slots, intent.count) }, binaryData: undefined };
+  const claims = formatClaims(intent.claims);
+  if (intent.write === 'claims') return { data: { ...data, [claimsKey]: undefined, ...claims }, binaryData };
+  const table = formatTable(intent.table);
+  return { data: { ...table.data, ...claims }, binaryData: table.binaryData };
+}
+
+function slotsOf({ data = {} }: ConfigMapData): ParseResult<SlotHolders> {
+  return parseSlots(data);
+}

@@ -1,0 +1,364 @@
+import { defined, OwnershipLost, withChild } from '#base';
+import type { Clock, RandomSource, ClockTimer } from '#base';
+import type { KubeClient } from '#kube';
+import type { AppKey, Application, Cluster } from '#model';
+import type { Logger, MetricRegistry } from '#telemetry';
+import { OwnershipAnnouncer } from './announcements.ts';
+import { OwnershipConditions } from './conditions.ts';
+import { HubCoordinator } from './coordinator.ts';
+import type { ShardingAlgorithm } from '../distribution/distribution.ts';
+import { EventRateBook } from '../load/event-rates.ts';
+import type { ProcessLocation } from '../documents/process-location.ts';
+import { hubHints } from '../documents/hub-hints.ts';
+import type { HubTime } from '../timing/hub-time.ts';
+import { unknownShardError } from './identity.ts';
+import { ProtocolMember } from '../protocol/member.ts';
+import type { LocalInstant, LocalState } from '../protocol/member-types.ts';
+import { registerLeaseMetrics, registerMetrics } from './metrics.ts';
+import type { LeaseMeters } from './metrics.ts';
+import { OwnershipReport } from './ownership-report.ts';
+import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
+import { clusterKey } from '../distribution/parts.ts';
+import { ReplicaCount } from '../load/replica-count.ts';
+import { OwnershipRights, serversOf } from './rights.ts';
+import { SuspendDetector } from '../timing/suspend-detector.ts';
+import { unresolvedDestination } from '../documents/table-document.ts';
+import { timingOf } from '../timing/timing.ts';
+import type { ProtocolTiming } from '../timing/timing.ts';
+import type { Ownership, OwnedParts, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
+import type { ClusterWeighting } from '../load/weights.ts';
+import { InFlightWrites } from './writes-under-way.ts';
+
+export interface OwnershipDeps {
+  /** Client of the hub. */
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'>;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly logger: Logger;
+  readonly metrics: MetricRegistry;
+  readonly algorithm: ShardingAlgorithm;
+  /**
+   * --dynamic-cluster-distribution-enabled: claim any free shard instead of that of the host name.
+   */
+  readonly dynamic: boolean;
+  readonly hostname: string;
+  /**
+   * ARGOCD_CONTROLLER_SHARD; negative or undefined: from the host name. Ignored with dynamic
+   * distribution.
+   */
+  readonly shard?: number | undefined;
+  /** ARGOCD_CONTROLLER_REPLICAS; 0: replicas of the workload. */
+  readonly replicas: number;
+  /** ARGOCD_APPLICATION_CONTROLLER_NAME. */
+  readonly controllerName: string;
+  /** ARGOCD_CONTROLLER_HEARTBEAT_TIME, in milliseconds. */
+  readonly heartbeatMs: number;
+  /**
+   * A clock in milliseconds that advances during suspends (CLOCK_BOOTTIME); undefined: not
+   * available.
+   */
+  readonly bootMs?: () => number;
+  /**
+   * The hub's clock from its responses, for machines whose clocks all stopped; undefined: not used.
+   */
+  readonly hubTime?: Pick<HubTime, 'losses' | 'answeredAt'>;
+  /**
+   * Where this process runs: a successor there need not wait for the lease. Undefined: it waits.
+   */
+  readonly home?: ProcessLocation;
+  /**
+   * True if the caller calls `prepared` once caches are filled. Default: false; parts are then
+   * handed over without waiting for caches.
+   */
+  readonly prepares?: boolean;
+  /** For clusters without the annotation driftless.io/split; 1: not split. */
+  readonly defaultParts?: number;
+  /** How clusters are weighed under consistent hashing; default: by Applications. */
+  readonly weighting?: ClusterWeighting;
+}
+
+/**
+ * Delay between giving a part away and acknowledging that, for writes that were checked but not
+ * wrapped in `writing`.
+ */
+const drainDelayMs = 100;
+/**
+ * If the hub was silent for this long, a write also reads the hub to learn its time: all clocks of
+ * this machine may have stopped.
+ */
+const hubSilenceMs = 1000;
+
+/**
+ * Ownership that replicas hand over through two ConfigMaps of the hub: the holders of shards (Argo
+ * CD's own ConfigMap and JSON), and the table of clusters, which one replica publishes and all
+ * obey. No cluster or part ever has two owners, whatever the order of events; rules and proof:
+ * docs/adr/0010-ownership-handover.md. Nothing is owned before the first `update`. Runs until
+ * aborted, then releases its shard; never rejects because of the hub.
+ * @throws UsageError if the identity is static and this replica's shard is unknown.
+ */
+export function createOwnership(deps: OwnershipDeps): Ownership {
+  return new LeasedOwnership(deps);
+}
+
+class LeasedOwnership implements Ownership {
+  readonly name = 'ownership';
+  readonly #deps: OwnershipDeps;
+  readonly #timing: ProtocolTiming;
+  readonly #member: ProtocolMember;
+  readonly #coordinator: HubCoordinator;
+  readonly #replicaCount: ReplicaCount;
+  readonly #rights: OwnershipRights;
+  readonly #world: OwnershipWorld;
+  readonly #writes: InFlightWrites;
+  readonly #announcements: OwnershipAnnouncer;
+  readonly #report: OwnershipReport;
+  readonly #conditions: OwnershipConditions;
+  readonly #suspends: SuspendDetector;
+  readonly #rates = new EventRateBook();
+  readonly #meters: LeaseMeters;
+  #tableSeen: { readonly epoch: number; readonly at: number } | undefined;
+  #takingUpSince: number | undefined;
+  #lastLoss = Number.NEGATIVE_INFINITY;
+  #suspensions = 0;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #prepared: ReadonlySet<string> = new Set();
+  #leaseEnd: ClockTimer | undefined;
+
+  constructor(deps: OwnershipDeps) {
+    this.#deps = deps;
+    const { client, namespace, clock, random, logger, hostname, dynamic, weighting = 'applications' } = deps;
+    const ordinal = ordinalOf(deps);
+    if (!dynamic && deps.replicas > 1 && ordinal === undefined) throw unknownShardError(deps);
+    const timing = timingOf(deps.heartbeatMs);
+    const member = new ProtocolMember({
+      name: hostname,
+      process: random.uuid(),
+      timing,
+      ...defined({ home: deps.home }),
+    });
+    const now = (): LocalInstant => this.#now();
+    const conditions = new OwnershipConditions(clock, logger);
+    const rights = new OwnershipRights(member, now);
+    const replicaCount = new ReplicaCount({
+      client,
+      namespace,
+      clock,
+      random,
+      logger,
+      kind: dynamic ? 'Deployment' : 'StatefulSet',
+      name: deps.controllerName,
+      configured: deps.replicas,
+      onChange: () => this.#coordinator.wake(),
+    });
+    const world = new OwnershipWorld({ rights, rates: this.#rates, replicaCount, dynamic, ordinal, weighting });
+    const numbered = ordinal !== undefined;
+    [this.#timing, this.#member, this.#rights, this.#replicaCount] = [timing, member, rights, replicaCount];
+    [this.#conditions, this.#world] = [conditions, world];
+    const monotonic = (): number => clock.monotonic();
+    this.#suspends = new SuspendDetector({ monotonic, boot: deps.bootMs ?? monotonic, hub: deps.hubTime });
+    this.#writes = new InFlightWrites(timing.marginMs, () => this.#now().monotonic);
+    this.#announcements = new OwnershipAnnouncer(logger);
+    const reported = { member, rights, world, replicaCount, conditions, timing, now, hostname, numbered };
+    this.#report = new OwnershipReport(reported);
+    this.#meters = this.#registerMetrics(deps.metrics);
+    this.#coordinator = new HubCoordinator({
+      client,
+      namespace,
+      clock,
+      random,
+      logger,
+      member,
+      meters: this.#meters,
+      world: (leaving) => this.#worldNow(leaving),
+      suspensions: () => {
+        this.#wasSuspended();
+        return this.#suspensions;
+      },
+      onObservation: () => this.#announce(),
+      onTurn: () => this.#onTurn(),
+      report: (type, message) => conditions.set(type, message),
+    });
+  }
+
+  #registerMetrics(metrics: MetricRegistry): LeaseMeters {
+    const owned = (): readonly string[] => serversOf(this.#rights.ownedParts());
+    registerMetrics(metrics, {
+      ownership: this,
+      ownedClusters: () => owned().length,
+      load: () => this.#world.load(),
+      unowned: () => this.#report.unowned(),
+    });
+    const hub = this.#member.hub();
+    return registerLeaseMetrics(metrics, {
+      leaseLeftMs: () => this.leaseLeftMs(),
+      plans: () => this.#member.plans(this.#now()),
+      epoch: () => hub.published()?.epoch,
+      tableAgeMs: () => this.#now().monotonic - (this.#tableSeen?.at ?? this.#now().monotonic),
+      offTable: () => this.#report.offTable().size,
+      shard: () => this.identity().shard,
+      owned,
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // The hints must live as long as the coordinator, but no longer.
+    await withChild(signal, async (inner) => {
+      const { client, namespace, clock, random, logger } = this.#deps;
+      const hints = hubHints({
+        client,
+        namespace,
+        clock,
+        random,
+        logger,
+        onSlots: (slots) => this.#member.notice(slots, this.#now()),
+        onNews: (what) => this.#coordinator.hint(what),
+      });
+      await Promise.all([this.#coordinator, this.#replicaCount, ...hints].map((each) => each.run(inner)));
+    }).finally(() => this.#leaseEnd?.cancel());
+  }
+
+  identity(): ShardIdentity {
+    return { shard: this.#member.slot(this.#now()), replicas: this.#rights.table()?.replicas ?? 1 };
+  }
+
+  ownsCluster(server: string): boolean {
+    return this.#rights.ownsCluster(server);
+  }
+
+  ownsApp(key: AppKey, cluster: Cluster | undefined): boolean {
+    return this.#rights.ownsApp(key, cluster);
+  }
+
+  assertOwns(server: string, app?: AppKey): void {
+    if (!this.#wasSuspended() && this.#rights.mayWriteTo(server, app)) return;
+    throw new OwnershipLost(app === undefined ? `cluster ${server}` : `application ${app} of cluster ${server}`);
+  }
+
+  async writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
+    const write = { server: server ?? unresolvedDestination, app };
+    this.assertOwns(write.server, app);
+    this.#askTheTime();
+    return this.#writes.run(write, send);
+  }
+
+  ownedParts(server: string): OwnedParts | undefined {
+    return this.#rights.ownedPartsOf(server);
+  }
+
+  gaining(): ReadonlyMap<string, OwnedParts> {
+    return this.#rights.coming('announced', 'given');
+  }
+
+  prepared(servers: Iterable<string>): void {
+    const before = this.#isWarm();
+    this.#prepared = new Set([...servers].map(clusterKey));
+    if (!before && this.#isWarm()) this.#coordinator.wake();
+  }
+
+  unowned(): ReadonlyMap<string, number> {
+    if (this.#member.reportsUnowned(this.#now())) return this.#report.unowned();
+    return this.#member.hub().presence.foreign().size > 0 ? new Map() : this.#report.unseen();
+  }
+
+  settled(): boolean {
+    const since = this.#takingUpSince;
+    return since === undefined || this.#now().monotonic - since > this.#timing.leaseMs;
+  }
+
+  leaseLeftMs(): number {
+    return this.#rights.leaseLeft();
+  }
+
+  update(clusters: readonly Cluster[], apps: Iterable<Application>): void {
+    const { algorithm, defaultParts = 1, weighting = 'applications' } = this.#deps;
+    const change = this.#rights.update(clusters, apps, { algorithm, defaultParts, weighting });
+    const problems = this.#rights.view()?.problems ?? [];
+    this.#conditions.set('InvalidSplit', problems.length === 0 ? undefined : problems.join('; '));
+    // Only the planner acts on this now. The watch wakes the other replicas when the new table is
+    // published.
+    if (change === 'first' || (change === 'other' && this.#member.plans(this.#now()))) this.#coordinator.wake();
+    this.#announce();
+  }
+
+  measure(events: ReadonlyMap<string, number>): void {
+    this.#rates.measure(events, this.#now().monotonic);
+  }
+
+  onChange(listener: (change: OwnershipChange) => void): () => void {
+    return this.#announcements.onChange(listener);
+  }
+
+  table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[] {
+    const entries = [...(this.#rights.table()?.entries ?? [])].filter(([server]) => server !== unresolvedDestination);
+    return entries.flatMap(([server, { names, shards }]) =>
+      shards.map((shard) => ({ server, name: names[0] ?? '', shard })),
+    );
+  }
+
+  conditions(): readonly OwnershipCondition[] {
+    return this.#conditions.all();
+  }
+
+  #now(): LocalInstant {
+    return this.#coordinator.instant();
+  }
+
+  #wasSuspended(): boolean {
+    if (!this.#suspends.wasSuspended()) return false;
+    this.#suspensions += 1;
+    this.#member.expireLease();
+    this.#deps.logger.warn('the machine was suspended: no writes until the table of clusters was read again');
+    this.#coordinator.wake();
+    this.#announce();
+    return true;
+  }
+
+  #askTheTime(): void {
+    const { monotonic } = this.#now();
+    const answeredAt = this.#deps.hubTime?.answeredAt() ?? monotonic;
+    if (monotonic - Math.max(answeredAt, this.#askedAt) < hubSilenceMs) return;
+    this.#askedAt = monotonic;
+    this.#coordinator.wake();
+  }
+
+  #worldNow(leaving: boolean): LocalState {
+    const warm = this.#deps.prepares === true ? this.#isWarm() : undefined;
+    return this.#world.world({ leaving, drained: this.#isDrained(leaving), warm });
+  }
+
+  #isWarm(): boolean {
+    return [...this.#rights.coming('announced').keys()].every((server) => this.#prepared.has(server));
+  }
+
+  /** Reports whether no write to a part that was given away is in flight. */
+  #isDrained(leaving: boolean): boolean {
+    if (this.#now().monotonic - this.#lastLoss < drainDelayMs) return false;
+    const writes = this.#writes.all();
+    return leaving ? writes.length === 0 : writes.every(({ server, app }) => this.#rights.mayWriteTo(server, app));
+  }
+
+  #onTurn(): void {
+    const { monotonic } = this.#now();
+    const since = this.#takingUpSince;
+    this.#takingUpSince = this.#member.isTakingUp() ? (since ?? monotonic) : undefined;
+    if (since !== undefined && this.#takingUpSince === undefined) this.#meters.tookUp(monotonic - since);
+    const epoch = this.#member.hub().published()?.epoch;
+    if (epoch !== this.#tableSeen?.epoch) this.#tableSeen = epoch === undefined ? undefined : { epoch, at: monotonic };
+    this.#rates.recordReports(this.#member.hub().holders(), this.#now().monotonic);
+    this.#announce();
+    const left = this.leaseLeftMs();
+    this.#leaseEnd?.cancel();
+    this.#leaseEnd = left > 0 ? this.#deps.clock.timer(left + 1, () => this.#announce()) : undefined;
+    this.#report.refresh();
+  }
+
+  #announce(): void {
+    const owned = {
+      parts: this.#rights.ownedParts(),
+      epoch: this.#member.table()?.epoch,
+      shard: this.identity().shard,
+    };
+    if (this.#announcements.announce(owned)) this.#lastLoss = this.#now().monotonic;
+  }
+}

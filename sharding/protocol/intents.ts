@@ -1,0 +1,291 @@
+import { defined } from '#base';
+import type { ClaimRecord, SlotClaims } from '../documents/claims.ts';
+import { isProvablyGone, recordedProcess } from '../documents/process-location.ts';
+import type { ProcessLocation } from '../documents/process-location.ts';
+import type { HubKnowledge } from './hub-knowledge.ts';
+import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
+import { unknownHolder } from '../documents/slots-document.ts';
+import type { SlotRecord, SlotHolders } from '../documents/slots-document.ts';
+import type { LeaseState } from './lease-state.ts';
+import { protocolVersion } from '../timing/timing.ts';
+import type { ProtocolTiming } from '../timing/timing.ts';
+
+/** Inputs of an intent. */
+export interface ProtocolSituation {
+  readonly hub: HubKnowledge;
+  readonly leaseState: LeaseState;
+  readonly world: LocalState;
+  readonly now: LocalInstant;
+  readonly timing: ProtocolTiming;
+  readonly self: ReplicaSignature;
+  /** True unless the register holds a rival claim of our slot that we must wait for. */
+  readonly mayRecord: boolean;
+}
+
+/** Identity of this replica in its record. */
+export interface ReplicaSignature {
+  /** Host name. */
+  readonly name: string;
+  /** Unique to this process. */
+  readonly process: string;
+  /** Incarnation of the present claim, or of the next one. */
+  readonly incarnation: string;
+  /** Differs from every earlier record: observers take equal records for a silent holder. */
+  readonly renewals: number;
+  readonly home: ProcessLocation | undefined;
+  /** The slot that it held last. */
+  readonly lastSlot: number | undefined;
+}
+
+/*
+ * Intent: which write to the slots follows from a situation. Pure functions; lease-state.ts handles
+ * the outcome of a write, planner.ts the tables.
+ */
+
+/**
+ * Renews the lease when due, and acknowledges the obeyed table once no write to a part given away
+ * is in flight.
+ */
+export function renewOrAcknowledge(situation: ProtocolSituation): WriteIntent | undefined {
+  const { hub, leaseState, world } = situation;
+  const [lease, slots] = [leaseState.lease(), hub.slots()];
+  if (lease === undefined || slots === undefined) return undefined;
+  const { slot } = lease;
+  const acked = world.drained ? (leaseState.table()?.epoch ?? leaseState.acked()) : leaseState.acked();
+  const surplus = slot >= slotLimit(situation) && leaseState.taken().size === 0 && acked === leaseState.acked();
+  if (surplus && world.drained) return releaseClaimThenSlot(situation, slots, 'more slots than replicas');
+  if (acked !== leaseState.acked()) return writeOwnRecord(situation, slots, slot, { acked, why: 'acknowledgment' });
+  const why = renewalReason(situation);
+  return why === undefined ? undefined : writeOwnRecord(situation, slots, slot, { acked, why });
+}
+
+/** Why a record without new content is written. */
+function renewalReason(situation: ProtocolSituation): string | undefined {
+  const { hub, leaseState, now, timing } = situation;
+  const lease = leaseState.lease();
+  if (lease === undefined || !isClaimInSlots(hub, leaseState) || leaseState.leaseLeft(now) === 0) return 'renewal';
+  const known = hub.holders().get(lease.slot)?.warm ?? 0;
+  if (leaseState.hasAcked() && preparedEpoch(situation) > known) return 'filled caches';
+  return now.monotonic - lease.renewedAt >= timing.renewMs ? 'renewal' : undefined;
+}
+
+/** Epoch of the newest table whose announced parts are ready; 0: none. */
+function preparedEpoch({ world, leaseState }: ProtocolSituation): number {
+  return world.warm === true ? (leaseState.table()?.epoch ?? 0) : 0;
+}
+
+/** Reports whether the slots contained our claim at the last read. */
+export function isClaimInSlots(hub: HubKnowledge, leaseState: LeaseState): boolean {
+  const lease = leaseState.lease();
+  return lease !== undefined && hub.holders().get(lease.slot)?.incarnation === lease.incarnation;
+}
+
+/** Reports whether the register contains our claim. */
+export function isClaimRecorded(hub: HubKnowledge, leaseState: LeaseState): boolean {
+  const lease = leaseState.lease();
+  return lease !== undefined && hub.claims().get(lease.slot)?.incarnation === lease.incarnation;
+}
+
+/** Claims a free slot, or that of a dead holder. */
+export function claimSlot(situation: ProtocolSituation, slots: SlotHolders): WriteIntent | undefined {
+  const { hub, world, now, self } = situation;
+  const { inputs, fixedSlot } = world;
+  if (inputs === undefined) return undefined;
+  const limit = slotLimit(situation);
+  const candidates = fixedSlot === undefined ? Array.from({ length: limit }, (_, i) => i) : [fixedSlot];
+  // Prefer our previous slot: the caches of its clusters may be filled.
+  const ranked = candidates.filter((slot) => slot === self.lastSlot).concat(candidates);
+  const allowed = ranked.filter((slot) => slot < limit);
+  const before = allowed.find((each) => isFromPredecessor(slots.get(each), self));
+  const mayBeFree = now.monotonic >= (hub.freeSlotsAt() ?? Number.NEGATIVE_INFINITY);
+  const slot =
+    before ??
+    allowed.find((each) => !slots.has(each) && mayBeFree) ??
+    allowed.find((each) => hub.presence.isExpired(each));
+  if (slot === undefined) return undefined;
+  // Wait a moment: this is either a new installation, or both ConfigMaps were deleted and running
+  // replicas have not noticed yet.
+  if (now.monotonic < (hub.believesEmptyAt() ?? Number.NEGATIVE_INFINITY)) return undefined;
+  return writeOwnRecord(situation, slots, slot, { acked: 0, why: before === undefined ? 'claim' : restartClaimReason });
+}
+
+export const restartClaimReason = 'claim after a restart';
+
+/** An earlier process at our location held the slot and is gone: a container restart. */
+function isFromPredecessor(record: SlotRecord | undefined, { home, incarnation }: ReplicaSignature): boolean {
+  return record !== undefined && record.incarnation !== incarnation && isProvablyGone(record, home);
+}
+
+/**
+ * The mapping was restored from a backup: our record is older than our last write, or missing
+ * although the slot is free. Other holders that still write may be missing too.
+ */
+export function isSetBack({ hub, leaseState, now }: ProtocolSituation): boolean {
+  const [lease, slots] = [leaseState.lease(), hub.slots()];
+  if (lease === undefined || slots === undefined || leaseState.leaseLeft(now) === 0) return false;
+  const record = slots.get(lease.slot);
+  return record === undefined || (record.incarnation === lease.incarnation && record.renewals < lease.renewals);
+}
+
+/**
+ * Rewrites our record, and fills apparently free slots with placeholders, which expire after a
+ * lease.
+ */
+export function restoreSlots(situation: ProtocolSituation, slots: SlotHolders): WriteIntent | undefined {
+  const { leaseState } = situation;
+  const lease = leaseState.lease();
+  if (lease === undefined) return undefined;
+  const all = new Map([...placeholders(situation), ...slots]);
+  return writeOwnRecord(situation, all, lease.slot, { acked: leaseState.acked(), why: 'a mapping that was set back' });
+}
+
+/**
+ * Rewrites a lost or corrupted ConfigMap. Slots with unknown holders get placeholders until a lease
+ * has passed.
+ */
+export function repairSlots(situation: ProtocolSituation): WriteIntent | undefined {
+  const { hub, leaseState, world, now } = situation;
+  if (world.inputs === undefined) return undefined;
+  const lease = leaseState.lease();
+  if (hub.last()?.isNew === true && lease === undefined) return claimSlot(situation, new Map());
+  const slots = new Map(placeholders(situation));
+  if (lease === undefined || leaseState.leaseLeft(now) === 0)
+    return { write: 'slots', slots, count: slotLimit(situation), why: 'repair' };
+  return writeOwnRecord(situation, slots, lease.slot, { acked: leaseState.acked(), why: 'repair' });
+}
+
+/** A placeholder for each slot that may be in use. */
+function placeholders(situation: ProtocolSituation): readonly (readonly [number, SlotRecord])[] {
+  const { hub, leaseState, now, self } = situation;
+  const known = hub.published()?.slots ?? 0;
+  const count = Math.max(known, leaseState.table()?.slots ?? 0, slotLimit(situation), hub.presence.slotCount());
+  return Array.from({ length: count }, (_, slot): [number, SlotRecord] => [
+    slot,
+    {
+      slot,
+      holder: unknownHolder,
+      renewals: 0,
+      acked: 0,
+      heartbeat: now.wall,
+      incarnation: `${unknownHolder}/${self.process}/${Math.round(now.monotonic)}`,
+      leaseMs: hub.longestLease(),
+    },
+  ]);
+}
+
+/** Releases our slot. The caller has released all parts, and no write is in flight. */
+export function releaseSlot(situation: ProtocolSituation): WriteIntent | undefined {
+  const { hub, leaseState } = situation;
+  const slots = hub.slots();
+  if (slots === undefined || !isClaimInSlots(hub, leaseState)) return undefined;
+  return releaseClaimThenSlot(situation, slots, releaseReason);
+}
+
+/**
+ * Records our claim beside the table, where it survives a restored mapping. Until then the claim
+ * obeys no table.
+ */
+export function recordClaim({ hub, leaseState, timing, mayRecord, self }: ProtocolSituation): WriteIntent | undefined {
+  const lease = leaseState.lease();
+  if (lease === undefined || hub.published() === undefined || !isClaimInSlots(hub, leaseState)) return undefined;
+  if (!mayRecord || isClaimRecorded(hub, leaseState)) return undefined;
+  const claims = withOwnClaim(hub.claims(), lease.slot, { incarnation: self.incarnation, leaseMs: timing.leaseMs });
+  return { write: 'claims', claims, why: 'record of a claim' };
+}
+
+/** The register to publish with a table: includes our own claim, if it may be recorded. */
+export function claimsBesideTable({ hub, leaseState, timing, mayRecord, self }: ProtocolSituation): SlotClaims {
+  const lease = leaseState.lease();
+  if (lease === undefined || !mayRecord || !isClaimInSlots(hub, leaseState)) return hub.claims();
+  return withOwnClaim(hub.claims(), lease.slot, { incarnation: self.incarnation, leaseMs: timing.leaseMs });
+}
+
+function withOwnClaim(claims: SlotClaims, slot: number, own: ClaimRecord): SlotClaims {
+  return new Map(claims).set(slot, own);
+}
+
+function withoutClaims(claims: SlotClaims, slots: Iterable<number>): SlotClaims {
+  const rest = new Map(claims);
+  for (const slot of slots) rest.delete(slot);
+  return rest;
+}
+
+/**
+ * Frees the slots of dead holders if this replica plans, so that claimants need not observe a full
+ * lease themselves. We must have acknowledged the newest table first, because the removed record
+ * may be the only other one that contains its epoch.
+ */
+export function releaseExpiredSlots(situation: ProtocolSituation): WriteIntent | undefined {
+  const { hub, leaseState, now } = situation;
+  const [lease, slots, expired] = [leaseState.lease(), hub.slots(), hub.presence.expired()];
+  if (expired.size === 0 || lease === undefined || slots === undefined || leaseState.leaseLeft(now) === 0)
+    return undefined;
+  if (!hub.isPlanner(lease.slot, now) || leaseState.acked() !== hub.published()?.epoch) return undefined;
+  // Remove the register entry first; otherwise the next claimant of the free slot would wait for
+  // it.
+  const known = [...expired].filter((each) => isClaimOf(slots.get(each), hub.claims()));
+  if (known.length > 0) return { write: 'claims', claims: withoutClaims(hub.claims(), known), why: 'a dead holder' };
+  const rest = new Map([...slots].filter(([slot]) => !expired.has(slot)));
+  return writeOwnRecord(situation, rest, lease.slot, { acked: leaseState.acked(), why: 'a dead holder' });
+}
+
+function isClaimOf(holder: SlotRecord | undefined, claims: SlotClaims): boolean {
+  return holder !== undefined && claims.get(holder.slot)?.incarnation === holder.incarnation;
+}
+
+/**
+ * Number of slots that may be held: the table's replicas or the desired replicas, whichever is
+ * higher.
+ */
+function slotLimit({ hub, world }: ProtocolSituation): number {
+  return Math.max(hub.published()?.replicas ?? 0, world.replicas ?? 0, 1);
+}
+
+interface RecordUpdate {
+  readonly acked: number;
+  readonly why: string;
+}
+
+/** The slots with our record in `slot`. */
+function writeOwnRecord(
+  situation: ProtocolSituation,
+  slots: SlotHolders,
+  slot: number,
+  { acked, why }: RecordUpdate,
+): WriteIntent {
+  const { world, now, self, timing } = situation;
+  const { name: holder, incarnation, renewals } = self;
+  const old = slots.get(slot);
+  const ours = old?.incarnation === incarnation ? old : undefined;
+  const record = {
+    slot,
+    holder,
+    incarnation,
+    renewals,
+    heartbeat: now.wall,
+    acked: Math.max(ours?.acked ?? 0, acked),
+    leaseMs: timing.leaseMs,
+    version: protocolVersion,
+    ...(world.warm === undefined ? {} : { warm: Math.max(ours?.warm ?? 0, preparedEpoch(situation)) }),
+    ...(self.home === undefined ? {} : { home: recordedProcess(self.home) }),
+    ...defined({ load: world.load }),
+  };
+  return { write: 'slots', slots: new Map(slots).set(slot, record), count: slotLimit(situation), why };
+}
+
+export const releaseReason = 'release';
+
+/**
+ * Releases our slot in two writes: first the register entry, which records that we may write, then
+ * the slot.
+ */
+function releaseClaimThenSlot(situation: ProtocolSituation, slots: SlotHolders, why: string): WriteIntent | undefined {
+  const { hub, leaseState } = situation;
+  const lease = leaseState.lease();
+  if (lease === undefined) return undefined;
+  if (isClaimRecorded(hub, leaseState))
+    return { write: 'claims', claims: withoutClaims(hub.claims(), [lease.slot]), why: releaseReason };
+  const rest = new Map(slots);
+  rest.delete(lease.slot);
+  return { write: 'slots', slots: rest, count: slotLimit(situation), why };
+}

@@ -1,0 +1,203 @@
+import type { HubKnowledge } from './hub-knowledge.ts';
+import type { LocalInstant, HubObservation } from './member-types.ts';
+import type { SlotRecord } from '../documents/slots-document.ts';
+import { unresolvedDestination } from '../documents/table-document.ts';
+import type { TableDocument, TableEntry } from '../documents/table-document.ts';
+import type { ProtocolTiming } from '../timing/timing.ts';
+
+export interface SlotLease {
+  readonly slot: number;
+  readonly incarnation: string;
+  /** From the record that was written last. */
+  readonly renewals: number;
+  /** On our clocks: writes are allowed before both. */
+  readonly until: LocalInstant;
+  readonly renewedAt: number;
+  /** Only tables read after this moment may be obeyed. */
+  readonly claimedAt: number;
+}
+
+/** Parts by server. */
+export type PartsByServer = ReadonlyMap<string, ReadonlySet<number>>;
+
+/**
+ * Effect: the rights of this replica: its lease, the table it obeys, and the parts it has taken up.
+ */
+export class LeaseState {
+  readonly #timing: ProtocolTiming;
+  #lease: SlotLease | undefined;
+  #table: TableDocument | undefined;
+  #acked = 0;
+  #taken: PartsByServer = new Map();
+  #open = false;
+
+  constructor(timing: ProtocolTiming) {
+    this.#timing = timing;
+  }
+
+  lease(): SlotLease | undefined {
+    return this.#lease;
+  }
+
+  /** How long this replica may write without a renewal. 0: not at all. */
+  leaseLeft(now: LocalInstant): number {
+    if (this.#lease === undefined) return 0;
+    const { until } = this.#lease;
+    return Math.max(0, Math.min(until.monotonic - now.monotonic, until.wall - now.wall));
+  }
+
+  /** The table that is obeyed. */
+  table(): TableDocument | undefined {
+    return this.#table;
+  }
+
+  /** Highest epoch acknowledged in the present lease. */
+  acked(): number {
+    return this.#acked;
+  }
+
+  /** Parts taken up, by server; valid only while {@link leaseLeft} is above 0. */
+  taken(): PartsByServer {
+    return this.#taken;
+  }
+
+  /** Reports whether the table gives us parts that could not be taken up yet. */
+  isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** Reports whether the obeyed table is acknowledged. */
+  hasAcked(): boolean {
+    return this.#table !== undefined && this.#acked === this.#table.epoch;
+  }
+
+  /**
+   * Drops all rights when the lease ran out by our clock: a renewal counts as a new claim, which
+   * must read the table again.
+   */
+  dropLapsedLease(now: LocalInstant): void {
+    if (this.#lease !== undefined && this.leaseLeft(now) === 0) this.resetLease();
+  }
+
+  /**
+   * Takes in a successful write of our record, sent at `sent` and answered at `now`. `stood`: our
+   * claim was in the slots before.
+   */
+  renewed(record: SlotRecord, sent: LocalInstant, now: LocalInstant, stood: boolean): void {
+    const fresh = this.#lease === undefined || this.leaseLeft(now) === 0 || !stood;
+    if (fresh) this.resetLease();
+    const { validMs: valid } = this.#timing;
+    this.#lease = {
+      slot: record.slot,
+      incarnation: record.incarnation,
+      renewals: record.renewals,
+      until: { monotonic: sent.monotonic + valid, wall: sent.wall + valid },
+      renewedAt: sent.monotonic,
+      claimedAt: fresh ? now.monotonic : (this.#lease?.claimedAt ?? now.monotonic),
+    };
+    this.#acked = fresh ? 0 : record.acked;
+  }
+
+  /** Expires the lease because its clocks cannot be trusted; only a renewal restores it. */
+  expireLease(): void {
+    if (this.#lease === undefined) return;
+    const over = Number.NEGATIVE_INFINITY;
+    this.#lease = { ...this.#lease, until: { monotonic: over, wall: over } };
+    this.resetLease();
+  }
+
+  /** The slot is lost. */
+  loseSlot(): void {
+    this.#lease = undefined;
+    this.resetLease();
+  }
+
+  /** Keeps the slot, but resets everything done in it. */
+  resetLease(): void {
+    this.#table = undefined;
+    this.#acked = 0;
+    this.#taken = new Map();
+    this.#open = false;
+  }
+
+  /** Releases all parts; returns whether there were any. */
+  releaseParts(): boolean {
+    const hadSome = this.#taken.size > 0;
+    this.#taken = new Map();
+    return hadSome;
+  }
+
+  /**
+   * Obeys a newer table. Keeps only the parts that it gives to us and that no other replica can
+   * have; {@link takeUp} takes up the others later.
+   */
+  adopt({ table, slots, since }: HubObservation, hub: HubKnowledge): void {
+    if (table.state !== 'ok' || slots.state !== 'ok' || this.#lease === undefined) return;
+    if (since < this.#lease.claimedAt || table.value.epoch < hub.floor(this.#table)) return;
+    if (this.#table?.epoch === table.value.epoch) return;
+    this.#table = table.value;
+    const kept = new Map<string, ReadonlySet<number>>();
+    for (const [server, parts] of this.#taken) {
+      const entry = table.value.entries.get(server);
+      const still = [...parts].filter((part) => entry !== undefined && this.#mayTake(entry, part, hub));
+      if (still.length > 0) kept.set(server, new Set(still));
+    }
+    this.#taken = kept;
+    this.#open = true;
+  }
+
+  /** Takes up what the acknowledged table gives and no other replica can have any more. */
+  takeUp(hub: HubKnowledge): void {
+    if (this.#table === undefined || this.#lease === undefined || !this.#open) return;
+    if (!this.hasAcked() || hub.slots() === undefined) return;
+    // A replica that acknowledged a newer table may not have released the parts that our table
+    // takes from it.
+    if (hub.floor(this.#table) > this.#table.epoch) return;
+    const { slot } = this.#lease;
+    let open = false;
+    const taken = new Map<string, ReadonlySet<number>>();
+    for (const [server, entry] of this.#table.entries) {
+      const mine = entry.shards.flatMap((shard, part) => (shard === slot ? [part] : []));
+      if (mine.length === 0) continue;
+      const old = this.#taken.get(server);
+      const now = mine.filter((part) => old?.has(part) === true || this.#mayTake(entry, part, hub));
+      if (now.length > 0) taken.set(server, new Set(now));
+      open ||= now.length < mine.length;
+    }
+    this.#taken = taken;
+    this.#open = open;
+  }
+
+  /** Parts whose home is our slot, and that another replica owns for now. */
+  announced(): PartsByServer {
+    const slot = this.#lease?.slot;
+    return this.#partsOf(({ homes, shards }, part) => homes[part] === slot && shards[part] !== slot);
+  }
+
+  /** Parts that the obeyed table gives to us, and that are not taken up. */
+  given(): PartsByServer {
+    const slot = this.#lease?.slot;
+    return this.#partsOf(
+      ({ shards }, part, server) => shards[part] === slot && this.#taken.get(server)?.has(part) !== true,
+    );
+  }
+
+  #partsOf(isMeant: (entry: TableEntry, part: number, server: string) => boolean): PartsByServer {
+    const found = new Map<string, ReadonlySet<number>>();
+    for (const [server, entry] of this.#table?.entries ?? []) {
+      const parts = [...entry.shards.keys()].filter((part) => isMeant(entry, part, server));
+      if (parts.length > 0 && server !== unresolvedDestination) found.set(server, new Set(parts));
+    }
+    return found;
+  }
+
+  #mayTake(entry: TableEntry, part: number, hub: HubKnowledge): boolean {
+    if (this.#lease === undefined || entry.shards[part] !== this.#lease.slot) return false;
+    if (!(entry.waits[part] ?? []).every((wait) => hub.settled(wait))) return false;
+    if (entry.everyone === 0) return true;
+    const { slot: own } = this.#lease;
+    return [...hub.holders().keys(), ...hub.hidden()].every(
+      (slot) => slot === own || hub.settled({ slot, epoch: entry.everyone }),
+    );
+  }
+}

@@ -1,0 +1,292 @@
+import { describe, expect, it } from '@jest/globals';
+import type { SlotClaims } from '../documents/claims.ts';
+import { ProtocolMember } from './member.ts';
+import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
+import { nextTable } from './plan.ts';
+import type { PlanContext, PlanInputs } from './plan.ts';
+import { unknownHolder } from '../documents/slots-document.ts';
+import type { ParseResult, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
+import type { TableDocument } from '../documents/table-document.ts';
+import { timingOf } from '../timing/timing.ts';
+
+/* The writes of a replica, one situation at a time, and which table follows another. */
+
+const timing = timingOf(10_000);
+
+function inputs(...ids: readonly string[]): PlanInputs {
+  const clusters = ids.map((id) => ({ id, server: `https://${id}`, name: id }));
+  return { algorithm: 'round-robin', clusters, weights: new Map() };
+}
+
+function at(ms: number): LocalInstant {
+  return { monotonic: ms, wall: ms };
+}
+
+function record(slot: number, changes: Partial<SlotRecord> = {}): SlotRecord {
+  const { leaseMs } = timing;
+  const incarnation = `p${slot}/0`;
+  return { slot, holder: `ctl-${slot}`, incarnation, renewals: 1, acked: 0, heartbeat: 0, leaseMs, ...changes };
+}
+
+const missing = { state: 'missing' } as const;
+
+function ok<T>(value: T): ParseResult<T> {
+  return { state: 'ok', value };
+}
+
+function slotsOf(...records: readonly SlotRecord[]): ParseResult<SlotHolders> {
+  return ok(new Map(records.map((each) => [each.slot, each])));
+}
+
+const context: PlanContext = {
+  replicas: 2,
+  settled: () => false,
+  holders: [0, 1],
+  live: [0, 1],
+  absent: new Set(),
+  epochFloor: 0,
+  nonce: 7,
+  now: 0,
+  longestLeaseMs: timing.leaseMs,
+};
+
+function tableOf(before: TableDocument | undefined, of: PlanInputs, changes: Partial<PlanContext> = {}): TableDocument {
+  const table = nextTable(before, of, { ...context, ...changes });
+  if (table === undefined) throw new Error('the table before will do');
+  return table;
+}
+
+/** One replica with a fixed slot, and the hub that it reads. */
+class Actor {
+  /** The claims beside the table. */
+  claims: SlotClaims = new Map();
+  readonly member: ProtocolMember;
+  readonly world: LocalState;
+  #now = 0;
+
+  constructor(slot: number, world: Partial<LocalState> = {}) {
+    this.member = new ProtocolMember({ name: `ctl-${slot}`, process: `p${slot}`, timing });
+    const usual = { inputs: inputs('a'), replicas: 2, fixedSlot: slot, drained: true, leaving: false };
+    this.world = { ...usual, ...world };
+  }
+
+  look(table: ParseResult<TableDocument>, slots: ParseResult<SlotHolders>, isNew = false): void {
+    this.#now += 100;
+    const [since, slotsSince, until] = [this.#now, this.#now, this.#now];
+    this.member.observe({ table, claims: this.claims, slots, since, slotsSince, until, isNew }, at(this.#now));
+  }
+
+  wants(changes: Partial<LocalState> = {}): WriteIntent | undefined {
+    return this.member.intent({ ...this.world, ...changes }, at(this.#now));
+  }
+
+  now(): LocalInstant {
+    return at(this.#now);
+  }
+
+  /** Reads once and carries out one intent. */
+  does(table: TableDocument, slots: ParseResult<SlotHolders>): WriteIntent | undefined {
+    this.look(ok(table), slots);
+    const intent = this.wants();
+    if (intent?.write === 'claims') this.claims = intent.claims;
+    if (intent !== undefined) this.member.wrote(intent, this.now(), this.now());
+    return intent;
+  }
+
+  /** Reads and carries out intents until there are none. Returns the resulting slots. */
+  async settle(
+    table: ParseResult<TableDocument>,
+    others: readonly SlotRecord[] = [],
+  ): Promise<ParseResult<SlotHolders>> {
+    let slots = slotsOf(...others);
+    for (;;) {
+      this.look(table, slots);
+      const intent = this.wants();
+      if (intent?.write === 'claims') this.claims = intent.claims;
+      if (intent === undefined || intent.write === 'table') return slots;
+      this.#now += 10;
+      this.member.wrote(intent, at(this.#now), at(this.#now));
+      if (intent.write === 'slots') slots = ok(intent.slots);
+    }
+  }
+}
+
+function slotsWritten(intent: WriteIntent | undefined): SlotHolders {
+  if (intent?.write !== 'slots') throw new Error(`no write to the slots: ${JSON.stringify(intent)}`);
+  return intent.slots;
+}
+
+describe('what a replica writes', () => {
+  const table = tableOf(undefined, inputs('a', 'b'));
+
+  it('no claim of a slot with a live holder', () => {
+    const actor = new Actor(0);
+    actor.look(ok(table), slotsOf(record(0), record(1)));
+    expect(actor.wants()).toBeUndefined();
+  });
+
+  it('no claim in an empty hub before a second look', () => {
+    const actor = new Actor(0);
+    actor.look(missing, missing, true);
+    expect(actor.wants()).toBeUndefined();
+    for (let looks = 0; looks < 15; looks += 1) actor.look(missing, missing, true);
+    expect([...slotsWritten(actor.wants()).keys()]).toEqual([0]);
+  });
+
+  it('placeholders into every slot when the mapping is lost and the table is not', () => {
+    const actor = new Actor(0);
+    actor.look(ok(table), missing);
+    expect([...slotsWritten(actor.wants()).values()].map(({ holder }) => holder)).toEqual([
+      unknownHolder,
+      unknownHolder,
+    ]);
+  });
+
+  it('placeholders into free slots when its own record is older than its last write: the mapping is a backup', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table));
+    const mine = slots.state === 'ok' ? slots.value.get(1) : undefined;
+    expect(mine?.acked).toBe(table.epoch);
+    actor.look(ok(table), slotsOf({ ...record(1), ...mine, renewals: 1, acked: 0 }));
+    const written = slotsWritten(actor.wants());
+    expect(written.get(0)?.holder).toBe(unknownHolder);
+    expect(written.get(1)).toMatchObject({ incarnation: mine?.incarnation, acked: table.epoch });
+  });
+
+  it('placeholders when its own record is missing though the slot is free', async () => {
+    const actor = new Actor(1);
+    await actor.settle(ok(table));
+    actor.look(ok(table), slotsOf(record(2, { acked: table.epoch })));
+    expect(slotsWritten(actor.wants()).get(0)?.holder).toBe(unknownHolder);
+  });
+
+  it('no claim of a free slot until a lease has passed while no holder has acknowledged the table: it may be a backup', () => {
+    const actor = new Actor(1);
+    const older = slotsOf(record(0, { acked: table.epoch - 1 }));
+    actor.look(ok(table), older);
+    expect(actor.wants()).toBeUndefined();
+    for (let ms = 0; ms < timing.leaseMs; ms += 100) actor.look(ok(table), older);
+    expect(slotsWritten(actor.wants()).has(1)).toBe(true);
+  });
+
+  it('no acknowledgment before all its writes have landed', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    const newer = tableOf(table, inputs('a', 'b', 'c'));
+    actor.look(ok(newer), slots);
+    expect(actor.wants({ drained: false })).toBeUndefined();
+    expect(slotsWritten(actor.wants()).get(1)?.acked).toBe(newer.epoch);
+  });
+
+  it('a release of its slot when it leaves, but not before all its writes have landed', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    actor.look(ok(table), slots);
+    expect(actor.wants({ leaving: true, drained: false })).toBeUndefined();
+    expect(actor.wants({ leaving: true })).toMatchObject({ write: 'claims', claims: new Map() });
+    actor.claims = new Map();
+    actor.look(ok(table), slots);
+    expect([...slotsWritten(actor.wants({ leaving: true })).keys()]).toEqual([0]);
+  });
+
+  it('its claim beside the table before any acknowledgment', () => {
+    const actor = new Actor(1);
+    const free = slotsOf(record(0, { acked: table.epoch }));
+    const claimed = actor.does(table, free);
+    const { incarnation } = slotsWritten(claimed).get(1)!;
+    expect(actor.does(table, ok(slotsWritten(claimed)))).toMatchObject({ write: 'claims' });
+    expect(actor.claims).toEqual(new Map([[1, { incarnation, leaseMs: timing.leaseMs }]]));
+    expect(slotsWritten(actor.does(table, ok(slotsWritten(claimed)))).get(1)?.acked).toBe(table.epoch);
+  });
+
+  it('nothing while a rival claim stands beside the table, for the lease of the rival', () => {
+    const actor = new Actor(1);
+    const rival = { incarnation: 'p9/0', leaseMs: 2 * timing.leaseMs };
+    actor.claims = new Map([[1, rival]]);
+    let slots = slotsWritten(actor.does(table, slotsOf(record(0, { acked: table.epoch }))));
+    for (let ms = 0; ms < 2 * timing.leaseMs; ms += 100) {
+      const intent = actor.does(table, ok(slots));
+      if (intent !== undefined) slots = slotsWritten(intent);
+      expect(slots.get(1)?.acked).toBe(0);
+      expect(actor.claims.get(1)).toBe(rival);
+    }
+    for (let looks = 0; looks < 3; looks += 1) {
+      const intent = actor.does(table, ok(slots));
+      if (intent?.write === 'slots') slots = intent.slots;
+    }
+    expect(slots.get(1)?.acked).toBe(table.epoch);
+  });
+
+  it('its claim at once when the holder it replaces is known to be gone', () => {
+    const actor = new Actor(1);
+    actor.claims = new Map([[1, { incarnation: 'p9/0', leaseMs: timing.leaseMs }]]);
+    const dead = record(1, { incarnation: 'p9/0' });
+    let slots = slotsOf(record(0, { acked: table.epoch }), dead);
+    for (let ms = 0; ms <= timing.leaseMs + 200; ms += 100) {
+      const intent = actor.does(table, slots);
+      if (intent?.write === 'slots') slots = ok(intent.slots);
+    }
+    const claimed = actor.member.slot(actor.now());
+    expect(claimed).toBe(1);
+    for (let looks = 0; looks < 2; looks += 1) {
+      const intent = actor.does(table, slots);
+      if (intent?.write === 'slots') slots = ok(intent.slots);
+    }
+    expect(slots.state === 'ok' ? slots.value.get(1)?.acked : undefined).toBe(table.epoch);
+  });
+
+  it('nothing that takes up parts once it is leaving', async () => {
+    const actor = new Actor(1);
+    const waiting = tableOf(undefined, inputs('a', 'b'));
+    const slots = await actor.settle(ok(waiting), [record(0), record(2, { acked: waiting.epoch })]);
+    expect(actor.member.slot(at(0))).toBe(1);
+    expect(actor.member.taken().size).toBe(0);
+    actor.wants({ leaving: true, drained: false });
+    const acknowledged = slots.state === 'ok' ? [...slots.value.values()] : [];
+    actor.look(ok(waiting), slotsOf(...acknowledged, record(0, { acked: waiting.epoch, renewals: 2 })));
+    expect(actor.member.taken().size).toBe(0);
+  });
+
+  it('nothing more for a slot that has another holder now', async () => {
+    const actor = new Actor(1);
+    await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    expect(actor.member.slot(at(0))).toBe(1);
+    actor.look(ok(table), slotsOf(record(0), record(1, { holder: 'twin', incarnation: 'twin/0' })));
+    expect([actor.wants(), actor.member.slot(at(0))]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('the next table', () => {
+  const first = tableOf(undefined, inputs('a', 'b'));
+  const settled = tableOf(first, inputs('a', 'b', 'c'), { settled: () => true });
+
+  it('has a higher epoch than any known one', () => {
+    expect(settled.epoch).toBeGreaterThan(first.epoch);
+    const after = tableOf(undefined, inputs('a'), { epochFloor: settled.epoch });
+    expect(after.epoch).toBeGreaterThan(settled.epoch + 100_000);
+  });
+
+  it('waits for everyone with a new cluster', () => {
+    expect(settled.entries.get('https://c')?.everyone).toBe(settled.epoch);
+    expect(settled.entries.get('https://a')?.everyone).toBe(0);
+  });
+
+  it('waits for the previous owner of a part that moves', () => {
+    const moved = tableOf(settled, inputs('a', 'b', 'c'), { replicas: 1, settled: () => true });
+    const [server] = [...settled.entries].find(([key, { shards }]) => key !== '' && shards[0] === 1)!;
+    expect(moved.entries.get(server)).toMatchObject({ shards: [0], waits: [[{ slot: 1, epoch: moved.epoch }]] });
+  });
+
+  it('leaves clusters with their owners until a new slot is held', () => {
+    const wider = tableOf(settled, inputs('a', 'b', 'c'), { replicas: 3, settled: () => true });
+    for (const [server, { homes, shards }] of wider.entries)
+      if (homes.length === 1 && homes[0] === 2) expect(shards).toEqual(settled.entries.get(server)?.shards);
+    expect([...wider.entries.values()].flatMap(({ shards }) => shards)).not.toContain(2);
+    expect([...wider.entries.values()].flatMap(({ homes }) => homes)).toContain(2);
+  });
+
+  it('gives the clusters of an absent slot to live holders', () => {
+    const without = tableOf(settled, inputs('a', 'b', 'c'), { live: [0], holders: [0], absent: new Set([1]) });
+    expect(new Set([...without.entries.values()].flatMap(({ shards }) => shards))).toEqual(new Set([0]));
+  });
+});
