@@ -1,21 +1,32 @@
 /**
- * live: what the clusters say. One cache of each cluster that this replica owns, kept by one watch per kind. A kind that fails is
- * degraded alone: its old cache stays, nothing of it may be pruned, and no other kind notices.
+ * live: the live state of clusters. There is one cache per cluster, filled by one watch per kind. A
+ * failing kind degrades alone: its old rows stay, its objects are not pruned, and other kinds are
+ * unaffected.
  *
  *   LiveClusters ── WatchedCluster ──┬─ ClusterWatch (discovery) ── KindWatch ── reflector of #kube
- *     (which)         (questions)    ├─ ClusterCache (which of two versions counts) ── NodeStore (indexes)
- *                                    └─ ChangeBatch (tells applications, once per object and batch)
+ *     (clusters)       (queries)     ├─ ClusterCache (version order) ── NodeStore (indexes)
+ *                                    └─ ChangeBatch (one event per object and batch)
  *
- * Invariants: an older version of an object never replaces a newer one, whichever path it came by; rows go only when a complete list, a
- * deletion or the end of their kind says so; an application hears of an object at most once per batch, and not at all when nothing
- * changed that matters to it; every answer is a plain value that does not change afterwards. It writes nothing, and gives no client away: who
- * writes borrows one from `SharedClients` of #kube, which is also where live opens them.
+ * Invariants:
+ * - A list or event from before our own write never replaces the result of that write. Otherwise
+ *   the last message wins, because a restored server has older versions.
+ * - Rows are removed only by a complete list, a deletion, or the end or suspension of their kind.
+ *   If a list turns out to be endless, the rows that it wrote are removed, too.
+ * - An Application gets at most one event per object and batch, and none for irrelevant changes.
+ * - Answers are immutable plain values.
+ * - live never writes. Writers borrow clients from `SharedClients` of #kube, which live opens.
+ *
+ * Parts, from below: objects (one cached object) · store (cache of a cluster, change events) ·
+ * bytes (memory limits) · discovery (kinds and API versions) · watch (filling the cache) · queries.
  */
-export { defaultTuning } from './cluster-watch.ts';
-export type { LiveTuning } from './cluster-watch.ts';
+export type { ApiVersionLists, ClusterIdentity } from './discovery/capabilities.ts';
+export { ApiVersionFiles } from './discovery/api-version-files.ts';
+export { defaultTuning } from './watch/cluster-watch.ts';
+export type { LiveLimits } from './bytes/live-budget.ts';
+export type { LiveTuning } from './watch/cluster-watch.ts';
 export { ClusterIgnored, ClusterUnavailable, LiveStateError } from './errors.ts';
-export { failureOf } from './discovery.ts';
-export { isExcluded } from './filter.ts';
+export { failureOf } from './discovery/discovery.ts';
+export { isExcluded } from './discovery/exclusions.ts';
 export { createLiveClusters } from './live-clusters.ts';
 export type { LiveClustersDeps } from './live-clusters.ts';
 export type {
@@ -23,12 +34,13 @@ export type {
   ClusterInfo,
   DegradedKinds,
   KindState,
+  LiveCapabilities,
   LiveChange,
   LiveCluster,
   LiveClusters,
   LiveDiscovery,
   LiveMachine,
-  LiveNews,
+  LiveChangesSince,
   LiveOwner,
   LiveRow,
   LiveSchemas,

@@ -1,67 +1,77 @@
-import type { Clock, Random, Runnable } from '#base';
-import { Limiter, omit } from '#base';
+import type { Clock, RandomSource, Runnable } from '#base';
+import { ConcurrencyLimiter, omit } from '#base';
 import { findResource } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
 import { jsonOf } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ResourceKey } from '#model';
 import type { Logger } from '#telemetry';
-import type { Configuration } from './adapt.ts';
-import { ParsedBodies } from './body.ts';
-import type { ChattyObject } from './budgets.ts';
-import { ChangeBatch } from './changes.ts';
-import { ClusterWatch } from './cluster-watch.ts';
-import type { LiveTuning } from './cluster-watch.ts';
+import type { ClusterConfiguration } from './reconfiguration.ts';
+import { maxParsedLength, ParsedBodies } from './objects/object-body.ts';
+import { maxKindsIn } from './bytes/live-budget.ts';
+import type { LiveBudget } from './bytes/live-budget.ts';
+import { MemoryShedder } from './bytes/memory-shedder.ts';
+import type { ChattyObject } from './store/change-rate-limiter.ts';
+import type { ApiVersionLists } from './discovery/capabilities.ts';
+import { ChangeBatch } from './store/change-batch.ts';
+import { ClusterWatch } from './watch/cluster-watch.ts';
+import type { LiveTuning } from './watch/cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
-import type { KindWatch, KindWatchState } from './kind-watch.ts';
-import { machinesOf } from './machines.ts';
-import { changedObjects, managedObjects } from './managed.ts';
-import type { ManagedSources } from './managed.ts';
-import { NodeStore } from './node-store.ts';
-import { ingestWith, rowOf } from './node.ts';
-import type { StoredNode } from './node.ts';
-import { ClusterCache } from './cluster-cache.ts';
-import { kindText } from './discovery.ts';
+import type { KindWatch } from './watch/kind-watch.ts';
+import { machinesOf } from './queries/machines.ts';
+import { changedObjects, managedObjects } from './queries/managed-objects.ts';
+import type { ManagedSources, NamespacedKind } from './queries/managed-objects.ts';
+import { NodeStore } from './store/node-store.ts';
+import { createNodeReader, rowOf } from './objects/stored-node.ts';
+import type { StoredNode } from './objects/stored-node.ts';
+import { ClusterCache } from './store/cluster-cache.ts';
+import { kindText } from './discovery/discovery.ts';
+import { kindStates } from './watch/kind-states.ts';
 import type {
   ClusterInfo,
   KindState,
+  LiveCapabilities,
   LiveChange,
   LiveCluster,
   LiveDiscovery,
   LiveMachine,
   LiveRow,
   LiveSchemas,
-  LiveNews,
+  LiveChangesSince,
   ManagedObjects,
   ManagedQuery,
   TreeQuery,
 } from './types.ts';
-import { ClusterSchemas } from './schemas.ts';
-import type { SchemaStore } from './schemas.ts';
-import { Versioned } from './versioned.ts';
-import type { Versions } from './versioned.ts';
+import { ClusterSchemas } from './queries/cluster-schemas.ts';
+import type { SchemaStore } from './queries/cluster-schemas.ts';
+import { ContentVersions } from './content-versions.ts';
+import type { VersionCounter } from './content-versions.ts';
 
 export interface LiveClusterDeps {
   readonly client: KubeClient;
-  /** Closes the client, when nothing reads through it any more. */
+  /** Closes the client after the last read. */
   readonly disconnect: () => Promise<void>;
   readonly clock: Clock;
-  readonly random: Random;
+  readonly random: RandomSource;
   readonly logger: Logger;
   readonly tuning: LiveTuning;
-  readonly versions: Versions;
-  /** Of all clusters. */
+  readonly versions: VersionCounter;
+  /** Shared by all clusters. */
   readonly schemas: SchemaStore;
+  readonly apiVersions?: ApiVersionLists | undefined;
+  /** Shared by all clusters. */
+  readonly budget: LiveBudget;
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onEvent: (resource: ApiResource) => void;
   readonly onAudit: (resource: ApiResource, differing: number) => void;
-  /** The tracked objects of the cache that this one replaces: when the new one is complete, their applications hear of it. */
+  /**
+   * Tracked objects of the replaced cache. Once this cache is complete, their Applications are
+   * notified.
+   */
   readonly earlier?: ReadonlyMap<ResourceKey, StoredNode>;
 }
 
-type Place = GroupKind & { readonly namespace: string };
-
-/** One cluster: its cache, its watches, and the questions that others ask. */
+/** One cluster: its cache, its watches and the queries on them. */
 export class WatchedCluster implements LiveCluster {
   readonly server: string;
   readonly #deps: LiveClusterDeps;
@@ -70,7 +80,8 @@ export class WatchedCluster implements LiveCluster {
   readonly #changes: ChangeBatch;
   readonly #cache: ClusterCache;
   readonly #watch: ClusterWatch;
-  readonly #degraded: Versioned<readonly KindState[]>;
+  readonly #shedder: MemoryShedder;
+  readonly #degraded: ContentVersions<readonly KindState[]>;
   readonly #schemas: ClusterSchemas;
   #cluster: Cluster;
   #complete = false;
@@ -78,20 +89,21 @@ export class WatchedCluster implements LiveCluster {
   #abandoned = false;
   readonly #waiters = new Set<() => void>();
 
-  constructor({ cluster, settings, bodies }: Configuration, deps: LiveClusterDeps) {
+  constructor({ cluster, settings, bodies }: ClusterConfiguration, deps: LiveClusterDeps) {
     this.server = cluster.server;
     this.#deps = deps;
     this.#cluster = cluster;
     const { clock, random, logger, tuning, versions, reflect, emit, onEvent } = deps;
-    this.#bodies = new ParsedBodies(clock);
-    this.#degraded = new Versioned(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
+    const { clusterBytes } = deps.budget.limits;
+    this.#bodies = new ParsedBodies(clock, Math.min(maxParsedLength, clusterBytes / parsedShare));
+    this.#degraded = new ContentVersions(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
     this.#schemas = new ClusterSchemas({ client: deps.client, store: deps.schemas, clock, logger });
     const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit };
     this.#changes = new ChangeBatch(changes);
     this.#cache = new ClusterCache({
       store: this.#store,
       changes: this.#changes,
-      ingest: ingestWith(settings, (gk) => this.isNamespaced(gk), bodies),
+      readNode: createNodeReader(settings, (gk) => this.isNamespaced(gk), bodies),
     });
     this.#watch = new ClusterWatch(cluster, settings, {
       client: deps.client,
@@ -102,15 +114,24 @@ export class WatchedCluster implements LiveCluster {
       tuning,
       versions,
       reflect,
-      lists: new Limiter(tuning.lists),
+      lists: new ConcurrencyLimiter(tuning.lists),
+      apiVersions: deps.apiVersions,
       onAudit: deps.onAudit,
+      maxKinds: maxKindsIn(clusterBytes),
       onState: () => this.#onState(),
       onEvent: (resource, object) => {
         this.#events += 1;
         onEvent(resource);
-        if (this.#watch.notice(object)) this.#schemas.changed();
+        if (this.#watch.noteObject(object)) this.#schemas.noteDefinitionChange();
       },
     });
+    const kinds = { suspend: (kind: string, why: string) => this.#watch.suspendKind(kind, why) };
+    this.#shedder = new MemoryShedder({ store: this.#store, kinds, budget: deps.budget, logger });
+  }
+
+  /** Estimated memory of the live state. */
+  get bytes(): number {
+    return this.#shedder.bytes;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -123,7 +144,7 @@ export class WatchedCluster implements LiveCluster {
     }
   }
 
-  /** Resolves when the cache is filled, or discovery has failed. */
+  /** Resolves when the cache is filled, discovery has failed, or the cluster is abandoned. */
   async settled(signal: AbortSignal): Promise<void> {
     while (this.#state() === 'connecting' && !this.#abandoned) {
       signal.throwIfAborted();
@@ -143,18 +164,19 @@ export class WatchedCluster implements LiveCluster {
     }
   }
 
-  /** Wakes everybody who waits; the cluster is not kept any more. */
+  /** Resolves all waiters, because the cluster is no longer watched. */
   abandon(): void {
     this.#abandoned = true;
+    this.#deps.budget.remove(this.#shedder);
     this.#wakeWaiters();
   }
 
-  /** Watches that follow what they have listed. */
+  /** Number of watches in sync. */
   openWatches(): number {
     return this.#watch.watches().filter((watch) => watch.state().state === 'synced').length;
   }
 
-  /** Objects that change too often. */
+  /** Objects whose changes are throttled. */
   chatty(): readonly ChattyObject[] {
     return this.#changes.chatty();
   }
@@ -167,16 +189,15 @@ export class WatchedCluster implements LiveCluster {
     ]);
   }
 
-  /** Swaps credentials in place. */
   updateCredentials(connection: ClusterConnection): void {
     this.#deps.client.updateCredentials(connection);
   }
 
-  /** Takes over what can change without a new cache. */
-  reconfigure({ cluster, settings, bodies }: Configuration, readAgain: boolean): void {
-    // Another value, whatever it says: answers that were given before say nothing of what is watched from now on.
+  /** Applies changes that do not need a new cache. */
+  reconfigure({ cluster, settings, bodies }: ClusterConfiguration, readAgain: boolean): void {
+    // A new object, because incremental answers compare it by identity to detect reconfigurations.
     this.#cluster = { ...cluster };
-    if (readAgain) this.#cache.ingestWith(ingestWith(settings, (gk) => this.isNamespaced(gk), bodies));
+    if (readAgain) this.#cache.useReader(createNodeReader(settings, (gk) => this.isNamespaced(gk), bodies));
     this.#watch.reconfigure(cluster, settings);
     if (readAgain) this.#watch.readAgain();
   }
@@ -209,28 +230,32 @@ export class WatchedCluster implements LiveCluster {
     return discovery;
   }
 
-  unsure(): string | undefined {
-    return this.#watch.unsure();
+  capabilities(): LiveCapabilities {
+    return this.#watch.capabilities(this.discovery());
   }
 
-  async managed({ app, targets, had, since }: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
-    const sources = this.#sources(this.discovery());
+  discoveryDoubt(): string | undefined {
+    return this.#watch.discoveryDoubt();
+  }
+
+  async managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
+    const sources = this.#managedSources(this.discovery());
     const before = this.#notFresh();
     signal.throwIfAborted();
-    const changed = before.size > 0 ? undefined : changedObjects({ app, targets, since }, sources);
+    const changed = before.size > 0 ? undefined : changedObjects(query, sources);
     if (changed !== undefined)
       return { ...changed, unread: [], degraded: { version: this.#degraded.of([]), kinds: [] } };
-    const found = await managedObjects({ app, targets, had: had ?? [] }, sources, signal);
-    // Objects were taken from the cache at the start: a kind that has recovered since was not fresh for this answer.
+    const found = await managedObjects(query, sources, signal);
+    // Include kinds that have recovered since: they were not fresh when the objects were read.
     const kinds = [...new Map([...before, ...this.#notFresh()]).values()];
     return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
   }
 
-  #sources(discovery: LiveDiscovery): ManagedSources {
+  #managedSources(discovery: LiveDiscovery): ManagedSources {
     const watches = new Map<string, KindWatch[]>();
     for (const watch of this.#watch.watches())
       watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
-    const covers = (target: Place, is: (watch: KindWatch) => boolean): boolean =>
+    const covers = (target: NamespacedKind, is: (watch: KindWatch) => boolean): boolean =>
       (watches.get(kindText(target)) ?? []).some(
         (watch) => (watch.namespace === undefined || watch.namespace === target.namespace) && is(watch),
       );
@@ -240,8 +265,9 @@ export class WatchedCluster implements LiveCluster {
       discovery,
       store: this.#store,
       bodies: this.#bodies,
-      isFresh: (target: Place) => covers(target, (watch) => watch.state().state === 'synced'),
-      isBlind: (target: Place) => covers(target, (watch) => watch.isBlind()),
+      limitBytes: Math.max(minApplicationBytes, this.#deps.budget.limits.clusterBytes / applicationShare),
+      isFresh: (target: NamespacedKind) => covers(target, (watch) => watch.state().state === 'synced'),
+      isUnlisted: (target: NamespacedKind) => covers(target, (watch) => watch.isUnlisted()),
       appOf: (object: KubeObject) => this.#cache.read(object).app,
     };
   }
@@ -253,9 +279,9 @@ export class WatchedCluster implements LiveCluster {
     });
   }
 
-  tree({ roots, leaveOut }: TreeQuery, signal: AbortSignal): Promise<readonly LiveRow[]> {
+  tree({ roots, excluded }: TreeQuery, signal: AbortSignal): Promise<readonly LiveRow[]> {
     return answer(signal, () => {
-      const left = new Set(leaveOut);
+      const left = new Set(excluded);
       const rows: LiveRow[] = [];
       this.#store.walk(roots, (node, parents) => {
         if (left.has(node.key)) return false;
@@ -266,7 +292,7 @@ export class WatchedCluster implements LiveCluster {
     });
   }
 
-  news(version: number | undefined, signal: AbortSignal): Promise<LiveNews> {
+  changesSince(version: number | undefined, signal: AbortSignal): Promise<LiveChangesSince> {
     return answer(signal, () => {
       const keys = version === undefined ? undefined : this.#store.log.since(version);
       const now = this.#store.log.version;
@@ -301,9 +327,9 @@ export class WatchedCluster implements LiveCluster {
       const sameKind = kind === object.kind && `${group === '' ? '' : `${group}/`}${version}` === object.apiVersion;
       return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
     });
-    // Nobody would tell of what becomes of it afterwards.
-    if (watch === undefined || watch.isBlind()) return;
-    if (!this.#cache.observe(object)) watch.doubt();
+    // Without a watch, later changes of the object would be missed.
+    if (watch === undefined || watch.isUnlisted()) return;
+    if (!this.#cache.observe(object)) watch.relistAfterMismatch();
   }
 
   #row(node: StoredNode): LiveRow {
@@ -321,7 +347,7 @@ export class WatchedCluster implements LiveCluster {
   #onState(): void {
     if (!this.#complete && this.#watch.settled()) {
       this.#complete = true;
-      this.#cache.speak();
+      this.#cache.startEmitting();
       if (this.#deps.earlier !== undefined) this.#cache.announceAll(this.#deps.earlier);
       const kinds = this.#watch.watches().length;
       this.#deps.logger.info('Cluster cache is complete', { kinds, objects: this.#store.size });
@@ -338,42 +364,25 @@ export class WatchedCluster implements LiveCluster {
     return new Map(kinds.map((kind) => [kindText(kind), kind]));
   }
 
-  /** One entry per kind: the worst state of its namespaces. */
   #kinds(): readonly KindState[] {
-    const kinds = new Map<string, KindState>();
-    for (const watch of this.#watch.watches()) {
-      const { group, kind, version } = watch.resource;
-      const state = watch.state();
-      const other = kinds.get(kindText(watch.resource));
-      const isWorse = other === undefined || severity[other.state] < severity[state.state];
-      if (!isWorse && (other.message !== undefined || watch.fault() === undefined)) continue;
-      kinds.set(kindText(watch.resource), {
-        group,
-        kind,
-        version,
-        state: state.state,
-        objects: this.#store.countOfKind(group, kind),
-        ...messageIn(state, watch.fault()),
-      });
-    }
-    return [...kinds.values()];
+    return kindStates(this.#watch.watches(), {
+      objects: ({ group, kind }) => this.#store.countOfKind(group, kind),
+      note: (resource) => this.#shedder.bodylessReason(kindText(resource)),
+    });
   }
 }
 
-function messageIn(state: KindWatchState, fault: string | undefined): { readonly message?: string } {
-  if ('message' in state) return { message: state.message };
-  return fault === undefined ? {} : { message: fault };
-}
+/**
+ * The cluster's limit divided by this is the limit for the objects of one Application, as text: up
+ * to twenty Applications are compared at once.
+ */
+const applicationShare = 16;
+/** The CustomResourceDefinitions of a large operator take several megabytes. */
+const minApplicationBytes = 24 * 1024 * 1024;
+/** The cluster's limit divided by this is the limit for parsed bodies. */
+const parsedShare = 4;
 
-const severity: Readonly<Record<KindState['state'], number>> = {
-  synced: 0,
-  listing: 1,
-  'left-out': 2,
-  forbidden: 3,
-  degraded: 4,
-};
-
-/** As if it came from elsewhere: what is wrong rejects, and who has given up gets nothing. */
+/** Behaves like a remote call: errors reject, and an aborted caller gets no answer. */
 function answer<T>(signal: AbortSignal, compute: () => T): Promise<T> {
   return new Promise((resolve) => {
     signal.throwIfAborted();

@@ -1,41 +1,48 @@
-import type { Clock, Random, Runnable } from '#base';
+import type { Clock, RandomSource, Runnable } from '#base';
 import { Shutdown, withChild } from '#base';
 import { Reflector } from '#kube';
 import type { ReflectorOptions, SharedClients } from '#kube';
 import type { Cluster, Settings } from '#model';
-import type { Logger, Metrics } from '#telemetry';
-import { adaptation } from './adapt.ts';
-import type { Configuration } from './adapt.ts';
-import { defaultTuning } from './cluster-watch.ts';
-import type { LiveTuning } from './cluster-watch.ts';
+import type { Logger, MetricRegistry } from '#telemetry';
+import { planReconfiguration } from './reconfiguration.ts';
+import type { ClusterConfiguration } from './reconfiguration.ts';
+import type { ApiVersionLists } from './discovery/capabilities.ts';
+import { defaultTuning } from './watch/cluster-watch.ts';
+import type { LiveTuning } from './watch/cluster-watch.ts';
+import { LiveBudget } from './bytes/live-budget.ts';
+import type { LiveLimits } from './bytes/live-budget.ts';
 import { ClusterIgnored } from './errors.ts';
 import { WatchedCluster } from './live-cluster.ts';
 import { registerMetrics } from './metrics.ts';
 import type { LiveInstruments } from './metrics.ts';
-import { SchemaStore } from './schemas.ts';
-import { Versions } from './versioned.ts';
+import { SchemaStore } from './queries/cluster-schemas.ts';
+import { VersionCounter } from './content-versions.ts';
 import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
 
 export interface LiveClustersDeps {
-  /** A client is opened once per cluster, and again when the way to its server changes; it is closed when its watches have ended. */
+  /** Clients are opened once per cluster and connection, and closed when the watches have ended. */
   readonly clients: Pick<SharedClients, 'open' | 'close'>;
   readonly clock: Clock;
-  readonly random: Random;
+  readonly random: RandomSource;
   readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly metrics: MetricRegistry;
   readonly tuning?: Partial<LiveTuning>;
-  /** What keeps one kind current; the reflector of #kube unless a test says otherwise. */
+  /** Persists the last complete list of API versions of each cluster; in memory only if absent. */
+  readonly apiVersions?: ApiVersionLists;
+  /** Memory limits for live state. The default suits a heap of 2 GiB. */
+  readonly limits?: LiveLimits;
+  /** Watches one kind; the reflector of #kube, except in tests. */
   readonly reflect?: (options: ReflectorOptions) => Runnable;
 }
 
-/** Starts nothing; `run` does. `setClusters` may come before or while it runs. */
+/** Does not start anything; call `run`. `setClusters` may be called before or during `run`. */
 export function createLiveClusters(deps: LiveClustersDeps): LiveClusters {
   return new WatchedClusters(deps);
 }
 
-interface Kept {
-  configuration: Configuration;
-  /** Watched for when it is this replica's; it is not now. */
+interface KeptCluster {
+  configuration: ClusterConfiguration;
+  /** Watched only so that the cache is filled if this replica becomes the owner. */
   isSpare: boolean;
   readonly live: WatchedCluster;
   stop: () => void;
@@ -44,28 +51,31 @@ interface Kept {
 class WatchedClusters implements LiveClusters {
   readonly name = 'live';
   readonly #deps: LiveClustersDeps;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptCluster>();
   readonly #listeners = new Set<(change: LiveChange) => void>();
   readonly #running = new Set<Promise<void>>();
   readonly #instruments: LiveInstruments;
-  /** One for all: the cache that replaces another one must not count from the start. */
-  readonly #versions = new Versions();
+  /** Shared by all caches, because one that replaces another must not reuse its version numbers. */
+  readonly #versions = new VersionCounter();
   readonly #schemas = new SchemaStore();
+  readonly #budget: LiveBudget;
   #signal: AbortSignal | undefined;
 
   constructor(deps: LiveClustersDeps) {
     this.#deps = deps;
+    this.#budget = new LiveBudget(deps.limits);
     this.#instruments = registerMetrics(deps.metrics, deps.clock, () =>
       this.#owned().map(({ configuration, live }) => ({
         name: configuration.cluster.name,
         info: live.info(),
         openWatches: () => live.openWatches(),
         chatty: () => live.chatty(),
+        bytes: () => live.bytes,
       })),
     );
   }
 
-  /** Runs until `signal` aborts and every watch has ended. */
+  /** Runs until `signal` aborts and all watches have ended. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     for (const kept of this.#kept.values()) this.#start(kept, signal);
@@ -95,7 +105,7 @@ class WatchedClusters implements LiveClusters {
       const live = this.#kept.get(server)?.live;
       if (live === undefined) throw new ClusterIgnored(server);
       await live.settled(signal);
-      // It may have been dropped or rebuilt while we waited.
+      // The cluster may have been dropped or rebuilt meanwhile.
       if (this.#kept.get(server)?.live === live) return live;
     }
   }
@@ -113,11 +123,11 @@ class WatchedClusters implements LiveClusters {
     return () => void this.#listeners.delete(listener);
   }
 
-  #owned(): readonly Kept[] {
+  #owned(): readonly KeptCluster[] {
     return [...this.#kept.values()].filter(({ isSpare }) => !isSpare);
   }
 
-  #keep(configuration: Configuration, isSpare: boolean): void {
+  #keep(configuration: ClusterConfiguration, isSpare: boolean): void {
     const { cluster } = configuration;
     const kept = this.#kept.get(cluster.server);
     if (kept === undefined) {
@@ -125,7 +135,7 @@ class WatchedClusters implements LiveClusters {
       return;
     }
     kept.isSpare = isSpare;
-    const step = adaptation(kept.configuration, configuration);
+    const step = planReconfiguration(kept.configuration, configuration);
     if (step.act === 'rebuild') {
       const earlier = kept.live.tracked();
       this.#drop(cluster.server);
@@ -138,11 +148,11 @@ class WatchedClusters implements LiveClusters {
   }
 
   #add(
-    configuration: Configuration,
+    configuration: ClusterConfiguration,
     { isSpare, earlier }: { readonly isSpare: boolean; readonly earlier?: ReturnType<WatchedCluster['tracked']> },
   ): void {
     const { cluster } = configuration;
-    const { clock, random, logger, clients, tuning, reflect } = this.#deps;
+    const { clock, random, logger, clients, tuning, reflect, apiVersions } = this.#deps;
     const client = clients.open(cluster.server, cluster.connection);
     const live = new WatchedCluster(configuration, {
       clock,
@@ -153,18 +163,20 @@ class WatchedClusters implements LiveClusters {
       tuning: { ...defaultTuning, ...tuning },
       versions: this.#versions,
       schemas: this.#schemas,
+      apiVersions,
+      budget: this.#budget,
       reflect: reflect ?? ((options) => new Reflector(options)),
       emit: (change) => {
-        if (!kept.isSpare) this.#emit(change);
+        if (!kept.isSpare) this.#notify(change);
       },
       onEvent: ({ group, kind }) => this.#instruments.countEvent(cluster.server, group, kind),
       onAudit: ({ group, kind }, differing) => this.#instruments.countAudit(cluster.server, { group, kind }, differing),
       ...(earlier === undefined ? {} : { earlier }),
     });
-    // Until its watches run, and close the client at their end, nobody else would.
+    // Once the watches run, they close the client when they end. Before that, `stop` closes it.
     const stop = (): void =>
       void clients.close(cluster.server, client).catch((error: unknown) => this.#failed(live, error));
-    const kept: Kept = { configuration, isSpare, live, stop };
+    const kept: KeptCluster = { configuration, isSpare, live, stop };
     this.#kept.set(cluster.server, kept);
     if (this.#signal !== undefined) this.#start(kept, this.#signal);
   }
@@ -176,7 +188,7 @@ class WatchedClusters implements LiveClusters {
     kept?.stop();
   }
 
-  #start(kept: Kept, parent: AbortSignal): void {
+  #start(kept: KeptCluster, parent: AbortSignal): void {
     if (parent.aborted) return;
     const running: Promise<void> = withChild(parent, async (signal, abort) => {
       kept.stop = () => abort(new Shutdown('cluster no longer kept'));
@@ -193,7 +205,7 @@ class WatchedClusters implements LiveClusters {
     this.#deps.logger.error('A cluster watch failed', { server, error });
   }
 
-  #emit(change: LiveChange): void {
+  #notify(change: LiveChange): void {
     for (const listener of this.#listeners) {
       try {
         listener(change);

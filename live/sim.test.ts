@@ -30,7 +30,7 @@ function configMap(name: string, data: Record<string, string> = {}): KubeObject 
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default', annotations: tracking }, data };
 }
 
-describe('live over a real socket', () => {
+describe('live state over a real socket', () => {
   let sim: SimCluster;
   let live: LiveClusters;
   let changes: LiveChange[];
@@ -74,7 +74,7 @@ describe('live over a real socket', () => {
     return (await cluster.rows([key], controller.current.signal)).get(key);
   };
 
-  it('sees what is there, what comes, changes and goes, and a watch that is cut', async () => {
+  it('has existing, added, changed and deleted objects, also after a broken watch', async () => {
     const cluster = await live.cluster(sim.url, controller.current.signal);
     expect(cluster.info()).toMatchObject({ state: 'synced' });
     expect(cluster.info().kinds.filter((kind) => kind.state !== 'synced')).toEqual([]);
@@ -89,7 +89,8 @@ describe('live over a real socket', () => {
     );
   });
 
-  it('follows a kind that appears with its definition and goes with it (T-CACHE-5)', async () => {
+  // T-CACHE-5
+  it('follows a kind whose definition is created and deleted', async () => {
     const cluster = await live.cluster(sim.url, controller.current.signal);
     sim.store.create({
       apiVersion: 'apiextensions.k8s.io/v1',
@@ -114,7 +115,7 @@ describe('live over a real socket', () => {
     });
   });
 
-  it('12.1: publishes how a CRD owns its lists, and again when the CRD has changed', async () => {
+  it('has the list types of a CRD, and updates them when the CRD changes', async () => {
     const cluster = await live.cluster(sim.url, controller.current.signal);
     const crd = (listType: object): KubeObject => ({
       apiVersion: 'apiextensions.k8s.io/v1',
@@ -156,7 +157,7 @@ describe('live over a real socket', () => {
     expect(kinds.has('v1 Pod')).toBe(true);
   });
 
-  it('8.1.11: heals when its cluster is built anew behind the same address, with older numbers', async () => {
+  it('recovers if the cluster is rebuilt at the same address, with older versions', async () => {
     for (let i = 0; i < 300; i += 1) sim.store.create(configMap(`old-${i}`));
     await eventually(async () => expect(await names()).toHaveLength(301));
     const { port } = new URL(sim.url);

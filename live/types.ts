@@ -2,7 +2,6 @@ import type { Runnable } from '#base';
 import type { KindSchema } from '#diff';
 import type { ApiDiscovery } from '#kube';
 import type {
-  AppKey,
   Cluster,
   GroupKind,
   HealthStatus,
@@ -13,44 +12,45 @@ import type {
   Settings,
 } from '#model';
 
-/** An owner of an object, as the object names it. */
+/** An owner reference of an object. */
 export interface LiveOwner {
   readonly key: ResourceKey;
   readonly version: string;
-  /** "" where only the name is known. */
+  /** "" for inferred owners, which are known by name only. */
   readonly uid: string;
 }
 
-/**
- * One object of a cluster in compact form: identity, owners, health. A copy of what the cache says, which does not change any more.
- */
+/** A cached object in compact form: identity, owners, health. An immutable copy. */
 export interface LiveRow extends ResourceRef {
   readonly key: ResourceKey;
   readonly version: string;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly createdAt: string;
-  /** Owners that exist or may exist, in the same cluster. */
+  /** Owners in the same cluster, whether or not they exist. */
   readonly owners: readonly LiveOwner[];
-  /** Keys of those of them that exist. */
+  /** Keys of the owners that exist. */
   readonly parents: readonly ResourceKey[];
-  /** Application instance that tracks it (roots only). */
+  /** Instance name of the Application that tracks it (roots only). */
   readonly app?: string;
   readonly health: HealthStatus | null;
   readonly deleting: boolean;
   readonly images: readonly string[];
-  /** Lines that the UI shows of it. */
+  /** Details that the UI shows. */
   readonly info?: readonly InfoItem[];
   readonly networkingInfo?: NetworkingInfo;
 }
 
-/** A line of the UI: `Revision`, `Containers`, labels that argocd-cm names, and so on. */
+/**
+ * A detail in the UI: `Revision`, `Containers`, a label listed in `resource.customLabels`, and so
+ * on.
+ */
 export interface InfoItem {
   readonly name: string;
   readonly value: string;
 }
 
-/** An object that traffic is sent to. */
+/** A target of traffic. */
 export interface TargetRef {
   readonly group?: string;
   readonly kind: string;
@@ -58,7 +58,7 @@ export interface TargetRef {
   readonly name: string;
 }
 
-/** How traffic reaches an object, and what it sends it to. */
+/** Addresses of an object, and the targets of its traffic. */
 export interface NetworkingInfo {
   readonly targetLabels?: Readonly<Record<string, string>>;
   readonly targetRefs?: readonly TargetRef[];
@@ -67,186 +67,237 @@ export interface NetworkingInfo {
   readonly externalURLs?: readonly string[];
 }
 
-/** A machine that runs pods, by its Node object. Amounts are in thousandths of the unit, by resource: cpu, memory, storage. */
+/**
+ * A Kubernetes Node that runs pods. Amounts are in milli-units, by resource: cpu, memory, storage.
+ */
 export interface LiveMachine {
   readonly name: string;
   readonly capacity: Readonly<Record<string, number>>;
-  /** What the pods that were asked about ask for. */
+  /** Sum of the requests of the queried pods. */
   readonly requestedByPods: Readonly<Record<string, number>>;
-  /** What all other pods of the machine ask for that have not ended. */
+  /** Sum of the requests of all other pods on the Node that have not finished. */
   readonly requestedByOthers: Readonly<Record<string, number>>;
-  /** `status.nodeInfo`. */
+  /** `status.nodeInfo` of the Node. */
   readonly system: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface TreeQuery {
   readonly roots: readonly ResourceKey[];
-  /** Left out, and with each what hangs on nothing else. */
-  readonly leaveOut: readonly ResourceKey[];
+  /** Left out of the tree, together with descendants that have no other parent. */
+  readonly excluded: readonly ResourceKey[];
 }
 
-/** What has changed in the cache since some version of it. */
-export interface LiveNews {
+/** Changes in the cache since an earlier version of it. */
+export interface LiveChangesSince {
   readonly version: number;
-  /** With the owners that each names. What begins or ceases to hang on another object is among them. Undefined: that is too long ago. */
+  /**
+   * With current owners. Includes objects whose parents were added, removed or replaced. Undefined
+   * if `version` is too old.
+   */
   readonly changed: readonly { readonly key: ResourceKey; readonly owners: readonly LiveOwner[] }[] | undefined;
 }
 
-/** What a server can serve. */
+/** The APIs that a server serves. */
 export interface LiveDiscovery extends ApiDiscovery {
-  /** Another number whenever the server serves something else. */
+  /** Changes whenever the served APIs change. */
   readonly version: number;
 }
 
-/** Schemas that a server publishes. */
+/** The APIs reported to charts and plugins. The same value is returned until something changes. */
+export interface LiveCapabilities {
+  /**
+   * Sorted. Groups that discovery cannot read at the moment are taken from the last complete list.
+   */
+  readonly apiVersions: readonly string[];
+  /**
+   * Groups that are not fully known, with the reason ("*": all but core). Empty if the list is
+   * complete.
+   */
+  readonly missing: ReadonlyMap<string, string>;
+  /** If false, no complete list was ever read, and `apiVersions` may lack the missing groups. */
+  readonly hasCompleteList: boolean;
+}
+
+/** OpenAPI schemas that a server publishes. */
 export interface LiveSchemas {
-  /** Another text whenever one of them is another; "" when there are none. */
+  /** Changes whenever a schema changes; "" if there are none. */
   readonly version: string;
   /** By `apiVersion Kind`. */
   readonly kinds: ReadonlyMap<string, KindSchema>;
 }
 
-/** Kinds whose cache is not fresh, or that are left out of it: nothing of them may be pruned. */
+/**
+ * Kinds whose cache is not fresh, or that are not cached. Objects of these kinds must not be
+ * pruned.
+ */
 export interface DegradedKinds {
-  /** Another number whenever other kinds are, or one for another reason. The counts of objects do not matter. */
+  /** Changes whenever the kinds or their reasons change; object counts are ignored. */
   readonly version: number;
   readonly kinds: readonly KindState[];
 }
 
-/** A live object changed. One event per object and batch; no body. */
+/** A change of a live object, without its body. Emitted once per object and batch. */
 export interface LiveChange {
   readonly server: string;
   readonly key: ResourceKey;
-  /** Instance names of the applications that this concerns, and whether the object is a managed root of each (else: a child in its tree). */
+  /**
+   * Affected Applications by instance name; `managed` if the object is a managed root, else it is a
+   * descendant.
+   */
   readonly apps: ReadonlyMap<string, { readonly managed: boolean }>;
-  /** Namespaced objects that no application tracks: orphan monitors of the namespace may care. */
+  /**
+   * Set for namespaced objects that no Application tracks: orphan monitoring of the namespace may
+   * need them.
+   */
   readonly orphanNamespace?: string;
 }
 
 export interface KindState extends GroupKind {
   readonly version: string;
-  /** `left-out`: it may not be listed, and `resource.respectRBAC` says that this is meant so. Its objects are read one by one. */
+  /**
+   * `left-out`: listing is forbidden, and `resource.respectRBAC` accepts this. Objects are read one
+   * by one.
+   */
   readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden' | 'left-out';
-  /** Why, when degraded, forbidden or left out; when synced: which object of it cannot be read. */
+  /** The reason if degraded, forbidden or left out; if synced, the object that cannot be read. */
   readonly message?: string;
   readonly objects: number;
 }
 
 export interface ClusterInfo {
   readonly server: string;
-  /** `connecting` until discovery worked once and every kind has been listed or has failed once. */
+  /** `connecting` until discovery has succeeded and every kind was listed or has failed once. */
   readonly state: 'connecting' | 'synced' | 'failed';
   readonly message?: string;
   readonly serverVersion?: string;
   readonly resourcesCount: number;
   readonly apisCount: number;
-  /** Live events since the watch of the cluster began, without the first lists. */
+  /** Live events since the watch of the cluster began, without the initial lists. */
   readonly eventsCount: number;
   readonly lastSyncAt?: number;
   readonly kinds: readonly KindState[];
 }
 
-/** An object that an application wants, or has, and that could not be read just now: whether it exists, and how it is, nobody knows. */
+/** A desired or known object that could not be read: whether it exists is unknown. */
 export interface UnreadObject extends ResourceRef {
   readonly key: ResourceKey;
   readonly version: string;
-  /** Argo CD's words, and why. */
+  /** Argo CD's text with the cause. */
   readonly message: string;
 }
 
-/** The live objects of an application, as far as they could be read. */
+/** The live objects of an Application, as far as they could be read. */
 export interface ManagedObjects {
   readonly objects: ReadonlyMap<ResourceKey, KubeObject>;
-  /** By key. None of them is in `objects`. */
+  /** Sorted by key. None of them is in `objects`. */
   readonly unread: readonly UnreadObject[];
   readonly degraded: DegradedKinds;
-  /** Absent: `objects` was read anew. */
+  /** The difference to `since`; absent if all objects were read again. */
   readonly changes?: ObjectChanges;
 }
 
-/** Objects that are those of an earlier answer, but for some: each of these was there already, and is another one now. */
+/** An answer relative to an earlier one: the same keys, with changed objects at `keys`. */
 export interface ObjectChanges {
   readonly since: ReadonlyMap<ResourceKey, KubeObject>;
   readonly keys: ReadonlySet<ResourceKey>;
 }
 
-/** Whose live objects are asked for. */
+/** A query for the live objects of one Application. */
 export interface ManagedQuery {
-  /** The instance name of the application. */
+  /** Instance name of the Application. */
   readonly app: string;
-  /** Only their names are read. */
+  /** Desired objects; only their identity is used. */
   readonly targets: readonly ObjectName[];
   /**
-   * What the application had when somebody looked last. Of kinds that could never be listed these are read one by one: what is not in the cache may
-   * exist nevertheless.
+   * Objects that the Application had at its last comparison. Those of kinds that were never listed
+   * are read one by one, because they may exist although the cache has none.
    */
-  readonly had?: readonly ObjectName[];
-  /** `objects` of an earlier answer about the application: then the answer may say what is another since then, at the cost of that. */
+  readonly lastKnown?: readonly ObjectName[];
+  /**
+   * `objects` of an earlier answer for this Application. The answer may then be incremental: its
+   * cost is proportional to what changed.
+   */
   readonly since?: ReadonlyMap<ResourceKey, KubeObject> | undefined;
 }
 
 /**
- * What one cluster says. Every answer is a plain value that does not change afterwards: no callback, no client and no node of the cache goes out,
- * so that a cluster may live on a thread of its own. What needs the cache comes as a promise for the same reason; discovery and info are small,
- * and have a version or are asked for rarely.
+ * The live state of one cluster. Answers are immutable plain values without callbacks, clients or
+ * cache nodes, so that a cluster may move to its own thread. Queries of the cache are asynchronous
+ * for the same reason; discovery and info are small and rarely read.
  */
 export interface LiveCluster {
   readonly server: string;
   info(): ClusterInfo;
-  /** Throws CLUSTER_UNAVAILABLE (with Argo CD's text) while discovery has never worked. */
+  /** @throws ClusterUnavailable with Argo CD's text, until discovery has succeeded once. */
   discovery(): LiveDiscovery;
+  /** @throws as {@link discovery}. */
+  capabilities(): LiveCapabilities;
   /**
-   * Why a kind may be served that discovery does not name, beside those of its failed groups: nobody has compared it with what the cluster defines. Undefined
-   * once that is done, or, where the definitions cannot be read, a while after the first discovery.
+   * Why discovery may lack kinds outside of failed groups. Undefined once it agrees with the
+   * definitions in the cluster or, without access to them, after a minute.
    */
-  unsure(): string | undefined;
+  discoveryDoubt(): string | undefined;
   /**
-   * "Live objects for the application" (gitops-engine pkg/cache GetManagedLiveObjs): roots tracked by `app`, plus for each target the existing object of the
-   * same key even if untracked, converted to the target's API version where needed. With `since` the answer may be given by its difference to that
-   * one, which is then in `changes`; it is the one that would be given without. What cannot be read is in `unread`; it throws only when nothing can (LIVE_STATE).
+   * Roots tracked by `app`, and the objects of the targets in their API versions, tracked or not
+   * (gitops-engine pkg/cache GetManagedLiveObjs). Objects that cannot be read are in `unread`.
+   * @throws LiveStateError if no object can be read, if one is out of reach in namespaced mode, or
+   * if the objects are too large together.
    */
   managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects>;
-  /** Rows by key; of what the cache does not know there is none. */
+  /** Rows by key; keys that are not in the cache are left out. */
   rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>>;
-  /** Owner tree from the roots downwards, each row once, after the first of its parents; cycles end where they meet themselves. */
+  /** Owner tree from the roots down, breadth first. Each row appears once, so cycles end. */
   tree(query: TreeQuery, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /**
-   * Of which objects somebody who read rows at a version of the cache may see something else now, and the version of today. Ask for the version before you
-   * read: then nothing that changes meanwhile is missed.
+   * Objects whose rows may differ from those read at an earlier version, and the current version.
+   * Get the version before reading rows, so that concurrent changes are not missed.
    */
-  news(version: number | undefined, signal: AbortSignal): Promise<LiveNews>;
-  /** Top-level objects of a namespace (for orphan monitoring). */
+  changesSince(version: number | undefined, signal: AbortSignal): Promise<LiveChangesSince>;
+  /** Objects of a namespace without owners, for orphan monitoring. */
   topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]>;
-  /** The machines of these pods, by name. None while the cache has no Nodes (excluded, forbidden, or a cluster of single namespaces). */
+  /**
+   * The Nodes of these pods, sorted by name. Empty if Nodes are not cached (excluded, forbidden, or
+   * a cluster limited to namespaces).
+   */
   machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]>;
-  /** The schemas of these group versions, as far as the server publishes them and they can be read. Asks the server only for what is new. */
+  /**
+   * The schemas of these group versions, if the server publishes them. Only new documents are
+   * requested.
+   */
   schemas(apiVersions: readonly string[], signal: AbortSignal): Promise<LiveSchemas>;
-  /** Whether a kind is namespaced; undefined when the server does not know it. */
+  /** Whether a kind is namespaced; undefined if the server does not serve it. */
   isNamespaced(gk: GroupKind): boolean | undefined;
-  /** Puts an object that a write returned into the cache, so that the next read is not older than our own write. */
+  /**
+   * Adds the response of a write to the cache, so that reads never return older state than our own
+   * write.
+   */
   observe(object: KubeObject): void;
 }
 
 /**
- * Of which applications whole objects are kept, where this replica owns some parts of a split cluster only. `partIndex` of #model tells the
- * part of an application.
+ * Selects the Applications whose objects are kept whole, if this replica owns only some parts of a
+ * cluster. `partIndex` of #model maps an Application to its part.
  */
 export interface BodyFilter {
-  /** How many parts the cluster has. */
+  /** Number of parts of the cluster. */
   readonly of: number;
-  /** Parts of this replica, ascending. */
+  /** Parts owned by this replica, ascending. */
   readonly owned: readonly number[];
-  /** The controller's own namespace: where applications are whose instance name says no other. */
+  /** Namespace of Applications whose instance name contains none: the controller's own. */
   readonly namespace: string;
 }
 
-/** All clusters that this replica owns, and some that it does not: their caches are filled for when it does. */
+/**
+ * The caches of all clusters that this replica owns, and of standby clusters that it may own next.
+ */
 export interface LiveClusters extends Runnable {
   /**
-   * Sets which clusters to keep; starts, stops or adapts each by what changed (credentials are swapped in place). `bodies` has, by server,
-   * the clusters of which not everything is ours: objects of other applications are then kept in compact form only. Those of `spare` are watched
-   * without being this replica's: no change of them is told, and neither `infos` nor metrics have them.
+   * Sets the clusters to watch; each is started, stopped or reconfigured by what changed.
+   * @param bodies filters for clusters that are owned in part; only selected Applications' objects
+   * are kept whole.
+   * @param spare standby clusters, watched only to fill their caches, without change events or
+   * metrics.
    */
   setClusters(
     clusters: readonly Cluster[],
@@ -254,14 +305,14 @@ export interface LiveClusters extends Runnable {
     bodies?: ReadonlyMap<string, BodyFilter>,
     spare?: readonly Cluster[],
   ): void;
-  /** Undefined when this replica does not keep that cluster. Waits (until `signal`) for its filled cache. */
+  /**
+   * Waits until the cache is filled or discovery has failed.
+   * @throws ClusterIgnored if this replica does not watch the cluster.
+   */
   cluster(server: string, signal: AbortSignal): Promise<LiveCluster>;
-  /** Without waiting. */
+  /** Like {@link cluster}, but does not wait; undefined if the cluster is not watched. */
   peek(server: string): LiveCluster | undefined;
-  /** Of the clusters that this replica owns. */
+  /** Clusters that this replica owns. */
   infos(): readonly ClusterInfo[];
   onChange(listener: (change: LiveChange) => void): () => void;
 }
-
-/** Instance name to queue key; the controller provides it. */
-export type AppKeyOf = (instance: string) => AppKey;

@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { fingerprint } from '#diff';
+import { defaultSettings } from '#model';
+import type { Settings } from '#model';
+import { nodeOf, object } from '../testing/nodes.ts';
+import { createNodeReader, isNoopForApps } from './stored-node.ts';
+
+describe('createNodeReader', () => {
+  const withUpdates = (over: Partial<Settings>): Settings => ({ ...defaultSettings, ...over });
+
+  it('keeps bodies of tracked roots only', () => {
+    expect(nodeOf(object({ kind: 'ConfigMap', name: 'a', app: 'shop' })).body?.parse().metadata.name).toBe('a');
+    expect(nodeOf(object({ kind: 'ConfigMap', name: 'a' })).body).toBeUndefined();
+    expect(
+      nodeOf(object({ kind: 'Pod', name: 'b', owners: [{ kind: 'Pod', name: 'a', uid: 'uid-a' }], app: 'shop' })).body,
+    ).toBeUndefined();
+  });
+
+  it('reads distinct images of Pods, and whether an object is being deleted', () => {
+    const spec = { initContainers: [{ image: 'i' }], containers: [{ image: 'a' }, { image: 'i' }, {}] };
+    const node = nodeOf(object({ kind: 'Pod', name: 'p', rest: { spec } }));
+    expect(node.images).toEqual(['i', 'a']);
+    const doomed = object({ kind: 'ConfigMap', name: 'c' });
+    expect(
+      nodeOf({ ...doomed, metadata: { ...doomed.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).deleting,
+    ).toBe(true);
+  });
+
+  it('computes fingerprints for tracked or annotated objects, unless disabled', () => {
+    const asked = object({ kind: 'ConfigMap', name: 'c' });
+    const annotated = {
+      ...asked,
+      metadata: { ...asked.metadata, annotations: { 'argocd.argoproj.io/ignore-resource-updates': 'true' } },
+    };
+    const off = createNodeReader(withUpdates({ ignoreResourceUpdatesEnabled: false }), () => true);
+    expect(nodeOf(asked).fingerprint).toBeUndefined();
+    expect(nodeOf(annotated).fingerprint).toBe(fingerprint(annotated, defaultSettings));
+    expect(off(annotated).fingerprint).toBeUndefined();
+    const app = object({ kind: 'Application', apiVersion: 'argoproj.io/v1alpha1', name: 'a' });
+    expect(nodeOf(app).fingerprint).toBe(fingerprint(app, defaultSettings));
+  });
+
+  it('treats an update as a no-op only with equal health, identity and fingerprints', () => {
+    const one = nodeOf(object({ kind: 'ConfigMap', name: 'c', app: 'shop' }));
+    const two = nodeOf(object({ kind: 'ConfigMap', name: 'c', app: 'shop' }));
+    expect(isNoopForApps(one, two)).toBe(true);
+    expect(isNoopForApps(one, Object.assign(two, { uid: 'other' }))).toBe(false);
+    const sick = Object.assign(nodeOf(object({ kind: 'ConfigMap', name: 'c', app: 'shop' })), {
+      health: { status: 'Degraded' },
+    });
+    expect(isNoopForApps(one, sick as typeof one)).toBe(false);
+    const free = nodeOf(object({ kind: 'ConfigMap', name: 'c' }));
+    expect(isNoopForApps(free, free)).toBe(false);
+  });
+});

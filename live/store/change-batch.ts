@@ -1,0 +1,115 @@
+import type { Clock, ClockTimer } from '#base';
+import type { ResourceKey } from '#model';
+import { ChangeRateLimiter } from './change-rate-limiter.ts';
+import type { ChattyObject } from './change-rate-limiter.ts';
+import type { NodeStore } from './node-store.ts';
+import type { StoredNode } from '../objects/stored-node.ts';
+import type { LiveChange } from '../types.ts';
+
+interface PendingChange {
+  readonly apps: Map<string, { managed: boolean }>;
+  readonly namespace: string;
+  /** Earliest time to emit it. */
+  dueAt: number;
+}
+
+export interface ChangeBatchDeps {
+  readonly server: string;
+  readonly store: NodeStore;
+  readonly clock: Clock;
+  readonly batchMs: number;
+  readonly emit: (change: LiveChange) => void;
+}
+
+/**
+ * Collects changes and emits one event per object and batch. Affected Applications are those before
+ * the change (recorded with it) and those after it (resolved when the event is emitted, because
+ * owners may arrive later than their children). Objects that change too often are throttled ({@link
+ * ChangeRateLimiter}), except for their creation and deletion.
+ */
+export class ChangeBatch {
+  readonly #deps: ChangeBatchDeps;
+  readonly #pending = new Map<ResourceKey, PendingChange>();
+  readonly #limiter = new ChangeRateLimiter();
+  #timer: ClockTimer | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(deps: ChangeBatchDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Applications affected by a node. Call it before changing the store, and pass the result to
+   * `record`.
+   */
+  affectedApps(node: StoredNode | undefined): ReadonlyMap<string, { readonly managed: boolean }> {
+    const apps = new Map<string, { managed: boolean }>();
+    if (node === undefined) return apps;
+    for (const app of this.#deps.store.appsOf(node)) apps.set(app, { managed: node.app === app });
+    return apps;
+  }
+
+  /** @param before the result of `affectedApps` before the store changed. */
+  record(node: StoredNode, before: ReadonlyMap<string, { readonly managed: boolean }>): void {
+    // Endpoints change with every readiness probe, and are irrelevant to Applications.
+    if (node.kind === 'Endpoints' && node.group === '') return;
+    const { store, clock, batchMs } = this.#deps;
+    const now = clock.monotonic();
+    const isGone = store.get(node.key) === undefined;
+    const pending = this.#pending.get(node.key) ?? { apps: new Map(), namespace: node.namespace, dueAt: now + batchMs };
+    if (isGone) {
+      this.#limiter.forget(node.key);
+      pending.dueAt = Math.min(pending.dueAt, now + batchMs);
+    } else {
+      const isMore = this.#pending.has(node.key);
+      const delayMs = this.#limiter.delayOf(node.key, now, isMore);
+      if (!isMore) pending.dueAt = now + Math.max(batchMs, delayMs);
+    }
+    this.#pending.set(node.key, pending);
+    merge(pending.apps, before);
+    this.#wake(pending.dueAt);
+  }
+
+  /** Objects whose changes are throttled. */
+  chatty(): readonly ChattyObject[] {
+    return this.#limiter.chatty(this.#deps.clock.monotonic());
+  }
+
+  #wake(at: number): void {
+    if (at >= this.#timerAt) return;
+    this.#timer?.cancel();
+    this.#timerAt = at;
+    const { clock } = this.#deps;
+    this.#timer = clock.timer(Math.max(0, at - clock.monotonic()), () => this.#flush());
+  }
+
+  /** Drops pending changes. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    this.#pending.clear();
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.#deps.clock.monotonic();
+    const batch = [...this.#pending].filter(([, { dueAt }]) => dueAt <= now);
+    for (const [key] of batch) this.#pending.delete(key);
+    for (const { dueAt } of this.#pending.values()) this.#wake(dueAt);
+    for (const [key, { apps, namespace }] of batch) {
+      this.#limiter.noteEmitted(key, now);
+      merge(apps, this.affectedApps(this.#deps.store.get(key)));
+      const orphan = apps.size === 0 && namespace !== '' ? { orphanNamespace: namespace } : {};
+      if (apps.size > 0 || namespace !== '') this.#deps.emit({ server: this.#deps.server, key, apps, ...orphan });
+    }
+  }
+}
+
+function merge(
+  into: Map<string, { managed: boolean }>,
+  from: ReadonlyMap<string, { readonly managed: boolean }>,
+): void {
+  for (const [app, { managed }] of from) into.set(app, { managed: managed || into.get(app)?.managed === true });
+}

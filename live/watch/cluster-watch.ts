@@ -1,0 +1,432 @@
+import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
+import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
+import type { ApiDiscovery, KubeClient, ReflectorOptions, VersionRegression } from '#kube';
+import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
+import { groupKindName, groupOf, jsonOf } from '#model';
+import type { Logger } from '#telemetry';
+import { ClusterCapabilities } from '../discovery/capabilities.ts';
+import type { ApiVersionLists } from '../discovery/capabilities.ts';
+import { KindWatch } from './kind-watch.ts';
+import type { ClusterCache } from '../store/cluster-cache.ts';
+import { DiscoveryMemory, failureOf, kindText, plainVersion, planWatches } from '../discovery/discovery.ts';
+import type { WatchPlan } from '../discovery/discovery.ts';
+import type { LiveCapabilities, LiveDiscovery } from '../types.ts';
+import { removalGraceMs, UndiscoveredKinds } from '../discovery/undiscovered-kinds.ts';
+import { ContentVersions } from '../content-versions.ts';
+import type { VersionCounter } from '../content-versions.ts';
+
+/** Durations are in milliseconds; see `defaultTuning` for the defaults. */
+export interface LiveTuning {
+  /** Changes are collected for this long before they are emitted. */
+  readonly batchMs: number;
+  /** Interval of discovery; it also runs after changes of CRDs and APIServices. */
+  readonly discoveryMs: number;
+  readonly discoveryDeadlineMs: number;
+  /**
+   * Interval of comparing and repairing the cache of each kind
+   * (ARGOCD_CLUSTER_CACHE_WATCH_RESYNC_DURATION); 0 disables it.
+   */
+  readonly auditMs: number;
+  /**
+   * Interval of relisting each kind, whatever audits find (ARGOCD_CLUSTER_CACHE_RESYNC_DURATION); 0
+   * disables it.
+   */
+  readonly relistMs: number;
+  /** Concurrent lists of one cluster (ARGOCD_CLUSTER_CACHE_LIST_SEMAPHORE). */
+  readonly lists: number;
+  /** ARGOCD_CLUSTER_CACHE_LIST_PAGE_SIZE. */
+  readonly pageSize: number;
+}
+
+export const defaultTuning: LiveTuning = {
+  batchMs: 50,
+  discoveryMs: 300_000,
+  discoveryDeadlineMs: 60_000,
+  auditMs: 600_000,
+  relistMs: 43_200_000,
+  lists: 12,
+  pageSize: 500,
+};
+
+export interface ClusterWatchDeps {
+  readonly client: KubeClient;
+  readonly cache: ClusterCache;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly logger: Logger;
+  readonly lists: ConcurrencyLimiter;
+  readonly apiVersions?: ApiVersionLists | undefined;
+  readonly tuning: LiveTuning;
+  readonly versions: VersionCounter;
+  readonly reflect: (options: ReflectorOptions) => Runnable;
+  /** State or discovery may have changed. */
+  readonly onState: () => void;
+  readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+  readonly onAudit: (resource: ApiResource, differing: number) => void;
+  /** Limit of watched kinds, because each takes a connection and memory. */
+  readonly maxKinds: number;
+}
+
+/**
+ * Discovery runs after these delays when a CRD or APIService changes: servers take seconds to serve
+ * an accepted definition.
+ */
+const followUpMs = [1000, 4000, 15_000] as const;
+/**
+ * A server that has just started may report too few kinds, so discovery runs again soon after the
+ * first success, and after each recovery.
+ */
+const afterStartMs = 15_000;
+/** Interval of discovery while it may be incomplete. */
+const incompleteRetryMs = 50_000;
+const firstRetryMs = 1000;
+const retryCapMs = 30_000;
+/** Longer than any watch lives: the last kind detects the regression when its watch ends. */
+const regressionLogMs = 600_000;
+
+interface RunningWatch {
+  readonly watch: KindWatch;
+  readonly stop: () => void;
+}
+
+/**
+ * Supervises the watches of one cluster. Discovers the served kinds, starts a watch for each, and
+ * stops watches of removed kinds and drops their rows. Groups that discovery cannot read keep their
+ * watches: a broken aggregated API was not deleted. Kinds do not affect each other.
+ */
+export class ClusterWatch {
+  readonly #deps: ClusterWatchDeps;
+  #cluster: Cluster;
+  #settings: Settings;
+  readonly #memory = new DiscoveryMemory();
+  readonly #undiscovered: UndiscoveredKinds;
+  readonly #capabilities: ClusterCapabilities;
+  readonly #discoveryVersions: ContentVersions<ApiDiscovery>;
+  #discovery: LiveDiscovery | undefined;
+  #serverVersion: string | undefined;
+  #failure: string | undefined;
+  /** Watches were started for the first discovery. */
+  #applied = false;
+  readonly #running = new Map<string, RunningWatch>();
+  readonly #ended = new Set<Promise<void>>();
+  #signal: AbortSignal | undefined;
+  /** When discovery began to leave out kinds that are still served. */
+  #incompleteSince: number | undefined;
+  /** When a kind last detected that the server's versions went back. */
+  #wentBackAt: number | undefined;
+  #followUps: number[] = [];
+  #shortenPause: ((withinMs: number) => void) | undefined;
+
+  constructor(cluster: Cluster, settings: Settings, deps: ClusterWatchDeps) {
+    this.#cluster = cluster;
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#undiscovered = new UndiscoveredKinds(deps);
+    this.#capabilities = new ClusterCapabilities({ ...deps, server: cluster.server, lists: deps.apiVersions });
+    this.#discoveryVersions = new ContentVersions(deps.versions, ({ failedGroups, ...lists }) =>
+      jsonOf([lists, ...failedGroups]),
+    );
+  }
+
+  discovery(): LiveDiscovery | undefined {
+    return this.#discovery;
+  }
+
+  serverVersion(): string | undefined {
+    return this.#serverVersion;
+  }
+
+  /** The error of the last discovery. */
+  failure(): string | undefined {
+    return this.#failure;
+  }
+
+  watches(): readonly KindWatch[] {
+    return [...this.#running.values()].map(({ watch }) => watch);
+  }
+
+  /**
+   * Suspends the watches of `group/kind`, because it takes too much memory. The returned function
+   * reports whether they are still suspended.
+   */
+  suspendKind(kind: string, why: string): (() => boolean) | undefined {
+    const watches = this.watches().filter(({ resource }) => kindText(resource) === kind);
+    for (const watch of watches) watch.suspend(why);
+    return watches.length === 0 ? undefined : () => watches.some((watch) => watch.isSuspended());
+  }
+
+  /** Why kinds outside of failed groups may be undiscovered. */
+  discoveryDoubt(): string | undefined {
+    return this.#undiscovered.doubt();
+  }
+
+  /** The API versions reported to charts. */
+  capabilities(discovery: LiveDiscovery): LiveCapabilities {
+    return this.#capabilities.of(discovery, this.discoveryDoubt());
+  }
+
+  /**
+   * Discovery has succeeded, every kind was listed or has failed once, and no kind is expected to
+   * appear soon.
+   */
+  settled(): boolean {
+    return this.#applied && this.watches().every((watch) => watch.settled()) && !this.#undiscovered.delaysReadiness();
+  }
+
+  /** Runs until `signal` aborts and every watch has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    let attempt = 0;
+    while (!signal.aborted) {
+      const isStart = attempt > 0 || this.#discovery === undefined;
+      const worked = await this.#discover(signal);
+      if (worked && isStart && this.#followUps.length === 0) this.#followUps = [afterStartMs];
+      attempt = worked ? 0 : attempt + 1;
+      await this.#pause(worked ? this.#nextDelay() : this.#retryDelay(attempt), signal);
+    }
+    for (const { stop } of this.#running.values()) stop();
+    await Promise.all(this.#ended);
+  }
+
+  /** Starts and stops watches for changed namespaces, scope or filters. */
+  reconfigure(cluster: Cluster, settings: Settings): void {
+    this.#cluster = cluster;
+    this.#settings = settings;
+    if (this.#discovery !== undefined) this.#apply(this.#discovery);
+  }
+
+  /** Relists and reads every object again, because settings for reading objects have changed. */
+  readAgain(): void {
+    for (const { watch } of this.#running.values()) watch.relist(true);
+  }
+
+  /**
+   * Must be called for every object. Returns true for CRDs and APIServices, which change the served
+   * kinds.
+   */
+  noteObject(object: KubeObject): boolean {
+    const definesKinds =
+      (object.kind === 'CustomResourceDefinition' && groupOf(object.apiVersion) === 'apiextensions.k8s.io') ||
+      (object.kind === 'APIService' && groupOf(object.apiVersion) === 'apiregistration.k8s.io');
+    if (definesKinds) this.#discoverSoon();
+    return definesKinds;
+  }
+
+  #discoverSoon(): void {
+    this.#followUps = [...followUpMs];
+    // Keep an earlier due time, or a stream of definition changes would postpone discovery forever.
+    if (this.#shortenPause !== undefined) this.#shortenPause(this.#followUps.shift() ?? 0);
+  }
+
+  #onKindState(): void {
+    const discovery = this.#discovery;
+    if (discovery !== undefined && this.#undiscovered.compare(this.watches(), discovery)) this.#discoverSoon();
+    this.#saveCapabilities();
+    this.#deps.onState();
+  }
+
+  #saveCapabilities(): void {
+    const [discovery, signal] = [this.#discovery, this.#signal];
+    if (discovery === undefined || signal === undefined || signal.aborted) return;
+    const noted = this.#capabilities
+      .note(discovery, this.discoveryDoubt(), signal)
+      .finally(() => void this.#ended.delete(noted));
+    this.#ended.add(noted);
+  }
+
+  async #discover(signal: AbortSignal): Promise<boolean> {
+    const { client, clock, tuning, logger } = this.#deps;
+    const askedAt = clock.monotonic();
+    const limit = { clock, limitMs: tuning.discoveryDeadlineMs, what: `discovery of ${this.#cluster.server}` };
+    try {
+      const [discovery, serverVersion] = await withDeadline(signal, limit, async (child) => {
+        const running = await client.version({ signal: child });
+        const [found] = await Promise.all([client.discover({ signal: child }), this.#capabilities.load(child)]);
+        await this.#checkVanished(found, child);
+        const failedGroups = new Map([
+          ...(await this.#undiscovered.incompleteGroups(found, child)),
+          ...found.failedGroups,
+        ]);
+        return [this.#memory.complete({ ...found, failedGroups }), running] as const;
+      });
+      this.#checkKinds(discovery);
+      if (this.#discovery === undefined && discovery.preferred.length === 0)
+        throw new Error('failed to discover server resources, zero resources returned');
+      this.#serverVersion = plainVersion(serverVersion);
+      this.#failure = undefined;
+      this.#undiscovered.discovered(askedAt);
+      const version = this.#discoveryVersions.of(discovery);
+      // Keep the value if nothing changed, because callers cache indexes of it.
+      if (this.#discovery?.version !== version) this.#discovery = { ...discovery, version };
+      this.#saveCapabilities();
+      this.#apply(discovery);
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      this.#failure = outsideText('server', messageOf(error));
+      logger.warn('Discovery failed; keeping the last result', { server: this.#cluster.server, error });
+      this.#deps.onState();
+      return false;
+    }
+  }
+
+  /**
+   * Probes watched kinds that discovery does not list: a server that has just started lists no
+   * kinds of CustomResourceDefinitions yet (`removalGraceMs`).
+   * @throws Error if such a kind may still be served; this discovery must not be used.
+   */
+  async #checkVanished(found: ApiDiscovery, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const known = new Set(found.served.map(kindText));
+    for (const { resource, namespace } of this.watches()) {
+      const kind = kindText(resource);
+      if (known.has(kind) || failureOf(found, resource.group) !== undefined) continue;
+      known.add(kind);
+      const doubtMs = await removalGraceMs(this.#deps.client, resource, namespace, signal);
+      const since = this.#incompleteSince ?? clock.monotonic();
+      if (clock.monotonic() - since >= doubtMs) continue;
+      this.#incompleteSince = since;
+      throw new Error(
+        `discovery does not list ${groupKindName(resource)}, which was served before and has not been removed`,
+      );
+    }
+    this.#incompleteSince = undefined;
+  }
+
+  #checkKinds({ preferred }: ApiDiscovery): void {
+    const { maxKinds } = this.#deps;
+    if (preferred.length <= maxKinds) return;
+    throw new Error(
+      `the cluster serves ${preferred.length} kinds, more than the limit of ${maxKinds}; raise --cluster-memory-mb`,
+    );
+  }
+
+  #apply(discovery: ApiDiscovery): void {
+    const plan = planWatches(discovery, this.#cluster, this.#settings);
+    for (const [key, { watch, stop }] of [...this.#running]) {
+      if (plan.has(key) || failureOf(discovery, watch.resource.group) !== undefined) continue;
+      stop();
+      this.#running.delete(key);
+      this.#dropRows(watch, plan);
+    }
+    for (const [key, planned] of plan) if (!this.#running.has(key)) this.#start(key, planned);
+    this.#applied = true;
+    this.#deps.onState();
+  }
+
+  /**
+   * Drops the rows of a kind that is no longer watched. If it is watched in another version, they
+   * stay until its list is complete.
+   */
+  #dropRows(watch: KindWatch, plan: ReadonlyMap<string, WatchPlan>): void {
+    const { cache } = this.#deps;
+    const { group, kind } = watch.resource;
+    const covers = new Set(
+      [...plan.values()]
+        .filter(({ resource }) => resource.group === group && resource.kind === kind)
+        .map(({ namespace }) => namespace ?? '*'),
+    );
+    if (covers.has('*')) return;
+    for (const node of [...cache.store.ofKind(group, kind)]) {
+      const mine = watch.namespace === undefined || node.namespace === watch.namespace;
+      if (mine && !covers.has(node.namespace)) cache.forget(node.key);
+    }
+  }
+
+  #start(key: string, { resource, namespace }: WatchPlan): void {
+    const parent = this.#signal;
+    if (parent === undefined || parent.aborted) return;
+    const { client, cache, clock, random, logger, lists, tuning, reflect, onEvent, onAudit } = this.#deps;
+    const watch = new KindWatch(resource, namespace, {
+      client,
+      cache,
+      clock,
+      random,
+      lists,
+      reflect,
+      onState: () => this.#onKindState(),
+      onEvent,
+      onAudit,
+      respectRBAC: () => this.#settings.respectRBAC,
+      onWentBack: (found) => this.#wentBack(found),
+      logger: logger.child({ group: resource.group, kind: resource.kind }),
+      pageSize: tuning.pageSize,
+      auditMs: tuning.auditMs,
+      relistMs: tuning.relistMs,
+    });
+    const { started, stop } = startChild(parent, (signal) => watch.run(signal));
+    this.#running.set(key, { watch, stop });
+    const ended = started.finally(() => void this.#ended.delete(ended));
+    this.#ended.add(ended);
+  }
+
+  /** Every kind detects the regression by itself, within the life of a watch; log it once. */
+  #wentBack(found: VersionRegression): void {
+    const { clock, logger } = this.#deps;
+    const now = clock.monotonic();
+    const isNews = this.#wentBackAt === undefined || now - this.#wentBackAt > regressionLogMs;
+    this.#wentBackAt = now;
+    const log = isNews ? logger.warn.bind(logger) : logger.debug.bind(logger);
+    log('The resource versions of the API server went back; reading everything again', { ...found });
+  }
+
+  #nextDelay(): number {
+    const followUp = this.#followUps.shift();
+    // Jitter of 10 %, so that replicas and clusters do not run discovery at the same time.
+    const usual = this.#deps.tuning.discoveryMs * (0.95 + 0.1 * this.#deps.random.next());
+    return (
+      followUp ??
+      (this.#undiscovered.shouldRetrySoon() || this.#lacksCompleteList() ? Math.min(incompleteRetryMs, usual) : usual)
+    );
+  }
+
+  /** Without a complete list of API versions, charts may render fewer objects. */
+  #lacksCompleteList(): boolean {
+    return this.#discovery !== undefined && !this.capabilities(this.#discovery).hasCompleteList;
+  }
+
+  #retryDelay(attempt: number): number {
+    const base = Math.min(retryCapMs, firstRetryMs * 2 ** Math.min(attempt - 1, 10));
+    return base * (1 + this.#deps.random.next());
+  }
+
+  /** Sleeps; `#shortenPause` ends the pause within the given time. */
+  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', end);
+        this.#shortenPause = undefined;
+        resolve();
+      };
+      let dueAt = clock.monotonic() + delayMs;
+      let timer = clock.timer(delayMs, end);
+      this.#shortenPause = (withinMs) => {
+        const soonest = clock.monotonic() + withinMs;
+        if (dueAt <= soonest) return;
+        timer.cancel();
+        dueAt = soonest;
+        timer = clock.timer(withinMs, end);
+      };
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
+    });
+  }
+}
+
+/**
+ * Runs `body` in the background until the parent aborts or `stop` is called. `started` never
+ * rejects.
+ */
+function startChild(
+  parent: AbortSignal,
+  body: (signal: AbortSignal) => Promise<void>,
+): { readonly started: Promise<void>; readonly stop: () => void } {
+  let stop = (): void => undefined;
+  const started = withChild(parent, async (signal, abort) => {
+    stop = () => abort(new Shutdown('no longer watched'));
+    await body(signal);
+  }).catch(() => undefined);
+  return { started, stop: () => stop() };
+}

@@ -1,0 +1,429 @@
+import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
+import { isAbort, messageOf, Superseded, withChild } from '#base';
+import { isForbidden, isOlderVersion, KubeReadOnlyError } from '#kube';
+import type {
+  KubeClient,
+  ListCollector,
+  ReflectorOptions,
+  ReflectorSink,
+  ReflectorState,
+  VersionRegression,
+} from '#kube';
+import { groupKindName, keyOf } from '#model';
+import type { ApiResource, KubeObject, ResourceKey, Settings } from '#model';
+import type { Logger } from '#telemetry';
+import { CacheAudit, fullReadInterval } from './cache-audit.ts';
+import { KindFaults } from './kind-faults.ts';
+import { hasSameFacts } from '../objects/stored-node.ts';
+import type { StoredNode } from '../objects/stored-node.ts';
+import { forgetRows } from './forget-rows.ts';
+import type { ClusterCache } from '../store/cluster-cache.ts';
+
+export interface KindWatchDeps {
+  readonly client: KubeClient;
+  readonly cache: ClusterCache;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly logger: Logger;
+  readonly lists: ConcurrencyLimiter;
+  readonly pageSize: number;
+  /** Interval of comparing the cache with the server; 0 disables it. */
+  readonly auditMs: number;
+  /** Interval of relisting, whatever audits find; 0 disables it. */
+  readonly relistMs: number;
+  readonly reflect: (options: ReflectorOptions) => Runnable;
+  /** The current setting. */
+  readonly respectRBAC: () => Settings['respectRBAC'];
+  /** State or faults may have changed. */
+  readonly onState: () => void;
+  /** The server's resource versions went back. */
+  readonly onWentBack: (found: VersionRegression) => void;
+  /** Called for watch events, and for changed objects of later lists. */
+  readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+  /** Called after each comparison with the server. If objects differ, the kind is relisted. */
+  readonly onAudit: (resource: ApiResource, differing: number) => void;
+}
+
+/**
+ * Keeps one kind in the cache, in one namespace or in all: a reflector and its sink. Rows stay
+ * until a deletion event, a complete list without them, or a suspension removes them. Failures
+ * remove none, except for the rows that an endless list wrote. Lists take effect page by page, and
+ * only changed objects cost work.
+ */
+export class KindWatch {
+  readonly resource: ApiResource;
+  readonly namespace: string | undefined;
+  readonly #deps: KindWatchDeps;
+  #state: ReflectorState = { state: 'listing' };
+  #settled = false;
+  #isRereading = false;
+  #isRelisting = false;
+  #restart: ((reason: Error) => void) | undefined;
+  #syncedAt: number | undefined;
+  /** The server has confirmed that listing is forbidden. */
+  #isDenied = false;
+  /** The latest resourceVersion seen. */
+  #version = '';
+  readonly #faults: KindFaults;
+  #mismatchAt: number | undefined;
+  /** Why the kind takes too much memory. It is not watched, and its rows are removed. */
+  #suspendReason: string | undefined;
+  /**
+   * Round of the audit. The first one is random, so that kinds are not all read whole in the same
+   * round.
+   */
+  #round: number | undefined;
+
+  constructor(resource: ApiResource, namespace: string | undefined, deps: KindWatchDeps) {
+    this.resource = resource;
+    this.namespace = namespace;
+    this.#deps = deps;
+    const { clock, logger, onState } = deps;
+    this.#faults = new KindFaults({ kind: resource.kind, clock, logger, onChange: onState });
+  }
+
+  /**
+   * `degraded` also if an unreadable object has no row. A forbidden kind that was never listed is
+   * `left-out` if `resource.respectRBAC` accepts that. If it was listed, it keeps its rows.
+   */
+  state(): KindWatchState {
+    if (this.#state.state === 'forbidden' && this.#isSkippedByRbac())
+      return { state: 'left-out', message: `left out because of resource.respectRBAC: ${this.#state.message}` };
+    if (this.#state.state !== 'synced') return this.#state;
+    const lost = this.#faults.withoutRow();
+    return lost === undefined ? this.#state : { state: 'degraded', message: lost.message, sinceMs: lost.sinceMs };
+  }
+
+  /** The first unreadable object with the reason, and the number of others; undefined if none. */
+  fault(): string | undefined {
+    return this.#faults.text();
+  }
+
+  /** The kind was listed, or listing it failed, at least once. */
+  settled(): boolean {
+    return this.#settled;
+  }
+
+  /**
+   * No list was ever complete, or the kind was suspended: absence from the cache proves nothing.
+   */
+  isUnlisted(): boolean {
+    return this.#settled && this.#syncedAt === undefined;
+  }
+
+  /** Wall time of the last complete list. */
+  syncedAt(): number | undefined {
+    return this.#syncedAt;
+  }
+
+  /**
+   * Relists, and keeps the old rows until the list is complete. With `readAgain`, unchanged objects
+   * are read again, too.
+   */
+  relist(readAgain = false): void {
+    if (readAgain) this.#isRereading = true;
+    this.#isRelisting = this.#state.state === 'synced';
+    this.#restart?.(new Superseded('a new list'));
+  }
+
+  /** A response of the server contradicts the cache: reads everything again, rate-limited. */
+  relistAfterMismatch(): void {
+    // Restarting the list at every mismatch would prevent it from completing.
+    if (this.#isRereading) return;
+    const now = this.#deps.clock.monotonic();
+    if (this.#mismatchAt !== undefined && now - this.#mismatchAt < minMismatchRelistMs) return;
+    this.#mismatchAt = now;
+    this.relist(true);
+  }
+
+  isSuspended(): boolean {
+    return this.#suspendReason !== undefined;
+  }
+
+  /**
+   * Stops the watch for ten minutes and removes all rows; queries read objects one by one
+   * meanwhile.
+   */
+  suspend(why: string): void {
+    if (this.#suspendReason !== undefined) return;
+    this.#suspendReason = why;
+    // The cache no longer has the kind, so treat it as never listed.
+    this.#syncedAt = undefined;
+    this.#faults.clear();
+    this.#onState({ state: 'degraded', message: why, sinceMs: this.#deps.clock.now() });
+    this.#restart?.(new Superseded('too much memory'));
+  }
+
+  async #waitSuspended(signal: AbortSignal): Promise<void> {
+    const { cache, clock, random } = this.#deps;
+    try {
+      await forgetRows(cache, [...this.#rows()], { clock, signal });
+      await clock.sleep(suspensionMs * (1 + 0.2 * random.next()), signal);
+    } catch (error) {
+      if (!isAbort(error)) throw error;
+    } finally {
+      this.#suspendReason = undefined;
+    }
+  }
+
+  /** Runs until `signal` aborts. No server behaviour makes it reject. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.isSuspended()) await this.#waitSuspended(signal);
+        else await withChild(signal, (child, abort) => this.#runOnce(child, abort));
+      } catch (error) {
+        await this.#restartLater(error, signal);
+      }
+    }
+  }
+
+  async #restartLater(error: unknown, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || isAbort(error)) return;
+    this.#onState({ state: 'degraded', message: messageOf(error), sinceMs: this.#deps.clock.now() });
+    this.#deps.logger.error('A watch ended unexpectedly; restarting it', { kind: this.resource.kind, error });
+    await this.#deps.clock.sleep(restartDelayMs, signal).catch(() => undefined);
+  }
+
+  async #runOnce(signal: AbortSignal, abort: (reason: Error) => void): Promise<void> {
+    const { client, clock, random, logger, lists, pageSize, relistMs } = this.#deps;
+    this.#restart = abort;
+    const auditing = this.#auditForever(signal);
+    // Jitter of 10 %, so that the kinds of a cluster do not relist at the same time.
+    const timer = relistMs > 0 ? clock.timer(relistMs * (0.95 + 0.1 * random.next()), () => this.relist()) : undefined;
+    try {
+      const reflector = this.#deps.reflect({
+        client: this.#reviewingClient(client),
+        resource: this.resource,
+        ...(this.namespace === undefined ? {} : { namespace: this.namespace }),
+        sink: this.#sink(),
+        clock,
+        random,
+        logger,
+        tuning: { lists, pageSize },
+        onWentBack: this.#deps.onWentBack,
+      });
+      await reflector.run(signal);
+      signal.throwIfAborted();
+      throw new Error('the reflector stopped by itself');
+    } finally {
+      timer?.cancel();
+      this.#restart = undefined;
+      abort(new Superseded('the watch ended'));
+      await auditing;
+    }
+  }
+
+  #isSkippedByRbac(): boolean {
+    const mode = this.#deps.respectRBAC();
+    return this.#syncedAt === undefined && (mode === 'normal' || (mode === 'strict' && this.#isDenied));
+  }
+
+  /**
+   * Wraps the client: with `strict`, an access review checks whether a 403 of a first list is
+   * really a denial.
+   */
+  #reviewingClient(client: KubeClient): Pick<KubeClient, 'list' | 'watch' | 'server'> {
+    return {
+      server: client.server,
+      watch: (resource, options) => client.watch(resource, options),
+      list: async (resource, options) => {
+        try {
+          return await client.list(resource, options);
+        } catch (error) {
+          if (isForbidden(error) && this.#syncedAt === undefined && this.#deps.respectRBAC() === 'strict')
+            this.#isDenied = await this.#isListDenied(options.signal);
+          throw error;
+        }
+      },
+    };
+  }
+
+  /**
+   * Returns false if the review fails: the kind is then `forbidden` instead of `left-out`. A
+   * read-only client cannot send reviews, so it believes the 403.
+   */
+  async #isListDenied(signal: AbortSignal): Promise<boolean> {
+    const { client, logger } = this.#deps;
+    try {
+      return !(await client.mayList(this.resource, this.namespace, { signal, deadlineMs: reviewDeadlineMs }));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof KubeReadOnlyError) return true;
+      logger.warn('Cannot check whether a kind may be listed; it is not left out', { error });
+      return false;
+    }
+  }
+
+  /** Compares the cache with the server periodically; relists on differences. Never rejects. */
+  async #auditForever(signal: AbortSignal): Promise<void> {
+    const { client, cache, clock, random, lists, pageSize, auditMs, logger } = this.#deps;
+    const { resource, namespace } = this;
+    const rows = (): Iterable<StoredNode> => this.#rows();
+    const isSame = (row: StoredNode, object: KubeObject): boolean => this.#changedNode(row, object) === undefined;
+    const audit = new CacheAudit({ client, cache, clock, lists, pageSize, resource, namespace, rows, isSame });
+    while (auditMs > 0 && !signal.aborted) {
+      try {
+        await clock.sleep(auditMs * (0.95 + 0.1 * random.next()), signal);
+        if (this.#state.state !== 'synced') continue;
+        const before = this.#version;
+        this.#round = (this.#round ?? Math.floor(random.next() * fullReadInterval)) + 1;
+        const { version, differing } = await audit.compare(this.#round, signal);
+        this.#deps.onAudit(resource, differing.length);
+        // A list that is older than an event received before it means that the server went back.
+        const wentBack = isOlderVersion(version, before);
+        if (wentBack) this.#deps.onWentBack({ kind: groupKindName(resource), version, before });
+        if (wentBack) this.relist(true);
+        if (wentBack || differing.length === 0) continue;
+        const named = differing.slice(0, maxLoggedKeys);
+        logger.warn('The cache differs from the server; listing everything again', {
+          objects: differing.length,
+          named,
+        });
+        this.relist();
+      } catch (error) {
+        if (!isAbort(error)) logger.debug('Comparing the cache with the server failed', { error });
+      }
+    }
+  }
+
+  #sink(): ReflectorSink {
+    const { cache, onEvent } = this.#deps;
+    return {
+      startList: () => this.#startList(),
+      event: (type, object) => {
+        if (this.isSuspended()) return;
+        onEvent(this.resource, object);
+        this.#version = object.metadata.resourceVersion ?? this.#version;
+        if (type === 'DELETED') {
+          cache.delete(object);
+          this.#faults.remove(keyOf(object));
+        } else this.#isolate(object, () => cache.put(this.#read(object)));
+      },
+      state: (state) => {
+        if (!this.isSuspended()) this.#onState(state);
+      },
+    };
+  }
+
+  #startList(): ListCollector {
+    const { cache } = this.#deps;
+    const list = cache.nextList();
+    const { stamp } = cache.store;
+    const isFirst = this.#syncedAt === undefined;
+    const readAgain = this.#isRereading;
+    const before = this.#version;
+    const unread = new Set<ResourceKey>();
+    return {
+      // Listed objects are current even if the list is incomplete; only removals need the complete
+      // list. This spreads the work over the pages.
+      add: (items, version) => {
+        if (this.isSuspended()) return;
+        const wentBack = isOlderVersion(version, before);
+        if (wentBack) this.#deps.onWentBack({ kind: groupKindName(this.resource), version, before });
+        for (const item of items) {
+          if (this.isSuspended()) return;
+          // Keep the row even if this state of the object cannot be read: the object exists.
+          const key = keyOf(item);
+          const before = cache.store.get(key);
+          if (before !== undefined) before.lastList = list;
+          const isRead = this.#isolate(item, () => {
+            const known = readAgain || wentBack ? undefined : cache.known(item);
+            const news = known === undefined ? this.#read(item) : this.#changedNode(known, item);
+            if (news === undefined) return;
+            if (!isFirst) this.#deps.onEvent(this.resource, item);
+            cache.putListed(news, list, known === undefined && !wentBack);
+          });
+          if (!isRead && this.#faults.has(key)) unread.add(key);
+        }
+      },
+      commit: (version) => {
+        if (this.isSuspended()) return;
+        cache.commitList(this.#rows(), list, version);
+        this.#faults.commitList((key) => cache.store.get(key) !== undefined || unread.has(key));
+        this.#version = version;
+        this.#syncedAt = this.#deps.clock.now();
+        if (readAgain) this.#isRereading = false;
+      },
+      // Retries of an endless list would add ever more rows, so remove those that this list wrote.
+      // Rows that it left unchanged stay.
+      abandon: (untrue) => {
+        if (!untrue) return;
+        for (const { key, lastList: seen, stamp: put } of [...this.#rows()])
+          if (seen === list && put > stamp) cache.forget(key);
+      },
+    };
+  }
+
+  /**
+   * Compares a listed object with the cached node of the same version: a restored server may reuse
+   * versions. Returns the new node, or undefined if nothing changed.
+   */
+  #changedNode(known: StoredNode, item: KubeObject): StoredNode | undefined {
+    if (known.body !== undefined) return known.body.isSameAs(item) ? undefined : this.#read(item);
+    const node = this.#read(item);
+    const fetched = known.fetched?.get(item.apiVersion);
+    const sameFetched = fetched === undefined || fetched.isSameAs(item);
+    if (fetched === undefined) known.fetched = undefined;
+    return sameFetched && hasSameFacts(known, node) ? undefined : node;
+  }
+
+  #read(object: KubeObject): StoredNode {
+    const node = this.#deps.cache.read(object);
+    if (node.fault === undefined) this.#faults.remove(node.key);
+    else this.#faults.add(object, node.fault, true);
+    return node;
+  }
+
+  /**
+   * Records an exception as a fault of the object, so that others are unaffected. Its row stays.
+   * Reports whether there was none.
+   */
+  #isolate(object: KubeObject, body: () => void): boolean {
+    try {
+      body();
+      return true;
+    } catch (error) {
+      this.#faults.add(object, messageOf(error), false);
+      return false;
+    }
+  }
+
+  *#rows(): Iterable<StoredNode> {
+    const { group, kind } = this.resource;
+    for (const node of this.#deps.cache.store.ofKind(group, kind))
+      if (this.namespace === undefined || node.namespace === this.namespace) yield node;
+  }
+
+  #onState(next: ReflectorState): void {
+    if (next.state === 'listing' && this.#isRelisting) return;
+    const before = this.#state;
+    this.#state = next;
+    if (next.state !== 'listing') {
+      this.#settled = true;
+      this.#isRelisting = false;
+    }
+    const recovered = next.state === 'synced' && (before.state === 'degraded' || before.state === 'forbidden');
+    if (recovered) this.#deps.cache.announce(this.resource);
+    const said = this.state();
+    if (said.state === 'left-out')
+      this.#deps.logger.info(
+        'A kind is left out of the cache; its objects are read one by one, and changes are not detected',
+        {
+          kind: groupKindName(this.resource),
+          ...(this.namespace === undefined ? {} : { namespace: this.namespace }),
+          reason: said.message,
+        },
+      );
+    this.#deps.onState();
+  }
+}
+
+export type KindWatchState = ReflectorState | { readonly state: 'left-out'; readonly message: string };
+
+/** How long a kind that takes too much memory stays suspended. */
+const suspensionMs = 600_000;
+const maxLoggedKeys = 10;
+const restartDelayMs = 1000;
+const minMismatchRelistMs = 5000;
+const reviewDeadlineMs = 10_000;
