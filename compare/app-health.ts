@@ -1,6 +1,6 @@
-import { annotationOf, annotations, isHook, isSkipped, isWorseHealth } from '#model';
+import { annotationOf, annotations, gkOf, isHook, isSkipped, isWorseHealth } from '#model';
 import type { HealthStatus, HealthStatusCode, KubeObject } from '#model';
-import { describeObject, gkOf } from './targets.ts';
+import { describeObject } from './targets.ts';
 
 export interface HealthPair {
   readonly target: KubeObject | null;
@@ -9,7 +9,7 @@ export interface HealthPair {
   readonly unread?: boolean;
 }
 
-/** A resource, judged by {@link resourceHealth}. */
+/** A resource with the health from {@link resourceHealth}. */
 export interface JudgedPair extends HealthPair {
   readonly health: HealthStatus | null;
 }
@@ -20,13 +20,15 @@ export interface AppHealth {
 }
 
 /**
- * The health of an application: the worst of its resources, with the first three causes. A missing resource counts only when nothing is
- * live at all; a child Application counts unless it is Missing or Unknown. Source: Argo CD controller/health.go setApplicationHealth.
+ * Health of an Application: the worst of its resources, with the first three causes. A missing
+ * resource counts only if no resource is live; a child Application counts unless it is Missing or
+ * Unknown. Source: Argo CD controller/health.go setApplicationHealth.
  *
- * What could not be read is Unknown, and makes the application Unknown that is Healthy otherwise; what is known to be bad shows.
+ * Resources that could not be read are Unknown. They make an otherwise Healthy Application Unknown,
+ * but do not hide a known problem.
  */
 export function applicationHealth(pairs: readonly JudgedPair[]): AppHealth {
-  const counted = pairs.filter(counts);
+  const counted = pairs.filter(countsForHealth);
   let status: HealthStatusCode = 'Healthy';
   let causes: string[] = [];
   for (const { live, health } of counted) {
@@ -45,8 +47,8 @@ export function applicationHealth(pairs: readonly JudgedPair[]): AppHealth {
 }
 
 /**
- * The health of one resource; null where it has none or does not count.
- * @param isSelf whether an object is the Application whose health is asked for (an application may manage itself).
+ * Health of one resource; null if it has none or does not count.
+ * @param isSelf whether the object is the Application itself (an Application may manage itself).
  */
 export function resourceHealth(
   pair: HealthPair,
@@ -54,13 +56,13 @@ export function resourceHealth(
   isSelf: (object: KubeObject) => boolean,
 ): HealthStatus | null {
   const { live, unread } = pair;
-  if (!counts(pair)) return null;
+  if (!countsForHealth(pair)) return null;
   if (live === null) return { status: unread === true ? 'Unknown' : 'Missing' };
   if (annotationOf(live, annotations.ignoreHealthcheck) === 'true' || isSelf(live)) return null;
   return healthOf(live);
 }
 
-function counts({ target, live }: HealthPair): boolean {
+function countsForHealth({ target, live }: HealthPair): boolean {
   if (target !== null && isSkipped(target)) return false;
   return live === null || !isHook(live);
 }

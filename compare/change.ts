@@ -1,61 +1,62 @@
 import { deepEqual } from '#base';
-import { isHook, jsonOf, keyOf, readingOf } from '#model';
+import { isHook, jsonOf, keyOf, contentIdOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
-import { jqSteps, rulesOf } from './comparison.ts';
-import { refold } from './fold.ts';
-import type { ComparedRow, Folded, Replaced } from './fold.ts';
-import { makeRow } from './row.ts';
+import { maxJqSteps, rulesOf } from './comparison.ts';
+import { refoldRows } from './fold.ts';
+import type { ComparedRow, FoldedComparison, ReplacedRow } from './fold.ts';
+import { compareResource } from './row.ts';
 import type { CompareFacts } from './types.ts';
 
-/** What the last comparison of an application was made of, and what it came to. */
-export interface Last {
+/** Input and result of the last comparison of an Application. */
+export interface LastComparison {
   readonly facts: CompareFacts;
-  /** See `versionOfRules`. */
+  /** See {@link versionOfRules}. */
   readonly version: string;
-  readonly folded: Folded;
-  /** Places of rows that are never used again: nobody can tell whether they would be the same. */
-  readonly open: ReadonlySet<number>;
-  /** By the key of the row. */
-  readonly places: ReadonlyMap<ResourceKey, number>;
+  readonly folded: FoldedComparison;
+  /** Positions of rows that are never reused, because their result may change with equal input. */
+  readonly volatile: ReadonlySet<number>;
+  /** Positions by the key of the row. */
+  readonly positions: ReadonlyMap<ResourceKey, number>;
   /** Steps that the jq programs of all rows took. */
   readonly spent: number;
 }
 
-export interface Changed {
-  readonly last: Last;
-  /** The resources whose rows were made. */
+export interface IncrementalResult {
+  readonly last: LastComparison;
+  /** The resources whose rows were compared again. */
   readonly again: readonly ResourceKey[];
 }
 
-/** More rows than these are as well looked at one by one. */
-const most = 256;
+/** Above this number of changed rows, a full comparison costs no more. */
+const maxChangedRows = 256;
 
 /**
- * The comparison of facts that are those of the last one, but for some live objects whose place is the same: only their rows are made, and put in the
- * place of the old ones. What is the same is known object by object, by what it was made from, and where the cache names those that are others (`LiveState.changes`), only these are looked at. Undefined where anything
- * else is different, or bears on more than its own row: then everything is paired up and folded anew.
+ * Recomputes only the rows whose live object changed. Returns undefined if anything else differs or
+ * a change reaches beyond its row; the caller then compares fully. Live objects are recognised by
+ * what they were parsed from; if the cache names those that changed (`LiveState.changes`), only
+ * these are looked at.
  */
 export function compareChange(
-  last: Last,
+  last: LastComparison,
   facts: CompareFacts,
   version: string,
   changed: ReadonlySet<ResourceKey>,
-): Changed | undefined {
+): IncrementalResult | undefined {
   if (last.version !== version || !isPlain(last.facts) || !isPlain(facts) || !isSameSetting(last.facts, facts))
     return undefined;
-  const moved = movedPlaces(last, facts);
+  const moved = movedPositions(last, facts);
   if (moved === undefined) return undefined;
-  const told = [...changed].flatMap((key) => last.places.get(key) ?? []);
-  const again = new Set([...moved.keys(), ...last.open, ...told]);
-  if (again.size > most) return undefined;
-  const replaced = madeAgain(last, facts, moved, again);
-  const folded = replaced === undefined ? undefined : refold(facts, last.folded, replaced.rows);
+  const namedPositions = [...changed].flatMap((key) => last.positions.get(key) ?? []);
+  const again = new Set([...moved.keys(), ...last.volatile, ...namedPositions]);
+  if (again.size > maxChangedRows) return undefined;
+  const replaced = recomputeRows(last, facts, moved, again);
+  const folded = replaced === undefined ? undefined : refoldRows(facts, last.folded, replaced.rows);
   if (replaced === undefined || folded === undefined) return undefined;
-  const { open, spent } = replaced;
-  return { again: replaced.rows.map(({ now }) => now.row.key), last: { ...last, facts, folded, open, spent } };
+  const { volatile, spent } = replaced;
+  return { again: replaced.rows.map(({ now }) => now.row.key), last: { ...last, facts, folded, volatile, spent } };
 }
 
-/** Nothing in them concerns the application as a whole, or a row that nobody asked about. */
+/** Nothing concerns the Application as a whole, or rows other than the changed ones. */
 function isPlain({ app, rendered, live, serverSideDiff }: CompareFacts): boolean {
   return (
     !rendered.failed &&
@@ -72,45 +73,51 @@ function isPlain({ app, rendered, live, serverSideDiff }: CompareFacts): boolean
 function isSameSetting(before: CompareFacts, now: CompareFacts): boolean {
   const [old, targets] = [before.rendered.targets, now.rendered.targets];
   return (
-    now.premises !== undefined &&
-    before.premises === now.premises &&
+    now.policyVersion !== undefined &&
+    before.policyVersion === now.policyVersion &&
     before.jqSteps === now.jqSteps &&
     (old === targets || (old.length === targets.length && old.every((target, i) => target === targets[i])))
   );
 }
 
-/** Rows whose live object is another one now, by their place; undefined when the pairs may be others. */
-function movedPlaces(last: Last, facts: CompareFacts): ReadonlyMap<number, KubeObject> | undefined {
+/**
+ * Changed live objects by the position of their row; undefined if resources may pair up
+ * differently.
+ */
+function movedPositions(last: LastComparison, facts: CompareFacts): ReadonlyMap<number, KubeObject> | undefined {
   const [before, now] = [last.facts.live.objects, facts.live.objects];
   if (before.size !== now.size) return undefined;
   const moved = new Map<number, KubeObject>();
-  for (const key of candidatesOf(last, facts)) {
+  for (const key of changeCandidates(last, facts)) {
     const [old, object] = [before.get(key), now.get(key)];
     if (object === undefined) return undefined;
     if (isSameObject(old, object)) continue;
-    const place = last.places.get(key);
-    const row = place === undefined ? undefined : last.folded.rows[place];
-    if (old === undefined || place === undefined || row === undefined || row.facts.target === null) return undefined;
+    const position = last.positions.get(key);
+    const row = position === undefined ? undefined : last.folded.rows[position];
+    if (old === undefined || position === undefined || row === undefined || row.facts.target === null) return undefined;
     if (!isSameObject(row.facts.live ?? undefined, old)) return undefined;
-    if (!isSamePlace(old, object) || !facts.permitted(object) || isHook(row.facts.target)) return undefined;
-    moved.set(place, object);
-    if (moved.size > most) return undefined;
+    if (!isSameIdentity(old, object) || !facts.permitted(object) || isHook(row.facts.target)) return undefined;
+    moved.set(position, object);
+    if (moved.size > maxChangedRows) return undefined;
   }
   return moved;
 }
 
-/** Whoever read the objects may know which of them are others than the last time. */
-function candidatesOf(last: Last, { live }: CompareFacts): Iterable<ResourceKey> {
+/** The cache may know which objects changed since the last comparison. */
+function changeCandidates(last: LastComparison, { live }: CompareFacts): Iterable<ResourceKey> {
   return live.changes?.since === last.facts.live.objects ? live.changes.keys : live.objects.keys();
 }
 
-/** Objects that are kept as text are other ones each time that they are parsed. */
+/**
+ * Objects kept as text are parsed into a new value each time, so compare what they were parsed
+ * from.
+ */
 function isSameObject(old: KubeObject | undefined, object: KubeObject): boolean {
-  return old === object || (old !== undefined && readingOf(old) === readingOf(object));
+  return old === object || (old !== undefined && contentIdOf(old) === contentIdOf(object));
 }
 
-/** Whatever pairs objects up sees no difference between them. */
-function isSamePlace(old: KubeObject, now: KubeObject): boolean {
+/** Pairing sees no difference between the two. */
+function isSameIdentity(old: KubeObject, now: KubeObject): boolean {
   return (
     old.apiVersion === now.apiVersion &&
     keyOf(old) === keyOf(now) &&
@@ -120,35 +127,37 @@ function isSamePlace(old: KubeObject, now: KubeObject): boolean {
   );
 }
 
-function madeAgain(
-  last: Last,
+function recomputeRows(
+  last: LastComparison,
   facts: CompareFacts,
   moved: ReadonlyMap<number, KubeObject>,
   again: ReadonlySet<number>,
-): { readonly rows: readonly Replaced[]; readonly open: ReadonlySet<number>; readonly spent: number } | undefined {
+):
+  | { readonly rows: readonly ReplacedRow[]; readonly volatile: ReadonlySet<number>; readonly spent: number }
+  | undefined {
   const { rows } = last.folded;
   let { spent } = last;
-  for (const place of again) spent -= rows[place]?.row.spent ?? 0;
-  const work = { left: (facts.jqSteps ?? jqSteps) - spent };
+  for (const position of again) spent -= rows[position]?.row.spent ?? 0;
+  const work = { left: (facts.jqSteps ?? maxJqSteps) - spent };
   const rules = rulesOf(facts, work);
-  const open = new Set<number>();
-  const made: Replaced[] = [];
-  // In their order, as a full comparison makes them.
-  for (const place of [...again].sort((a, b) => a - b)) {
-    const old = rows[place];
+  const volatile = new Set<number>();
+  const made: ReplacedRow[] = [];
+  // In position order, as in a full comparison.
+  for (const position of [...again].sort((a, b) => a - b)) {
+    const old = rows[position];
     if (old === undefined) return undefined;
-    const live = moved.get(place) ?? old.facts.live;
+    const live = moved.get(position) ?? old.facts.live;
     const rowFacts = live === old.facts.live ? old.facts : { ...old.facts, live };
-    const row = makeRow(rowFacts, rules);
-    if (row.passing || !hasVersion(live)) open.add(place);
+    const row = compareResource(rowFacts, rules);
+    if (row.isVolatile || !hasVersion(live)) volatile.add(position);
     spent += row.spent;
-    made.push({ place, old, now: { facts: rowFacts, row: sameIfEqual(old, row) } });
+    made.push({ position, old, now: { facts: rowFacts, row: reuseEqualValues(old, row) } });
   }
-  return work.left < 0 ? undefined : { rows: made, open, spent };
+  return work.left < 0 ? undefined : { rows: made, volatile, spent };
 }
 
-/** What nobody can see a difference in stays the very same, so that others need not look. */
-function sameIfEqual(old: ComparedRow, row: ComparedRow['row']): ComparedRow['row'] {
+/** Reuses equal values by identity, so that readers need not compare them. */
+function reuseEqualValues(old: ComparedRow, row: ComparedRow['row']): ComparedRow['row'] {
   const status = deepEqual(jsonOf(old.row.status), jsonOf(row.status)) ? old.row.status : row.status;
   const health = deepEqual(jsonOf(old.row.health), jsonOf(row.health)) ? old.row.health : row.health;
   return { ...row, status, health };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { defined } from '#base';
 import type { UnreadObject } from '#live';
 import { appKey, defaultSettings, keyOf, resourceKey } from '#model';
 import type { Application, ApplicationSpec, KubeObject, ResourceStatus } from '#model';
@@ -18,8 +19,7 @@ function object(
     kind,
     metadata: {
       name,
-      ...(over.namespace === undefined ? {} : { namespace: over.namespace }),
-      ...(over.annotations === undefined ? {} : { annotations: over.annotations }),
+      ...defined({ namespace: over.namespace, annotations: over.annotations }),
     },
     ...(over.data === undefined ? {} : { data: { key: over.data } }),
   };
@@ -34,7 +34,7 @@ const rules = {
 };
 const targetsOf = (...rendered: KubeObject[]): readonly KubeObject[] => normalizeTargets(rendered, rules).targets;
 
-/** What the cluster holds after a target was applied. */
+/** The live object after a target was applied. */
 function applied(target: KubeObject, over: object = {}): KubeObject {
   const [normal] = targetsOf(target);
   return {
@@ -85,17 +85,13 @@ function facts(
 
 const rows = (comparison: Comparison): Partial<ResourceStatus>[] =>
   comparison.resources.map(({ kind, name, status, requiresPruning, hook }) => ({
-    ...(kind === undefined ? {} : { kind }),
-    ...(name === undefined ? {} : { name }),
-    ...(status === undefined ? {} : { status }),
-    ...(requiresPruning === undefined ? {} : { requiresPruning }),
-    ...(hook === undefined ? {} : { hook }),
+    ...defined({ kind, name, status, requiresPruning, hook }),
   }));
 
 describe('compareState', () => {
   const a = object('ConfigMap', 'a', { data: '1' });
 
-  it('finds equal things Synced', () => {
+  it('is Synced for equal objects', () => {
     const comparison = compareState(facts([a], [applied(a)]));
     expect(comparison.syncStatus).toMatchObject({ status: 'Synced', revision: 'sha' });
     expect(comparison.health).toEqual({ status: 'Healthy', message: '' });
@@ -104,7 +100,7 @@ describe('compareState', () => {
     ]);
   });
 
-  it('12.1: with ServerSideApply, a field that Git has lost and only we own is OutOfSync', () => {
+  it('with ServerSideApply, is OutOfSync for a field that left Git and that only we own', () => {
     const fieldsV1 = { 'f:data': { 'f:key': {}, 'f:lost': {} } };
     const managedFields = [{ manager: 'argocd-controller', operation: 'Apply', apiVersion: 'v1', fieldsV1 }];
     const known = applied(a);
@@ -114,7 +110,7 @@ describe('compareState', () => {
     expect([status(['ServerSideApply=true']), status([])]).toEqual(['OutOfSync', 'Synced']);
   });
 
-  it('finds changed, missing and extra things OutOfSync', () => {
+  it('is OutOfSync for changed, missing and extra objects', () => {
     const extra = applied(object('Secret', 'extra'));
     const comparison = compareState(facts([a, object('ConfigMap', 'b')], [applied(a, { data: { key: '2' } }), extra]));
     expect(comparison.syncStatus.status).toBe('OutOfSync');
@@ -125,12 +121,12 @@ describe('compareState', () => {
     ]);
   });
 
-  it('is Missing when nothing at all is there, but not when something is', () => {
+  it('is Missing if no object is live, but not if any is', () => {
     expect(compareState(facts([a], [])).health.status).toBe('Missing');
     expect(compareState(facts([a, object('ConfigMap', 'b')], [applied(a)])).health.status).toBe('Healthy');
   });
 
-  it('does not count an extraneous object that may stay, nor one that carries the identity of another', () => {
+  it('does not count an extraneous object that may stay, nor a copy with the tracking of another object', () => {
     const stays = applied(
       object('Secret', 's', { annotations: { 'argocd.argoproj.io/compare-options': 'IgnoreExtraneous' } }),
     );
@@ -160,14 +156,14 @@ describe('compareState', () => {
     expect([comparison.hooks.length, comparison.liveHooks.length]).toEqual([1, 1]);
   });
 
-  it('sees delete hooks, and leaves them out of everything else', () => {
+  it('reports delete hooks, and leaves them out of everything else', () => {
     const pre = object('ConfigMap', 'pre', { annotations: { 'argocd.argoproj.io/hook': 'PreDelete' } });
     const comparison = compareState(facts([a, pre], [applied(a)]));
     expect([comparison.hasPreDeleteHooks, comparison.hasPostDeleteHooks]).toEqual([true, false]);
     expect(comparison.resources).toHaveLength(1);
   });
 
-  it('knows nothing when manifests or live state could not be loaded', () => {
+  it('is Unknown if manifests or live state could not be loaded', () => {
     const base = facts([], [applied(a)]);
     const blind = compareState({ ...base, rendered: { ...base.rendered, failed: true, revisions: [] } });
     expect(blind.syncStatus).toMatchObject({ status: 'Unknown', revision: 'main' });
@@ -179,7 +175,7 @@ describe('compareState', () => {
     expect([dark.syncStatus.status, dark.health.status]).toEqual(['Unknown', 'Unknown']);
   });
 
-  it('names a kind whose live state is stale, and does not take its objects for missing', () => {
+  it('names a kind whose live state is stale, and does not treat its objects as missing', () => {
     const degraded = [
       { group: '', kind: 'ConfigMap', version: 'v1', state: 'degraded' as const, message: 'why', objects: 0 },
     ];
@@ -191,7 +187,7 @@ describe('compareState', () => {
     expect(compareState({ ...other, live: { ...other.live, degraded } }).conditions).toEqual([]);
   });
 
-  it('12.7: takes what is not found of a kind that is left out for missing, and names the kind only where something is to go', () => {
+  it('treats unfound objects of a left-out kind as missing, and names the kind only if an object is to be pruned', () => {
     const degraded = [
       { group: '', kind: 'ConfigMap', version: 'v1', state: 'left-out' as const, message: 'why', objects: 0 },
     ];
@@ -213,7 +209,7 @@ describe('compareState', () => {
     ]);
   });
 
-  describe('8.1.13: with a kind that cannot be read', () => {
+  describe('with a kind that cannot be read', () => {
     const dark = (kind: string, name: string): UnreadObject => ({
       group: '',
       version: 'v1',
@@ -229,7 +225,7 @@ describe('compareState', () => {
       return compareState({ ...base, live: { ...base.live, unread } });
     };
 
-    it('8.1.13: its objects are Unknown, the others are compared, and one condition names the kind', () => {
+    it('makes its objects Unknown, compares the others, and names the kind in one condition', () => {
       const comparison = compared(
         [a, ...secrets],
         [applied(a)],
@@ -251,7 +247,7 @@ describe('compareState', () => {
       ]);
     });
 
-    it('8.1.13: what differs elsewhere shows, and what is known to be bad', () => {
+    it('still shows differences and bad health of other objects', () => {
       const changed = compared([a, ...secrets], [applied(a, { data: { key: '2' } })], [dark('Secret', 's1')]);
       expect(changed.syncStatus.status).toBe('OutOfSync');
       const only = compared([object('Secret', 's1')], [], [dark('Secret', 's1')]);
@@ -264,7 +260,7 @@ describe('compareState', () => {
     });
   });
 
-  it('warns of an object that another application tracks', () => {
+  it('warns about an object that another Application tracks', () => {
     const theirs = {
       ...applied(a),
       metadata: {
@@ -277,14 +273,14 @@ describe('compareState', () => {
     ]);
   });
 
-  it('shows what the project forbids as Unknown, and drops it from the live side', () => {
+  it('makes resources that the project forbids Unknown, and drops their live objects', () => {
     const forbidden = { permitted: () => false, permittedKind: () => false };
     const comparison = compareState(facts([a], [applied(a)], forbidden));
     expect(rows(comparison)).toEqual([{ kind: 'ConfigMap', name: 'a', status: 'Unknown' }]);
     expect(comparison.syncStatus.status).toBe('OutOfSync');
   });
 
-  it('12.7: what the project forbids by kind and name is Unknown, a hook too; an object in a place that it forbids is missing', () => {
+  it('makes a forbidden kind or name Unknown, hooks included, and an object in a forbidden namespace missing', () => {
     const hook = object('Job', 'hook', { annotations: { 'argocd.argoproj.io/hook': 'Sync' } });
     const asked: unknown[] = [];
     const byKind = compareState(
@@ -301,14 +297,14 @@ describe('compareState', () => {
       ['Job', 'Unknown', true],
       ['Widget', 'Unknown', undefined],
     ]);
-    // A kind that the cluster does not know is judged as one without namespaces.
+    // A kind unknown to the cluster is judged as cluster-scoped.
     expect(asked).toContainEqual(['Widget', 'w', false]);
     expect(asked).toContainEqual(['ConfigMap', 'a', true]);
     const byPlace = compareState(facts([a], [applied(a)], { permitted: () => false }));
     expect(rows(byPlace)).toEqual([{ kind: 'ConfigMap', name: 'a', status: 'OutOfSync' }]);
   });
 
-  it('12.7: when a side could not be loaded, hooks and what is skipped are Unknown as well', () => {
+  it('makes hooks and skipped resources Unknown too if one side could not be loaded', () => {
     const hook = object('Job', 'hook', { annotations: { 'argocd.argoproj.io/hook': 'Sync' } });
     const skipped = object('Secret', 'skipped', { annotations: { 'argocd.argoproj.io/hook': 'Skip' } });
     const base = facts([a, skipped], [applied(a), applied(hook), applied(skipped)]);
@@ -325,7 +321,7 @@ describe('compareState', () => {
     ]);
   });
 
-  it('12.7: another Application is named as its objects name it', () => {
+  it('names another Application as its objects do', () => {
     const theirs = (instance: string): KubeObject => {
       const metadata = applied(a).metadata;
       const annotations = { 'argocd.argoproj.io/tracking-id': `${instance}:/ConfigMap:apps/a` };
@@ -336,7 +332,7 @@ describe('compareState', () => {
     expect(told('team_other')).toBe('ConfigMap/a is part of applications argocd/demo and team/other');
   });
 
-  it('keeps a live Namespace whose metadata it manages', () => {
+  it('keeps a live Namespace whose metadata the Application manages', () => {
     const namespace = {
       ...object('Namespace', 'apps'),
       metadata: {
@@ -353,7 +349,7 @@ describe('compareState', () => {
     ]);
   });
 
-  it('asks for confirmation where a resource or the application wants it', () => {
+  it('requires confirmation if a resource or the Application asks for it', () => {
     const careful = object('ConfigMap', 'a', { annotations: { 'argocd.argoproj.io/sync-options': 'Delete=confirm' } });
     expect(compareState(facts([careful], [])).resources[0]?.requiresDeletionConfirmation).toBe(true);
     const spec = { syncPolicy: { syncOptions: ['Prune=confirm'] } };
@@ -361,7 +357,7 @@ describe('compareState', () => {
     expect(compareState(facts([a], [])).resources[0]?.requiresDeletionConfirmation).toBeUndefined();
   });
 
-  it('8.1.12: a rule that cannot be run makes unknown what differs under it, with one condition, and nothing else', () => {
+  it('makes only resources Unknown that differ under a rule that cannot run, with one condition', () => {
     const [b, c] = [object('ConfigMap', 'b', { data: '1' }), object('ConfigMap', 'c', { data: '1' })];
     const secret = object('Secret', 's', { data: '1' });
     const drift = { data: { key: '2' } };
@@ -390,16 +386,16 @@ describe('compareState', () => {
       {
         type: 'IgnoreRuleWarning',
         message:
-          'The jqPathExpression ".data | limit(1; .[])" in argocd-cm resource.customizations.ignoreDifferences.ConfigMap uses the function "limit", which is not supported (for ConfigMap). Where such a resource differs it is Unknown and not synced: mend or remove the rule',
+          'The jqPathExpression ".data | limit(1; .[])" in argocd-cm resource.customizations.ignoreDifferences.ConfigMap uses the function "limit", which is not supported (for ConfigMap). If such a resource differs, it is Unknown and not synced: fix or remove the rule',
       },
     ]);
-    // Without the Secret nothing is known to differ: then nobody may act on it.
+    // Without the Secret no difference is known, so nothing may act on it.
     expect(compareState(facts([a, c], [applied(a, drift), applied(c)], { settings })).syncStatus.status).toBe(
       'Unknown',
     );
   });
 
-  it('8.1.12: an application without a resource that the odd rules are for notices nothing', () => {
+  it('ignores faulty rules that apply to none of its resources', () => {
     const overrides = {
       'apps/Deployment': {
         useOpenLibs: false,
@@ -411,18 +407,18 @@ describe('compareState', () => {
     expect({ ...compareState(odd), pairs: [] }).toEqual({ ...compareState(facts([a], [applied(a)])), pairs: [] });
   });
 
-  it('8.1.12: a pointer without its slash is a warning, and what differs is OutOfSync as in Argo CD', () => {
+  it('warns about a pointer without a leading slash, and is OutOfSync as in Argo CD', () => {
     const spec = { ignoreDifferences: [{ kind: 'ConfigMap', jsonPointers: ['data/key'] }] };
     const comparison = compareState(facts([a], [applied(a, { data: { key: '2' } })], {}, spec));
     expect(comparison.syncStatus.status).toBe('OutOfSync');
     expect(comparison.conditions.map((condition) => condition.message)).toEqual([
-      'The jsonPointer "data/key" in spec.ignoreDifferences[0] does not start with "/", so its first step is left out (for ConfigMap). The rule has the effect that it has with Argo CD: mend or remove it',
+      'The jsonPointer "data/key" in spec.ignoreDifferences[0] does not start with "/", so its first step is left out (for ConfigMap). The rule has the same effect as in Argo CD: fix or remove it',
     ]);
   });
 });
 
 describe('normalizeTargets', () => {
-  it('puts objects where they belong and says whose they are', () => {
+  it('sets the namespace and adds tracking', () => {
     const { targets } = normalizeTargets(
       [object('ConfigMap', 'a'), object('ClusterRole', 'r', { namespace: 'x' }), object('Gadget', 'g')],
       rules,
@@ -436,7 +432,7 @@ describe('normalizeTargets', () => {
     ]);
   });
 
-  it('keeps the last of repeats, drops what is excluded, and says both', () => {
+  it('keeps the last of repeated objects and drops excluded ones, with a condition for each', () => {
     const { targets, conditions } = normalizeTargets(
       [object('ConfigMap', 'a', { data: '1' }), object('Event', 'e'), object('ConfigMap', 'a', { data: '2' })],
       rules,
@@ -451,7 +447,7 @@ describe('normalizeTargets', () => {
     ]);
   });
 
-  it('does not take objects that the server will name for repeats', () => {
+  it('does not treat objects with generateName as repeated', () => {
     const job: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { generateName: 'x-' } };
     expect(normalizeTargets([job, job], rules).targets).toHaveLength(2);
   });

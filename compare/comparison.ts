@@ -1,34 +1,39 @@
-import { fold } from './fold.ts';
+import { foldRows } from './fold.ts';
 import type { ComparedRow } from './fold.ts';
 import { pairUp } from './pairing.ts';
-import { dryRunPairs, makeRow } from './row.ts';
+import { dryRunPairs, compareResource } from './row.ts';
 import type { RowRules } from './row.ts';
 import type { CompareFacts, Comparison, DryRunPair } from './types.ts';
 
-/** Steps of all jq programs in one comparison, a second or two: with ten rules, enough for ten thousand objects. */
-export const jqSteps = 20_000_000;
+/**
+ * Steps of all jq programs in one comparison, a second or two: enough for 10,000 objects with ten
+ * rules.
+ */
+export const maxJqSteps = 20_000_000;
 
 /**
- * Compares what should be with what is, every resource anew: pairs them up, makes a row of each, and folds the rows. Equal facts give equal
- * comparisons. Source: Argo CD controller/state.go CompareAppState, steps 8 to 13.
+ * Compares the desired with the live state, every resource anew: pairs them up, compares each pair,
+ * and folds the rows. Equal facts give equal comparisons. Source: Argo CD controller/state.go
+ * CompareAppState, steps 8 to 13.
  *
- * Differences: resources are in rendering order before they are sorted; a kind that could not be watched makes its own missing resources
- * Unknown, and objects that could not be read are Unknown themselves, never the whole application.
+ * Differences: resources are in rendering order before they are sorted; a kind whose watch failed
+ * makes only its own missing resources Unknown, and an unreadable object is Unknown itself, never
+ * the whole Application.
  */
 export function compareState(facts: CompareFacts): Comparison {
   const { frame, resources } = pairUp(facts);
   const rules = rulesOf(facts);
-  const rows = resources.map((resource): ComparedRow => ({ facts: resource, row: makeRow(resource, rules) }));
-  return fold(facts, frame, rows).comparison;
+  const rows = resources.map((resource): ComparedRow => ({ facts: resource, row: compareResource(resource, rules) }));
+  return foldRows(facts, frame, rows).comparison;
 }
 
-/** What a server-side diff asks the API server before the facts are complete. */
+/** The pairs to send to the API server for a server-side diff, before the facts are complete. */
 export function toDryRun(facts: CompareFacts): readonly DryRunPair[] {
   return rulesOf(facts).failed ? [] : dryRunPairs(pairUp(facts).resources);
 }
 
-/** What all rows of a comparison have in common. */
-export function rulesOf(facts: CompareFacts, work = { left: facts.jqSteps ?? jqSteps }): RowRules {
+/** Input that all rows of a comparison share. */
+export function rulesOf(facts: CompareFacts, work = { left: facts.jqSteps ?? maxJqSteps }): RowRules {
   const { app, key, instance, settings, persistResourceHealth, rendered, live, schemas, serverSideDiff, jq } = facts;
   const failed = rendered.failed || live.failed;
   return {

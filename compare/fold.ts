@@ -1,5 +1,5 @@
 import type { KindState } from '#live';
-import { hasMultipleSources, keyOfStatus, refOfStatus } from '#model';
+import { gkOf, hasMultipleSources, keyOfStatus, refOfStatus } from '#model';
 import type {
   Application,
   ApplicationCondition,
@@ -15,51 +15,55 @@ import type {
 import { applicationHealth } from './app-health.ts';
 import type { CompareFacts, Comparison, ManagedPair } from './types.ts';
 import { managedNamespaceMetadataChanged } from './namespaces.ts';
-import type { Frame } from './pairing.ts';
-import { sideOf } from './row.ts';
-import type { Row, RowFacts } from './row.ts';
+import type { ComparisonFrame } from './pairing.ts';
+import { liveOrTarget } from './row.ts';
+import type { ResourceComparison, RowFacts } from './row.ts';
 import { faultConditions } from './rule-faults.ts';
-import { likeBefore } from './order.ts';
+import { inheritOrder } from './order.ts';
 import { comparedToOf } from './sources.ts';
-import { gkOf } from './targets.ts';
 import { unreadConditions, unreadRow } from './unread.ts';
 
-/** A row, with what it was made from. */
+/** A row with its input. */
 export interface ComparedRow {
   readonly facts: RowFacts;
-  readonly row: Row;
+  readonly row: ResourceComparison;
 }
 
-/** What an application comes to, in numbers: each row adds to them, and taking it away again takes off as much. */
-export interface Counters {
+/** Counts of an Application's rows. A row can be added and subtracted again. */
+export interface RowCounters {
   readonly rows: number;
-  /** Rows that make the application OutOfSync. */
+  /** Rows that make the Application OutOfSync. */
   readonly outOfSync: number;
-  /** Rows of which nobody can tell. */
+  /** Rows whose sync status is Unknown. */
   readonly unknown: number;
   /** Rows that have a health, by its code. */
   readonly health: Readonly<Partial<Record<HealthStatusCode, number>>>;
 }
 
-export interface Folded {
+export interface FoldedComparison {
   readonly comparison: Comparison;
-  readonly counters: Counters;
-  /** In their order, that of the pairs of the comparison. */
+  readonly counters: RowCounters;
+  /** In the order of the comparison's pairs. */
   readonly rows: readonly ComparedRow[];
 }
 
-/** A row that comes into the place of another one of the same resource. */
-export interface Replaced {
-  readonly place: number;
+/** A row that replaces another one of the same resource. */
+export interface ReplacedRow {
+  readonly position: number;
   readonly old: ComparedRow;
   readonly now: ComparedRow;
 }
 
 /**
- * Rows to one comparison. The same whatever the order in which the rows come: each knows its place. What no row can know comes from the facts:
- * conditions of either side, revisions, and objects that could not be read and that no manifest names.
+ * Folds rows into one comparison, in any order: each row knows its position. The facts add what no
+ * row can know: conditions of either side, revisions, and unreadable objects that no manifest
+ * names.
  */
-export function fold(facts: CompareFacts, frame: Frame, unordered: readonly ComparedRow[]): Folded {
+export function foldRows(
+  facts: CompareFacts,
+  frame: ComparisonFrame,
+  unordered: readonly ComparedRow[],
+): FoldedComparison {
   const rows = [...unordered].sort(byPlace);
   const pairs = rows.map(pairOf);
   const { rendered, live } = facts;
@@ -67,7 +71,7 @@ export function fold(facts: CompareFacts, frame: Frame, unordered: readonly Comp
   const extra = trackedUnread(facts, rows);
   const counters = countersOf(rows, extra.length);
   const failed = rendered.failed || live.failed;
-  // Without a live cache nobody can tell (Argo CD takes everything for missing).
+  // Without a live cache the health is Unknown (Argo CD takes every resource for missing).
   const health = live.failed ? ({ status: 'Unknown', message: '' } as const) : applicationHealth(rows.map(judgedOf));
   const comparison: Comparison = {
     syncStatus: syncStatus(facts, codeOf(facts.app, failed, counters)),
@@ -97,28 +101,34 @@ export function fold(facts: CompareFacts, frame: Frame, unordered: readonly Comp
 }
 
 /**
- * What {@link fold} gives when some rows are replaced and the facts are otherwise what they were; by the difference, at the cost of what was replaced.
- * Undefined when a replaced row has conditions, or had: those are gathered anew.
+ * Folds some replaced rows into the last comparison, at the cost of what was replaced; the facts
+ * are otherwise unchanged. Undefined if a replaced row has or had conditions: those need a full
+ * fold.
  */
-export function refold(facts: CompareFacts, before: Folded, replaced: readonly Replaced[]): Folded | undefined {
-  if (replaced.some(({ old, now }) => speaks(old) || speaks(now) || !isSamePlace(old, now))) return undefined;
+export function refoldRows(
+  facts: CompareFacts,
+  before: FoldedComparison,
+  replaced: readonly ReplacedRow[],
+): FoldedComparison | undefined {
+  if (replaced.some(({ old, now }) => hasConditions(old) || hasConditions(now) || !isSameIdentity(old, now)))
+    return undefined;
   const [rows, pairs] = [[...before.rows], [...before.comparison.pairs]];
-  for (const { place, now } of replaced) {
-    rows[place] = now;
-    pairs[place] = pairOf(now);
+  for (const { position, now } of replaced) {
+    rows[position] = now;
+    pairs[position] = pairOf(now);
   }
-  const counters = recounted(before.counters, replaced);
+  const counters = updateCounters(before.counters, replaced);
   const isSameHealth = replaced.every(({ old, now }) => old.row.health === now.row.health);
   const { rendered } = facts;
   const comparison: Comparison = {
     ...before.comparison,
     syncStatus: syncStatus(facts, codeOf(facts.app, false, counters)),
     health: isSameHealth ? before.comparison.health : applicationHealth(rows.map(judgedOf)),
-    resources: restated(before.comparison.resources, replaced),
+    resources: replaceStatuses(before.comparison.resources, replaced),
     resourceHealth: isSameHealth
       ? before.comparison.resourceHealth
       : new Map(rows.flatMap(({ row }) => healthEntry(row))),
-    pairs: likeBefore(before.comparison.pairs, pairs),
+    pairs: inheritOrder(before.comparison.pairs, pairs),
     sourceTypes: rendered.sourceTypes,
     mayHaveChanges: rendered.mayHaveChanges,
     degraded: facts.live.degraded,
@@ -127,20 +137,20 @@ export function refold(facts: CompareFacts, before: Folded, replaced: readonly R
   return { comparison, counters, rows };
 }
 
-function speaks({ row }: ComparedRow): boolean {
+function hasConditions({ row }: ComparedRow): boolean {
   return row.conditions.length > 0 || row.diff.faults.length > 0;
 }
 
-function isSamePlace(old: ComparedRow, now: ComparedRow): boolean {
+function isSameIdentity(old: ComparedRow, now: ComparedRow): boolean {
   return old.row.key === now.row.key && keyOfStatus(old.row.status) === keyOfStatus(now.row.status);
 }
 
-function recounted(before: Counters, replaced: readonly Replaced[]): Counters {
+function updateCounters(before: RowCounters, replaced: readonly ReplacedRow[]): RowCounters {
   const codes = new Map(Object.entries(before.health) as [HealthStatusCode, number][]);
   let { outOfSync, unknown } = before;
   const add = ({ row }: ComparedRow, sign: 1 | -1): void => {
-    if (row.counts) outOfSync += sign;
-    if (row.stale) unknown += sign;
+    if (row.makesOutOfSync) outOfSync += sign;
+    if (row.isUnknown) unknown += sign;
     if (row.health === null) return;
     codes.set(row.health.status, (codes.get(row.health.status) ?? 0) + sign);
   };
@@ -148,12 +158,15 @@ function recounted(before: Counters, replaced: readonly Replaced[]): Counters {
     add(old, -1);
     add(now, 1);
   }
-  const health: Counters['health'] = Object.fromEntries([...codes].filter(([, count]) => count > 0));
+  const health: RowCounters['health'] = Object.fromEntries([...codes].filter(([, count]) => count > 0));
   return { rows: before.rows, outOfSync, unknown, health };
 }
 
-/** The very same list where nothing in it is another. */
-function restated(resources: readonly ResourceStatus[], replaced: readonly Replaced[]): readonly ResourceStatus[] {
+/** The same list if no entry changed. */
+function replaceStatuses(
+  resources: readonly ResourceStatus[],
+  replaced: readonly ReplacedRow[],
+): readonly ResourceStatus[] {
   const others = replaced.filter(({ old, now }) => old.row.status !== now.row.status);
   if (others.length === 0) return resources;
   const next = [...resources];
@@ -161,7 +174,7 @@ function restated(resources: readonly ResourceStatus[], replaced: readonly Repla
   return next;
 }
 
-/** In rendering order; what no manifest names by key. */
+/** Rendering order, then by key for resources that no manifest names. */
 function byPlace(a: ComparedRow, b: ComparedRow): number {
   return a.facts.at - b.facts.at || (a.row.key < b.row.key ? -1 : Number(a.row.key > b.row.key));
 }
@@ -182,19 +195,19 @@ function judgedOf({ facts, row }: ComparedRow): Parameters<typeof applicationHea
   return { target: facts.target, live: facts.live, unread: facts.unread, health: row.health };
 }
 
-/** @param unread objects without a row, of which nothing is known. */
-function countersOf(rows: readonly ComparedRow[], unread: number): Counters {
+/** @param unread number of unreadable objects without a row. */
+function countersOf(rows: readonly ComparedRow[], unread: number): RowCounters {
   const health: Partial<Record<HealthStatusCode, number>> = {};
   let [outOfSync, unknown] = [0, unread];
   for (const { row } of rows) {
-    if (row.counts) outOfSync += 1;
-    if (row.stale) unknown += 1;
+    if (row.makesOutOfSync) outOfSync += 1;
+    if (row.isUnknown) unknown += 1;
     if (row.health !== null) health[row.health.status] = (health[row.health.status] ?? 0) + 1;
   }
   return { rows: rows.length, outOfSync, unknown, health };
 }
 
-function codeOf(app: Application, failed: boolean, counters: Counters): SyncStatusCode {
+function codeOf(app: Application, failed: boolean, counters: RowCounters): SyncStatusCode {
   if (failed) return 'Unknown';
   if (managedNamespaceMetadataChanged(app) || counters.outOfSync > 0) return 'OutOfSync';
   return counters.unknown > 0 ? 'Unknown' : 'Synced';
@@ -209,11 +222,13 @@ function syncStatus(facts: CompareFacts, status: SyncStatusCode): SyncStatus {
   return { status, comparedTo, ...(revision === '' ? {} : { revision }) };
 }
 
-function healthEntry({ key, health }: Row): [ResourceKey, HealthStatus][] {
+function healthEntry({ key, health }: ResourceComparison): [ResourceKey, HealthStatus][] {
   return health === null ? [] : [[key, health]];
 }
 
-/** Objects of this application that no manifest names, and nobody could read: they are still its own. */
+/**
+ * Unreadable objects that this Application tracks and no manifest names: they are still its own.
+ */
 function trackedUnread(facts: CompareFacts, rows: readonly ComparedRow[]): readonly ResourceStatus[] {
   const paired = new Set(rows.map(({ row }) => row.key));
   const rest = (facts.live.unread ?? []).filter(({ key }) => !paired.has(key));
@@ -224,10 +239,12 @@ function conditionsOf(rows: readonly ComparedRow[], type: ConditionType): readon
   return rows.flatMap(({ row }) => row.conditions.filter((condition) => condition.type === type));
 }
 
-/** Of a kind that is left out only what is to go is told: everything else was read for itself. */
+/**
+ * For a kind that is left out, only prunable objects are reported: all others were read one by one.
+ */
 function degradedConditions(facts: CompareFacts, rows: readonly ComparedRow[]): readonly ApplicationCondition[] {
   const isUsed = (kind: KindState): boolean => {
-    const own = rows.filter((one) => sameKind(kind, gkOf(sideOf(one.facts))));
+    const own = rows.filter((one) => sameKind(kind, gkOf(liveOrTarget(one.facts))));
     if (kind.state === 'left-out') return own.some((one) => one.facts.target === null && one.row.own);
     const had = facts.app.status?.resources ?? [];
     return own.length > 0 || had.some((r) => sameKind(kind, refOfStatus(r)));

@@ -1,46 +1,46 @@
-import { finish } from '#base';
-import type { Steps } from '#base';
+import { defined, runSteps } from '#base';
+import type { SlicedWork } from '#base';
 import type { LiveOwner, LiveRow } from '#live';
 import { keyOfRef, parseResourceKey } from '#model';
 import type { ResourceKey } from '#model';
 import type { NodeRef, TreeNode } from '#publish';
 
-/** A managed resource, as much of it as the tree needs: remembered from one comparison to the next. */
+/** The part of a managed resource that the tree needs; kept from one comparison to the next. */
 export interface TreeRoot {
   readonly key: ResourceKey;
   readonly version: string;
   readonly live: boolean;
 }
 
-/** A node, and the row that it was made from; undefined: a root that is not there. */
-interface Grown {
+/** A node and the row it was built from; undefined for a root that does not exist. */
+interface GrownNode {
   readonly key: ResourceKey;
   readonly row: LiveRow | undefined;
   readonly node: TreeNode;
 }
 
-/** The tree of managed objects, by key, with what is needed to know it again after a change. An immutable value. */
+/** The tree of managed objects, sorted by key, with what an incremental change needs. Immutable. */
 export interface GrownTree {
-  /** Each key once. */
+  /** Every key occurs once. */
   readonly isPlain: boolean;
-  readonly entries: readonly Grown[];
+  readonly entries: readonly GrownNode[];
 }
 
-/** What became of an object of which one may see something else now. */
+/** A change of one object that may be visible in the tree. */
 export type RowChange =
   | { readonly key: ResourceKey; readonly row: LiveRow | undefined }
-  /** It came into the tree, with everything below it. */
+  /** The object entered the tree, with everything below it. */
   | { readonly key: ResourceKey; readonly subtree: readonly LiveRow[] };
 
-/** Makes the nodes of all rows, and of the roots that are not there. */
+/** Builds the nodes of all rows, and of the roots that do not exist. */
 export function growTree(roots: readonly TreeRoot[], rows: readonly LiveRow[]): GrownTree {
-  return finish(growSteps(roots, rows));
+  return runSteps(growTreeSteps(roots, rows));
 }
 
-/** Step by step. */
-export function* growSteps(roots: readonly TreeRoot[], rows: readonly LiveRow[]): Steps<GrownTree> {
+/** {@link growTree} in small steps. */
+export function* growTreeSteps(roots: readonly TreeRoot[], rows: readonly LiveRow[]): SlicedWork<GrownTree> {
   const known = new Map(rows.map((row) => [row.key, row]));
-  const entries: Grown[] = roots.filter((root) => !root.live).map(missing);
+  const entries: GrownNode[] = roots.filter((root) => !root.live).map(missingNode);
   for (const row of rows) {
     entries.push({ key: row.key, row, node: treeNode(row, (key) => known.get(key)) });
     yield;
@@ -50,29 +50,33 @@ export function* growSteps(roots: readonly TreeRoot[], rows: readonly LiveRow[])
 }
 
 /**
- * The tree with some objects replaced, added or taken away; by the difference. Undefined where a change may reach further than its own place: an object has
- * other owners, or is another object; what went had something below it; one object is there under two groups. Then the tree is to be read anew.
+ * Replaces, adds or removes some objects. Undefined if a change may reach beyond its own node
+ * (other owners, another UID, a removed object with children, one object under two groups); the
+ * caller then builds the whole tree.
  */
 export function changeTree(before: GrownTree, changes: readonly RowChange[]): GrownTree | undefined {
   if (!before.isPlain) return undefined;
-  const now = rowsNow(before, changes);
+  const now = changedRows(before, changes);
   if (now === undefined || hasDoubles(before, now)) return undefined;
   const rowOf = (key: ResourceKey): LiveRow | undefined => (now.has(key) ? now.get(key) : entryAt(before, key)?.row);
   const made = [...now].map(([key, row]) => ({ key, row, node: row && treeNode(row, rowOf) }));
   const entries = [...before.entries];
   for (const { key, row, node } of made) {
-    const place = placeOf(entries, key);
-    const isThere = entries[place]?.key === key;
-    // A root that was missing is another list of roots.
-    if (isThere && entries[place]?.row === undefined) return undefined;
-    if (node === undefined) entries.splice(place, 1);
-    else entries.splice(place, isThere ? 1 : 0, { key, row, node });
+    const position = positionOf(entries, key);
+    const isThere = entries[position]?.key === key;
+    // A missing root that now exists changes the list of roots.
+    if (isThere && entries[position]?.row === undefined) return undefined;
+    if (node === undefined) entries.splice(position, 1);
+    else entries.splice(position, isThere ? 1 : 0, { key, row, node });
   }
   return { isPlain: true, entries };
 }
 
-/** The rows that are others, undefined for what goes; undefined where one of them may not be replaced alone. */
-function rowsNow(
+/**
+ * The changed rows, undefined for a removal. The result is undefined if one cannot be replaced
+ * alone.
+ */
+function changedRows(
   before: GrownTree,
   changes: readonly RowChange[],
 ): ReadonlyMap<ResourceKey, LiveRow | undefined> | undefined {
@@ -94,13 +98,13 @@ export function rowIn(tree: GrownTree, key: ResourceKey): LiveRow | undefined {
   return entryAt(tree, key)?.row;
 }
 
-function entryAt({ entries }: GrownTree, key: ResourceKey): Grown | undefined {
-  const found = entries[placeOf(entries, key)];
+function entryAt({ entries }: GrownTree, key: ResourceKey): GrownNode | undefined {
+  const found = entries[positionOf(entries, key)];
   return found?.key === key ? found : undefined;
 }
 
-/** Where it stands, or would. */
-function placeOf(entries: readonly Grown[], key: ResourceKey): number {
+/** Index of the key, or where it would be inserted. */
+function positionOf(entries: readonly GrownNode[], key: ResourceKey): number {
   let [low, high] = [0, entries.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -116,7 +120,7 @@ function hasChildren({ entries }: GrownTree, of: LiveRow | undefined): boolean {
   return entries.some(({ row }) => row?.owners.some(isOwner) === true);
 }
 
-/** Of an object that is served under two groups a tree shows one. */
+/** A tree shows an object that is served under two groups only once. */
 function hasDoubles(before: GrownTree, now: ReadonlyMap<ResourceKey, LiveRow | undefined>): boolean {
   const keys = new Map<string, ResourceKey>();
   for (const [key, row] of now) {
@@ -127,7 +131,7 @@ function hasDoubles(before: GrownTree, now: ReadonlyMap<ResourceKey, LiveRow | u
   return keys.size > 0 && before.entries.some(({ row }) => row !== undefined && keys.has(row.uid));
 }
 
-/** It is the same object, with the same owners: whatever hangs on it, and what it hangs on, is as it was. */
+/** The same object with the same owners: its parents and children are unchanged. */
 function isSameLink(old: LiveRow | undefined, row: LiveRow): boolean {
   return (
     old?.uid === row.uid &&
@@ -142,17 +146,19 @@ function isSameOwner(a: LiveOwner, b: LiveOwner | undefined): boolean {
   return a.key === b?.key && a.version === b.version && a.uid === b.uid;
 }
 
-function missing({ key, version }: TreeRoot): Grown {
+function missingNode({ key, version }: TreeRoot): GrownNode {
   const { group, kind, namespace, name } = parseResourceKey(key);
-  const node = { ...place(group, namespace), version, kind, name, health: { status: 'Missing' } as const };
+  const node = { ...groupAndNamespace(group, namespace), version, kind, name, health: { status: 'Missing' } as const };
   return { key: keyOfRef({ group, kind, namespace, name }), row: undefined, node };
 }
 
-function place(group: string, namespace: string): Pick<TreeNode, 'group' | 'namespace'> {
+function groupAndNamespace(group: string, namespace: string): Pick<TreeNode, 'group' | 'namespace'> {
   return { ...(group === '' ? {} : { group }), ...(namespace === '' ? {} : { namespace }) };
 }
 
-/** Member by member, since there may be tens of thousands, and spreading costs ten times as much. */
+/**
+ * Assigns member by member: there may be tens of thousands, and spreading costs ten times as much.
+ */
 function treeNode(row: LiveRow, rowOf: (key: ResourceKey) => LiveRow | undefined): TreeNode {
   const node: { -readonly [K in keyof TreeNode]: TreeNode[K] } = {
     version: row.version,
@@ -172,7 +178,10 @@ function treeNode(row: LiveRow, rowOf: (key: ResourceKey) => LiveRow | undefined
   return node;
 }
 
-/** As the object names its owner, there or not. One that is not there has no namespace, because nobody knows its scope. */
+/**
+ * The owner as the object names it, whether it exists or not. A missing owner has no namespace,
+ * since its scope is unknown.
+ */
 function parentRef(
   { key, version, uid }: LiveOwner,
   { parents }: LiveRow,
@@ -181,10 +190,10 @@ function parentRef(
   const { group, kind, namespace, name } = parseResourceKey(key);
   const id = uid === '' ? rowOf(key)?.uid : uid;
   return {
-    ...place(group, parents.includes(key) ? namespace : ''),
+    ...groupAndNamespace(group, parents.includes(key) ? namespace : ''),
     version,
     kind,
     name,
-    ...(id === undefined ? {} : { uid: id }),
+    ...defined({ uid: id }),
   };
 }

@@ -1,24 +1,29 @@
 /**
- * compare: how an Application differs from what it should be. Pure: values in, values out.
+ * compare: how an Application differs from its desired state. Pure: values in, values out.
  *
- * Mental model: both sides are paired up, resource by resource (pairing); a row follows from one resource and from what all rows have in common
- * (row); rows fold into one comparison, whatever their order (fold). The store keeps the rows of each Application, and uses those again whose
- * every input is the same; of a big one where only some live objects moved, it replaces their rows in the last comparison (change). What comes out
- * equals a full comparison (decision D6).
+ * Mental model: desired and live state are paired up, resource by resource (pairing); a row is the
+ * comparison of one resource, from its own facts and the rules that all rows share (row); rows fold
+ * into one comparison, in any order (fold). The store keeps the rows of each Application and reuses
+ * those with equal input; in a big Application where only some live objects changed, it replaces
+ * only their rows (change). The result always equals a full comparison (decision D6).
  *
  * Interface:
- *   normalizeTargets(rendered, rules) -> targets       what the sources say, as it is meant for this Application
- *   compareState(facts) -> Comparison                  every resource compared anew
- *   RowStore.compare(facts, changed) -> Comparison     the same, at the cost of what changed
- *   RowStore.steps, managedSteps, growSteps            the same in small steps, so that big Applications need not hold everything else up
- *   toDryRun(facts) -> pairs                           what a server-side diff asks the API server; the answers are part of the facts
- *   managedResources, treeRoots, buildTree             what others read of it
- *   growTree, changeTree                               the managed part of the tree, whole and by its difference
- *   equalSources, equalLoosely, ...                    whether two texts of a spec mean the same
+ *  normalizeTargets(rendered, rules) -> targets      objects as this Application deploys them
+ *  compareState(facts) -> Comparison                 compares every resource anew
+ *  RowStore.compare(facts, changed) -> Comparison    the same, at the cost of what changed
+ *  RowStore.steps, managedResourceSteps, growTreeSteps
+ *                                                    the same in small steps, so that big
+ *                                                    Applications do not block the event loop
+ *  toDryRun(facts) -> pairs                          requests of a server-side diff; the responses
+ *                                                    are part of the facts
+ *  managedResources, treeRoots, buildTree            what the UI reads of a comparison
+ *  growTree, changeTree                              the managed part of the tree, in full and
+ *                                                    incrementally
+ *  equalSources, equalLoosely, ...                   whether two values of a spec mean the same
  *
- * It refuses to fetch anything: what Git and the cluster say comes in as values.
+ * It never fetches anything: desired and live state come in as values.
  */
-export { compareState, jqSteps, toDryRun } from './comparison.ts';
+export { compareState, maxJqSteps, toDryRun } from './comparison.ts';
 export type {
   CompareFacts,
   Comparison,
@@ -29,17 +34,17 @@ export type {
   RenderedTargets,
   ServerSideDiff,
 } from './types.ts';
-export { managedResources, managedSteps, treeRoots } from './managed.ts';
+export { managedResources, managedResourceSteps, treeRoots } from './managed.ts';
 export { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged } from './namespaces.ts';
-export { heldBack } from './rule-faults.ts';
+export { reasonNotApplied } from './rule-faults.ts';
 export { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 export { comparedToOf } from './sources.ts';
 export { schemaApiVersions } from './row.ts';
 export { rowMisses, RowStore } from './store.ts';
 export type { RowMiss, StoredComparison } from './store.ts';
-export { gkOf, normalizeTargets } from './targets.ts';
+export { normalizeTargets } from './targets.ts';
 export type { NormalTargets, TargetRules } from './targets.ts';
-export { changeTree, growSteps, growTree, rowIn } from './grown-tree.ts';
+export { changeTree, growTreeSteps, growTree, rowIn } from './grown-tree.ts';
 export type { GrownTree, RowChange, TreeRoot } from './grown-tree.ts';
 export { buildTree } from './tree.ts';
 export type { BuiltTree, TreeFacts, TreeRows } from './tree.ts';

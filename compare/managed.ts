@@ -1,36 +1,42 @@
-import { finish } from '#base';
-import type { Steps } from '#base';
+import { runSteps } from '#base';
+import type { SlicedWork } from '#base';
 import { maskSecrets } from '#diff';
 import { parseResourceKey, versionOf } from '#model';
 import type { Settings } from '#model';
 import type { ManagedResource } from '#publish';
-import { derived, derivedSteps, sortedPlaces } from './order.ts';
+import { deriveValues, deriveSteps, sortedPositions } from './order.ts';
 import type { Comparison, ManagedPair } from './types.ts';
-import { sideOf } from './row.ts';
+import { liveOrTarget } from './row.ts';
 import type { TreeRoot } from './grown-tree.ts';
 
-const shown = Symbol('what the UI reads');
-const byIdentity = Symbol('what the UI reads, in its order');
-const rooted = Symbol('roots of the tree');
+const managedResourceValues = Symbol('what the UI reads');
+const identityOrder = Symbol('what the UI reads, in its order');
+const treeRootValues = Symbol('roots of the tree');
 
-/** What the UI reads about each managed resource. Secrets are masked, equal values equally on all four sides (decision D10). */
+/**
+ * The UI's view of each managed resource. Secrets are masked; equal values get equal masks
+ * on all four sides (decision D10).
+ */
 export function managedResources(comparison: Comparison, settings: Settings): readonly ManagedResource[] {
-  return finish(managedSteps(comparison, settings));
+  return runSteps(managedResourceSteps(comparison, settings));
 }
 
-/** Step by step. */
-export function* managedSteps(comparison: Comparison, settings: Settings): Steps<readonly ManagedResource[]> {
-  const resources = yield* derivedSteps(comparison.pairs, shown, settings, {
+/** {@link managedResources} in small steps. */
+export function* managedResourceSteps(
+  comparison: Comparison,
+  settings: Settings,
+): SlicedWork<readonly ManagedResource[]> {
+  const resources = yield* deriveSteps(comparison.pairs, managedResourceValues, settings, {
     of: (pair) => managedResource(pair, settings),
     isSame: () => false,
   });
-  const textOf = (place: number): string => {
-    const resource = resources[place];
-    return resource === undefined ? '' : identity(resource);
+  const identityAt = (position: number): string => {
+    const resource = resources[position];
+    return resource === undefined ? '' : identityText(resource);
   };
   const ordered: ManagedResource[] = [];
-  for (const place of sortedPlaces(comparison.pairs, byIdentity, textOf)) {
-    const resource = resources[place];
+  for (const position of sortedPositions(comparison.pairs, identityOrder, identityAt)) {
+    const resource = resources[position];
     if (resource !== undefined) ordered.push(resource);
   }
   return ordered;
@@ -51,17 +57,17 @@ function managedResource({ key, target, live, hook, diff }: ManagedPair, setting
   };
 }
 
-function identity(r: ManagedResource): string {
+function identityText(r: ManagedResource): string {
   return `${r.group}/${r.kind}/${r.namespace}/${r.name}`;
 }
 
-/** The roots of the tree, kept until the next comparison. The very same list where nothing about them is another. */
+/** Roots of the tree. The same list as for the last comparison if no root changed. */
 export function treeRoots(comparison: Comparison): readonly TreeRoot[] {
-  return derived(comparison.pairs, rooted, undefined, {
+  return deriveValues(comparison.pairs, treeRootValues, undefined, {
     of: ({ key, target, live, unread }) => ({
       key,
-      version: versionOf(sideOf({ live, target }).apiVersion),
-      // The cache may know it, although it could not be read whole.
+      version: versionOf(liveOrTarget({ live, target }).apiVersion),
+      // The cache may have the object although it could not be read in full.
       live: live !== null || unread === true,
     }),
     isSame: (a, b) => a.key === b.key && a.version === b.version && a.live === b.live,

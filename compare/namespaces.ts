@@ -1,10 +1,12 @@
+import { defined } from '#base';
 import { annotations, destinationNamespaceOf } from '#model';
 import type { Application, KubeObject } from '#model';
 import { equalNamespaceMetadata } from './source-equality.ts';
 
 /**
- * The destination Namespace as `CreateNamespace=true` and managedNamespaceMetadata want it: null leaves it alone. With metadata set, its
- * labels and annotations replace those of the object. No tracking is added. Source: Argo CD controller/sync_namespace.go.
+ * The destination Namespace as `CreateNamespace=true` and managedNamespaceMetadata define it; null
+ * leaves it alone. If metadata is set, its labels and annotations replace the object's. No tracking
+ * is added. Source: Argo CD controller/sync_namespace.go.
  */
 export function managedNamespace(app: Application, live: KubeObject | null): KubeObject | null {
   const name = destinationNamespaceOf(app);
@@ -16,13 +18,13 @@ export function managedNamespace(app: Application, live: KubeObject | null): Kub
     ...bare,
     metadata: {
       name,
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      ...defined({ labels: metadata.labels }),
       annotations: { ...metadata.annotations, [annotations.syncOptions]: 'ServerSideApply=true' },
     },
   };
 }
 
-/** True for the destination Namespace of an application that sets its metadata. */
+/** True for the destination Namespace of an Application that sets its metadata. */
 export function isManagedNamespace(app: Application, object: KubeObject): boolean {
   return (
     object.kind === 'Namespace' &&
@@ -32,7 +34,7 @@ export function isManagedNamespace(app: Application, object: KubeObject): boolea
   );
 }
 
-/** Argo CD: the metadata is set, an operation has recorded what it applied, and the two differ. */
+/** Argo CD: the metadata is set, an operation recorded what it applied, and the two differ. */
 export function managedNamespaceMetadataChanged(app: Application): boolean {
   const wanted = app.spec.syncPolicy?.managedNamespaceMetadata;
   const result = app.status?.operationState?.syncResult;

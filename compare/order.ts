@@ -1,60 +1,63 @@
-import { finish } from '#base';
-import type { Steps } from '#base';
+import { runSteps } from '#base';
+import type { SlicedWork } from '#base';
 import type { ManagedPair } from './types.ts';
 
-/** What follows from the pairs of a comparison alone, pair by pair, and was found out for the last pairs in the same order. */
-interface Derived {
+/** Values computed for each pair of the last comparison, with their input. */
+interface DerivedValues {
   readonly from: readonly ManagedPair[];
-  /** What it depends on besides. */
+  /** Input besides the pairs. */
   readonly premise: unknown;
   readonly values: readonly unknown[];
 }
 
-/** What pairs of the same resources in the same places have in common. */
-type Order = Map<symbol, Derived | readonly number[]>;
+/** Cached values of comparisons with the same resources at the same positions. */
+type PairOrder = Map<symbol, DerivedValues | readonly number[]>;
 
-const orders = new WeakMap<readonly ManagedPair[], Order>();
+const orders = new WeakMap<readonly ManagedPair[], PairOrder>();
 
-/** Says that these pairs are those of `before` with some replaced, each by one of the same resource. */
-export function likeBefore(before: readonly ManagedPair[], pairs: readonly ManagedPair[]): readonly ManagedPair[] {
-  const order = orders.get(before) ?? new Map<symbol, Derived | readonly number[]>();
+/**
+ * Declares that `pairs` are those of `before` with some replaced, each by one of the same resource.
+ */
+export function inheritOrder(before: readonly ManagedPair[], pairs: readonly ManagedPair[]): readonly ManagedPair[] {
+  const order = orders.get(before) ?? new Map<symbol, DerivedValues | readonly number[]>();
   orders.set(before, order);
   orders.set(pairs, order);
   return pairs;
 }
 
-/** The places of the pairs in another order, by a text of each that no replacement changes. Found out once. */
-export function sortedPlaces(
+/** Positions of the pairs sorted by a text that replacements do not change. Computed once. */
+export function sortedPositions(
   pairs: readonly ManagedPair[],
   what: symbol,
-  textOf: (place: number) => string,
+  textOf: (position: number) => string,
 ): readonly number[] {
-  const order = orders.get(pairs) ?? new Map<symbol, Derived | readonly number[]>();
+  const order = orders.get(pairs) ?? new Map<symbol, DerivedValues | readonly number[]>();
   orders.set(pairs, order);
   const known = order.get(what);
   if (known !== undefined && 'length' in known) return known;
-  const texts = pairs.map((_pair, place) => textOf(place));
-  const text = (place: number): string => texts[place] ?? '';
-  const places = pairs
-    .map((_pair, place) => place)
+  const texts = pairs.map((_pair, position) => textOf(position));
+  const text = (position: number): string => texts[position] ?? '';
+  const positions = pairs
+    .map((_pair, position) => position)
     .sort((a, b) => (text(a) < text(b) ? -1 : Number(text(a) > text(b))));
-  order.set(what, places);
-  return places;
+  order.set(what, positions);
+  return positions;
 }
 
 /**
- * A value for each pair; found out anew only for those that are others than the last time. The very same list where no value is another.
- * @param premise what the values depend on besides; another one makes all of them anew.
+ * Computes a value for each pair that changed since the last comparison. Returns the same list if
+ * no value changed.
+ * @param premise input besides the pairs; a change recomputes all values.
  */
-export function* derivedSteps<T>(
+export function* deriveSteps<T>(
   pairs: readonly ManagedPair[],
   what: symbol,
   premise: unknown,
   { of, isSame }: { readonly of: (pair: ManagedPair) => T; readonly isSame: (a: T, b: T) => boolean },
-): Steps<readonly T[]> {
-  const order = orders.get(pairs) ?? new Map<symbol, Derived | readonly number[]>();
+): SlicedWork<readonly T[]> {
+  const order = orders.get(pairs) ?? new Map<symbol, DerivedValues | readonly number[]>();
   orders.set(pairs, order);
-  const known = order.get(what) as Derived | undefined;
+  const known = order.get(what) as DerivedValues | undefined;
   const isUsable = known !== undefined && known.premise === premise && known.from.length === pairs.length;
   const old = isUsable ? { from: known.from, values: known.values as readonly T[] } : undefined;
   const values = old?.values ?? [];
@@ -70,7 +73,7 @@ export function* derivedSteps<T>(
   return next ?? values;
 }
 
-/** All steps of {@link derivedSteps} without a pause. */
-export function derived<T>(...of: Parameters<typeof derivedSteps<T>>): readonly T[] {
-  return finish(derivedSteps(...of));
+/** All steps of {@link deriveSteps} at once. */
+export function deriveValues<T>(...of: Parameters<typeof deriveSteps<T>>): readonly T[] {
+  return runSteps(deriveSteps(...of));
 }

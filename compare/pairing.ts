@@ -1,34 +1,33 @@
-import { finish, omit } from '#base';
-import type { Steps } from '#base';
-import { annotations, destinationNamespaceOf, keyOf } from '#model';
+import { runSteps, omit } from '#base';
+import type { SlicedWork } from '#base';
+import { annotations, destinationNamespaceOf, gkOf, keyOf } from '#model';
 import type { Application, KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
 import type { CompareFacts, Comparison } from './types.ts';
 import { isManagedNamespace, managedNamespace } from './namespaces.ts';
-import { afterTargets, isAnyHook, isDeleteHook, sideOf } from './row.ts';
+import { afterTargets, isAnyHook, isDeleteHook, liveOrTarget } from './row.ts';
 import type { RowFacts } from './row.ts';
-import { gkOf } from './targets.ts';
 
-/** What a comparison holds beside its rows. */
-export type Frame = Pick<Comparison, 'hooks' | 'liveHooks' | 'hasPreDeleteHooks' | 'hasPostDeleteHooks'>;
+/** Parts of a comparison besides its rows. */
+export type ComparisonFrame = Pick<Comparison, 'hooks' | 'liveHooks' | 'hasPreDeleteHooks' | 'hasPostDeleteHooks'>;
 
-/** Both sides of an application, resource by resource. */
+/** Desired and live state of an Application, resource by resource. */
 export interface PairedUp {
-  readonly frame: Frame;
-  /** In rendering order; what no manifest names follows, by key. */
+  readonly frame: ComparisonFrame;
+  /** In rendering order, then by key for resources that no manifest names. */
   readonly resources: readonly RowFacts[];
 }
 
 /**
- * Which resources an application has, and what is known of each. Cheap beside comparing them: nothing in here looks into an object further than
- * its name, its annotations and its UID.
+ * Determines the resources of an Application and the facts of each. Cheap next to comparing them:
+ * it looks only at an object's name, annotations and UID.
  */
 export function pairUp(facts: CompareFacts): PairedUp {
-  return finish(pairUpSteps(facts));
+  return runSteps(pairUpSteps(facts));
 }
 
-/** Step by step. */
-export function* pairUpSteps(facts: CompareFacts): Steps<PairedUp> {
+/** {@link pairUp} in small steps. */
+export function* pairUpSteps(facts: CompareFacts): SlicedWork<PairedUp> {
   const deletion = partitionDeleteHooks(facts.rendered.targets);
   const live = new Map<ResourceKey, KubeObject>();
   for (const [key, object] of facts.live.objects) {
@@ -43,13 +42,14 @@ export function* pairUpSteps(facts: CompareFacts): Steps<PairedUp> {
     facts.isNamespaced,
   );
   const unread = new Set(facts.live.unread?.map(({ key }) => key));
-  // Of a kind that is left out every object was read for itself: what was not found is not there.
+  // Every object of a left-out kind was read by name: one that was not found does not
+  // exist.
   const stale = facts.live.degraded.filter(({ state }) => state !== 'left-out');
   const degraded = new Set(stale.map(({ group, kind }) => `${group}/${kind}`));
   const manifests = manifestsOf(hooks);
   yield;
-  const resources = yield* mapped(pairs, ({ target, live: found }, index): RowFacts => {
-    const object = sideOf({ live: found, target });
+  const resources = yield* mapSteps(pairs, ({ target, live: found }, index): RowFacts => {
+    const object = liveOrTarget({ live: found, target });
     const gk = gkOf(object);
     return {
       at: target === null ? afterTargets : index,
@@ -65,8 +65,8 @@ export function* pairUpSteps(facts: CompareFacts): Steps<PairedUp> {
   return { frame: { hooks, liveHooks, ...deletion.flags }, resources };
 }
 
-/** What becomes of each item, one in a step. */
-export function* mapped<T, R>(items: readonly T[], of: (item: T, index: number) => R): Steps<readonly R[]> {
+/** Maps each item, one per step. */
+export function* mapSteps<T, R>(items: readonly T[], of: (item: T, index: number) => R): SlicedWork<readonly R[]> {
   const results: R[] = [];
   for (const [index, item] of items.entries()) {
     results.push(of(item, index));
@@ -75,7 +75,7 @@ export function* mapped<T, R>(items: readonly T[], of: (item: T, index: number) 
   return results;
 }
 
-/** The first of each key. */
+/** The first manifest of each key. */
 function manifestsOf(hooks: readonly KubeObject[]): ReadonlyMap<ResourceKey, KubeObject> {
   const manifests = new Map<ResourceKey, KubeObject>();
   for (const hook of hooks) if (!manifests.has(keyOf(hook))) manifests.set(keyOf(hook), hook);
@@ -84,7 +84,7 @@ function manifestsOf(hooks: readonly KubeObject[]): ReadonlyMap<ResourceKey, Kub
 
 function partitionDeleteHooks(targets: readonly KubeObject[]): {
   readonly targets: readonly KubeObject[];
-  readonly flags: Pick<Frame, 'hasPreDeleteHooks' | 'hasPostDeleteHooks'>;
+  readonly flags: Pick<ComparisonFrame, 'hasPreDeleteHooks' | 'hasPostDeleteHooks'>;
 } {
   return {
     targets: targets.filter((target) => !isDeleteHook(target) || phasesOf(target).length > 0),
@@ -96,9 +96,10 @@ function partitionDeleteHooks(targets: readonly KubeObject[]): {
 }
 
 /**
- * A live Namespace whose metadata this application manages stays, although no manifest names it. Then only that metadata is wanted of it: what a
- * manifest applied before it left Git is nobody's any more, and must not count as a difference that no sync takes away (server-side apply
- * leaves it there). So the note of that manifest does not take part.
+ * Keeps a live Namespace whose metadata the Application manages even if no manifest names it. Then
+ * only the metadata is desired: fields of a manifest that has left Git must not count as a
+ * difference that no sync can remove (server-side apply leaves them), so drop the last-applied
+ * annotation.
  */
 function withManagedNamespace(
   { app, rendered }: CompareFacts,

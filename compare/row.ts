@@ -1,20 +1,21 @@
-import { DriftlessError, hashJson } from '#base';
-import { diffDryRun, diffObjects, readsOwnership } from '#diff';
+import { defined, DriftlessError, hashJson } from '#base';
+import { diffDryRun, diffObjects, readsOwnership, withinBudget } from '#diff';
 import type { DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
 import { healthOf } from '#health';
 import type { LiveSchemas } from '#live';
 import {
   annotationOf,
   annotations,
+  contentIdOf,
   csvAnnotation,
   destinationNamespaceOf,
+  gkOf,
   gvkOf,
   isHook,
   isSkipped,
   jsonOf,
   keyOf,
   parseTrackingId,
-  readingOf,
   refOf,
   trackedApp,
 } from '#model';
@@ -32,88 +33,90 @@ import type {
 import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
 import { resourceHealth } from './app-health.ts';
 import { isManagedNamespace } from './namespaces.ts';
-import { gkOf } from './targets.ts';
 import type { DryRunOutcome, DryRunPair, ServerSideDiff } from './types.ts';
 
-/** Everything that one row is made from, beside what all rows of a comparison have in common. Never neither target nor live. */
+/** Facts about one resource. At least one of `target` and `live` is set. */
 export interface RowFacts {
-  /** Where it stands: its place in rendering order, {@link afterTargets} for what no manifest names. */
+  /** Position in rendering order; {@link afterTargets} for a resource that no manifest names. */
   readonly at: number;
   readonly target: KubeObject | null;
   readonly live: KubeObject | null;
-  /** The manifest of the hook that `live` was made from: its wave counts. */
+  /** The manifest of the hook that `live` was created from: its wave counts. */
   readonly manifest: KubeObject | null;
-  /** The live object could not be read: that there is none says nothing. */
+  /** The live object could not be read, so `live: null` does not mean that it is missing. */
   readonly unread: boolean;
-  /** The cache of its kind is not fresh. */
+  /** The cache of the kind is not fresh. */
   readonly degraded: boolean;
-  /** By its project, the application may have this kind and name. */
+  /** The project permits this kind and name. */
   readonly permitted: boolean;
-  /** Undefined: the cluster does not know the kind. */
+  /** Undefined if the cluster does not know the kind. */
   readonly namespaced: boolean | undefined;
 }
 
-/** The place of what no manifest names: behind everything that one names, by key. */
+/** Position of resources that no manifest names: after all others, by key. */
 export const afterTargets = Number.MAX_SAFE_INTEGER;
 
-/** What all rows of one comparison have in common. */
+/** Input that all rows of one comparison share. */
 export interface RowRules {
   readonly app: Application;
   readonly key: AppKey;
   readonly instance: string;
   readonly settings: Settings;
   readonly persistResourceHealth: boolean;
-  /** Manifests or live state could not be loaded: nothing can be told of any row. */
+  /** Manifests or live state could not be loaded, so every row is Unknown. */
   readonly failed: boolean;
   readonly schemas: LiveSchemas | undefined;
   readonly serverSideDiff: ServerSideDiff | undefined;
   readonly jq: JqAnswers | undefined;
-  /** What the jq programs of all rows may do together; counted down. */
+  /** Remaining steps of the jq programs of all rows; counted down. */
   readonly work: JqWork;
 }
 
-/** One resource, compared. Small: of the objects that it was made from it holds only what `diff` shares with the live one. */
-export interface Row {
+/**
+ * The comparison of one resource. Small: it keeps no more of the objects than `diff` shares with
+ * the live one.
+ */
+export interface ResourceComparison {
   readonly key: ResourceKey;
   readonly hook: boolean;
-  /** False: the live object carries the tracking of another one (a copy); it is none of our business. */
+  /** False if the live object is a copy that carries another object's tracking: not ours. */
   readonly own: boolean;
   readonly diff: DiffResult;
-  /** Null: it has none, or does not count. */
+  /** Null if the resource has no health, or its health does not count. */
   readonly health: HealthStatus | null;
   /** Its entry in `status.resources`. */
   readonly status: ResourceStatus;
-  /** It makes the application OutOfSync. */
-  readonly counts: boolean;
-  /** Its live state is not known well enough to tell. */
-  readonly stale: boolean;
+  /** The resource makes the Application OutOfSync. */
+  readonly makesOutOfSync: boolean;
+  /** The live state is not known well enough to compare. */
+  readonly isUnknown: boolean;
   /** SharedResourceWarning and InvalidSpecError. */
   readonly conditions: readonly ApplicationCondition[];
   /** Steps that its jq programs took. */
   readonly spent: number;
   /**
-   * A script of the administrator judged its health, the server refused it, or jq has not been asked yet: the next time they may say something else of
-   * the same object.
+   * The next comparison of equal objects may differ: a health script judged it, the API server
+   * refused it, or jq has not answered yet.
    */
-  readonly passing: boolean;
+  readonly isVolatile: boolean;
 }
 
 /**
- * Compares one resource. A function of its arguments, but for scripts of the administrator, refusals of a server (`passing`) and for the work that the rows before
- * it have left: once `rules.work` is used up, rows depend on each other. Source: Argo CD controller/state.go CompareAppState, the loop over
- * resources.
+ * Compares one resource. Depends only on its arguments, except for volatile results (`isVolatile`)
+ * and the remaining jq work: after `rules.work` is used up, rows depend on each other. Source: Argo
+ * CD controller/state.go CompareAppState, the loop over resources.
  */
-export function makeRow(facts: RowFacts, rules: RowRules): Row {
-  const object = sideOf(facts);
+export function compareResource(facts: RowFacts, rules: RowRules): ResourceComparison {
+  const object = liveOrTarget(facts);
   const hook = isAnyHook(object);
   const own = isSelfReferenced(rules.settings, facts.target, facts.live);
-  const before = { left: rules.work.left, asked: rules.jq?.asked };
-  const { diff, refused } = diffOf(facts, rules, hook);
+  const before = { left: rules.work.left, asked: rules.jq?.unansweredCount };
+  const { diff, refused } = computeDiff(facts, rules, hook);
   const prune = facts.target === null && facts.live !== null && own;
   const silent = hook || !own || (facts.target !== null && isSkipped(facts.target));
   const computed = silent ? undefined : codeOf(facts, rules, { ...diff, refused });
   const extraneous = prune && csvAnnotation(object, annotations.compareOptions).includes('IgnoreExtraneous');
-  const { health, scripted } = healthIn(facts, rules);
+  const { health, scripted } = computeHealth(facts, rules);
   return {
     key: keyOf(object),
     hook,
@@ -121,57 +124,59 @@ export function makeRow(facts: RowFacts, rules: RowRules): Row {
     diff,
     health,
     status: statusOf(facts, rules.app, {
-      // Argo CD: what the project forbids shows as Unknown, but still counts as the difference that it is. So does everything where one side
-      // could not be loaded, hooks and what is skipped with it.
+      // Argo CD: resources that the project forbids show as Unknown but still count as OutOfSync.
+      // Same for all, hooks and skipped ones included, if one side could not be loaded.
       verdict: facts.permitted && !rules.failed ? computed : 'Unknown',
       prune,
       hook,
       health: rules.persistResourceHealth ? health : null,
     }),
-    counts: computed === 'OutOfSync' && !extraneous,
-    stale: computed === 'Unknown',
+    makesOutOfSync: computed === 'OutOfSync' && !extraneous,
+    isUnknown: computed === 'Unknown',
     conditions: [...refusedCondition(refused), ...sharedCondition(facts, rules), ...missingNamespace(facts)],
     spent: before.left - rules.work.left,
-    passing: scripted || refused !== undefined || before.asked !== rules.jq?.asked,
+    isVolatile: scripted || refused !== undefined || before.asked !== rules.jq?.unansweredCount,
   };
 }
 
 /**
- * What a row follows from: one that was made under an equal text is the same row. By hash for what Git says; by UID and resource version for
- * what the cluster says, and by what was read: a cluster whose etcd was restored gives old numbers to new contents, and our cache then
- * holds another reading. Undefined when the cluster names no version: then nobody can tell.
+ * Identifies the input of a row: equal identity, equal row. Uses the hash of the desired object,
+ * and UID, resourceVersion and content id of the live one: after an etcd restore, old versions may
+ * have new contents. Undefined if the object has no version: then never reuse the row.
  *
- * @param version of what all rows have in common, see {@link versionOfRules}.
+ * @param version see {@link versionOfRules}.
  */
-export function identityOf(facts: RowFacts, version: string): string | undefined {
+export function rowIdentity(facts: RowFacts, version: string): string | undefined {
   const { target, live, manifest, unread, degraded, permitted, namespaced } = facts;
-  const present = live === null ? '' : identityOfLive(live);
+  const present = live === null ? '' : liveIdentity(live);
   if (present === undefined) return undefined;
-  const wanted = target === null ? '' : hashOf(target);
+  const wanted = target === null ? '' : objectHash(target);
   const wave = manifest === null ? '' : waveOf(manifest);
   const flags = [unread, degraded, permitted, namespaced].map(String).join(' ');
   return [version, wanted, present, wave, flags].join('\n');
 }
 
-/** Undefined when the cluster names no version: then nobody can tell. */
-function identityOfLive(live: KubeObject): string | undefined {
+/** Undefined if the live object has no version. */
+function liveIdentity(live: KubeObject): string | undefined {
   const { uid = '', resourceVersion = '' } = live.metadata;
   return uid === '' || resourceVersion === ''
     ? undefined
-    : `${uid} ${resourceVersion} ${live.apiVersion} ${readingOf(live)}`;
+    : `${uid} ${resourceVersion} ${live.apiVersion} ${contentIdOf(live)}`;
 }
 
-/** Resources whose difference, with server-side diff, the API server is asked for. */
+/** Resources to send to the API server as a dry-run apply, for a server-side diff. */
 export function dryRunPairs(resources: readonly RowFacts[]): readonly DryRunPair[] {
   return resources.flatMap(({ target, live, unread }) => {
     if (target === null || live === null || unread || isAnyHook(live)) return [];
-    const present = identityOfLive(live);
-    const id = present === undefined ? undefined : `${hashOf(target)} ${present}`;
+    const present = liveIdentity(live);
+    const id = present === undefined ? undefined : `${objectHash(target)} ${present}`;
     return [{ key: keyOf(live), target, live, id }];
   });
 }
 
-/** Changes with everything that all rows have in common. Settings carry their own version. */
+type AppSpecRules = RowRules['app']['spec']['ignoreDifferences'];
+
+/** Changes whenever any shared input changes. Settings carry their own version. */
 export function versionOfRules(rules: RowRules): string {
   const { app, key, instance, settings, persistResourceHealth, failed, schemas, serverSideDiff } = rules;
   const { name = '', namespace = '', uid = '' } = app.metadata;
@@ -181,24 +186,33 @@ export function versionOfRules(rules: RowRules): string {
       [settings.version, persistResourceHealth, failed],
       [key, instance, name, namespace, uid],
       [destinationNamespaceOf(app), syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
-      ignoreDifferences ?? [],
+      versionOfIgnored(ignoreDifferences),
       schemas?.version ?? '',
       serverSideDiff === undefined ? '' : [serverSideDiff.mutations, serverSideDiff.user],
     ]),
   );
 }
 
-/** Objects are never changed: each is hashed once, for as long as somebody holds it. */
+/** Only rules within the budget are in force; the fault counts the others, which are not read. */
+function versionOfIgnored(rules: AppSpecRules): unknown {
+  const { list, fault } = withinBudget(rules ?? []);
+  return [list, fault?.rule ?? '', fault?.problem ?? ''];
+}
+
+/** Objects are immutable: hash each once, while it is referenced. */
 const hashes = new WeakMap<KubeObject, string>();
 
-function hashOf(object: KubeObject): string {
+function objectHash(object: KubeObject): string {
   const known = hashes.get(object) ?? hashJson(jsonOf(object));
   hashes.set(object, known);
   return known;
 }
 
-/** The live object of a pair, else its target. */
-export function sideOf(pair: { readonly target: KubeObject | null; readonly live: KubeObject | null }): KubeObject {
+/** The live object of a pair, otherwise its target. */
+export function liveOrTarget(pair: {
+  readonly target: KubeObject | null;
+  readonly live: KubeObject | null;
+}): KubeObject {
   const side = pair.live ?? pair.target;
   if (side === null) throw new TypeError('a managed pair has a target or a live object');
   return side;
@@ -212,7 +226,7 @@ export function isDeleteHook(object: KubeObject): boolean {
   return isPreDeleteHook(object) || isPostDeleteHook(object);
 }
 
-/** The rules of ignoring that hold in an application. */
+/** The ignore rules in effect for the Application. */
 function diffRules({ app, settings, work, schemas, jq }: RowRules): DiffRules {
   return {
     settings,
@@ -220,15 +234,22 @@ function diffRules({ app, settings, work, schemas, jq }: RowRules): DiffRules {
     work,
     serverSideApply: appliesAllServerSide(app),
     ...(schemas === undefined ? {} : { schemas: schemas.kinds }),
-    ...(jq === undefined ? {} : { jq }),
+    ...defined({ jq }),
   };
 }
 
 function appliesAllServerSide(app: Application): boolean {
-  return app.spec.syncPolicy?.syncOptions?.includes('ServerSideApply=true') ?? false;
+  const options = app.spec.syncPolicy?.syncOptions;
+  if (options === undefined) return false;
+  const known = serverSideLists.get(options) ?? options.includes('ServerSideApply=true');
+  serverSideLists.set(options, known);
+  return known;
 }
 
-/** The group versions of the targets of which it matters how lists and maps are owned: their schemas are wanted. */
+/** Cached by the list of sync options, which may be long: every resource needs it. */
+const serverSideLists = new WeakMap<readonly string[], boolean>();
+
+/** Group versions of targets whose list and map ownership matters: their schemas are needed. */
 export function schemaApiVersions(
   app: Application,
   targets: readonly KubeObject[],
@@ -240,8 +261,8 @@ export function schemaApiVersions(
   return [...new Set(read.map(({ apiVersion }) => apiVersion))];
 }
 
-/** Hooks and what could not be read do not differ, and nothing does while one side of the application is not known. */
-function diffOf(
+/** Hooks and unreadable objects do not differ; nor does any resource while one side is unknown. */
+function computeDiff(
   facts: RowFacts,
   rules: RowRules,
   hook: boolean,
@@ -252,36 +273,36 @@ function diffOf(
   const { serverSideDiff } = rules;
   if (serverSideDiff === undefined || target === null || live === null)
     return { diff: diffObjects(target, live, diffRules(rules)), refused: undefined };
-  const outcome = serverSideDiff.outcomes.get(keyOf(live)) ?? unasked;
-  if ('refused' in outcome) return { diff: same, refused: refusal(target, outcome.refused) };
+  const outcome = serverSideDiff.outcomes.get(keyOf(live)) ?? notAskedOutcome;
+  if ('refused' in outcome) return { diff: same, refused: refusalMessage(target, outcome.refused) };
   const sides = { target, live, predicted: outcome.predicted };
   try {
     return { diff: diffDryRun(sides, diffRules(rules), serverSideDiff.mutations), refused: undefined };
   } catch (error) {
     if (!(error instanceof DriftlessError)) throw error;
-    return { diff: same, refused: refusal(target, error.message) };
+    return { diff: same, refused: refusalMessage(target, error.message) };
   }
 }
 
-const unasked: DryRunOutcome = { refused: 'the API server was not asked' };
+const notAskedOutcome: DryRunOutcome = { refused: 'the API server was not asked' };
 
-function refusal(target: KubeObject, why: string): string {
+function refusalMessage(target: KubeObject, why: string): string {
   const which = `${target.kind}/${target.metadata.name ?? ''}`;
   return `failed to calculate diff: error calculating server side diff: serverSideDiff error: error running server side apply in dryrun mode for resource ${which}: ${why}`;
 }
 
-/** Argo CD: nothing of the application is compared then. Here the others are. */
+/** In Argo CD nothing of the Application is compared then. Here all other resources are. */
 function refusedCondition(refused: string | undefined): readonly ApplicationCondition[] {
   if (refused === undefined) return [];
   return [{ type: 'ComparisonError', message: `Failed to compare desired state to live state: ${refused}` }];
 }
 
 /** Health, and whether a script judged it. */
-function healthIn(
+function computeHealth(
   facts: RowFacts,
   { app, settings }: RowRules,
 ): {
-  readonly health: Row['health'];
+  readonly health: ResourceComparison['health'];
   readonly scripted: boolean;
 } {
   const { overrides, healthScripts } = settings;
@@ -302,7 +323,7 @@ function healthIn(
   return { health, scripted };
 }
 
-/** One entry of `status.resources`; members that say nothing are left out. */
+/** One entry of `status.resources`; empty members are left out. */
 function statusOf(
   facts: RowFacts,
   app: Application,
@@ -313,7 +334,7 @@ function statusOf(
     readonly health: HealthStatus | null;
   },
 ): ResourceStatus {
-  const object = sideOf(facts);
+  const object = liveOrTarget(facts);
   const { group, kind, namespace, name } = refOf(object);
   const wave = waveOf(facts.target ?? facts.manifest ?? object);
   const confirm = [facts.target, facts.live].some((side) => needsConfirmation(app, side));
@@ -323,7 +344,7 @@ function statusOf(
     kind,
     ...(namespace === '' ? {} : { namespace }),
     name,
-    ...(facet.verdict === undefined ? {} : { status: facet.verdict }),
+    ...defined({ status: facet.verdict }),
     ...(facet.health === null ? {} : { health: facet.health }),
     ...(facet.hook ? { hook: true } : {}),
     ...(facet.prune ? { requiresPruning: true } : {}),
@@ -345,7 +366,9 @@ function codeOf(
   return diff.modified || target === null || live === null ? 'OutOfSync' : 'Synced';
 }
 
-/** A live object counts only if its tracking names itself: a copy of a tracked object carries someone else's identity. */
+/**
+ * A live object counts only if its tracking names itself: a copy carries the original's identity.
+ */
 function isSelfReferenced(settings: Settings, target: KubeObject | null, live: KubeObject | null): boolean {
   if (live === null || settings.tracking.method === 'label') return true;
   const claimed = target === null ? claimOf(settings, live) : refOf(target);
@@ -372,7 +395,7 @@ function needsConfirmation(app: Application, object: KubeObject | null): boolean
 }
 
 function missingNamespace(facts: RowFacts): readonly ApplicationCondition[] {
-  const object = sideOf(facts);
+  const object = liveOrTarget(facts);
   if ((object.metadata.namespace ?? '') !== '' || facts.namespaced !== true) return [];
   const { group, version, kind } = gvkOf(object);
   const message = `Namespace for ${object.metadata.name ?? ''} ${group}/${version}, Kind=${kind} is missing.`;

@@ -4,9 +4,9 @@ import type { ApplicationCondition, KubeObject } from '#model';
 import type { ManagedPair } from './types.ts';
 
 /**
- * One condition for each ignore rule that applies to resources here and has a fault, however many they are; none for rules that apply to
- * none. They name rules and kinds, never values. Argo CD: a jq program that cannot be parsed fails every comparison; one that fails when it
- * runs, and a pointer that is none, are passed over in silence.
+ * One condition for each faulty ignore rule that applies to resources here; none for rules that
+ * apply to no resource. They name rules and kinds, never values. Argo CD: an invalid jq program
+ * fails every comparison; one that fails at run time, and an invalid pointer, are silently skipped.
  */
 export function faultConditions(pairs: readonly ManagedPair[]): readonly ApplicationCondition[] {
   const kinds = new Map<string, { readonly fault: RuleFault; readonly kinds: Set<string> }>();
@@ -23,12 +23,12 @@ export function faultConditions(pairs: readonly ManagedPair[]): readonly Applica
   }));
 }
 
-/** What a sync says about a resource that it leaves alone. */
-export function heldBack(pair: ManagedPair): string | undefined {
+/** Sync result message of a resource that is not applied because of a faulty ignore rule. */
+export function reasonNotApplied(pair: ManagedPair): string | undefined {
   const fault = pair.diff.undecided ? pair.diff.faults.find(({ undecided }) => undecided) : undefined;
   return fault === undefined
     ? undefined
-    : `not applied, because it may overwrite what should be ignored: ${sentence(fault)}. Mend or remove the rule`;
+    : `not applied, because it may overwrite what should be ignored: ${sentence(fault)}. Fix or remove the rule`;
 }
 
 function sentence({ where, rule, problem }: RuleFault): string {
@@ -37,8 +37,8 @@ function sentence({ where, rule, problem }: RuleFault): string {
 
 function advice({ undecided }: RuleFault): string {
   return undecided
-    ? 'Where such a resource differs it is Unknown and not synced: mend or remove the rule'
-    : 'The rule has the effect that it has with Argo CD: mend or remove it';
+    ? 'If such a resource differs, it is Unknown and not synced: fix or remove the rule'
+    : 'The rule has the same effect as in Argo CD: fix or remove it';
 }
 
 function kindOf(object: KubeObject | null): string {

@@ -3,8 +3,9 @@ import type { ApplicationSpec, ComparedTo } from '#model';
 import { equalLoosely, equalSourceLists, equalSources } from './source-equality.ts';
 
 /**
- * What a comparison was made against, to be stored in `status.sync.comparedTo`. What is stored there already stays when it means the same:
- * Argo CD writes the source as its types decode it (`jsonnet: {}`), and to write it otherwise would be a patch for nothing.
+ * The value of `status.sync.comparedTo`. Keeps the stored value if it means the same: Argo CD
+ * writes the source as its types decode it (`jsonnet: {}`), and rewriting it would be a needless
+ * patch.
  */
 export function comparedToOf(spec: ApplicationSpec, stored?: ComparedTo): ComparedTo {
   const fresh = freshlyComparedTo(spec);

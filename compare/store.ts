@@ -1,103 +1,107 @@
-import { finish } from '#base';
-import type { Steps } from '#base';
+import { runSteps } from '#base';
+import type { SlicedWork } from '#base';
 import { keyOf } from '#model';
 import type { AppKey, KubeObject, ResourceKey } from '#model';
 import { compareChange } from './change.ts';
-import type { Last } from './change.ts';
-import { jqSteps, rulesOf } from './comparison.ts';
+import type { LastComparison } from './change.ts';
+import { maxJqSteps, rulesOf } from './comparison.ts';
 import type { CompareFacts } from './types.ts';
-import { fold } from './fold.ts';
-import type { ComparedRow, Folded } from './fold.ts';
-import { mapped, pairUpSteps } from './pairing.ts';
-import { identityOf, makeRow, sideOf, versionOfRules } from './row.ts';
-import type { Row, RowFacts } from './row.ts';
+import { foldRows } from './fold.ts';
+import type { ComparedRow, FoldedComparison } from './fold.ts';
+import { mapSteps, pairUpSteps } from './pairing.ts';
+import { rowIdentity, compareResource, liveOrTarget, versionOfRules } from './row.ts';
+import type { ResourceComparison, RowFacts } from './row.ts';
 
-/** Rows of comparisons that are remembered with all their objects; one that is bigger than this is remembered alone. */
-const mostRemembered = 5_000;
+/** Rows of comparisons that are kept with all their objects. A bigger one is kept alone. */
+const maxRememberedRows = 5_000;
 
-/** A row that was made, and what it follows from; undefined: nobody can tell whether it would be the same again. */
+/** A stored row and the identity of its input; undefined if it must not be reused. */
 interface KeptRow {
-  readonly row: Row;
+  readonly row: ResourceComparison;
   readonly identity: string | undefined;
 }
 
-/** A resource, with its kept row if that still holds. */
-interface Candidate {
+/** A resource, with its stored row if that can be reused. */
+interface RowCandidate {
   readonly facts: RowFacts;
   readonly slot: string;
   readonly identity: string | undefined;
-  readonly row: Row | undefined;
-  /** Why it has none. */
+  readonly row: ResourceComparison | undefined;
+  /** Why there is no reusable row. */
   readonly miss: RowMiss | undefined;
 }
 
-/** Why a row was made although there is one of an earlier comparison, or might be. The first that holds is named. */
+/**
+ * Why a row was compared although a stored one exists or could exist. The first reason that
+ * applies.
+ */
 export const rowMisses = [
-  /** All were asked for: at the resync, and when revision, spec or settings changed. */
+  /** Everything was requested: at a resync, or when revision, spec or settings changed. */
   'full',
-  /** There is none. */
+  /** No row is stored. */
   'new',
-  /** Its resource is known to have changed, or to be one of which nobody can tell. */
+  /** The resource is known to have changed, or its row is volatile. */
   'event',
-  /** Nobody can tell whether it would be the same: a script judged it, the cluster names no version. */
+  /** Equal input may give another result: a script judged it, or the object has no version. */
   'unsure',
-  /** What all rows have in common: settings, spec, project, schemas. */
+  /** Input that all rows share: settings, spec, project, schemas. */
   'rules',
-  /** What the sources say. */
+  /** The manifest. */
   'manifest',
-  /** What the cluster says. */
+  /** The live object. */
   'live',
-  /** Its wave, what may be read and what is permitted. */
+  /** Its wave, or whether it is readable and permitted. */
   'place',
 ] as const;
 export type RowMiss = (typeof rowMisses)[number];
 
-export interface StoredComparison extends Folded {
-  /** Rows that were made in this comparison. The others are those of an earlier one. */
+export interface StoredComparison extends FoldedComparison {
+  /** Rows compared in this comparison. The others are reused. */
   readonly made: number;
-  /** The same by why. */
+  /** The same, by reason. */
   readonly misses: ReadonlyMap<RowMiss, number>;
 }
 
 /**
- * The rows of each application, kept from one comparison to the next (decision D6). A row is used again when everything that it follows from is
- * the same, so that the change of one resource costs the comparison of one. What comes out equals a full comparison of the same facts.
+ * Keeps the rows of each Application from one comparison to the next (decision D6). A row is reused
+ * while its input is equal, so a change of one resource costs the comparison of one. The result
+ * equals a full comparison of the same facts.
  *
- * A row takes about 2 kB beside the live object, with which it shares the two sides of the difference.
+ * A row takes about 2 kB besides the live object, with which it shares both sides of the diff.
  */
 export class RowStore {
-  /** Rows of `last`, in all. */
+  /** Number of rows in `last`. */
   #remembered = 0;
   readonly #apps = new Map<AppKey, Map<string, KeptRow>>();
-  /** Of big applications alone, and of those that were compared last: all that a comparison was made of. */
-  readonly #last = new Map<AppKey, Last>();
+  /** Only of big Applications compared recently: input and result of the last comparison. */
+  readonly #last = new Map<AppKey, LastComparison>();
   readonly #big: number;
-  /** How often something was forgotten. */
+  /** Counts calls of `forget`. */
   #forgotten = 0;
 
-  /** @param big from how many resources on a comparison is made by its difference to the last one. */
+  /** @param big number of resources from which on comparisons are incremental. */
   constructor(big = 100) {
     this.#big = big;
   }
 
-  /** All steps of {@link steps} without a pause. */
+  /** All steps of {@link steps} at once. */
   compare(facts: CompareFacts, changed: ReadonlySet<ResourceKey> | undefined): StoredComparison {
-    return finish(this.steps(facts, changed));
+    return runSteps(this.steps(facts, changed));
   }
 
   /**
-   * Compares, with the rows that are kept where they hold; resource by resource, so that a big application need not hold everything else up. Two comparisons
-   * of one application may be under way at once: each comes to what its own facts say.
-   * @param changed the resources that are known to have changed: their rows are made anew whatever their identity says. Undefined: all are.
+   * Compares, reusing stored rows; resource by resource, so that a big Application does not block
+   * the event loop. Two comparisons of one Application may run concurrently.
+   * @param changed resources known to have changed: never reuse their rows. Undefined: reuse none.
    */
-  *steps(facts: CompareFacts, changed: ReadonlySet<ResourceKey> | undefined): Steps<StoredComparison> {
+  *steps(facts: CompareFacts, changed: ReadonlySet<ResourceKey> | undefined): SlicedWork<StoredComparison> {
     const version = versionOfRules(rulesOf(facts));
     const last = changed === undefined ? undefined : this.#last.get(facts.key);
     const outcome =
       last === undefined || changed === undefined ? undefined : compareChange(last, facts, version, changed);
     if (outcome === undefined) return yield* this.#compareAll(facts, version, changed);
     this.#setLast(facts.key, outcome.last);
-    // Nobody will use their old rows again; those hold on to old objects.
+    // Drop the old rows of these resources: they are never reused, and keep old objects alive.
     for (const key of outcome.again) this.#apps.get(facts.key)?.delete(key);
     const made = outcome.again.length;
     return { ...outcome.last.folded, made, misses: new Map(made === 0 ? [] : [['event', made]]) };
@@ -107,42 +111,44 @@ export class RowStore {
     facts: CompareFacts,
     version: string,
     changed: ReadonlySet<ResourceKey> | undefined,
-  ): Steps<StoredComparison> {
+  ): SlicedWork<StoredComparison> {
     const forgotten = this.#forgotten;
     const { frame, resources } = yield* pairUpSteps(facts);
     const kept = changed === undefined ? undefined : this.#apps.get(facts.key);
-    const candidates = yield* mapped(resources, (resource) => candidate(resource, version, kept, changed));
-    const work = { left: (facts.jqSteps ?? jqSteps) - candidates.reduce((sum, { row }) => sum + (row?.spent ?? 0), 0) };
+    const candidates = yield* mapSteps(resources, (resource) => candidate(resource, version, kept, changed));
+    const work = {
+      left: (facts.jqSteps ?? maxJqSteps) - candidates.reduce((sum, { row }) => sum + (row?.spent ?? 0), 0),
+    };
     const rules = rulesOf(facts, work);
-    const rows = yield* mapped(candidates, ({ facts: resource, row }): ComparedRow => ({
+    const rows = yield* mapSteps(candidates, ({ facts: resource, row }): ComparedRow => ({
       facts: resource,
-      row: row ?? makeRow(resource, rules),
+      row: row ?? compareResource(resource, rules),
     }));
     const misses = new Map<RowMiss, number>();
     for (const { miss } of candidates) if (miss !== undefined) misses.set(miss, (misses.get(miss) ?? 0) + 1);
     const made = candidates.filter(({ row }) => row === undefined).length;
-    const folded = fold(facts, frame, rows);
+    const folded = foldRows(facts, frame, rows);
     if (work.left >= 0) {
-      // Whoever lost the application meanwhile has had it forgotten.
+      // Do not store an Application that was forgotten during the comparison.
       if (forgotten === this.#forgotten) {
         this.#keep(facts.key, candidates, rows);
         this.#remember(facts.key, { facts, version, folded }, candidates);
       }
       return { ...folded, made, misses };
     }
-    // All programs together were too much work: which rows still got some depends on their order, so none of them is good for another time.
+    // The jq budget was exceeded: which rows still got some depends on the order, so reuse none.
     this.forget(facts.key);
     return made === rows.length ? { ...folded, made, misses } : yield* this.steps(facts, undefined);
   }
 
-  /** The application is gone, or another replica's. */
+  /** The Application is deleted, or owned by another replica. */
   forget(key: AppKey): void {
     this.#forgotten += 1;
     this.#apps.delete(key);
     this.#setLast(key, undefined);
   }
 
-  /** The live objects that a big application was compared with last: who reads them again may say what is another since then. */
+  /** Live objects of a big Application's last comparison: the cache can name what changed since. */
   lastObjects(key: AppKey): ReadonlyMap<ResourceKey, KubeObject> | undefined {
     return this.#last.get(key)?.facts.live.objects;
   }
@@ -151,40 +157,46 @@ export class RowStore {
     return this.#apps.size;
   }
 
-  #remember(key: AppKey, last: Omit<Last, 'open' | 'places' | 'spent'>, candidates: readonly Candidate[]): void {
+  #remember(
+    key: AppKey,
+    last: Omit<LastComparison, 'volatile' | 'positions' | 'spent'>,
+    candidates: readonly RowCandidate[],
+  ): void {
     const { rows } = last.folded;
-    const places = new Map(rows.map(({ row }, place) => [row.key, place]));
-    // What the server is to name has no key of its own.
-    if (rows.length < this.#big || places.size < rows.length) {
+    const positions = new Map(rows.map(({ row }, position) => [row.key, position]));
+    // Objects with generateName have no unique key.
+    if (rows.length < this.#big || positions.size < rows.length) {
       this.#setLast(key, undefined);
       return;
     }
     const unsure = new Set(candidates.filter(({ identity }) => identity === undefined).map(({ facts }) => facts));
-    const isOpen = ({ facts, row }: ComparedRow): boolean => row.passing || unsure.has(facts);
-    const open = new Set(rows.flatMap((one, place) => (isOpen(one) ? [place] : [])));
+    const isVolatileRow = ({ facts, row }: ComparedRow): boolean => row.isVolatile || unsure.has(facts);
+    const volatile = new Set(rows.flatMap((one, position) => (isVolatileRow(one) ? [position] : [])));
     const spent = rows.reduce((sum, { row }) => sum + row.spent, 0);
-    this.#setLast(key, { ...last, open, places, spent });
+    this.#setLast(key, { ...last, volatile, positions, spent });
   }
 
-  /** The latest stands last. A comparison holds on to all objects that it was made of, so that few of them are remembered. */
-  #setLast(key: AppKey, last: Last | undefined): void {
-    this.#remembered -= this.#last.get(key)?.places.size ?? 0;
+  /**
+   * Keeps the map in order of use. A comparison keeps all its objects alive, so keep only a few.
+   */
+  #setLast(key: AppKey, last: LastComparison | undefined): void {
+    this.#remembered -= this.#last.get(key)?.positions.size ?? 0;
     this.#last.delete(key);
     if (last === undefined) return;
     this.#last.set(key, last);
-    this.#remembered += last.places.size;
-    for (const [oldest, { places }] of this.#last) {
-      if (oldest === key || this.#remembered <= mostRemembered) return;
-      this.#remembered -= places.size;
+    this.#remembered += last.positions.size;
+    for (const [oldest, { positions }] of this.#last) {
+      if (oldest === key || this.#remembered <= maxRememberedRows) return;
+      this.#remembered -= positions.size;
       this.#last.delete(oldest);
     }
   }
 
-  #keep(key: AppKey, candidates: readonly Candidate[], rows: readonly ComparedRow[]): void {
+  #keep(key: AppKey, candidates: readonly RowCandidate[], rows: readonly ComparedRow[]): void {
     const kept = new Map<string, KeptRow>();
     candidates.forEach(({ slot, identity }, i) => {
       const row = rows[i]?.row;
-      if (row !== undefined) kept.set(slot, { row, identity: row.passing ? undefined : identity });
+      if (row !== undefined) kept.set(slot, { row, identity: row.isVolatile ? undefined : identity });
     });
     this.#apps.set(key, kept);
   }
@@ -195,26 +207,26 @@ function candidate(
   version: string,
   kept: ReadonlyMap<string, KeptRow> | undefined,
   changed: ReadonlySet<ResourceKey> | undefined,
-): Candidate {
-  const [slot, identity] = [slotOf(facts), identityOf(facts, version)];
+): RowCandidate {
+  const [slot, identity] = [slotOf(facts), rowIdentity(facts, version)];
   const known = kept?.get(slot);
-  const named = changed?.has(keyOf(sideOf(facts))) === true;
+  const named = changed?.has(keyOf(liveOrTarget(facts))) === true;
   const miss = changed === undefined ? 'full' : named ? 'event' : missOf(known, identity);
   return { facts, slot, identity, row: miss === undefined ? known?.row : undefined, miss };
 }
 
-/** Undefined: the kept row still holds. */
+/** Undefined if the stored row can be reused. */
 function missOf(known: KeptRow | undefined, identity: string | undefined): RowMiss | undefined {
   if (known === undefined) return 'new';
   if (known.identity === undefined || identity === undefined) return 'unsure';
   if (known.identity === identity) return undefined;
   const [before, now] = [known.identity.split('\n'), identity.split('\n')];
-  // The parts of identityOf, in their order.
+  // The parts of {@link rowIdentity}, in their order.
   return (['rules', 'manifest', 'live'] as const).find((_, part) => before[part] !== now[part]) ?? 'place';
 }
 
-/** Its key; what the server will name has none, but a place. */
+/** Its key; for an object with generateName, its key and position. */
 function slotOf(facts: RowFacts): string {
-  const object = sideOf(facts);
+  const object = liveOrTarget(facts);
   return (object.metadata.name ?? '') === '' ? `${keyOf(object)} ${facts.at}` : keyOf(object);
 }

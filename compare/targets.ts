@@ -1,25 +1,26 @@
-import { groupKindName, groupOf, keyOf, resourceKey, withTracking } from '#model';
+import { gkOf, groupKindName, groupOf, keyOf, resourceKey, withTracking } from '#model';
 import type { ApplicationCondition, GroupKind, KubeObject, ResourceKey, TrackingSettings } from '#model';
 
 export interface TargetRules {
-  /** Instance name that tracking says. */
+  /** Instance name for tracking. */
   readonly instance: string;
   readonly destinationNamespace: string;
   readonly tracking: TrackingSettings;
-  /** Undefined: the cluster does not know the kind; it counts as namespaced. */
+  /** Undefined if the cluster does not know the kind; it then counts as namespaced. */
   readonly isNamespaced: (gk: GroupKind) => boolean | undefined;
   readonly isExcluded: (gk: GroupKind) => boolean;
 }
 
 export interface NormalTargets {
-  /** In rendering order; of repeated objects the last one, in its place. */
+  /** In rendering order; of repeated objects the last, at its own position. */
   readonly targets: readonly KubeObject[];
   readonly conditions: readonly ApplicationCondition[];
 }
 
 /**
- * Rendered objects as they are meant for this application: the namespace is set or cleared by the scope of the kind, tracking is added,
- * repeats and excluded kinds are dropped with a warning. Source: Argo CD controller/state.go NormalizeTargetObjects.
+ * Rendered objects as this Application deploys them: sets or clears the namespace by the scope of
+ * the kind, adds tracking, and drops repeated and excluded objects with a warning. Source: Argo CD
+ * controller/state.go NormalizeTargetObjects.
  */
 export function normalizeTargets(rendered: readonly KubeObject[], rules: TargetRules): NormalTargets {
   const byKey = new Map<ResourceKey, { readonly object: KubeObject; readonly count: number }>();
@@ -44,8 +45,8 @@ export function normalizeTargets(rendered: readonly KubeObject[], rules: TargetR
   return { targets, conditions };
 }
 
-/** A normal form, and all that it follows from beside the object itself. */
-interface Normal {
+/** A normal form with its input besides the object itself. */
+interface NormalForm {
   readonly object: KubeObject;
   readonly instance: string;
   readonly destinationNamespace: string;
@@ -54,10 +55,11 @@ interface Normal {
 }
 
 /**
- * The last normal form of an object that sources rendered. They give the same object again while it is in their cache; then its normal form is
- * the same object again too, and whoever remembers something about it (its hash, say) need not find it out anew.
+ * The last normal form of a rendered object. While a source has the object in its cache, its normal
+ * form stays the same value too, so that anything cached by object (its hash, for example) stays
+ * valid.
  */
-const normalForms = new WeakMap<KubeObject, Normal>();
+const normalForms = new WeakMap<KubeObject, NormalForm>();
 
 function normalForm(raw: KubeObject, rules: TargetRules): KubeObject {
   const { instance, destinationNamespace, tracking } = rules;
@@ -98,10 +100,6 @@ function excludedCondition(object: KubeObject): ApplicationCondition {
     type: 'ExcludedResourceWarning',
     message: `Resource ${gk.group}/${gk.kind} ${object.metadata.name ?? ''} is excluded in the settings`,
   };
-}
-
-export function gkOf(object: KubeObject): GroupKind {
-  return { group: groupOf(object.apiVersion), kind: object.kind };
 }
 
 /** `<group/Kind or Kind>:<namespace/name or name>`, as health messages name a resource. */

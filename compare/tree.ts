@@ -10,36 +10,37 @@ export interface TreeFacts {
   readonly project: AppProject;
   readonly roots: readonly TreeRoot[];
   readonly rows: TreeRows;
-  /** Labels of machines that people may see. */
+  /** Node labels that users may see. */
   readonly nodeLabels: readonly string[];
 }
 
-/** What the cache of the cluster has of a tree, without what the project forbids and what hangs on that alone. */
+/** The cached objects of a tree, without those that the project forbids and their children. */
 export interface TreeRows {
-  /** The live roots and everything below them; as rows, or grown already. */
+  /** The live roots and everything below them; as rows, or as a tree built already. */
   readonly managed: readonly LiveRow[] | GrownTree;
   /** The orphans and everything below them. */
   readonly orphaned: readonly LiveRow[];
-  /** That the managed pods run on, by name. */
+  /** The nodes that the managed pods run on. */
   readonly machines: readonly LiveMachine[];
 }
 
 export interface BuiltTree {
   readonly tree: ApplicationTree;
   readonly summary: ApplicationSummary;
-  /** Of type OrphanedResourceWarning, at most one. */
+  /** At most one, of type OrphanedResourceWarning. */
   readonly conditions: readonly ApplicationCondition[];
 }
 
 /**
- * The resource tree of an application as Argo CD's UI shows it, its summary, and the orphans of its namespace where the project
- * watches them, and the machines that its pods run on. Source: Argo CD appcontroller.go getResourceTree, getAppHosts.
+ * The resource tree of an Application as Argo CD's UI shows it, with its summary, the orphans of
+ * its namespace if the project watches them, and the nodes that its pods run on. Source: Argo CD
+ * appcontroller.go getResourceTree, getAppHosts.
  */
 export function buildTree(facts: TreeFacts): BuiltTree {
   const { managed, orphaned, machines } = facts.rows;
   const nodes = nodesOf('isPlain' in managed ? managed : growTree(facts.roots, managed));
   const orphanedNodes = nodesOf(growTree([], orphaned));
-  // Argo CD counts what hangs on an orphan, too.
+  // Like Argo CD, count the children of an orphan too.
   const orphans = orphanedNodes.length;
   const warn = facts.project.spec.orphanedResources?.warn === true && orphans > 0;
   return {

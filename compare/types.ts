@@ -1,4 +1,4 @@
-import type { DiffResult, JqAnswers, Mutations } from '#diff';
+import type { DiffResult, JqAnswers, WebhookMutations } from '#diff';
 import type { KindState, LiveSchemas, ObjectChanges, UnreadObject } from '#live';
 import type {
   AppKey,
@@ -14,38 +14,38 @@ import type {
   SyncStatus,
 } from '#model';
 
-/** One managed resource of a comparison. Never neither target nor live. */
+/** One managed resource of a comparison. At least one of `target` and `live` is set. */
 export interface ManagedPair {
   readonly key: ResourceKey;
   readonly target: KubeObject | null;
   readonly live: KubeObject | null;
   readonly hook: boolean;
-  /** False: the live object carries the tracking of another one (a copy); it is none of our business. */
+  /** False if the live object is a copy that carries another object's tracking: not ours. */
   readonly own: boolean;
-  /** The live object could not be read: that there is none says nothing. */
+  /** The live object could not be read, so `live: null` does not mean that it is missing. */
   readonly unread?: true;
   readonly diff: DiffResult;
 }
 
-/** What the sources said. */
+/** Desired state, from the sources. */
 export interface RenderedTargets {
-  /** Normalized; empty when `failed`. */
+  /** Normalized; empty if `failed`. */
   readonly targets: readonly KubeObject[];
-  /** Resolved revisions, one per source; empty when the manifests could not be loaded. */
+  /** Resolved revisions, one per source; empty if the manifests could not be loaded. */
   readonly revisions: readonly string[];
   readonly sourceTypes: readonly string[];
   readonly conditions: readonly ApplicationCondition[];
   readonly failed: boolean;
-  /** False: the manifests are known to equal those of the revision that was compared last. */
+  /** False if the manifests are known to equal those of the last compared revision. */
   readonly mayHaveChanges: boolean;
 }
 
-/** What the cluster said. */
+/** Live state, from the cluster. */
 export interface LiveState {
   readonly objects: ReadonlyMap<ResourceKey, KubeObject>;
-  /** Where the objects are known to be those of an earlier comparison, but for some. */
+  /** The objects that changed since an earlier comparison, if known. */
   readonly changes?: ObjectChanges | undefined;
-  /** What could not be read, although the cluster as a whole can be. */
+  /** Objects that could not be read although the cluster as a whole can be. */
   readonly unread?: readonly UnreadObject[];
   /** Kinds whose cache is not fresh. */
   readonly degraded: readonly KindState[];
@@ -53,24 +53,30 @@ export interface LiveState {
   readonly failed: boolean;
 }
 
-/** What the API server said to the dry-run apply of a target: what live would be after it, or why it refuses. */
+/** Result of a dry-run apply: the predicted live object, or why the API server refused it. */
 export type DryRunOutcome = { readonly predicted: KubeObject } | { readonly refused: string };
 
-/** A resource that is there and that a manifest names: with server-side diff, its difference is what an apply would change. */
+/**
+ * A live resource with a manifest: a server-side diff asks the API server what an apply would
+ * change.
+ */
 export interface DryRunPair {
   readonly key: ResourceKey;
   readonly target: KubeObject;
   readonly live: KubeObject;
-  /** What the outcome follows from, beside who asks: another one whenever the target or the live object is another. Undefined: nobody can tell. */
+  /**
+   * Changes with the target or the live object, so that outcomes can be cached. Undefined if the
+   * live object has no version.
+   */
   readonly id: string | undefined;
 }
 
-/** Server-side diff. Absent from the facts: compared here. */
+/** Server-side diff. Absent if objects are compared locally. */
 export interface ServerSideDiff {
-  readonly mutations: Mutations;
-  /** Who the server was asked as; "": ourselves. */
+  readonly mutations: WebhookMutations;
+  /** The impersonated user; '' for the controller itself. */
   readonly user: string;
-  /** By key, of each {@link DryRunPair}. */
+  /** Outcomes of each {@link DryRunPair}, by key. */
   readonly outcomes: ReadonlyMap<ResourceKey, DryRunOutcome>;
 }
 
@@ -81,34 +87,43 @@ export interface CompareFacts {
   readonly settings: Settings;
   readonly rendered: RenderedTargets;
   readonly live: LiveState;
-  /** The revisions that were asked for, one per source: kept in the status when nothing could be resolved. */
+  /** The requested revisions, one per source: kept in the status if nothing could be resolved. */
   readonly requested: readonly string[];
   readonly isNamespaced: (gk: GroupKind) => boolean | undefined;
-  /** May this application, by its project, have this object in this place? */
+  /** Whether the project permits this object in its namespace. */
   readonly permitted: (object: KubeObject) => boolean;
-  /** May it have an object of this kind and name at all? A kind that the cluster does not know is asked about as one without namespaces. */
+  /**
+   * Whether the project permits this kind and name at all. Ask for an unknown kind as
+   * cluster-scoped.
+   */
   readonly permittedKind: (object: KubeObject, namespaced: boolean) => boolean;
-  /** Another text whenever `isNamespaced` or `permitted` may say something else. Absent: nobody can tell. */
-  readonly premises?: string;
+  /**
+   * Changes whenever `isNamespaced` or `permitted` may answer differently. Absent: never reuse
+   * rows.
+   */
+  readonly policyVersion?: string;
   readonly persistResourceHealth: boolean;
-  /** What the cluster publishes of the kinds that are sent by server-side apply. */
+  /** Published schemas of the kinds that are sent by server-side apply. */
   readonly schemas?: LiveSchemas;
   readonly serverSideDiff?: ServerSideDiff;
-  /** What jq says, for programs of ignore rules that only jq can run. What is open after a comparison is to be answered, and compared again. */
+  /**
+   * Answers of jq programs that only jq can run. Open questions are answered after the comparison,
+   * which then runs again.
+   */
   readonly jq?: JqAnswers;
-  /** How much the jq programs of all resources may do together; absent: `jqSteps`. */
+  /** Budget of jq steps for all resources; by default {@link maxJqSteps}. */
   readonly jqSteps?: number;
 }
 
-/** The outcome of one comparison: an immutable value from which status, tree, auto-sync and sync work. */
+/** The result of one comparison: an immutable value that status, tree, auto-sync and sync read. */
 export interface Comparison {
   readonly syncStatus: SyncStatus;
   readonly health: { readonly status: HealthStatusCode; readonly message: string };
   readonly resourceHealthSource: '' | 'appTree';
   readonly resources: readonly ResourceStatus[];
-  /** Of the resources that have one, also where `resources` does not say it. */
+  /** Health of each resource that has one, even if `resources` leaves it out. */
   readonly resourceHealth: ReadonlyMap<ResourceKey, HealthStatus>;
-  /** Of the types that a comparison owns (and sometimes InvalidSpecError). */
+  /** Conditions of the types that a comparison owns (and sometimes InvalidSpecError). */
   readonly conditions: readonly ApplicationCondition[];
   readonly pairs: readonly ManagedPair[];
   readonly hooks: readonly KubeObject[];
@@ -117,9 +132,13 @@ export interface Comparison {
   readonly hasPreDeleteHooks: boolean;
   readonly hasPostDeleteHooks: boolean;
   readonly mayHaveChanges: boolean;
-  /** Manifests or live state could not be loaded: nothing here is good enough to act on. */
+  /** Manifests or live state could not be loaded: do not act on this comparison. */
   readonly failed: boolean;
   readonly degraded: readonly KindState[];
-  /** Objects of which nothing is known: nothing may be done with them. The rest is as good as ever. */
+  /** Objects that could not be read: do not act on them. All others are unaffected. */
   readonly unread: readonly UnreadObject[];
+  /** Why nothing at all may be pruned: the sources may be incomplete. */
+  readonly pruneBlocked?: string;
+  /** True if the sources may have rendered fewer objects than they should. */
+  readonly mayLack?: boolean;
 }

@@ -2,10 +2,13 @@ import type { UnreadObject } from '#live';
 import { groupKindName } from '#model';
 import type { ApplicationCondition, GroupKind, ResourceStatus } from '#model';
 
-/** How many objects a condition names. */
-const named = 3;
+/** Objects that a condition names. */
+const maxNamedObjects = 3;
 
-/** One condition per kind of which something could not be read, in Argo CD's words, with the kind and its objects behind them. */
+/**
+ * One condition per kind with unreadable objects, in Argo CD's words, followed by the kind and
+ * names.
+ */
 export function unreadConditions(unread: readonly UnreadObject[]): readonly ApplicationCondition[] {
   const kinds = new Map<string, UnreadObject[]>();
   for (const object of unread) {
@@ -14,13 +17,13 @@ export function unreadConditions(unread: readonly UnreadObject[]): readonly Appl
   }
   return [...kinds].map(([kind, objects]) => {
     const names = objects.map(({ namespace, name }) => (namespace === '' ? name : `${namespace}/${name}`));
-    const more = names.length > named ? ` and ${names.length - named} more` : '';
-    const message = `Failed to load live state: ${objects[0]?.message ?? ''} (${kind} ${names.slice(0, named).join(', ')}${more})`;
+    const more = names.length > maxNamedObjects ? ` and ${names.length - maxNamedObjects} more` : '';
+    const message = `Failed to load live state: ${objects[0]?.message ?? ''} (${kind} ${names.slice(0, maxNamedObjects).join(', ')}${more})`;
     return { type: 'ComparisonError', message };
   });
 }
 
-/** The row of an object that is tracked, of which nothing but its name is known. */
+/** Status entry of a tracked object of which only the name is known. */
 export function unreadRow(object: UnreadObject, withHealth: boolean): ResourceStatus {
   const { group, version, kind, namespace, name } = object;
   return {
@@ -34,7 +37,7 @@ export function unreadRow(object: UnreadObject, withHealth: boolean): ResourceSt
   };
 }
 
-/** True when something of the kind could not be read: nothing of it is pruned then. */
+/** True if an object of the kind could not be read: then nothing of the kind is pruned. */
 export function isUnreadKind(unread: readonly UnreadObject[], gk: GroupKind): boolean {
   return unread.some(({ group, kind }) => group === gk.group && kind === gk.kind);
 }

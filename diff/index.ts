@@ -1,34 +1,45 @@
 /**
- * diff: how live differs from target. Normalization, ignore rules, three-way prediction, Secret masking. Pure: values in, values out.
+ * diff: how a live object differs from its target. Normalization, ignore rules, three-way and
+ * server-side prediction, Secret masking. Pure: values in, values out.
  *
- * Interface:
- *   diffObjects(target | null, live | null, rules) -> DiffResult      one pair
- *   diffDryRun({ target, live, predicted }, rules, mutations)       the same by what the API server answered to a dry-run apply
- *   maskSecrets(target | null, live | null, annotations) -> masked pair (both sides, equal values get equal masks)
- *   respectIgnored(target, live, rules, method) -> what to send so that everything ignored stays as it is
- *   fingerprint(object, settings) -> hash after ignoreResourceUpdates, to drop updates that change nothing
- *   faultsOfUpdates(settings)       what keeps rules of ignoreResourceUpdates from working
- *   unhiddenUpdates(settings)       rules that would hide changes of objects, and do not because only jq can run them
- *   readOpenApi(document) -> schemas of a group version       what an API server publishes, for `DiffRules.schemas`
- *   JqAnswers       the questions that a comparison leaves open for jq, and their answers
- *   milliQuantity(text) -> thousandths of the unit of a Kubernetes quantity
- *   adoptFields(live, from, manager) -> JSON patch       makes fields of client-side apply those of server-side apply
- *   predictApply(target, live) · clientSideApplyPatch(target, live)   what kubectl's client-side apply would do, and send
+ *   diffObjects(target | null, live | null, rules)   compares one pair -> DiffResult
+ *   diffDryRun(facts, rules, mutations)      compares with the response to a dry-run apply
+ *   maskSecrets(target | null, live | null, annotations)   masks both sides consistently
+ *   respectIgnored(target, live, rules, method)   the object to send so that ignored fields stay
+ *   fingerprint(object, settings)            hash that ignored updates leave unchanged
+ *   withinBudget(rules)                      ignore rules of an Application that are in force
+ *   updateRuleFaults(settings)               faults of ignoreResourceUpdates rules
+ *   updateRulesOnlyForJq(settings)           rules that hide no update because only jq can run them
+ *   readOpenApi(document)                    published schemas of a group version
+ *   JqAnswers                                open questions to real jq, and their answers
+ *   milliQuantity(text)                      thousandths of a Kubernetes quantity
+ *   adoptFields(live, from, manager)         migrates client-side apply fields to server-side apply
+ *   clientSideApplyPatch, predictApply       the patch of kubectl's client-side apply, its result
+ *
+ * The parts, from below (.dependency-cruiser.mjs has the rules): shared (values, paths) · schema
+ * (built-in types) · normalize (canonical values, defaults) · patch (client-side apply) ·
+ * field-ownership (server-side apply) · jq (ignore expressions) · ignore (rules) · respect
+ * (RespectIgnoreDifferences) · comparison.
  */
-export { adoptFields, clientSideManagers } from './adopt.ts';
-export { clientSideApplyPatch, predictApply, withLastApplied } from './client-side-apply.ts';
-export type { ApplyPatch } from './client-side-apply.ts';
-export { diffObjects, fingerprint, readsOwnership } from './diff.ts';
-export { faultsOfUpdates, unhiddenUpdates } from './rules.ts';
-export { JqAnswers } from './jq-answers.ts';
-export type { JqAnswer, JqQuestion } from './jq-answers.ts';
-export { kindKey, readOpenApi } from './open-api.ts';
-export type { GroupVersionSchemas, KindSchema } from './open-api.ts';
-export { maskSecrets } from './mask.ts';
-export type { ObjectPair } from './mask.ts';
-export { milliQuantity } from './quantity.ts';
-export { diffDryRun, dryRunTarget } from './server-side.ts';
-export type { DryRunFacts, Mutations } from './server-side.ts';
-export { respectIgnored } from './respect.ts';
-export type { ApplyMethod } from './respect-merge.ts';
-export type { DiffResult, DiffRules, JqWork, RuleFault } from './types.ts';
+export { adoptFields, clientSideManagers } from './field-ownership/adopt.ts';
+export { clientSideApplyPatch, predictApply, withLastApplied } from './patch/client-side-apply.ts';
+export type { ApplyPatch } from './patch/client-side-apply.ts';
+export { readsOwnership } from './comparison/apply-method.ts';
+export { diffObjects } from './comparison/diff.ts';
+export { fingerprint } from './comparison/prepare.ts';
+export type { DiffResult } from './comparison/result.ts';
+export { withinBudget } from './ignore/rule-budget.ts';
+export { updateRuleFaults, updateRulesOnlyForJq } from './ignore/rules.ts';
+export { JqAnswers } from './jq/answers.ts';
+export type { JqAnswer, JqQuestion } from './jq/answers.ts';
+export { kindKey, readOpenApi } from './field-ownership/open-api.ts';
+export type { GroupVersionSchemas, KindSchema } from './field-ownership/open-api.ts';
+export { maskSecrets } from './comparison/mask.ts';
+export type { ObjectPair } from './comparison/mask.ts';
+export { milliQuantity } from './normalize/quantity.ts';
+export { diffDryRun, dryRunTarget } from './comparison/dry-run.ts';
+export type { DryRunFacts, WebhookMutations } from './comparison/dry-run.ts';
+export { respectIgnored } from './respect/respect.ts';
+export type { ApplyMethod } from './respect/merge.ts';
+export type { DiffRules, RuleFault } from './ignore/diff-rules.ts';
+export type { JqWork } from './jq/work.ts';

@@ -1,0 +1,55 @@
+import { annotations, csvAnnotation, refOf } from '#model';
+import type { KubeObject, Settings } from '#model';
+import type { DiffRules } from '../ignore/diff-rules.ts';
+import { ignoredInDiff } from '../ignore/ignored.ts';
+import { schemaOf } from '../schema/schema.ts';
+
+/**
+ * Whether the object is sent by server-side apply. The manifest's sync option overrides the
+ * Application's.
+ */
+export function appliesServerSide(
+  target: KubeObject,
+  { serverSideApply = false }: Pick<DiffRules, 'serverSideApply'>,
+): boolean {
+  const options = csvAnnotation(target, annotations.syncOptions);
+  if (options.includes('ServerSideApply=false')) return false;
+  return serverSideApply || options.includes('ServerSideApply=true');
+}
+
+/**
+ * Whether the comparison needs the schemas that the API server publishes: for objects sent by
+ * server-side apply, and for custom resources with an ignore rule that trusts field managers.
+ */
+export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
+  if (appliesServerSide(target, rules)) return true;
+  if (schemaOf(target) !== undefined || !trustsManagers(rules)) return false;
+  return ignoredInDiff(refOf(target), rules).managers.size > 0;
+}
+
+function trustsManagers({ settings, ignoreDifferences }: DiffRules): boolean {
+  return namesManagers(ignoreDifferences) || namesManagersInSettings(settings);
+}
+
+const managersInSettings = new WeakMap<Settings, boolean>();
+
+function namesManagersInSettings(settings: Settings): boolean {
+  const known = managersInSettings.get(settings);
+  if (known !== undefined) return known;
+  const named = Object.values(settings.overrides).some(
+    ({ ignoreDifferences }) => (ignoreDifferences?.managedFieldsManagers ?? []).length > 0,
+  );
+  managersInSettings.set(settings, named);
+  return named;
+}
+
+const managersInList = new WeakMap<DiffRules['ignoreDifferences'], boolean>();
+
+/** Cached, because the list may be long and is checked for each object of an Application. */
+function namesManagers(list: DiffRules['ignoreDifferences']): boolean {
+  const known = managersInList.get(list);
+  if (known !== undefined) return known;
+  const named = list.some(({ managedFieldsManagers = [] }) => managedFieldsManagers.length > 0);
+  managersInList.set(list, named);
+  return named;
+}

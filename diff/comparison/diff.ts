@@ -1,0 +1,177 @@
+import { deepEqual, DriftlessError, isObject, ownMember, setOwnMember } from '#base';
+import type { JsonObject, MutableJson, MutableJsonObject } from '#base';
+import { annotations, fieldManager, refOf, withLeftoverTracking } from '#model';
+import type { KubeObject } from '#model';
+import { allOwnedFields, fieldOwnersOf } from '../field-ownership/field-owners.ts';
+import { shapeForManagedFields } from '../field-ownership/known-shape.ts';
+import { withoutManaged } from '../field-ownership/managed-fields.ts';
+import { kindKey } from '../field-ownership/open-api.ts';
+import type { KindSchema } from '../field-ownership/open-api.ts';
+import { shapeFromManagedFields, shapeOfType } from '../field-ownership/shape.ts';
+import type { OwnershipShape } from '../field-ownership/shape.ts';
+import { structuredMerge } from '../field-ownership/structured-merge.ts';
+import type { DiffRules } from '../ignore/diff-rules.ts';
+import { ignoredInDiff, repeatUntilNoNewFault } from '../ignore/ignored.ts';
+import { canonicalise } from '../normalize/canonical.ts';
+import { withDefaults } from '../normalize/defaults.ts';
+import { normalizeTracking } from '../normalize/normalize.ts';
+import { lastApplied } from '../patch/client-side-apply.ts';
+import { applyJsonPatch, threeWayJsonPatch, trimToMentioned } from '../patch/json-merge.ts';
+import { applyStrategic, strategicPatch } from '../patch/strategic.ts';
+import { schemaOf } from '../schema/schema.ts';
+import type { TypeSchema } from '../schema/schema.ts';
+import { TypedMemo } from '../schema/typed-memo.ts';
+import { removeSteps } from '../shared/removal.ts';
+import { asJson, asKube, isList } from '../shared/values.ts';
+import { appliesServerSide } from './apply-method.ts';
+import { preparer } from './prepare.ts';
+import { compareStates } from './result.ts';
+import type { DiffResult } from './result.ts';
+
+/**
+ * Compares one pair of objects three-way (Argo CD: util/argo/diff StateDiffs,
+ * gitops-engine/pkg/diff Diff). `modified` reports whether applying `target` would change `live`
+ * after normalization and ignore rules. A field that only live has counts only if we set it, as
+ * shown by last-applied or, with server-side apply, by the managed fields. A live object without a
+ * target is not modified (a prune candidate); a target without a live object is.
+ *
+ * Neither argument is changed; results share parts with them. A rule that cannot be run is skipped
+ * and listed in `faults`; the other rules still apply.
+ *
+ * @throws DriftlessError when both sides are null.
+ */
+export function diffObjects(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
+  if (target === null && live === null)
+    throw new DriftlessError('DIFF_NOTHING', 'there is nothing to compare', { retry: 'never' });
+  if (target === null || live === null) return oneSidedResult(target, live, rules);
+  const { settings } = rules;
+  const ignored = ignoredInDiff(refOf(target), rules);
+  const tracked = asJson(normalizeTracking(target, live, settings.tracking));
+  const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
+  const ownedBy = (): OwnershipShape => shapeForManagedFields(target, asJson(live), rules);
+  const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers, ownedBy);
+  const prepare = preparer(settings, ignored);
+  const isStructured = appliesServerSide(target, rules);
+  const before = isStructured ? undefined : lastApplied(live);
+  const { original, wanted, present } = repeatUntilNoNewFault(ignored, () => ({
+    wanted: withoutNamespace(prepare(trusted.target, 'keep')),
+    present: prepare(trusted.live, 'structs'),
+    original: before === undefined ? undefined : withoutNamespace(prepare(before, 'keep')),
+  }));
+  const [predicted, observed] = isStructured
+    ? predictServerSide(wanted, present, asJson(live), rules.schemas?.get(kindKey(target)))
+    : predictClientSide(original, wanted, present, schemaOf(target));
+  return compareStates(predicted, observed, ignored);
+}
+
+function oneSidedResult(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
+  const prepared = (object: KubeObject | null): KubeObject | null => {
+    if (object === null) return null;
+    const ignored = ignoredInDiff(refOf(object), rules);
+    return asKube(preparer(rules.settings, ignored)(asJson(object)));
+  };
+  return {
+    modified: live === null,
+    normalizedLive: prepared(live),
+    predictedLive: prepared(target),
+    paths: [],
+    faults: [],
+    undecided: false,
+  };
+}
+
+/** Drops the target's namespace, which may be left to the destination, and empty annotations. */
+function withoutNamespace(object: JsonObject): JsonObject {
+  const metadata = ownMember(object, 'metadata');
+  if (!isObject(metadata)) return object;
+  const notes = ownMember(metadata, 'annotations');
+  const empty = notes === null || (isObject(notes) && Object.keys(notes).length === 0);
+  if (ownMember(metadata, 'namespace') === undefined && !empty) return object;
+  const kept: MutableJsonObject = {};
+  for (const key of Object.keys(metadata))
+    if (key !== 'namespace' && !(empty && key === 'annotations')) setOwnMember(kept, key, metadata[key] as MutableJson);
+  return { ...object, metadata: kept };
+}
+
+/**
+ * Returns live after a client-side apply, and live now, in comparable form. If nothing changes,
+ * `observed` is `live` itself.
+ */
+function predictClientSide(
+  original: JsonObject | undefined,
+  target: JsonObject,
+  live: JsonObject,
+  type: TypeSchema | undefined,
+): readonly [predicted: JsonObject, observed: JsonObject] {
+  if (type === undefined) {
+    const patch = threeWayJsonPatch(original, target, live, 'trimmed');
+    return [patch === undefined ? live : applyJsonPatch(live, patch), live];
+  }
+  const comparable = isStatefulSet(target) ? withTrimmedClaims(original, target, live) : target;
+  const patch = strategicPatch({ original, target: comparable, live }, type);
+  if (patch === undefined) return [live, live];
+  const stored = storedForm(type);
+  return [stored(applyStrategic(live, patch, type)), stored(live)];
+}
+
+/**
+ * Returns a function that converts objects to the form that the API server stores. Parts that two
+ * objects share are converted once.
+ */
+function storedForm(type: TypeSchema): (value: JsonObject) => JsonObject {
+  const [read, complete, written] = [new TypedMemo(), new TypedMemo(), new TypedMemo()];
+  return (value) => {
+    const full = withDefaults(canonicalise(value, type, 'structs', read), type, complete);
+    return canonicalise(full, type, 'drop', written) as JsonObject;
+  };
+}
+
+/**
+ * Predicts a server-side apply by our manager, like {@link predictClientSide}. `owned` is the live
+ * object as it was read, whose managed fields show the owners. List and map types come from the
+ * published schema; without one, from the built-in types or, for a custom resource, from the
+ * managed fields.
+ */
+function predictServerSide(
+  target: JsonObject,
+  live: JsonObject,
+  owned: JsonObject,
+  published: KindSchema | undefined,
+): readonly [predicted: JsonObject, observed: JsonObject] {
+  const owners = fieldOwnersOf(owned, fieldManager);
+  const type = schemaOf(asKube(target));
+  const known = (): OwnershipShape =>
+    type === undefined ? shapeFromManagedFields(allOwnedFields(owners)) : shapeOfType(type);
+  const after = structuredMerge(target, live, owners, published?.shape ?? known());
+  if (after === live) return [live, live];
+  const stored =
+    type === undefined ? (value: JsonObject): JsonObject => published?.withDefaults(value) ?? value : storedForm(type);
+  return [stored(withoutLastApplied(after)), stored(withoutLastApplied(live))];
+}
+
+/** Server-side apply removes last-applied when it migrates our fields from client-side apply. */
+function withoutLastApplied(object: JsonObject): JsonObject {
+  return removeSteps(object, ['metadata', 'annotations', annotations.lastApplied]) as JsonObject;
+}
+
+function isStatefulSet(object: JsonObject): boolean {
+  return ownMember(object, 'kind') === 'StatefulSet';
+}
+
+/**
+ * The API server fills many defaults into the claim templates of a StatefulSet, and the list has no
+ * merge key. If live equals the target in everything that was ever applied, use live's templates.
+ */
+function withTrimmedClaims(original: JsonObject | undefined, target: JsonObject, live: JsonObject): JsonObject {
+  const [before, spec, liveSpec] = [
+    ownMember(original ?? {}, 'spec'),
+    ownMember(target, 'spec'),
+    ownMember(live, 'spec'),
+  ];
+  if (!isObject(spec) || !isObject(liveSpec)) return target;
+  const [wanted, present] = [ownMember(spec, 'volumeClaimTemplates'), ownMember(liveSpec, 'volumeClaimTemplates')];
+  if (!isList(wanted) || !isList(present)) return target;
+  const last = isObject(before) ? ownMember(before, 'volumeClaimTemplates') : undefined;
+  if (!deepEqual(trimToMentioned(present, last, wanted), wanted)) return target;
+  return { ...target, spec: { ...spec, volumeClaimTemplates: present } };
+}

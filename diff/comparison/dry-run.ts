@@ -1,0 +1,154 @@
+import { DriftlessError, isObject, ownMember } from '#base';
+import type { JsonObject } from '#base';
+import { annotations, fieldManager, refOf } from '#model';
+import type { KubeObject } from '#model';
+import { fieldOwnersOf, unionOf } from '../field-ownership/field-owners.ts';
+import { fieldStep, selectPaths } from '../field-ownership/field-set.ts';
+import type { FieldSet } from '../field-ownership/field-set.ts';
+import { knownShape, shapeForManagedFields } from '../field-ownership/known-shape.ts';
+import { fieldsOwned, withoutManaged } from '../field-ownership/managed-fields.ts';
+import { removeFields } from '../field-ownership/prune.ts';
+import { fieldSetOf, shapeFromManagedFields } from '../field-ownership/shape.ts';
+import type { OwnershipShape } from '../field-ownership/shape.ts';
+import { mergeValues } from '../field-ownership/structured-merge.ts';
+import type { DiffRules } from '../ignore/diff-rules.ts';
+import { ignoredInDiff, repeatUntilNoNewFault } from '../ignore/ignored.ts';
+import { normalizeSecret, normalizeTracking } from '../normalize/normalize.ts';
+import { removeSteps } from '../shared/removal.ts';
+import { asJson, asKube, textOf, withoutNulls } from '../shared/values.ts';
+import { preparer } from './prepare.ts';
+import { compareStates } from './result.ts';
+import type { DiffResult } from './result.ts';
+
+/** A target and its live object, and the API server's response to a dry-run apply of the target. */
+export interface DryRunFacts {
+  readonly target: KubeObject;
+  readonly live: KubeObject;
+  readonly predicted: KubeObject;
+}
+
+/**
+ * Whether changes by mutating webhooks in a dry run count as differences
+ * (`IncludeMutationWebhook=true`).
+ */
+export type WebhookMutations = 'excluded' | 'included';
+
+/**
+ * Returns the object to send in the dry run. The `stringData` of a Secret is sent as `data`: the
+ * fields have separate owners, and the server responds with `data` only.
+ */
+export function dryRunTarget(target: KubeObject): KubeObject {
+  const isSecret = target.apiVersion === 'v1' && target.kind === 'Secret';
+  return isSecret ? asKube(normalizeSecret(asJson(target))) : target;
+}
+
+/**
+ * Compares `live` with the API server's response to a dry-run apply (Argo CD:
+ * gitops-engine/pkg/diff serverSideDiff). Ignore rules apply as in any other comparison.
+ *
+ * Differences: fields of trusted managers are ignored in the response, but still sent. A field that
+ * Git has dropped and the server defaults to another value is a difference until it is applied;
+ * upstream attributes it to a webhook. If no manager ever owned a field of the object, every change
+ * in the response is a difference; upstream rejects the response.
+ *
+ * @throws DriftlessError when the response lacks managed fields and the comparison needs them.
+ */
+export function diffDryRun(
+  { target, live, predicted }: DryRunFacts,
+  rules: DiffRules,
+  mutations: WebhookMutations,
+): DiffResult {
+  const { tracking } = rules.settings;
+  const ignored = ignoredInDiff(refOf(target), rules);
+  const present = asJson(normalizeTracking(target, live, tracking));
+  const answer = asJson(normalizeTracking(target, predicted, tracking));
+  const after = mutations === 'included' || ownsNothing(target) ? answer : withoutMutations(answer, present, rules);
+  const trusted = withoutManaged(after, present, ignored.managers, () => shapeForManagedFields(target, present, rules));
+  const prepare = preparer(rules.settings, ignored);
+  const sides = repeatUntilNoNewFault(ignored, () => ({
+    predicted: prepare(withoutServerFields(trusted.target)),
+    observed: prepare(withoutServerFields(trusted.live)),
+  }));
+  return compareStates(sides.predicted, sides.observed, ignored);
+}
+
+/**
+ * Whether the manifest has only a name and namespace, so that applying it makes us own no field.
+ */
+function ownsNothing(target: KubeObject): boolean {
+  const sent = asJson(dryRunTarget(target));
+  const named = Object.keys(sent).every((key) => ['apiVersion', 'kind', 'metadata'].includes(key));
+  return named && Object.keys(target.metadata).every((key) => ['name', 'namespace'].includes(key));
+}
+
+/**
+ * Applies our manager's part of the response to live, with our removals. Other additions and
+ * changes in the response come from webhooks and are dropped, unless they contain a field of ours
+ * (gitops-engine/pkg/diff removeWebhookMutation).
+ */
+function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRules): JsonObject {
+  const all = fieldsOwned(predicted, () => true);
+  // The API server records no managed fields for some kinds, such as CertificateSigningRequest.
+  if (all.length === 0 && fieldsOwned(live, () => true).length === 0) return predicted;
+  if (all.length === 0)
+    throw new DriftlessError(
+      'DIFF_NO_MANAGED_FIELDS',
+      `predictedLive for resource ${textOf(ownMember(predicted, 'kind'))}/${asKube(predicted).metadata.name ?? ''} must have the managedFields`,
+      { retry: 'never' },
+    );
+  const shape = knownShape(asKube(predicted), rules) ?? shapeFromManagedFields(unionOf(all));
+  const now = fieldsOwned(predicted, (entry) => ownMember(entry, 'manager') === fieldManager);
+  // A field that we give up and the server defaults again is our change.
+  const ours = unionOf([...now, ...fieldOwnersOf(live, fieldManager).ours]);
+  const whole = fieldSetOf(predicted, shape);
+  const applied = withoutNulls(removeFields(predicted, pathsWithout(whole, ours, shape), shape));
+  // Fields that Go always writes become null when given up. Keep those that others own.
+  const nulls = selectPaths(
+    pathsWithout(whole, fieldSetOf(withoutNulls(predicted), shape), shape),
+    [ours, undefined],
+    isIn,
+  );
+  const stays = selectPaths(whole, [nulls, undefined], (isNull) => !isNull);
+  // A map or list that was empty in live and has content now is not gone.
+  const gone = pathsWithout(fieldSetOf(live, shape), stays, shape);
+  const after = withoutNulls(removeFields(mergeValues(live, applied, shape), gone, shape));
+  return isObject(after) ? after : live;
+}
+
+function isIn(inSet: boolean): boolean {
+  return inSet;
+}
+
+/**
+ * Drops fields that only the server writes, and last-applied, which an apply may keep or remove.
+ */
+function withoutServerFields(object: JsonObject): JsonObject {
+  const paths = [['managedFields'], ['resourceVersion'], ['generation'], ['annotations', annotations.lastApplied]];
+  const bare = paths.reduce((left, path) => removeSteps(left, ['metadata', ...path]) as JsonObject, object);
+  const notes = asKube(bare).metadata.annotations;
+  const isEmpty = notes !== undefined && Object.keys(notes).length === 0;
+  return isEmpty ? (removeSteps(bare, ['metadata', 'annotations']) as JsonObject) : bare;
+}
+
+/**
+ * The paths of `whole` that are neither in `owned` nor above a path in it. For a list with several
+ * keys, the key fields of a remaining item are left out: without them the item has no identity.
+ */
+function pathsWithout(whole: FieldSet, owned: FieldSet | undefined, shape: OwnershipShape): FieldSet {
+  const result: FieldSet = { member: whole.member && owned === undefined, children: new Map() };
+  // Owned as a whole under another version of the schema: all of it counts as owned.
+  const isList = shape.listKeys !== undefined;
+  if (isList && owned !== undefined && owned.member && owned.children.size === 0) return result;
+  const keys = shape.listKeys ?? [];
+  for (const [step, child] of whole.children) {
+    const name = step.startsWith('f:') ? step.slice(2) : undefined;
+    const rest = pathsWithout(
+      child,
+      owned?.children.get(step),
+      name === undefined ? shape.items() : shape.member(name),
+    );
+    if (keys.length > 1 && !rest.member) for (const key of keys) rest.children.delete(fieldStep(key));
+    if (rest.member || rest.children.size > 0) result.children.set(step, rest);
+  }
+  return result;
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Json } from '#base';
+import type { KubeObject } from '#model';
+import { managedEntry } from '../testing/managed-entry.ts';
+import { adoptFields, clientSideManagers } from './adopt.ts';
+
+const kubectl = 'kubectl-client-side-apply';
+const ours = 'argocd-controller';
+const object = (...managedFields: object[]): KubeObject =>
+  ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', resourceVersion: '7', managedFields } }) as KubeObject;
+const data = (...keys: string[]): object => ({ 'f:data': Object.fromEntries(['.', ...keys].map((key) => [key, {}])) });
+const after = (live: KubeObject, from = kubectl): Json | undefined => {
+  const patch = adoptFields(live, from, ours) as { value: Json }[] | undefined;
+  return patch?.[0]?.value;
+};
+
+describe('adoptFields and clientSideManagers', () => {
+  it('turns the entry into ours when we have none', () => {
+    const other = managedEntry('hpa', 'Update', data('f:c'));
+    const live = object(managedEntry(kubectl, 'Update', data('f:a'), { time: 't' }), other);
+    expect(adoptFields(live, kubectl, ours)).toEqual([
+      {
+        op: 'replace',
+        path: '/metadata/managedFields',
+        value: [managedEntry(ours, 'Apply', data('f:a'), { time: 't' }), other],
+      },
+      { op: 'replace', path: '/metadata/resourceVersion', value: '7' },
+    ]);
+  });
+
+  it('adds the fields to our entry', () => {
+    const live = object(
+      managedEntry(kubectl, 'Update', {
+        ...data('f:a', 'f:b'),
+        'f:list': { 'k:{"name":"x"}': { '.': {}, 'f:name': {} } },
+      }),
+      managedEntry(ours, 'Apply', data('f:b', 'f:c')),
+    );
+    expect(after(live)).toEqual([
+      managedEntry(ours, 'Apply', {
+        ...data('f:a', 'f:b', 'f:c'),
+        'f:list': { 'k:{"name":"x"}': { '.': {}, 'f:name': {} } },
+      }),
+    ]);
+  });
+
+  it('drops fields at another API version', () => {
+    const live = object(
+      managedEntry(kubectl, 'Update', data('f:a'), { apiVersion: 'v0' }),
+      managedEntry(ours, 'Apply', data('f:c')),
+    );
+    expect(after(live)).toEqual([managedEntry(ours, 'Apply', data('f:c'))]);
+  });
+
+  it('keeps other managers, operations and subresources', () => {
+    const status = managedEntry(kubectl, 'Update', data('f:s'), { subresource: 'status' });
+    const applied = managedEntry(kubectl, 'Apply', data('f:x'));
+    expect(after(object(status, applied, managedEntry('other', 'Update', data('f:y'))))).toBeUndefined();
+    expect(after(object(status, managedEntry(kubectl, 'Update', data('f:a'))))).toEqual([
+      status,
+      managedEntry(ours, 'Apply', data('f:a')),
+    ]);
+    expect(after(object(managedEntry('me', 'Update', data('f:a'))), 'me')).toEqual([
+      managedEntry(ours, 'Apply', data('f:a')),
+    ]);
+    expect(after({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })).toBeUndefined();
+  });
+
+  it('finds the managers of the last-applied annotation', () => {
+    const note = { 'f:metadata': { 'f:annotations': { 'f:kubectl.kubernetes.io/last-applied-configuration': {} } } };
+    expect(
+      clientSideManagers(
+        object(
+          managedEntry(ours, 'Update', note),
+          managedEntry(ours, 'Update', note, { apiVersion: 'v0' }),
+          managedEntry('a', 'Apply', note),
+          managedEntry('b', 'Update', data('f:a')),
+          managedEntry('c', 'Update', note, { subresource: 'status' }),
+        ),
+      ),
+    ).toEqual([ours]);
+  });
+});
