@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => bench.close());
 
-/** Commits a tree that is small in the repository, and has `count` times `count` files when it is listed. */
+/** Commits a tree that is small in the repository, but lists as `count` times `count` files. */
 function forest(repository: TestRepository, count: number): void {
   const git = (args: readonly string[], input: string): string =>
     execFileSync('git', ['-C', repository.path, ...args], { input, encoding: 'utf8' }).trim();
@@ -32,8 +32,8 @@ async function neighbourWorks(repository: TestRepository): Promise<void> {
   expect(objects.map(({ metadata }) => metadata.name)).toEqual(['ok']);
 }
 
-describe('10: bad input ends in one message that says so, and disturbs nothing else', () => {
-  it('10: a tree of very many entries from a small repository', async () => {
+describe('bad input fails with one clear message, and affects nothing else', () => {
+  it('refuses a small repository with a huge number of entries', async () => {
     const repository = bench.repository({ 'ok/a.yaml': configMap('ok') });
     forest(repository, 50);
     const error = await failureOf(bench.render(repository, { path: 'd0', targetRevision: 'forest' }));
@@ -54,7 +54,7 @@ describe('10: bad input ends in one message that says so, and disturbs nothing e
     ['a kustomization', 'app/kustomization.yaml', { kustomize: {} }, /cannot be read: it has 2000000 bytes/],
     ['an override file', 'app/.argocd-source.yaml', {}, /exceeded max combined manifest file size/],
     ['a file beside a chart', 'app/big.bin', { helm: {} }, /have more than 3000000 bytes/],
-  ])('10: %s that inflates', async (_name, path, source, expected) => {
+  ])('refuses %s that inflates', async (_name, path, source, expected) => {
     bench.close();
     bench = renderBench({ limits: { maxManifestBytes: 400_000, maxCheckoutBytes: 3_000_000 } });
     const files = path.startsWith('app/big') ? { 'app/Chart.yaml': 'apiVersion: v2\nname: x\nversion: 1.0.0\n' } : {};
@@ -67,7 +67,7 @@ describe('10: bad input ends in one message that says so, and disturbs nothing e
     await neighbourWorks(repository);
   });
 
-  it('14.4: a pack that is bigger than a mirror may be', async () => {
+  it('refuses a pack above the limit of a mirror', async () => {
     const repository = bench.repository({ 'ok/a.yaml': configMap('ok') });
     repository.git('checkout', '--quiet', '-b', 'big');
     writeFileSync(join(repository.path, 'noise.bin'), randomBytes(3_000_000));
@@ -86,7 +86,7 @@ describe('10: bad input ends in one message that says so, and disturbs nothing e
     }
   });
 
-  it('14.4: a file that git would have to take into memory as a whole', async () => {
+  it('refuses a file that git would have to load into memory', async () => {
     const repository = bench.repository({ 'ok/a.yaml': configMap('ok'), 'zero.bin': '\0'.repeat(4_000_000) });
     const narrow = renderBench({ limits: { maxGitAllocationBytes: 1_000_000 } });
     try {
@@ -97,7 +97,7 @@ describe('10: bad input ends in one message that says so, and disturbs nothing e
     await neighbourWorks(repository);
   });
 
-  it('14.4: the listing of a commit is weighed, and so are all that are kept', async () => {
+  it('limits the memory of one commit listing, and of all cached ones', async () => {
     const names = Array.from({ length: 40 }, (_, i) => `ok/${'n'.repeat(200)}${i}.yaml`);
     const repository = bench.repository({
       'ok/a.yaml': configMap('ok'),
@@ -114,7 +114,7 @@ describe('10: bad input ends in one message that says so, and disturbs nothing e
       const before = listings();
       await narrow.render(light, { path: 'ok' });
       expect(listings()).toBe(before);
-      // Each of these weighs half of what may be kept.
+      // Each listing takes half of the cache.
       for (const other of ['b', 'c', 'd']) {
         const files = Object.fromEntries(names.slice(0, 10).map((name) => [name, configMap(other)]));
         await narrow.render(bench.repository(files), { path: 'ok' });
@@ -127,7 +127,7 @@ describe('10: bad input ends in one message that says so, and disturbs nothing e
     }
   });
 
-  it('10: revisions that begin with a dash are refused, paths that do are paths', async () => {
+  it('refuses revisions that start with a dash, and accepts such paths', async () => {
     const repository = bench.repository({ '-x/a.yaml': configMap('dash'), '--help/a.yaml': configMap('help') });
     for (const revision of ['-x', '--upload-pack=touch'])
       expect((await failureOf(bench.render(repository, { path: '-x' }, { revision }))).message).toContain(
@@ -142,7 +142,7 @@ describe('10: bad input ends in one message that says so, and disturbs nothing e
     }
   });
 
-  it('10: bytes that are no UTF-8, in a manifest and in what describes a chart or an overlay', async () => {
+  it('handles bytes that are not UTF-8 in manifests, charts and overlays', async () => {
     const repository = bench.repository({ 'ok/a.yaml': configMap('ok') });
     repository.commit({ 'a/x.yaml': '', 'b/Chart.yaml': '', 'c/kustomization.yaml': '' });
     const bytes = Buffer.concat([

@@ -1,26 +1,27 @@
 /**
- * The helper process: a small program that starts other programs, so that the big one never forks (a fork stalls it in proportion to its
- * memory, decision D14). It is started before the controller grows. It answers `run` messages over the IPC channel, forgets a job on `kill`,
- * and ends with everything that it started as soon as the channel closes, which is what the death of its parent looks like.
+ * The helper process: a small program that starts others, so that the controller never forks (a
+ * fork blocks it in proportion to its memory). It is started before the controller grows. It
+ * answers `run` messages over the IPC channel, kills a job on `kill`, and exits with everything
+ * that it started when the channel closes, because its parent has died.
  */
 import { runProcess } from './command/run-process.ts';
 import type { ProcessOutcome, ProcessRequest, RunningProcess } from './command/run-process.ts';
 
-/** What the parent sends. */
-type Order =
+/** A message of the parent. */
+type HelperMessage =
   | { readonly do: 'run'; readonly id: number; readonly request: ProcessRequest }
   | { readonly do: 'kill'; readonly id: number };
 
 const running = new Map<number, RunningProcess>();
 const inheritedEnv = definedOf(process.env);
 
-process.on('message', (order: Order) => {
+process.on('message', (order: HelperMessage) => {
   if (order.do === 'kill') running.get(order.id)?.kill();
   else void serve(order.id, order.request);
 });
 process.on('disconnect', end);
 process.on('SIGTERM', end);
-// Ctrl-C reaches the whole terminal group: the parent decides when it is done with us.
+// Ctrl-C reaches the whole process group of the terminal; the parent decides when to stop us.
 process.on('SIGINT', () => undefined);
 
 async function serve(id: number, request: ProcessRequest): Promise<void> {
@@ -31,7 +32,7 @@ async function serve(id: number, request: ProcessRequest): Promise<void> {
   running.set(id, job);
   const outcome: ProcessOutcome = await job.outcome;
   running.delete(id);
-  // The parent may be gone by now; 'disconnect' then ends us.
+  // The parent may have died; 'disconnect' then stops us.
   process.send?.({ id, outcome }, undefined, {}, () => undefined);
 }
 

@@ -6,8 +6,8 @@ export type CommandErrorCode =
   'COMMAND_NOT_FOUND' | 'COMMAND_TIMEOUT' | 'COMMAND_OUTPUT' | 'COMMAND_MEMORY' | 'COMMAND_DISK' | 'COMMAND_FAILED';
 
 /**
- * A program could not be run to its end: it is not installed, took too long, printed too much, or the helper process died under it.
- * Operators look at the image (is git on PATH?) or at the limits.
+ * A program did not finish: it is not installed, took too long, printed too much, or the helper
+ * process died. Operators check the image (is git on PATH?) or the limits.
  */
 export class CommandError extends DriftlessError {
   constructor(code: CommandErrorCode, message: string, details: ErrorDetails = {}) {
@@ -15,12 +15,15 @@ export class CommandError extends DriftlessError {
   }
 }
 
-/** The base of everything that `desired` reports about a source. Messages are Argo CD's where it has one, and hold no credentials. */
+/**
+ * The base class of all errors about a source. Messages are Argo CD's if it has one, and contain no
+ * credentials.
+ */
 export class DesiredError extends DriftlessError {}
 
-/** One source of a request could not be rendered: which one, and with the reason as its cause. */
+/** One source of a request could not be rendered. The cause has the reason. */
 export class SourceFailed extends DesiredError {
-  /** Its place in the request, from 0. */
+  /** The index of the source in the request. */
   readonly index: number;
 
   constructor(index: number, cause: unknown) {
@@ -29,7 +32,7 @@ export class SourceFailed extends DesiredError {
   }
 }
 
-/** The branch, tag or commit is not there. The user corrects targetRevision, or pushes it. */
+/** The branch, tag or commit does not exist. The user corrects targetRevision, or pushes it. */
 export class RevisionNotFound extends DesiredError {
   constructor(revision: string, details: ErrorDetails = {}) {
     super('DESIRED_REVISION', `unable to resolve '${revision}' to a commit SHA: revision not found`, details);
@@ -43,14 +46,16 @@ export class RepositoryError extends DesiredError {
   }
 }
 
-/** The mirror of a repository on our own disk lost objects. It has been thrown away: the next attempt fetches anew. */
+/**
+ * The local mirror of a repository lost objects. It was deleted: the next attempt fetches again.
+ */
 export class MirrorLost extends DesiredError {
   constructor(what: string, cause: string) {
     super('DESIRED_MIRROR', `cannot read ${what} from the local mirror of the repository: ${cause}`);
   }
 }
 
-/** A URL, revision or path that is refused before anything is run with it (T-SEC-30, T-SEC-31). */
+/** A URL, revision or path that is refused before it reaches any program. */
 export class UnsafeInput extends DesiredError {
   constructor(message: string, fields: ErrorFields = {}) {
     super('DESIRED_UNSAFE', message, { retry: 'never', fields });
@@ -64,21 +69,24 @@ export class SourcePathError extends DesiredError {
   }
 }
 
-/** A manifest that cannot be read, or lacks what every object must have. */
+/** A manifest that cannot be read, or lacks a required field. */
 export class ManifestError extends DesiredError {
   constructor(message: string, cause?: unknown) {
     super('DESIRED_MANIFEST', message, cause === undefined ? {} : { cause });
   }
 }
 
-/** Files, or the repository itself, are bigger than the limits allow (T-SEC-40). */
+/** Files, or the repository itself, exceed the limits. */
 export class SizeLimitExceeded extends DesiredError {
   constructor(message: string) {
     super('DESIRED_LIMIT', message);
   }
 }
 
-/** A source failed several times in a row, and is left alone for a while. The user reads what it failed with; a new commit is tried at once. */
+/**
+ * A source failed several times in a row, and is not rendered for a while. The user fixes the
+ * reported failure; a new commit is tried immediately.
+ */
 export class GenerationPaused extends DesiredError {
   constructor(lastFailure: string) {
     super('DESIRED_PAUSED', `Manifest generation error (cached): ${lastFailure}`);
@@ -92,49 +100,72 @@ export class UnsupportedSource extends DesiredError {
   }
 }
 
-/** A program that renders sources is not on this machine, or is too old. */
+/** A rendering program is missing or too old. */
 export class ToolMissing extends DesiredError {
   constructor(message: string) {
     super('DESIRED_TOOL', message, { retry: 'never' });
   }
 }
 
-/** A program that renders sources ended with an error; its own words, without credentials and without paths of this machine. */
+/**
+ * The renderer cannot be reached, was lost during a request, or broke the protocol. The source is
+ * not at fault: it is retried. Operators check the renderer's container or process.
+ */
+export class RendererUnavailable extends DesiredError {
+  constructor(reason: string, cause?: unknown) {
+    super('DESIRED_RENDERER', `the renderer is unavailable: ${reason}`, cause === undefined ? {} : { cause });
+  }
+}
+
+/**
+ * A rendering program failed. The message is its own, without credentials and without paths of this
+ * machine.
+ */
 export class ToolFailed extends DesiredError {
   constructor(message: string) {
     super('DESIRED_RENDER', message);
   }
 }
 
-/** A config management plugin gave no answer, or an error. Operators look at the log of its sidecar. */
+/** A config management plugin failed or gave no answer. Operators check the log of its sidecar. */
 export class PluginFailed extends DesiredError {
   constructor(plugin: string, reason: string) {
     super('DESIRED_PLUGIN', `the plugin ${plugin}: ${reason}`);
   }
 }
 
-/** Argo CD's repo-server could not be asked, or could not render. The message is Go's: it stands in conditions word for word. */
+/**
+ * Argo CD's repo-server could not be reached, or could not render. The message is Go's: conditions
+ * show it verbatim.
+ */
 export class RepoServerError extends DesiredError {
   constructor(code: string, reason: string) {
     super('DESIRED_REMOTE', `rpc error: code = ${code} desc = ${reason}`);
   }
 }
 
-/** The certificates with which the repo-server is to be reached are missing or no good. Operators look at what is mounted. */
+/**
+ * The certificates for the repo-server are missing or invalid. Operators check the mounted files.
+ */
 export class CertificatesUnusable extends DesiredError {
   constructor(message: string, cause?: unknown) {
     super('DESIRED_REMOTE_TLS', message, cause === undefined ? {} : { cause });
   }
 }
 
-/** The repo-server answered for another revision than the one it was asked for, or of a name that moved meanwhile: nothing of it is used. */
+/**
+ * The repo-server answered for another revision than requested, or for a name that moved meanwhile.
+ * The answer is discarded.
+ */
 export class WrongRevision extends DesiredError {
   constructor(message: string) {
     super('DESIRED_WRONG_REVISION', message);
   }
 }
 
-/** Signatures are demanded, and gpg is not on this machine: nothing can be verified, so nothing is good. */
+/**
+ * Signatures are required, but gpg is missing: nothing can be verified, so no signature is good.
+ */
 export class KeyringUnavailable extends DesiredError {
   constructor(cause: unknown) {
     super(

@@ -17,7 +17,10 @@ function objectsIn(directory: string): KubeObject[] {
   );
 }
 
-/** The demo promises that these are Synced and Healthy: what is wrong with one of them should fail here, not there. */
+/**
+ * The demo promises that these applications are Synced and Healthy. Faults should fail here, not
+ * there.
+ */
 describe('the sample applications', () => {
   it.each([
     ['guestbook', 5],

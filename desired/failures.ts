@@ -5,43 +5,52 @@ import {
   DesiredError,
   GenerationPaused,
   MirrorLost,
+  RendererUnavailable,
   RepositoryError,
   RevisionNotFound,
   ToolMissing,
 } from './errors.ts';
-import { Lru } from './fetch/lru.ts';
+import { Lru } from './fetch/shared/lru.ts';
 import type { DesiredLimits } from './limits.ts';
 
-interface Failure {
+interface FailureRecord {
   readonly since: number;
   readonly count: number;
   readonly message: string;
-  /** How often it was answered without trying. */
+  /** Number of requests that got the recorded failure without another attempt. */
   readonly answered: number;
+  /** The last attempt timed out. */
+  readonly isTimeOut: boolean;
 }
 
 const rememberedBytes = 8 * 1024 * 1024;
 
 /**
- * Sources that could not be rendered several times in a row are left alone for a while (Argo CD: reposerver runManifestGenAsync and the
- * ARGOCD_PAUSE_GEN_* variables): a broken chart in a hundred Applications must not keep the machine busy. Another commit, or another source, is
- * another matter and is tried at once. What keeps a repository from being reached is not counted, as there.
+ * Pauses sources that failed several times in a row (Argo CD: reposerver runManifestGenAsync and
+ * the ARGOCD_PAUSE_GEN_* variables), because a broken chart in a hundred Applications must not keep
+ * the machine busy. Another commit or another source is tried at once. As in Argo CD, an
+ * unreachable repository does not count as a failure.
  */
 export class PausedFailures {
   readonly #clock: Clock;
   readonly #limits: DesiredLimits;
-  readonly #failures = new Lru<Failure>(rememberedBytes);
+  readonly #failures = new Lru<FailureRecord>(rememberedBytes);
 
   constructor(clock: Clock, limits: DesiredLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }
 
-  /** @throws GenerationPaused, while this source is left alone */
-  check(key: string): void {
+  /**
+   * A hard refresh retries a paused source, except after a time-out, because such an attempt takes
+   * time from other sources.
+   * @throws GenerationPaused while the source is paused
+   */
+  check(key: string, isHardRefresh: boolean): void {
     const { pauseAfterFailures, pauseMs, pauseRequests } = this.#limits;
     const failure = this.#failures.get(key);
     if (failure === undefined || pauseAfterFailures <= 0 || failure.count < pauseAfterFailures) return;
+    if (isHardRefresh && !failure.isTimeOut) return;
     const isOver = pauseMs > 0 && this.#clock.now() - failure.since >= pauseMs;
     if (isOver || (pauseRequests > 0 && failure.answered >= pauseRequests)) {
       this.#failures.delete(key);
@@ -56,21 +65,31 @@ export class PausedFailures {
   }
 
   failed(key: string, error: unknown): void {
-    if (!isLasting(error)) return;
+    if (!isFaultOfSource(error)) return;
     const { since = this.#clock.now(), count = 0 } = this.#failures.get(key) ?? {};
-    const failure = { since, count: count + 1, message: messageOf(error), answered: 0 };
+    const failure = { since, count: count + 1, message: messageOf(error), answered: 0, isTimeOut: isTimeOut(error) };
     this.#failures.set(key, failure, weightOf(failure));
   }
 }
 
-/** Bytes of memory, about. */
-function weightOf({ message }: Failure): number {
+/** Approximate bytes of memory. */
+function weightOf({ message }: FailureRecord): number {
   return 300 + 2 * message.length;
 }
 
-/** What lies in the source itself, not in a repository that is away, a program that is missing or a process that was ended. */
-function isLasting(error: unknown): boolean {
+/**
+ * Whether the source itself is at fault, and not an unreachable repository, a missing program or a
+ * killed process.
+ */
+function isFaultOfSource(error: unknown): boolean {
+  if (isTimeOut(error)) return true;
   if (isAbort(error) || !(error instanceof DesiredError)) return false;
-  const passing = [CommandError, MirrorLost, RepositoryError, RevisionNotFound, ToolMissing];
+  const passing = [CommandError, MirrorLost, RendererUnavailable, RepositoryError, RevisionNotFound, ToolMissing];
   return !passing.some((kind) => error instanceof kind);
+}
+
+/** A program that timed out, or an error caused by that. */
+function isTimeOut(error: unknown): boolean {
+  if (error instanceof CommandError) return error.code === 'COMMAND_TIMEOUT';
+  return error instanceof DesiredError && error.cause !== undefined && isTimeOut(error.cause);
 }

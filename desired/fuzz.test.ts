@@ -3,19 +3,19 @@ import { describe, expect, it } from '@jest/globals';
 import type { ApplicationSource } from '#model';
 import { fuzz } from '#support';
 import type { FuzzTarget } from '#support';
-import { parseBatch } from './fetch/blob-batches.ts';
-import { answerOfIndex } from './fetch/chart-index.ts';
-import { unpack } from './fetch/archive.ts';
-import { pointerOf } from './fetch/lfs.ts';
-import { parseRefs, resolveInRefs } from './fetch/refs.ts';
-import { highestMatch, parseConstraint, parseVersion } from './fetch/semver.ts';
-import { Tree, walk } from './fetch/tree.ts';
-import { checkAppPath, checkRevision, checkUrl } from './fetch/untrusted.ts';
+import { parseBatch } from './fetch/git/blob-batches.ts';
+import { answerOfIndex } from './fetch/charts/chart-index.ts';
+import { unpack } from './fetch/files/archive.ts';
+import { pointerOf } from './fetch/git/lfs.ts';
+import { parseRefs, resolveInRefs } from './fetch/git/refs.ts';
+import { highestMatch, parseConstraint, parseVersion } from './fetch/shared/semver.ts';
+import { Tree, walk } from './fetch/files/tree.ts';
+import { checkAppPath, checkRevision, checkUrl } from './fetch/shared/input-checks.ts';
 import { isSkipped, objectsOf } from './generate/documents.ts';
 import { compilePathGlob } from './generate/path-glob.ts';
-import { withOverride } from './generate/source-type.ts';
+import { withOverride } from './generate/override-files.ts';
 import { defaultLimits } from './limits.ts';
-import { Answers } from './remote/answers.ts';
+import { ParsedAnswers } from './remote/answers.ts';
 import { methodOf } from './remote/protocol.ts';
 import { chartArchive } from './testing/archive.ts';
 
@@ -126,7 +126,7 @@ const targets: readonly FuzzTarget[] = [
     name: 'an answer of the repo-server',
     seeds: [answer.responseSerialize({ manifests: ['{"kind":"A"}'], revision: sha, sourceType: 'Helm' })],
     read: (bytes) => answer.responseDeserialize(bytes),
-    // Who calls makes them the status INTERNAL, as any error of the wire.
+    // Callers turn these into the status INTERNAL, like any error of the wire format.
     refuses: (error) => error instanceof Error && !/stack/i.test(error.message),
   },
   {
@@ -136,13 +136,13 @@ const targets: readonly FuzzTarget[] = [
       '{}',
       'null',
     ],
-    read: (text) => new Answers(defaultLimits.cacheBytes).objectsOf([text.toString()]),
+    read: (text) => new ParsedAnswers(defaultLimits.cacheBytes).objectsOf([text.toString()]),
   },
 ];
 
-describe('14.5: readers of repositories, charts and renderers', () => {
+describe('parsers of repositories, charts and renderer messages', () => {
   it.each(targets)(
-    '14.5: $name: an answer or an error of ours, in time',
+    '$name: an answer or an error of ours, in time',
     async (target) => {
       expect((await fuzz(target)).inputs).toBeGreaterThan(0);
     },

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
@@ -6,13 +6,14 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#base';
 import type { ApplicationSource } from '#model';
 import { createInProcessRunner } from './command/in-process.ts';
-import { Tools } from './generate/tools.ts';
+import { RenderTools } from './generate/tools.ts';
 import { secretsIn } from './given-secrets.ts';
 import { defaultLimits } from './limits.ts';
+import { testRenderer } from './testing/repository.ts';
 
 const source = (options: Partial<ApplicationSource>): ApplicationSource => ({ repoURL: 'https://x', ...options });
 
-describe('14.3: values of a source whose names say that they are secret', () => {
+describe('values of a source whose names mark them as secret', () => {
   it.each<[string, Partial<ApplicationSource>, readonly string[]]>([
     [
       'parameters of helm',
@@ -58,16 +59,17 @@ describe('14.3: values of a source whose names say that they are secret', () => 
       ['s1', 's2'],
     ],
     ['nothing', {}, []],
-  ])('14.3: %s', (_name, options, found) => {
+  ])('%s', (_name, options, found) => {
     expect(secretsIn(source(options))).toEqual(found);
   });
 });
 
-describe('14.3: T-SEC-1, T-SEC-4: a program that fails', () => {
+// T-SEC-1, T-SEC-4
+describe('a program that fails', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tools-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('14.3: is quoted without what it was given, its folder, its maps of values and its colours', async () => {
+  it('is quoted without its secrets, its folder, its value maps and its colours', async () => {
     const path = join(folder, 'helm');
     const script = [
       '#!/bin/sh',
@@ -77,22 +79,18 @@ describe('14.3: T-SEC-1, T-SEC-4: a program that fails', () => {
     ];
     writeFileSync(path, script.join('\n'));
     chmodSync(path, 0o755);
-    const work = join(folder, 'work');
-    mkdirSync(join(work, 'repo'), { recursive: true });
-    const tools = new Tools({
-      commands: createInProcessRunner({ clock: systemClock, env }),
-      lookup: () => path,
-      limits: defaultLimits,
-    });
+    const commands = createInProcessRunner({ clock: systemClock, env });
+    const renderer = testRenderer(join(folder, 'staging'), commands, () => path);
+    const tools = new RenderTools({ renderer, limits: defaultLimits });
     const options = { helm: { parameters: [{ name: 'adminPw.token', value: 'c4nary-value' }] } };
-    const run = {
-      work,
-      cwd: join(work, 'repo'),
-      secrets: () => secretsIn(source(options)),
-      signal: new AbortController().signal,
-    };
     const args = ['template', '--set=adminPw.token=c4nary-value', '--set-string=db.password=c4nary-arg'];
-    const error: unknown = await tools.run({ name: 'helm', path, version: '4' }, args, run).catch((e: unknown) => e);
+    const request = {
+      files: [{ path: 'repo/a', content: new Uint8Array() }],
+      steps: [{ tool: { name: 'helm', version: '4' } as const, args, cwd: 'repo' }],
+      share: { project: 'p', repository: 'r' },
+      secrets: () => secretsIn(source(options)),
+    };
+    const error: unknown = await tools.render(request, new AbortController().signal).catch((e: unknown) => e);
     expect(String(error)).toContain('`helm template --set=adminPw.token=*** --set-string=db.password=***`');
     expect(String(error)).toContain('failed exit status 3: cannot overwrite table (map[***]) in x:');
     expect(String(error)).toContain('https://***@host/x has ***');

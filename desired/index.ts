@@ -1,7 +1,9 @@
 /**
- * desired: what the sources say. One request carries all sources of an application and what else its manifests depend on, as plain values; the
- * answer has the manifests of each, with the commit that they were rendered from. `fetch` brings files (Git, chart repositories, registries), `generate` renders them;
- * `remote` asks Argo CD's repo-server with the same request instead.
+ * desired: renders sources. One request carries all sources of an application and everything else
+ * its manifests depend on, as plain values; the answer has the manifests of each source, with the
+ * commit that they were rendered from. `fetch` gets files (Git, chart repositories, registries),
+ * `generate` renders them in `render`'s isolated processes; `remote` sends the same request to Argo
+ * CD's repo-server instead.
  */
 export { startCommandHelper } from './command/helper.ts';
 export type { CommandHelper, CommandHelperDeps } from './command/helper.ts';
@@ -15,6 +17,7 @@ export {
   ManifestError,
   MirrorLost,
   PluginFailed,
+  RendererUnavailable,
   RepoServerError,
   RepositoryError,
   RevisionNotFound,
@@ -30,36 +33,53 @@ export {
 export type { CommandErrorCode } from './errors.ts';
 export { defaultLimits } from './limits.ts';
 export type { DesiredLimits } from './limits.ts';
-export type { PublicKeys } from './fetch/keyring.ts';
-export type { GitTrust } from './fetch/git.ts';
-export { pluginConfigOf } from './generate/plugins.ts';
-export type { PluginConfig } from './generate/plugins.ts';
-export { azureWorkloadOf } from './fetch/cloud-tokens.ts';
-export type { AzureWorkload } from './fetch/cloud-tokens.ts';
-export { faultyNetworks } from './fetch/denied-networks.ts';
-export { proxiesOf } from './fetch/web.ts';
-export type { Proxies } from './fetch/web.ts';
+export type { PublicKeys } from './fetch/signatures/keyring.ts';
+export type { GitTrust } from './fetch/git/git.ts';
+export { pluginConfigOf } from './generate/plugins/plugins.ts';
+export type { PluginConfig } from './generate/plugins/plugins.ts';
+export { azureWorkloadOf } from './fetch/credentials/cloud-tokens.ts';
+export type { AzureWorkload } from './fetch/credentials/cloud-tokens.ts';
+export { invalidNetworks } from './fetch/network/denied-networks.ts';
+export type { SourceReach } from './fetch/network/denied-networks.ts';
+export { proxySettingsOf } from './fetch/network/web-client.ts';
+export type { ProxySettings } from './fetch/network/web-client.ts';
 export { generatorOptions } from './options.ts';
 export { createToolLookup } from './command/lookup.ts';
-export type { Tool, ToolLookup, ToolName } from './generate/tools.ts';
+export type { ToolLookup } from './command/lookup.ts';
+export type { InstalledTool, ToolName } from './generate/tools.ts';
+export { programsFrom } from './render/environment.ts';
+export type { RenderCommand, RenderPrograms } from './render/environment.ts';
+export { createInProcessRenderer } from './render/in-process.ts';
+export { parseRenderAddress } from './render/address.ts';
+export type { RenderAddress } from './render/address.ts';
+export { startLocalRenderer } from './render/local.ts';
+export type { LocalRendererDeps, LocalRendererSettings } from './render/local.ts';
+export { checkRenderer, createRemoteRenderer } from './render/remote.ts';
+export type { RemoteRendererDeps } from './render/remote.ts';
+export { createRenderServer } from './render/server.ts';
+export type { RenderServerDeps, RenderServerTls } from './render/server.ts';
+export { RenderService } from './render/service.ts';
+export type { RenderServiceDeps } from './render/service.ts';
+export { parserCommand } from './render/parser.ts';
+export type { Renderer, RenderProgram, RenderRequest, RenderResult, RenderShare, RenderStep } from './render/types.ts';
 export { createRemoteSource } from './remote/source.ts';
 export type { RemoteSourceDeps } from './remote/source.ts';
 export type { RepoServerTls } from './remote/connections.ts';
-export { createDesiredSource } from './source.ts';
-export { parserProgram } from './command/parse-process.ts';
-export type { DesiredSourceDeps } from './source.ts';
+export { createDesiredSource } from './assembly.ts';
+export type { DesiredSourceDeps } from './assembly.ts';
 export type {
-  Capabilities,
+  TargetCapabilities,
   DesiredSource,
   GeneratorOptions,
   KnownRepositories,
+  CachePolicy,
   Manifests,
   ManifestsRequest,
   RequestedSource,
   SignatureDemand,
   SourceManifests,
   SourceType,
-  Verified,
+  VerifiedRevision,
   VerifyRequest,
   WatchedPaths,
 } from './types.ts';

@@ -4,10 +4,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import { eventually, FakeClock } from '#support';
+import { chartArchive, startWebServer } from './testing/index.ts';
 import { failureOf, renderBench } from './testing/repository.ts';
 import type { RenderBench } from './testing/repository.ts';
-import { requestOf } from './testing/request.ts';
-import type { DesiredSourceDeps } from './source.ts';
+import { currentRevision, renderOne, renderedAgain, requestOf } from './testing/request.ts';
+import type { DesiredSourceDeps } from './assembly.ts';
 
 const opened: RenderBench[] = [];
 afterEach(() => {
@@ -26,7 +27,7 @@ const configMap = (name: string, value = 'x'): string =>
 const gitRuns = (made: RenderBench, word: string): number => made.ran.filter((argv) => argv.includes(word)).length;
 
 describe('rendered manifests on disk', () => {
-  it('10.3: are found again after a restart, unharmed, and by no other version of the program', async () => {
+  it('are used after a restart, intact, and by no other version of the program', async () => {
     const first = bench({ version: '1' });
     const repository = first.repository({ 'app/a.yaml': configMap('a'), 'app/b.yaml': configMap('b') });
     const source = { path: 'app' };
@@ -43,7 +44,8 @@ describe('rendered manifests on disk', () => {
     expect(gitRuns(other, 'cat-file')).toBe(1);
   });
 
-  it('10.3: what somebody changed, or cut off, is rendered again (T-REV-3); so is what is older than a day', async () => {
+  // T-REV-3
+  it('are rendered again if the file was changed or truncated, or is older than a day', async () => {
     const clock = new FakeClock();
     const first = bench({ clock });
     const repository = first.repository({ 'app/a.yaml': configMap('a') });
@@ -67,7 +69,7 @@ describe('rendered manifests on disk', () => {
     expect(gitRuns(late, 'cat-file')).toBe(2);
   });
 
-  it('10.3: are bounded; what was used last stays', async () => {
+  it('are bounded, and the most recently used stay', async () => {
     const noise = (seed: number): string =>
       Array.from({ length: 400 }, (_, i) => ((seed * 7919 + i * 104729) % 1_000_003).toString(36)).join('');
     const first = bench({ limits: { renderedDiskBytes: 4500 } });
@@ -87,38 +89,39 @@ describe('rendered manifests on disk', () => {
     expect(gitRuns(again, 'cat-file')).toBe(1);
   });
 
-  it('10.3: a commit outside the path renders nothing, for a directory too, and equal requests are one', async () => {
+  it('are reused after a commit outside the path, and equal requests share one render', async () => {
     const made = bench();
     const repository = made.repository({ 'app/a.yaml': configMap('a'), 'docs/x.md': '1' });
     await Promise.all(Array.from({ length: 20 }, () => made.render(repository, { path: 'app' })));
     expect([gitRuns(made, 'ls-remote'), gitRuns(made, 'fetch'), gitRuns(made, 'cat-file')]).toEqual([1, 1, 1]);
     const second = repository.commit({ 'docs/x.md': '2' });
-    const { revision } = await made.render(repository, { path: 'app' }, { noRevisionCache: true });
+    const { revision } = await made.render(repository, { path: 'app' }, { cache: currentRevision });
     expect(revision).toBe(second);
     expect([gitRuns(made, 'ls-remote'), gitRuns(made, 'fetch'), gitRuns(made, 'cat-file')]).toEqual([2, 2, 1]);
   });
 });
 
-describe('one push for which many are refreshed', () => {
-  it('10.1: is one question, whenever each comes to its turn, but for what was asked after it began (T-REPO-1)', async () => {
+describe('one push that refreshes many applications', () => {
+  // T-REPO-1
+  it('is resolved once, except for requests that are made after the query started', async () => {
     const made = bench();
     const repository = made.repository({ 'app/a.yaml': configMap('a') });
     await made.render(repository, { path: 'app' });
     const pushed = repository.commit({ 'app/a.yaml': configMap('b') });
-    const asked = { noRevisionCache: true, revisionsSince: systemClock.monotonic() };
+    const asked = { cache: { revision: { notBefore: systemClock.monotonic() }, manifests: 'cached' } } as const;
     for (let i = 0; i < 10; i += 1)
       expect((await made.render(repository, { path: 'app' }, asked)).revision).toBe(pushed);
     expect([gitRuns(made, 'ls-remote'), gitRuns(made, 'fetch')]).toEqual([2, 2]);
     const next = repository.commit({ 'app/a.yaml': configMap('c') });
-    const later = { noRevisionCache: true, revisionsSince: systemClock.monotonic() };
+    const later = { cache: { revision: { notBefore: systemClock.monotonic() }, manifests: 'cached' } } as const;
     expect((await made.render(repository, { path: 'app' }, later)).revision).toBe(next);
-    expect((await made.render(repository, { path: 'app' }, { noRevisionCache: true })).revision).toBe(next);
+    expect((await made.render(repository, { path: 'app' }, { cache: currentRevision })).revision).toBe(next);
     expect(gitRuns(made, 'ls-remote')).toBe(4);
   });
 });
 
 describe('repositories on the local disk', () => {
-  it('10.5: are refused before anything runs where they are not allowed', async () => {
+  it('are refused before anything runs if they are not allowed', async () => {
     const made = bench({ localRepositories: false });
     const { path } = made.repository({ 'a.yaml': configMap('a') });
     for (const url of [path, `file://${path}`, `file://localhost${path}`]) {
@@ -130,17 +133,50 @@ describe('repositories on the local disk', () => {
   });
 });
 
+describe('caches on disk', () => {
+  it('are readable only by the user of the controller: folders have mode 0700, our files 0600', async () => {
+    const made = bench();
+    const server = await startWebServer();
+    try {
+      server.pages.set('/index.yaml', {
+        body: 'apiVersion: v1\nentries: {web: [{name: web, version: 1.0.0, urls: [web.tgz]}]}',
+      });
+      server.pages.set('/web.tgz', { body: chartArchive('web', '1.0.0') });
+      await made.render(made.repository({ 'a.yaml': configMap('a') }), {});
+      const chart = { repoURL: server.url, chart: 'web', targetRevision: '1.0.0' };
+      // Even without helm, the chart is downloaded.
+      const asked = requestOf(chart, { ...bareRepository(server.url), type: 'helm' });
+      await renderOne(made.desired, asked, new AbortController().signal).catch(() => undefined);
+    } finally {
+      await server.close();
+    }
+    const root = join(made.root, 'cache');
+    const modeOf = (path: string): number => statSync(path).mode & 0o777;
+    expect(modeOf(root)).toBe(0o700);
+    const folders = readdirSync(root);
+    expect(folders).toEqual(expect.arrayContaining(['archives', 'git', 'home', 'rendered']));
+    for (const folder of folders) expect([folder, modeOf(join(root, folder))]).toEqual([folder, 0o700]);
+    for (const mirror of readdirSync(join(root, 'git'))) expect(modeOf(join(root, 'git', mirror))).toBe(0o700);
+    const files = ['archives', 'rendered'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
+    );
+    const ours = files.filter((path) => statSync(path).isFile());
+    expect(ours.length).toBeGreaterThan(1);
+    for (const path of ours) expect([path, modeOf(path)]).toEqual([path, 0o600]);
+  });
+});
+
 describe('mirrors on disk', () => {
   const mirrors = (made: RenderBench): string[] => readdirSync(join(made.root, 'cache', 'git'));
 
-  it('10.1, 14.4: beyond their size those go that were not used for longest; they come back when they are asked for', async () => {
+  it('are deleted above the size limit, least recently used first, and fetched again on request', async () => {
     const clock = new FakeClock();
     const made = bench({ clock, limits: { mirrorDiskBytes: 1, refsTtlMs: 0 } });
     const all = ['a', 'b'].map((name) => made.repository({ 'app/x.yaml': configMap(name) }));
     for (const repository of all) {
       await made.render(repository, { path: 'app' });
       await clock.advance(1000);
-      // The one that was fetched last stays, however big.
+      // The most recently fetched mirror stays, however big.
       expect(mirrors(made)).toHaveLength(1);
     }
     const [first] = all;
@@ -151,7 +187,7 @@ describe('mirrors on disk', () => {
     expect(mirrors(made)).toHaveLength(1);
   });
 
-  it('10.1: those that nobody asks for go with time, also those that another run left', async () => {
+  it('expire when unused, also those that a previous run left', async () => {
     const clock = new FakeClock();
     const made = bench({ clock });
     const [old, used] = [made.repository({ 'x.yaml': configMap('a') }), made.repository({ 'x.yaml': configMap('b') })];
@@ -159,7 +195,7 @@ describe('mirrors on disk', () => {
     await made.render(used, {});
     expect(mirrors(made)).toHaveLength(2);
     await clock.advance(6 * 24 * 3_600_000);
-    await made.render(used, {}, { noCache: true });
+    await made.render(used, {}, { cache: renderedAgain });
     const next = bench({ clock, cacheDir: join(made.root, 'cache') });
     const stop = new AbortController();
     const running = next.desired.run(stop.signal);
@@ -168,23 +204,23 @@ describe('mirrors on disk', () => {
     await clock.advance(2 * 24 * 3_600_000);
     await eventually(() => expect(mirrors(made)).toHaveLength(1));
     const runs = gitRuns(next, 'fetch');
-    await next.render(used, {}, { noCache: true });
+    await next.render(used, {}, { cache: renderedAgain });
     expect(gitRuns(next, 'fetch')).toBe(runs);
     stop.abort(new Shutdown());
     await running;
   });
 
-  it('10.1: one that somebody took from disk under us is fetched again', async () => {
+  it('are fetched again if they were deleted from disk', async () => {
     const made = bench();
     const repository = made.repository({ 'x.yaml': configMap('a') });
     await made.render(repository, {});
     rmSync(join(made.root, 'cache', 'git'), { recursive: true });
-    expect((await made.render(repository, {}, { noCache: true })).objects).toHaveLength(1);
+    expect((await made.render(repository, {}, { cache: renderedAgain })).objects).toHaveLength(1);
   });
 });
 
 describe('a source that fails again and again', () => {
-  it('10.1: is left alone after three failures for an hour, says so, and is tried again at once for another commit', async () => {
+  it('is paused for an hour after three failures, reports it, and is retried at once for another commit', async () => {
     const clock = new FakeClock();
     const made = bench({ clock });
     const repository = made.repository({ 'app/a.json': '{"apiVersion": "v1", "kind":' });
@@ -197,17 +233,17 @@ describe('a source that fails again and again', () => {
     expect(await fail()).toBe(`Manifest generation error (cached): ${first}`);
     expect(await fail()).toBe(`Manifest generation error (cached): ${first}`);
     expect(gitRuns(made, 'cat-file')).toBe(reads);
-    // A hard refresh tries.
-    expect(await fail({ noCache: true })).toBe(first);
+    // A hard refresh retries.
+    expect(await fail({ cache: renderedAgain })).toBe(first);
     expect(await fail()).toBe(`Manifest generation error (cached): ${first}`);
     await clock.advance(3_600_000);
     expect(await fail()).toBe(first);
     repository.commit({ 'app/a.json': '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}' });
-    const { objects } = await made.render(repository, { path: 'app' }, { noRevisionCache: true });
+    const { objects } = await made.render(repository, { path: 'app' }, { cache: currentRevision });
     expect(objects).toHaveLength(1);
   });
 
-  it('10.1: a repository that cannot be reached is asked every time', async () => {
+  it('is retried every time if its repository is unreachable', async () => {
     const made = bench({ limits: { refsTtlMs: 0 } });
     const repository = made.repository({ 'app/a.yaml': configMap('a') });
     rmSync(repository.path, { recursive: true });
@@ -221,7 +257,7 @@ describe('a source that fails again and again', () => {
   it.each([
     [{ pauseAfterFailures: 0 }, 8, 0],
     [{ pauseAfterFailures: 1, pauseRequests: 2 }, 6, 4],
-  ])('10.1: as it is set: %j', async (limits, attempts, paused) => {
+  ])('follows its settings: %j', async (limits, attempts, paused) => {
     const made = bench({ clock: new FakeClock(), limits });
     const repository = made.repository({ 'app/a.json': '{' });
     let cached = 0;

@@ -1,75 +1,110 @@
-/** What one source, or one repository, may cost (T-SEC-40). Defaults as Argo CD's repo-server where it has the limit. */
+/**
+ * Limits for one source or repository. The defaults are those of Argo CD's repo-server where it has
+ * the limit.
+ */
 export interface DesiredLimits {
-  /** Time for one answer: resolving, fetching and rendering together. */
+  /** Deadline of one answer: resolving, fetching and rendering together. */
   readonly deadlineMs: number;
   /**
-   * Time for one fetch. It may take longer than an answer: whoever waited gets a deadline error, the fetch goes on, and the next to ask finds
-   * what it brought. (git cannot resume a fetch: with one limit for both, a big repository would never arrive.)
+   * Deadline of one fetch, which may exceed that of an answer: waiting callers get a deadline
+   * error, the fetch continues, and the next request finds its result. git cannot resume a fetch,
+   * so under the shorter deadline a big repository would never arrive.
    */
   readonly fetchTimeoutMs: number;
-  /** How long an answer of `git ls-remote` is trusted (Argo CD: timeout.reconciliation, 3 minutes). */
+  /**
+   * How long the result of `git ls-remote` is cached (Argo CD: timeout.reconciliation, 3 minutes).
+   */
   readonly refsTtlMs: number;
-  /** Sum of the sizes of the manifests of one source (ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE, 10M). 0 = no limit. */
+  /**
+   * Total size of the manifests of one source
+   * (ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE, 10M). 0: no limit.
+   */
   readonly maxManifestBytes: number;
   /** Output of one `git ls-tree`. */
   readonly maxListingBytes: number;
-  /** Output of one `git ls-remote`: what a remote says that it has. */
+  /** Output of one `git ls-remote`. */
   readonly maxRefsBytes: number;
-  /** Files and folders of one commit: a small repository may list as very many. */
+  /** Files and folders of one commit: a small repository may expand to a huge number of them. */
   readonly maxTreeEntries: number;
-  /** Memory for the listing of one commit, and for all that are kept together. */
+  /** Memory for the listing of one commit, and for all cached listings together. */
   readonly maxTreeBytes: number;
   /** Objects rendered from one source. */
   readonly maxObjects: number;
-  /** Memory for rendered manifests, by the size of their text. */
+  /** Memory for cached manifests, by the size of their text. */
   readonly cacheBytes: number;
-  /** Disk for them, and how long they are used (ARGOCD_REPO_CACHE_EXPIRATION, 24 h). 0 bytes: none are kept on disk. */
+  /**
+   * Disk for cached manifests, and how long they are used (ARGOCD_REPO_CACHE_EXPIRATION, 24 h). 0
+   * bytes: none on disk.
+   */
   readonly renderedDiskBytes: number;
   readonly renderedAgeMs: number;
-  /** Disk for the mirrors of Git repositories, and how long one stays that nobody asks for. The one fetched last stays in any case. */
+  /**
+   * Disk for the mirrors of Git repositories, and how long an unused one is kept. The most recently
+   * fetched mirror always stays.
+   */
   readonly mirrorDiskBytes: number;
   readonly mirrorAgeMs: number;
-  /** Disk for the packs of one mirror: a fetch that needs more is ended, and the mirror thrown away. */
+  /**
+   * Disk for the packs of one mirror: a fetch that needs more is killed, and the mirror deleted.
+   */
   readonly maxMirrorBytes: number;
-  /** The most that git takes into memory at once, as for one file that is a difference to another one. */
+  /** Memory that git may allocate at once, such as for one file stored as a delta. */
   readonly maxGitAllocationBytes: number;
   /**
-   * After so many failures in a row, a source is not rendered for a while, or for so many requests (ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS,
-   * ARGOCD_PAUSE_GEN_MINUTES, ARGOCD_PAUSE_GEN_REQUESTS). 0: never, for ever, any number.
+   * After this many failures in a row a source is paused, for this time or this number of requests
+   * (ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS, ARGOCD_PAUSE_GEN_MINUTES, ARGOCD_PAUSE_GEN_REQUESTS).
+   * A 0 means, in this order: never paused, no end by time, no end by requests.
    */
   readonly pauseAfterFailures: number;
   readonly pauseMs: number;
   readonly pauseRequests: number;
-  /** What one source may need of its repository, where a program renders it: bytes and files. */
+  /** Bytes and files of the repository that one source may need, if a program renders it. */
   readonly maxCheckoutBytes: number;
   readonly maxCheckoutFiles: number;
-  /** An index of a chart repository (ARGOCD_REPO_SERVER_HELM_MANIFEST_MAX_INDEX_SIZE, 1G and cut off there). */
+  /**
+   * Size of a chart repository's index (ARGOCD_REPO_SERVER_HELM_MANIFEST_MAX_INDEX_SIZE; 1G there,
+   * and truncated).
+   */
   readonly maxIndexBytes: number;
-  /** A packed chart or layer. Unpacked, it is held to what a checkout may have. */
+  /** Size of a packed chart or layer. Unpacked, the limits of a checkout apply. */
   readonly maxArchiveBytes: number;
-  /** Packed charts and layers that are kept on disk, and unpacked ones and indexes that are kept in memory. */
+  /** Disk for packed charts and layers, and memory for unpacked ones and indexes. */
   readonly archiveDiskBytes: number;
   readonly archiveCacheBytes: number;
-  /** Time and output of one run of helm, kustomize or jsonnet (ARGOCD_EXEC_TIMEOUT, 90 s there; here the answer's deadline ends it earlier). */
+  /**
+   * Time and output of one run of helm, kustomize or jsonnet (ARGOCD_EXEC_TIMEOUT, 90 s there; here
+   * the answer's deadline ends it earlier).
+   */
   readonly toolTimeoutMs: number;
   readonly maxToolBytes: number;
-  /** Memory of such a program, where the system tells it (Linux): one that needs more is ended. */
+  /** Memory of such a program, if the system reports it (Linux): one that needs more is killed. */
   readonly maxToolMemoryBytes: number;
-  /** Such programs at once, over all repositories. */
+  /** Concurrent programs, over all repositories. */
   readonly toolParallelism: number;
-  /** Conversations at once with one host (git, charts, registries): a host that hangs holds no more than these. 0 = no limit. */
+  /**
+   * Concurrent connections to one host (git, charts, registries): a host that hangs blocks no more
+   * than these. 0: no limit.
+   */
   readonly hostParallelism: number;
-  /** Networks that no source may lie in: addresses with the length of their prefix, or `metadata`. */
+  /** Networks that no source may lie in: CIDRs, or `metadata`. */
   readonly deniedNetworks: readonly string[];
-  /** Time for reading one file of manifests, where that is done by a process of its own. */
+  /** Time for parsing one file of manifests in a process of its own. */
   readonly parseTimeoutMs: number;
-  /** Renders at once over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0 = no limit. */
+  /**
+   * Concurrent renders over all repositories (ARGOCD_REPO_SERVER_PARALLELISM_LIMIT). 0: no limit.
+   */
   readonly parallelism: number;
-  /** History that a fetch brings: 1 is the commit alone, 0 is everything. */
+  /** Depth of a fetch: 1 is only the commit, 0 is the full history. */
   readonly fetchDepth: number;
-  /** How long the outcome of verifying signatures is trusted: keys and signatures expire without anything else changing. */
+  /**
+   * How long the result of verifying signatures is cached: keys and signatures expire without any
+   * other change.
+   */
   readonly verifiedTtlMs: number;
-  /** A mirror is cleaned up after so many fetches; the last half of the commits asked for stay. */
+  /**
+   * A mirror is cleaned up after this many fetches. The most recent half of the requested commits
+   * stays.
+   */
   readonly fetchesPerCleanup: number;
 }
 

@@ -3,7 +3,7 @@ import { defaultSettings } from '#model';
 import { generatorOptions } from './options.ts';
 
 describe('generatorOptions', () => {
-  it('10.4: versions of Kustomize with their binaries and build options', () => {
+  it('reads the versions of Kustomize with their binaries and build options', () => {
     const raw = {
       'kustomize.buildOptions': '--enable-helm',
       'kustomize.buildOptions.v5.2': '--own',

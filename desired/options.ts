@@ -4,7 +4,10 @@ import type { GeneratorOptions } from './types.ts';
 const versionOptionsKey = /^kustomize\.buildOptions\.(.+)$/;
 const versionKey = /^kustomize\.(?:path|version)\.(.+)$/;
 
-/** What argocd-cm says about the rendering of sources (Argo CD: util/settings GetKustomizeSettings, GetHelmSettings). */
+/**
+ * The rendering options of argocd-cm (Argo CD: util/settings GetKustomizeSettings,
+ * GetHelmSettings).
+ */
 export function generatorOptions({ raw, enabledSourceTypes }: Settings): GeneratorOptions {
   const versions: Record<string, string> = {};
   const versionOptions: Record<string, string> = {};
@@ -23,7 +26,7 @@ export function generatorOptions({ raw, enabledSourceTypes }: Settings): Generat
   };
 }
 
-/** The key with nothing in it allows nothing. */
+/** An empty key allows nothing. */
 function list(text: string): readonly string[] {
   return text
     .split(',')

@@ -2,39 +2,40 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { join } from 'node:path';
 import { parseJson, stringifyJson, yieldToLoop } from '#base';
-import type { Clock, Json, Random } from '#base';
+import type { Clock, Json, RandomSource } from '#base';
 import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
-import { DiskCache } from './fetch/disk-cache.ts';
-import { Lru } from './fetch/lru.ts';
-import type { Rendered } from './generate/plan.ts';
+import { DiskCache } from './fetch/shared/disk-cache.ts';
+import { Lru } from './fetch/shared/lru.ts';
+import type { RenderedManifests } from './generate/plan.ts';
 import type { DesiredLimits } from './limits.ts';
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
-const perTurn = 256;
+const objectsPerTurn = 256;
 
 export interface RenderedCacheDeps {
   readonly cacheDir: string;
   readonly clock: Clock;
-  readonly random: Random;
+  readonly random: RandomSource;
   readonly logger: Logger;
   readonly limits: DesiredLimits;
 }
 
-interface Kept {
+interface CachedManifests {
   readonly objects: readonly KubeObject[];
   readonly at: number;
 }
 
 /**
- * Rendered manifests, by the hash of everything that decided them: in memory what was used last, and on disk (mode 0600, as they may hold
- * Secrets) so that a restart renders nothing that was rendered before. Both are bounded. After a day they are rendered anew, as in Argo CD
- * (ARGOCD_REPO_CACHE_EXPIRATION): what a plugin answers may depend on more than it was given.
+ * Caches rendered manifests by the hash of everything that affects them: the most recent ones in
+ * memory, others on disk (mode 0600, because they may hold Secrets), so that a restart renders
+ * nothing again. Both are bounded. Entries expire after a day, as in Argo CD
+ * (ARGOCD_REPO_CACHE_EXPIRATION), because a plugin's result may depend on more than its input.
  */
 export class RenderedCache {
   readonly #deps: RenderedCacheDeps;
-  readonly #memory: Lru<Kept>;
+  readonly #memory: Lru<CachedManifests>;
   readonly #disk: DiskCache;
 
   constructor(deps: RenderedCacheDeps) {
@@ -61,19 +62,19 @@ export class RenderedCache {
     const objects: KubeObject[] = [];
     for (const line of text.split('\n')) {
       if (line !== '') objects.push(parseJson(line) as unknown as KubeObject);
-      if (objects.length % perTurn === 0) await yieldToLoop();
+      if (objects.length % objectsPerTurn === 0) await yieldToLoop();
     }
     this.#memory.set(key, { objects, at: written.at }, text.length + 256);
     return objects;
   }
 
-  async set(key: string, { objects, bytes }: Rendered): Promise<void> {
+  async set(key: string, { objects, bytes }: RenderedManifests): Promise<void> {
     this.#memory.set(key, { objects, at: this.#deps.clock.now() }, bytes);
     if (this.#deps.limits.renderedDiskBytes === 0) return;
     const lines: string[] = [];
     for (const [i, object] of objects.entries()) {
       lines.push(stringifyJson(object as unknown as Json));
-      if (i % perTurn === perTurn - 1) await yieldToLoop();
+      if (i % objectsPerTurn === objectsPerTurn - 1) await yieldToLoop();
     }
     try {
       await this.#disk.set(key, await pack(lines.join('\n'), { level: 1 }));

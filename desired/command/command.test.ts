@@ -78,7 +78,7 @@ const runners: readonly (readonly [string, () => CommandRunner])[] = [
 ];
 
 describe.each(runners)('a program run %s', (_name, runner) => {
-  it('gets argv as it is, its input and its own environment, and gives output and exit code', async () => {
+  it('gets its exact argv, input and environment, and returns output and exit code', async () => {
     const script = `process.stdin.on('data', d => process.stdout.write(JSON.stringify([String(d), process.argv.slice(1), process.env.A, process.cwd()])));
       process.stdin.on('end', () => { process.stderr.write('careful'); process.exitCode = 3; })`;
     const strange = '$(id) `id` ; "quoted" \n *';
@@ -91,7 +91,7 @@ describe.each(runners)('a program run %s', (_name, runner) => {
     expect(result.stderr).toBe('careful');
   });
 
-  it('passes bytes unharmed, both ways, and many at once', async () => {
+  it('passes bytes unchanged in both directions, many at once', async () => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 7) % 256));
     const one = runner();
     const results = await Promise.all(
@@ -100,7 +100,7 @@ describe.each(runners)('a program run %s', (_name, runner) => {
     for (const result of results) expect(Buffer.compare(result.stdout, bytes)).toBe(0);
   });
 
-  it('does not inherit what is not on the list', async () => {
+  it('inherits only allowed variables', async () => {
     const result = await runner().runCommand(node('process.stdout.write(Object.keys(process.env).join())'), options());
     const names = textOf(result.stdout).split(',');
     expect(names).toContain('PATH');
@@ -108,7 +108,7 @@ describe.each(runners)('a program run %s', (_name, runner) => {
     expect(names.filter((name) => /^(?:npm|NODE|JEST)/.test(name) && name !== 'NODE_CHANNEL_FD')).toEqual([]);
   });
 
-  it('says what went wrong', async () => {
+  it('reports what went wrong', async () => {
     const one = runner();
     expect(await codeOf(one.runCommand(['no-such-program-anywhere'], options()))).toBe('COMMAND_NOT_FOUND');
     expect(await codeOf(one.runCommand(['cat', 'a\u0000b'], options()))).toBe('COMMAND_FAILED');
@@ -120,7 +120,7 @@ describe.each(runners)('a program run %s', (_name, runner) => {
     expect(await codeOf(one.runCommand(['sleep', '600'], options({ timeoutMs: 50 })))).toBe('COMMAND_TIMEOUT');
   });
 
-  it('kills the program and its children when the caller leaves', async () => {
+  it('kills the program and its children when the caller aborts', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'kill-'));
     const file = join(directory, 'pids');
     const stop = new AbortController();
@@ -138,7 +138,7 @@ describe.each(runners)('a program run %s', (_name, runner) => {
     rmSync(directory, { recursive: true });
   });
 
-  it('does not start for a caller that has left already', async () => {
+  it('does not start for a caller that has already aborted', async () => {
     const stop = new AbortController();
     stop.abort(new Shutdown('gone'));
     await expect(runner().runCommand(['true'], options({ signal: stop.signal }))).rejects.toThrow('gone');
@@ -146,7 +146,7 @@ describe.each(runners)('a program run %s', (_name, runner) => {
 });
 
 describe('the in-process runner', () => {
-  it('measures the time limit with the clock that it is given, and leaves no timer', async () => {
+  it('measures the time limit with the injected clock, and leaves no timer', async () => {
     const clock = new FakeClock();
     const one = createInProcessRunner({ clock, env });
     const running = codeOf(one.runCommand(['sleep', '600'], options({ timeoutMs: 5000 })));
@@ -160,7 +160,7 @@ describe('the in-process runner', () => {
 });
 
 describe('the command helper', () => {
-  it('is another process, which ends when it is stopped', async () => {
+  it('is another process, which exits when it is stopped', async () => {
     const one = helper();
     const { pid } = one;
     expect(pid).toBeGreaterThan(0);
@@ -172,7 +172,7 @@ describe('the command helper', () => {
     expect(await codeOf(one.runCommand(['true'], options()))).toBe('COMMAND_FAILED');
   });
 
-  it('fails what was running when it dies, and comes back for the next command', async () => {
+  it('fails its commands when it dies, and restarts for the next command', async () => {
     const one = helper();
     const first = one.pid ?? 0;
     const running = codeOf(one.runCommand(['sleep', '3'], options()));
@@ -183,7 +183,7 @@ describe('the command helper', () => {
     expect(one.pid).not.toBe(first);
   });
 
-  it('ends with everything it started when its parent is killed', async () => {
+  it('exits with everything it started when its parent is killed', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'orphan-'));
     const file = join(directory, 'pids');
     const grandchild = `require('fs').writeFileSync(${JSON.stringify(file)}, process.ppid + ' ' + process.pid + ' ' + process.argv[1]); setInterval(() => {}, 1000)`;

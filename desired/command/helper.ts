@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { aborted } from '#base';
+import { untilAborted } from '#base';
 import type { Runnable } from '#base';
 import type { Logger } from '#telemetry';
 import { CommandError } from '../errors.ts';
@@ -9,23 +9,29 @@ import { allowedEnvironment, requestOf, resultOf } from './in-process.ts';
 import type { ProcessOutcome } from './run-process.ts';
 import type { CommandOptions, CommandResult, CommandRunner } from './types.ts';
 
-/** Runs commands in the helper process. `run` ends the helper when its signal aborts; without it, the helper ends with this process. */
+/**
+ * Runs commands in the helper process. The helper ends when the signal of `run` aborts, or with
+ * this process.
+ */
 export interface CommandHelper extends CommandRunner, Runnable {
-  /** The helper's process id, undefined while there is none. */
+  /** The helper's process ID; undefined while there is no helper. */
   readonly pid: number | undefined;
 }
 
 export interface CommandHelperDeps {
   readonly logger: Logger;
-  /** The environment of the process; programs see the allow-listed part of it only. */
+  /** The environment of the process. Programs see only the allowed part of it. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The helper's program: the built `desired/command-helper-main.js` unless a test brings its own. */
+  /**
+   * The helper's program: the built `desired/command-helper-main.js`, unless a test uses its own.
+   */
   readonly script?: string;
 }
 
 /**
- * Starts the helper process at once, so call it while this process is still small (decision D14). If the helper dies, what it was running
- * fails with CommandError COMMAND_FAILED and the next command starts a new one.
+ * Starts the helper process immediately, so call it while this process is still small. If the
+ * helper dies, its commands fail with CommandError COMMAND_FAILED and the next command starts a new
+ * one.
  */
 export function startCommandHelper(deps: CommandHelperDeps): CommandHelper {
   return new ForkedHelper(deps);
@@ -54,14 +60,14 @@ class ForkedHelper implements CommandHelper {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await aborted(signal);
+    await untilAborted(signal);
     this.#ended = true;
     const child = this.#child;
     if (child?.exitCode !== null) return;
     const gone = new Promise<void>((resolve) => {
       child.once('exit', () => resolve());
     });
-    // Unreferenced so far: without this, the process could end before the helper has.
+    // Unreferenced so far: without this, the process could exit before the helper.
     child.ref();
     child.disconnect();
     await gone;
@@ -86,7 +92,7 @@ class ForkedHelper implements CommandHelper {
       child.send({ do: 'run', id, request: requestOf(argv, options, {}) }, ignoreSendError);
       const result = await outcome;
       options.signal.throwIfAborted();
-      return resultOf(argv, result);
+      return resultOf(options.program ?? argv[0] ?? '', result);
     } finally {
       this.#waiting.delete(id);
       if (this.#waiting.size === 0) child.channel?.unref();
@@ -99,7 +105,7 @@ class ForkedHelper implements CommandHelper {
     const child = fork(script, [], {
       env: allowedEnvironment(this.#deps.env),
       execArgv: ['--max-old-space-size=256'],
-      // Bytes cross as bytes, not as JSON text.
+      // Sends bytes as bytes, not as JSON text.
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
@@ -112,7 +118,7 @@ class ForkedHelper implements CommandHelper {
     };
     child.once('exit', onEnd);
     child.once('error', onEnd);
-    // An idle helper must not keep this process alive; a command that runs does.
+    // An idle helper must not keep this process alive; a running command does.
     child.unref();
     child.channel?.unref();
     return child;
@@ -127,7 +133,9 @@ class ForkedHelper implements CommandHelper {
   }
 }
 
-/** A send fails only when the helper is going down; its 'exit' then rejects everything that waits. */
+/**
+ * A send fails only if the helper is exiting; its 'exit' event then rejects everything that waits.
+ */
 function ignoreSendError(): void {
   // Nothing to do here.
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '#base';
 import { CommandError } from '../errors.ts';
 import { runProcess } from './run-process.ts';
-import type { ProcessOutcome } from './run-process.ts';
+import type { MemoryMeter, ProcessOutcome } from './run-process.ts';
 import type { CommandOptions, CommandResult, CommandRunner } from './types.ts';
 
-/** Variables that programs may inherit. HOME is not one of them: no user configuration leaks into a render. */
+/** Variables that programs may inherit. Not HOME: no user configuration may affect a render. */
 const inherited = [
   'PATH',
   'TMPDIR',
@@ -31,24 +31,29 @@ export function allowedEnvironment(env: Readonly<Record<string, string | undefin
 }
 
 /**
- * Runs programs as children of this very process: for commands that end soon (driftless manifests) and for tests. A controller uses
- * {@link startCommandHelper}, because a fork stalls a process in proportion to its size (decision D14).
+ * Runs programs as children of this process: for short-lived commands (driftless manifests) and
+ * tests. A controller uses {@link startCommandHelper}, because a fork blocks a process in
+ * proportion to its memory.
  */
 export function createInProcessRunner(deps: {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly meter?: MemoryMeter;
 }): CommandRunner {
   const base = allowedEnvironment(deps.env);
   return {
     async runCommand(argv, options) {
       options.signal.throwIfAborted();
-      const running = runProcess(requestOf(argv, options, base), (ms, fire) => deps.clock.timer(ms, fire));
+      const running = runProcess(requestOf(argv, options, base), (ms, fire) => deps.clock.timer(ms, fire), {
+        meter: deps.meter,
+        onKilled: options.onKilled,
+      });
       const onAbort = (): void => running.kill();
       options.signal.addEventListener('abort', onAbort, { once: true });
       try {
         const outcome = await running.outcome;
         options.signal.throwIfAborted();
-        return resultOf(argv, outcome);
+        return resultOf(options.program ?? argv[0] ?? '', outcome);
       } finally {
         options.signal.removeEventListener('abort', onAbort);
       }
@@ -56,7 +61,7 @@ export function createInProcessRunner(deps: {
   };
 }
 
-/** The request as plain data, with `base` under the command's own variables. */
+/** The request as plain data; the command's own variables override `base`. */
 export function requestOf(
   argv: readonly string[],
   options: CommandOptions,
@@ -64,6 +69,7 @@ export function requestOf(
 ): Parameters<typeof runProcess>[0] {
   return {
     argv: [...argv],
+    ...(options.program === undefined ? {} : { program: options.program }),
     env: { ...base, ...options.env },
     timeoutMs: options.timeoutMs,
     maxBytes: options.maxBytes,
@@ -71,13 +77,13 @@ export function requestOf(
     ...(options.disk === undefined ? {} : { disk: options.disk }),
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     ...(options.stdin === undefined ? {} : { stdin: options.stdin }),
+    ...(options.stdinFile === undefined ? {} : { stdinFile: options.stdinFile }),
   };
 }
 
-/** @throws CommandError for everything but an exit. */
-export function resultOf(argv: readonly string[], outcome: ProcessOutcome): CommandResult {
+/** @throws CommandError for everything except an exit */
+export function resultOf(program: string, outcome: ProcessOutcome): CommandResult {
   if (outcome.kind === 'exit') return { exitCode: outcome.exitCode, stdout: outcome.stdout, stderr: outcome.stderr };
-  const program = argv[0] ?? '';
   switch (outcome.kind) {
     case 'not-found':
       throw new CommandError('COMMAND_NOT_FOUND', `cannot run ${program}: it is not installed, or not on PATH`);

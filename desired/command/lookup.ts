@@ -1,14 +1,18 @@
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 
+/** Finds the absolute path of a program on this machine; undefined if it is missing. */
+export type ToolLookup = (name: string) => string | undefined;
+
 /**
- * Finds programs on a PATH; else in folders that hold one folder per version, `<name>-<version>/<name>`, as `npm run e2e:setup` leaves them.
- * Looks anew at each call: what is installed while we run is found.
+ * Finds programs on a PATH, otherwise in folders with one subfolder per version,
+ * `<name>-<version>/<name>`, like `npm run e2e:setup` creates them. Searches on each call, so
+ * programs installed later are found.
  */
 export function createToolLookup(deps: {
   readonly path: string | undefined;
   readonly folders?: readonly string[];
-}): (name: string) => string | undefined {
+}): ToolLookup {
   const onPath = (deps.path ?? '').split(':').filter((folder) => isAbsolute(folder));
   return (name) => {
     const inFolders = (deps.folders ?? []).flatMap((folder) =>

@@ -1,16 +1,21 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DiskLimit } from './types.ts';
 
-/** What {@link runProcess} needs to know; plain data, so that it can cross a process boundary. */
+/** The input of {@link runProcess}: plain data, so that it can cross a process boundary. */
 export interface ProcessRequest {
   readonly argv: readonly string[];
+  /** The name of the program in messages. */
+  readonly program?: string;
   readonly cwd?: string;
   /** The whole environment of the program. */
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
+  /** A file for standard input. */
+  readonly stdinFile?: string;
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly maxMemoryBytes?: number;
@@ -26,42 +31,81 @@ export type ProcessOutcome =
 
 export interface RunningProcess {
   readonly outcome: Promise<ProcessOutcome>;
-  /** Kills the program and all that it started. */
+  /** Kills the program and everything that it started. */
   kill(): void;
 }
 
-/** A timer, so that this file (which the tiny helper process loads) needs nothing of #base at run time. */
+/**
+ * Starts a timer. Injected, so that this file, which the small helper process loads, imports
+ * nothing of #base at run time.
+ */
 export type StartTimer = (delayMs: number, fire: () => void) => { cancel(): void };
+
+/** Tracks the memory of all programs together. */
+export interface MemoryMeter {
+  /**
+   * Records the memory of a program. Returns true if it must be killed, because all together exceed
+   * the limit.
+   */
+  note(program: object, bytes: number): boolean;
+  forget(program: object): void;
+}
 
 const stderrLimit = 64 * 1024;
 
 /**
- * Runs one program without a shell, in a process group of its own: git leaves its work to children (git-remote-https, ssh), and killing
- * git alone would leave a hung ssh behind, holding the pipe (Argo CD #20785). The outcome never rejects.
+ * Runs one program without a shell, in a process group of its own: git delegates work to children
+ * (git-remote-https, ssh), and killing only git would leave a hung ssh behind that holds the pipe
+ * (Argo CD #20785). The outcome never rejects.
  */
-export function runProcess(request: ProcessRequest, startTimer: StartTimer): RunningProcess {
+export function runProcess(
+  request: ProcessRequest,
+  startTimer: StartTimer,
+  { meter, onKilled }: ProcessHooks = {},
+): RunningProcess {
   const [program = '', ...args] = request.argv;
   let child: ChildProcess;
+  let input: number | undefined;
   try {
+    input = request.stdinFile === undefined ? undefined : openSync(request.stdinFile, 'r');
     child = spawn(program, args, {
       ...(request.cwd === undefined ? {} : { cwd: request.cwd }),
       env: { ...request.env },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: [input ?? 'pipe', 'pipe', 'pipe'],
       detached: true,
       shell: false,
     });
   } catch (error) {
     // An argument with a NUL byte, an empty program name.
     return { outcome: Promise.resolve({ kind: 'failed', message: textOf(error) }), kill: () => undefined };
+  } finally {
+    if (input !== undefined) closeSync(input);
   }
-  return follow(child, program, request, startTimer);
+  return follow(child, { ...request, program: request.program ?? program }, { startTimer, meter, onKilled });
 }
 
-function follow(child: ChildProcess, program: string, request: ProcessRequest, startTimer: StartTimer): RunningProcess {
+/** Optional observers of a program. */
+export interface ProcessHooks {
+  readonly meter?: MemoryMeter | undefined;
+  readonly onKilled?: (() => void) | undefined;
+}
+
+interface Watching extends ProcessHooks {
+  readonly startTimer: StartTimer;
+}
+
+function follow(
+  child: ChildProcess,
+  request: ProcessRequest & { readonly program: string },
+  watching: Watching,
+): RunningProcess {
+  const { program } = request;
+  const { startTimer } = watching;
   let verdict: ProcessOutcome | undefined;
   const end = (outcome: ProcessOutcome): void => {
     verdict ??= outcome;
     killGroup(child);
+    watching.onKilled?.();
   };
   const outcome = new Promise<ProcessOutcome>((resolve) => {
     const stdout = collect(child, request.maxBytes, () =>
@@ -71,8 +115,8 @@ function follow(child: ChildProcess, program: string, request: ProcessRequest, s
     const timer = startTimer(request.timeoutMs, () =>
       end({ kind: 'timeout', message: `${program} took longer than ${request.timeoutMs / 1000} s` }),
     );
-    const watch = watchMemory(child, request.maxMemoryBytes, startTimer, (limit) =>
-      end({ kind: 'memory', message: `${program} needed more than ${limit} bytes of memory` }),
+    const watch = watchMemory(child, request.maxMemoryBytes, watching, (why) =>
+      end({ kind: 'memory', message: `${program} ${why}` }),
     );
     const disk = watchDisk(request.disk, startTimer, (folder) =>
       end({ kind: 'disk', message: `${program} wrote more than ${request.disk?.maxBytes ?? 0} bytes into ${folder}` }),
@@ -92,7 +136,7 @@ function follow(child: ChildProcess, program: string, request: ProcessRequest, s
       });
     });
   });
-  // A program that does not read its input closes the pipe: its exit code tells, not EPIPE.
+  // A program that does not read its input closes the pipe: its exit code matters, not EPIPE.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(request.stdin ?? '');
   return { outcome, kill: () => end({ kind: 'killed', message: `${program} was killed` }) };
@@ -101,21 +145,27 @@ function follow(child: ChildProcess, program: string, request: ProcessRequest, s
 const memoryLookMs = 100;
 const diskLookMs = 250;
 const pageBytes = 4096;
+const deepestChild = 6;
+const maxSyncReads = 32;
 
-/** Looks at the pages that the program has in memory; where the system does not tell them, it looks once and never again. */
+/**
+ * Polls the resident memory of a program and its children. Stops after the first poll if the system
+ * does not report it.
+ */
 function watchMemory(
   child: ChildProcess,
   limit: number | undefined,
-  startTimer: StartTimer,
-  overflow: (limit: number) => void,
+  { startTimer, meter }: Watching,
+  overflow: (why: string) => void,
 ): { cancel(): void } {
-  let isOver = limit === undefined || child.pid === undefined;
+  let isOver = (limit === undefined && meter === undefined) || child.pid === undefined;
   let timer: { cancel(): void } | undefined;
   const look = async (): Promise<void> => {
-    const text = await readFile(`/proc/${child.pid ?? 0}/statm`, 'utf8').catch(() => undefined);
-    if (text === undefined || isOver) return;
-    const resident = Number(text.split(' ')[1]) * pageBytes;
-    if (resident > (limit ?? 0)) overflow(limit ?? 0);
+    const resident = await residentBytes(child.pid ?? 0);
+    if (resident === undefined || isOver) return;
+    if (limit !== undefined && resident > limit) overflow(`needed more than ${limit} bytes of memory`);
+    else if (meter?.note(child, resident) === true)
+      overflow('was the biggest when the memory for all programs was used up');
     else timer = startTimer(memoryLookMs, () => void look());
   };
   if (!isOver) timer = startTimer(memoryLookMs, () => void look());
@@ -123,17 +173,44 @@ function watchMemory(
     cancel: () => {
       isOver = true;
       timer?.cancel();
+      meter?.forget(child);
     },
   };
 }
 
+/** The sum over the process tree: a wrapper may start the program, which may start others. */
+async function residentBytes(pid: number, depth = 0, walk = { reads: 0 }): Promise<number | undefined> {
+  const text = await procText(`/proc/${pid}/statm`, walk);
+  if (text === undefined) return undefined;
+  let bytes = Number(text.split(' ')[1]) * pageBytes;
+  if (depth >= deepestChild) return bytes;
+  const children = (await procText(`/proc/${pid}/task/${pid}/children`, walk)) ?? '';
+  for (const child of children.split(' '))
+    if (child !== '') bytes += (await residentBytes(Number(child), depth + 1, walk)) ?? 0;
+  return bytes;
+}
+
+/**
+ * Reads a file of /proc. A synchronous read takes a tenth of the CPU time, but a program with very
+ * many children must not block this process.
+ */
+async function procText(path: string, walk: { reads: number }): Promise<string | undefined> {
+  walk.reads += 1;
+  if (walk.reads > maxSyncReads) return readFile(path, 'utf8').catch(() => undefined);
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
 interface DiskWatch {
   cancel(): void;
-  /** After the program has ended: what it wrote since the last look. */
+  /** After the program has ended: checks what it wrote since the last poll. */
   last(): Promise<void>;
 }
 
-/** Looks at what lies in a folder. One that is not there yet weighs nothing. */
+/** Polls the size of a folder. A missing folder counts as empty. */
 function watchDisk(
   limit: DiskLimit | undefined,
   startTimer: StartTimer,
@@ -194,7 +271,7 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // The group is gone already.
+    // The group has already exited.
   }
 }
 

@@ -3,36 +3,55 @@ export interface DiskLimit {
   readonly maxBytes: number;
 }
 
-/** How a program is to be run. Nothing is inherited but the runner's own allow-listed variables (PATH, proxies, CA bundles). */
+/**
+ * How to run a program. It inherits only the runner's allowed variables (PATH, proxies, CA
+ * bundles).
+ */
 export interface CommandOptions {
-  /** Absolute directory; the runner's own when left out. */
+  /** The name of the program in messages; its path by default. */
+  readonly program?: string;
+  /** Absolute directory; the runner's own by default. */
   readonly cwd?: string;
-  /** Added to the allow-listed variables. The one way for credentials: never put them in argv. */
+  /** Added to the allowed variables. The only way to pass credentials: never put them in argv. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
-  /** The program and everything it started are killed after this. */
+  /** A file for standard input. */
+  readonly stdinFile?: string;
+  /** After this time, the program and everything it started are killed. */
   readonly timeoutMs: number;
-  /** Standard output beyond this kills the program: {@link CommandError} with code COMMAND_OUTPUT. */
+  /** More standard output kills the program: {@link CommandError} with code COMMAND_OUTPUT. */
   readonly maxBytes: number;
-  /** Resident memory beyond this kills the program (COMMAND_MEMORY), where the system tells it: on Linux. Looked at a few times a second. */
+  /**
+   * More resident memory kills the program (COMMAND_MEMORY). Polled a few times a second, on Linux
+   * only.
+   */
   readonly maxMemoryBytes?: number;
-  /** Files right in a folder that together have more than this kill the program (COMMAND_DISK). Looked at a few times a second. */
+  /**
+   * A bigger total of the files directly in a folder kills the program (COMMAND_DISK). Polled a few
+   * times a second.
+   */
   readonly disk?: DiskLimit;
+  /** Called when the program is killed, to kill processes that may have left its group. */
+  readonly onKilled?: () => void;
   readonly signal: AbortSignal;
 }
 
-/** A program that ran to its end, well or not: a non-zero exit is a value, not an error. */
+/** A program that exited. A non-zero exit code is a value, not an error. */
 export interface CommandResult {
-  /** Null when a signal ended it. */
+  /** Null if a signal killed it. */
   readonly exitCode: number | null;
   readonly stdout: Uint8Array;
-  /** At most the last 64 KiB, as text. May hold what the program was given: `outsideText` of #base before it is shown. */
+  /**
+   * At most the last 64 KiB, as text. May contain the program's input: use `outsideText` of #base
+   * before showing it.
+   */
   readonly stderr: string;
 }
 
 /**
- * Runs programs: argv arrays, never a shell (T-SEC-31). Rejects with CommandError when the program cannot be started, overruns its time
- * or its output limit; with the signal's reason when that aborts, after the program was told to die.
+ * Runs programs: argv arrays, never a shell. Rejects with CommandError if the program cannot be
+ * started or exceeds a limit; with the signal's reason if that aborts, after the program was
+ * killed.
  */
 export interface CommandRunner {
   runCommand(argv: readonly string[], options: CommandOptions): Promise<CommandResult>;

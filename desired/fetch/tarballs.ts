@@ -3,46 +3,46 @@ import type { Clock } from '#base';
 import type { Repository } from '#model';
 import { DesiredError } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
-import type { Archives } from './archives.ts';
-import { digestOf } from './archives.ts';
-import { readFrom } from './chart-repositories.ts';
-import { repositoryKey } from './repository-key.ts';
-import { SharedJobs } from './jobs.ts';
-import { Lru } from './lru.ts';
-import type { Snapshot } from './snapshot.ts';
-import { checkUrl } from './untrusted.ts';
-import { expectOk } from './web.ts';
-import type { Access, Web } from './web.ts';
+import type { ArchiveCache } from './files/archive-cache.ts';
+import { digestOf } from './files/archive-cache.ts';
+import { repositoryKey } from './shared/repository-key.ts';
+import { SharedJobs } from './shared/shared-jobs.ts';
+import { Lru } from './shared/lru.ts';
+import { readFromMemory } from './files/snapshot.ts';
+import type { Snapshot } from './files/snapshot.ts';
+import { checkUrl } from './shared/input-checks.ts';
+import { expectOk } from './network/web-client.ts';
+import type { RepositoryAccess, WebClient } from './network/web-client.ts';
 
-export interface TarballsDeps {
+export interface TarballSourcesDeps {
   readonly clock: Clock;
-  readonly web: Web;
-  readonly archives: Archives;
+  readonly web: WebClient;
+  readonly archives: ArchiveCache;
   readonly limits: DesiredLimits;
   readonly cacheDir: string;
 }
 
-interface Known {
+interface KnownArchive {
   readonly digest: string;
   readonly etag: string;
   readonly at: number;
 }
 
-/** An address that can only be an archive: Git repositories are not called so. */
+/** Matches URLs with the suffix of an archive, which no Git repository has. */
 export function isTarballUrl(url: string): boolean {
   return /^https?:\/\/[^?#]+\.(?:tar|tar\.gz|tgz)(?:[?#]|$)/i.test(url.trim());
 }
 
 /**
- * Archives over HTTP(S) as sources (ours: Argo CD has none). The revision is the SHA-256 of the file: `sha256:…` demands it, and nothing else is
- * ever used then; without a revision it is whatever lies there, asked for with its ETag.
+ * Archives over HTTP(S) as sources (not in Argo CD). The revision is the SHA-256 of the file.
+ * `sha256:…` pins the content; an empty revision means the current file, revalidated with its ETag.
  */
-export class Tarballs {
-  readonly #deps: TarballsDeps;
-  readonly #known = new Lru<Known>(4096);
-  readonly #downloads: SharedJobs<Known>;
+export class TarballSources {
+  readonly #deps: TarballSourcesDeps;
+  readonly #known = new Lru<KnownArchive>(4096);
+  readonly #downloads: SharedJobs<KnownArchive>;
 
-  constructor(deps: TarballsDeps) {
+  constructor(deps: TarballSourcesDeps) {
     this.#deps = deps;
     const { clock, limits } = deps;
     this.#downloads = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
@@ -74,24 +74,21 @@ export class Tarballs {
     if (kept === undefined) {
       const found = await this.#download(repository, signal);
       if (found.digest !== digest)
-        throw new DesiredError(
-          'DESIRED_ARCHIVE',
-          `the archive is not the one that was asked for: it has the digest sha256:${found.digest}, not ${revision}`,
-        );
+        throw new DesiredError('DESIRED_ARCHIVE', `the archive has the digest sha256:${found.digest}, not ${revision}`);
       kept = await this.#deps.archives.open(owner, digest);
     }
-    if (kept === undefined) throw new DesiredError('DESIRED_ARCHIVE', 'the archive was lost on the way to the disk');
-    return { key: hashJson([owner, digest]), revision, tree: kept.tree, read: readFrom(kept.contents) };
+    if (kept === undefined) throw new DesiredError('DESIRED_ARCHIVE', 'the archive could not be kept on disk');
+    return { key: hashJson([owner, digest]), revision, tree: kept.tree, read: readFromMemory(kept.contents) };
   }
 
-  #download(repository: Repository, signal: AbortSignal): Promise<Known> {
+  #download(repository: Repository, signal: AbortSignal): Promise<KnownArchive> {
     const { archives, cacheDir, clock, limits, web } = this.#deps;
     const owner = repositoryKey(repository);
-    const access: Access = { repository, at: checkUrl(repository.url, cacheDir) };
+    const access: RepositoryAccess = { repository, at: checkUrl(repository.url, cacheDir) };
     const { search } = new URL(repository.url);
     return this.#downloads.run(owner, `downloading ${access.at.url.replace(search, '')}`, signal, async (work) => {
       const known = this.#known.get(owner);
-      // Only what is still on disk need not come again.
+      // Send the ETag only if the archive is still on disk.
       const kept = known === undefined ? undefined : await archives.open(owner, known.digest);
       const headers =
         known === undefined || kept === undefined || known.etag === '' ? {} : { 'if-none-match': known.etag };

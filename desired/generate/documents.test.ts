@@ -65,7 +65,7 @@ describe('objectsOf reads YAML streams', () => {
     );
   });
 
-  it('unfolds lists in lists, but not for ever', () => {
+  it('unfolds nested lists up to a depth', () => {
     const nest = (depth: number): string =>
       depth === 0
         ? '{"apiVersion":"v1","kind":"X","metadata":{"name":"a"}}'
@@ -75,7 +75,7 @@ describe('objectsOf reads YAML streams', () => {
   });
 });
 
-describe('objectsOf names file, document and fault', () => {
+describe('objectsOf names the file, document and fault', () => {
   it.each([
     ['no kind', `${cm('a')}---\napiVersion: v1\nmetadata: {name: b}\n`, `document 2: Object 'Kind' is missing`],
     ['no kind, alone', `apiVersion: v1\nkind: ''\nmetadata: {name: b}\n`, `document 1: Object 'Kind' is missing`],
@@ -125,13 +125,13 @@ describe('objectsOf names file, document and fault', () => {
 describe('objectsOf reads JSON files', () => {
   const json = '{"apiVersion":"v1","kind":"X","metadata":{"name":"a"},"spec":{"n":9007199254740993}}';
 
-  it('takes one value, exactly', () => {
+  it('accepts exactly one value', () => {
     expect(objectsOf(file(`\n${json}\n`, 'a.json'))[0]?.['spec']).toEqual({ n: 9007199254740993n });
     expect(names('', 'a.json')).toEqual([]);
     expect(names('null', 'a.json')).toEqual([]);
   });
 
-  it('refuses the rest, also what a YAML file may hold', () => {
+  it('refuses anything else, even if a YAML file may hold it', () => {
     expect(failure(`${json}${json}`, 'a.json')).toBe(
       'Found multiple objects in "app/a.json". Only single objects are allowed in JSON files.',
     );
@@ -153,7 +153,7 @@ describe('properties', () => {
     .stringMatching(/^[a-z][a-z0-9-]{0,8}$/)
     .filter((text) => !/^(?:y|n|on|off|yes|no|true|false|null)$/.test(text));
 
-  it('a stream of any objects comes back as it went, whatever their text', () => {
+  it('round-trips a stream of objects with any text', () => {
     const object = fc.record({ name: word, text: fc.string(), n: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }) });
     fc.assert(
       fc.property(fc.array(object, { maxLength: 5 }), (objects) => {
@@ -176,7 +176,7 @@ describe('properties', () => {
     );
   });
 
-  it('any bytes give objects or a ManifestError (fuzz)', () => {
+  it('gives objects or a ManifestError for any bytes (fuzz)', () => {
     const piece = fc.constantFrom(
       'apiVersion: v1\n',
       'kind: X\n',
@@ -211,7 +211,7 @@ describe('properties', () => {
     );
   });
 
-  it('a marker anywhere skips the file', () => {
+  it('skips a file with the marker anywhere in it', () => {
     expect(isSkipped(Buffer.from('x\n# +argocd:skip-file-rendering\n'))).toBe(true);
     expect(isSkipped(Buffer.from('x\n# argocd:skip-file-rendering\n'))).toBe(false);
   });

@@ -3,40 +3,50 @@ import {
   JsonSyntaxError,
   JsonTooDeepError,
   messageOf,
-  own,
+  ownMember,
   parseJson,
   parseYamlDocuments,
   YamlSyntaxError,
 } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
-import { ManifestError } from '../errors.ts';
+import { ManifestError, SizeLimitExceeded } from '../errors.ts';
 
 /** A file of a directory source. */
 export interface ManifestFile {
-  /** As shown in messages: relative to the repository. */
+  /** Relative to the repository; messages show it. */
   readonly path: string;
   readonly name: string;
   readonly content: Uint8Array;
-  /** Every document must be an object: what a program printed is not a values file by chance. */
+  /** Every document must be an object: a program's output holds no values files and the like. */
   readonly strict?: boolean;
 }
 
 const skipMarker = Buffer.from('+argocd:skip-file-rendering');
-const deepestList = 16;
+const maxListDepth = 16;
 
-/** A file that says so anywhere in its text is not a manifest. */
+/** Whether a file contains the marker that excludes it from rendering, anywhere in its text. */
 export function isSkipped(content: Uint8Array): boolean {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength).includes(skipMarker);
 }
 
+/** @throws SizeLimitExceeded if the files together are larger than `limit` (0: no limit) */
+export function checkCombinedSize(sizes: Iterable<number>, limit: number): void {
+  let sum = 0;
+  for (const size of sizes) sum += size;
+  if (limit > 0 && sum > limit)
+    throw new SizeLimitExceeded('failed to get potentially valid manifests: exceeded max combined manifest file size');
+}
+
 /**
- * The objects of one file (Argo CD: reposerver/repository getObjsFromYAMLOrJson, splitYAML and the post-processing of manifests): empty and
- * null documents are gone, anything with an array `items` is unfolded. A YAML file that cannot be read is no manifest, and ignored, unless
- * a document before the fault was good or the text mentions apiVersion, kind and metadata: directories hold values files and the like.
+ * The objects of one file (Argo CD: reposerver/repository getObjsFromYAMLOrJson, splitYAML and the
+ * post-processing of manifests). Drops empty and null documents, and unfolds anything with an array
+ * `items`. A YAML file that cannot be parsed is ignored, because directories hold values files and
+ * the like; it is an error if an earlier document was good or the text mentions apiVersion, kind
+ * and metadata.
  *
- * Deliberate differences: messages name the document and what is wrong with it, never its text (which may be a Secret); an object without
- * apiVersion or name fails here and not only at the cluster.
+ * Deliberate differences: messages name the document and its fault, but never its text, which may
+ * be a Secret; an object without apiVersion or name fails here and not only at the cluster.
  * @throws ManifestError
  */
 export function objectsOf(file: ManifestFile): KubeObject[] {
@@ -46,7 +56,7 @@ export function objectsOf(file: ManifestFile): KubeObject[] {
   try {
     for (const document of json ? jsonDocument(file, text) : yamlDocuments(text)) {
       if (document.value === null) continue;
-      unfold(document.value, document.where, 0, objects);
+      expandLists(document.value, document.where, 0, objects);
     }
   } catch (error) {
     if (!(error instanceof BadDocument)) throw error;
@@ -57,14 +67,11 @@ export function objectsOf(file: ManifestFile): KubeObject[] {
   return objects;
 }
 
-/**
- * The objects in a value that is JSON already, from another renderer.
- * @throws ManifestError
- */
+/** The objects in a JSON value from another renderer. @throws ManifestError */
 export function objectsIn(value: Json, where: string): KubeObject[] {
   const objects: KubeObject[] = [];
   try {
-    unfold(value, where, 0, objects);
+    expandLists(value, where, 0, objects);
   } catch (error) {
     if (!(error instanceof BadDocument)) throw error;
     throw new ManifestError(error.message, error);
@@ -72,12 +79,15 @@ export function objectsIn(value: Json, where: string): KubeObject[] {
   return objects;
 }
 
-interface Document {
+interface ManifestDocument {
   readonly value: Json;
   readonly where: string;
 }
 
-/** A document that is not an object of Kubernetes; `isManifest` when it has a kind, so that it was surely meant as one. */
+/**
+ * A document that is not a Kubernetes object. `isManifest` if it has a kind, so it was meant as
+ * one.
+ */
 class BadDocument extends Error {
   readonly isManifest: boolean;
 
@@ -105,7 +115,7 @@ function decode(file: ManifestFile): string {
   }
 }
 
-function jsonDocument(file: ManifestFile, text: string): Document[] {
+function jsonDocument(file: ManifestFile, text: string): ManifestDocument[] {
   const end = endOfJsonValue(text);
   if (text.slice(end).trim() !== '')
     throw new ManifestError(`Found multiple objects in "${file.path}". Only single objects are allowed in JSON files.`);
@@ -123,13 +133,13 @@ function parsedJson(text: string, where: string): Json {
   }
 }
 
-/** JSON.parse quotes the text around the fault; that text may be a Secret's. */
+/** JSON.parse quotes the text around the fault, which may be part of a Secret. */
 function withoutQuotes(message: string): string {
   const position = /at position [0-9]+/.exec(message)?.[0];
   return position === undefined ? 'it ends too early or has a stray character' : `stray character ${position}`;
 }
 
-/** Where the first JSON object or array of a text ends; the text's length when it does not. */
+/** The end of the first JSON object or array in a text; the text's length if it is not closed. */
 export function endOfJsonValue(text: string): number {
   let depth = 0;
   const token = /"(?:[^"\\]|\\.)*"|[[\]{}]/gs;
@@ -143,7 +153,7 @@ export function endOfJsonValue(text: string): number {
   return text.length;
 }
 
-function* yamlDocuments(text: string): Generator<Document> {
+function* yamlDocuments(text: string): Generator<ManifestDocument> {
   let index = 0;
   for (const { chunk, line } of chunksOf(text)) {
     for (const value of chunkValues(chunk, line, index)) {
@@ -169,7 +179,10 @@ function* chunkValues(chunk: string, line: number, index: number): Generator<Jso
   }
 }
 
-/** Objects one after the other, as Go's decoder takes them in a .yaml file too; undefined when it is YAML's flow style after all. */
+/**
+ * Concatenated objects, which Go's decoder accepts in a .yaml file too. Undefined if the text is
+ * YAML's flow style instead.
+ */
 function jsonStream(chunk: string): Json[] | undefined {
   const values: Json[] = [];
   try {
@@ -185,8 +198,9 @@ function jsonStream(chunk: string): Json[] | undefined {
 }
 
 /**
- * Cuts a stream at lines that begin a document, so that the documents before a fault are known. `line` counts the lines before the chunk.
- * A chunk of comments and %directives alone belongs to the document that follows.
+ * Splits a stream at the lines that begin a document, so that the documents before a fault are
+ * known. `line` is the number of lines before the chunk. A chunk of only comments and %directives
+ * belongs to the next document.
  */
 function* chunksOf(text: string): Generator<{ chunk: string; line: number }> {
   const lines = text.split(/(?<=\n)/);
@@ -201,36 +215,39 @@ function* chunksOf(text: string): Generator<{ chunk: string; line: number }> {
   yield { chunk: lines.slice(from).join(''), line: from };
 }
 
-function unfold(value: Json, where: string, depth: number, into: KubeObject[]): void {
+function expandLists(value: Json, where: string, depth: number, into: KubeObject[]): void {
   if (!isObject(value)) throw new BadDocument(`${where} is not an object`);
-  const kind = own(value, 'kind');
+  const kind = ownMember(value, 'kind');
   if (typeof kind !== 'string' || kind === '') throw new BadDocument(`${where}: Object 'Kind' is missing`);
-  const items = own(value, 'items');
+  const items = ownMember(value, 'items');
   if (Array.isArray(items)) {
-    if (depth === deepestList) throw new BadDocument(`${where}: lists are nested too deeply`, true);
+    if (depth === maxListDepth) throw new BadDocument(`${where}: lists are nested too deeply`, true);
     for (const [i, item] of (items as readonly Json[]).entries())
-      unfold(item, `${where}, items[${i}]`, depth + 1, into);
+      expandLists(item, `${where}, items[${i}]`, depth + 1, into);
     return;
   }
-  if (items === null && own(value, 'spec') === undefined && own(value, 'status') === undefined) return;
-  into.push(checked(value, kind, where));
+  if (items === null && ownMember(value, 'spec') === undefined && ownMember(value, 'status') === undefined) return;
+  into.push(checkedObject(value, kind, where));
 }
 
-function checked(value: JsonObject, kind: string, where: string): KubeObject {
+function checkedObject(value: JsonObject, kind: string, where: string): KubeObject {
   const fault = (what: string): BadDocument => new BadDocument(`${where} (${kind}): ${what}`, true);
-  const apiVersion = own(value, 'apiVersion');
+  const apiVersion = ownMember(value, 'apiVersion');
   if (typeof apiVersion !== 'string' || apiVersion === '') throw fault('apiVersion is missing');
-  const metadata = own(value, 'metadata');
+  const metadata = ownMember(value, 'metadata');
   if (!isObject(metadata)) throw fault('metadata is missing');
-  const [name, generateName, namespace] = ['name', 'generateName', 'namespace'].map((key) => own(metadata, key));
+  const [name, generateName, namespace] = ['name', 'generateName', 'namespace'].map((key) => ownMember(metadata, key));
   if (!isText(name) && !isText(generateName)) throw fault('metadata.name is missing, or is not a string');
   if (namespace !== undefined && namespace !== null && typeof namespace !== 'string')
     throw fault('metadata.namespace is not a string');
-  for (const member of ['labels', 'annotations']) checkTexts(own(metadata, member), `metadata.${member}`, fault);
+  for (const member of ['labels', 'annotations']) checkTexts(ownMember(metadata, member), `metadata.${member}`, fault);
   return value as unknown as KubeObject;
 }
 
-/** YAML makes booleans and numbers of unquoted words; the cluster would refuse them with a message that names no file. */
+/**
+ * Refuses values that are not strings: YAML turns unquoted words into booleans and numbers, which
+ * the cluster would refuse without naming the file.
+ */
 function checkTexts(value: Json | undefined, where: string, fault: (what: string) => BadDocument): void {
   if (value === undefined || value === null) return;
   if (!isObject(value)) throw fault(`${where} is not a map`);

@@ -1,9 +1,9 @@
 import { stringifyJson } from '#base';
 import type { Json } from '#base';
-import type { Job } from './plan.ts';
+import type { RenderJob } from './plan.ts';
 
 /** The build environment of a source (Argo CD: newEnv). */
-export function buildEnvironment({ request, source, snapshot }: Job): Readonly<Record<string, string>> {
+export function buildEnvironment({ request, source, snapshot }: RenderJob): Readonly<Record<string, string>> {
   const { revision } = snapshot;
   return {
     ARGOCD_APP_NAME: request.appName,
@@ -19,8 +19,9 @@ export function buildEnvironment({ request, source, snapshot }: Job): Readonly<R
 }
 
 /**
- * Replaces `$NAME` and `${NAME}` as Go's os.Expand does, and `$$` by a dollar sign (Argo CD: Env.Envsubst). A name that is not known is empty;
- * a dollar sign before anything that cannot be a name stays.
+ * Replaces `$NAME` and `${NAME}` like Go's os.Expand, and `$$` by a dollar sign (Argo CD:
+ * Env.Envsubst). An unknown name becomes empty. A dollar sign before anything that cannot be a name
+ * stays.
  */
 export function substitute(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replaceAll(
@@ -34,7 +35,10 @@ export function substitute(text: string, variables: Readonly<Record<string, stri
   );
 }
 
-/** Of the build environment, what may decide the outcome: nothing where nobody asks for it. Then another commit alone renders nothing anew. */
-export function environmentKey(job: Job, options: Json | undefined): Readonly<Record<string, string>> | null {
+/**
+ * The part of the build environment that may affect the result: null if no option contains a `$`. A
+ * new commit alone then renders nothing again.
+ */
+export function environmentKey(job: RenderJob, options: Json | undefined): Readonly<Record<string, string>> | null {
   return stringifyJson(options ?? null).includes('$') ? buildEnvironment(job) : null;
 }

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { systemClock, yieldToLoop } from '#base';
-import { createInProcessRunner } from '../index.ts';
+import { systemClock, systemRandom, yieldToLoop } from '#base';
+import { createInProcessRenderer, createInProcessRunner, parserCommand, programsFrom } from '../index.ts';
 import type { CommandRunner } from '../command/types.ts';
 import { ParseProcess } from '../command/parse-process.ts';
 import { ManifestError } from '../errors.ts';
@@ -12,7 +13,8 @@ import { renderBench } from '../testing/repository.ts';
 import type { RenderBench } from '../testing/repository.ts';
 import { objectsOf } from './documents.ts';
 import type { ManifestFile } from './documents.ts';
-import { ManifestReader, parseSmallYaml } from './manifest-reader.ts';
+import { ManifestReader } from './manifest-reader.ts';
+import { parseSmallYaml } from './small-yaml.ts';
 
 const program = resolve('dist/desired/parse-main.js');
 const signal = new AbortController().signal;
@@ -26,6 +28,11 @@ const file = (text: string, more: Partial<ManifestFile> = {}): ManifestFile => (
   ...more,
 });
 
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 function readerWith(limits: Partial<DesiredLimits> = {}): { readonly reader: ManifestReader; readonly ran: string[] } {
   const runner = createInProcessRunner({ clock: systemClock, env: {} });
   const ran: string[] = [];
@@ -35,7 +42,16 @@ function readerWith(limits: Partial<DesiredLimits> = {}): { readonly reader: Man
       return runner.runCommand(argv, options);
     },
   };
-  const process = new ParseProcess({ commands, limits: { ...defaultLimits, ...limits }, program });
+  const parser = parserCommand(program);
+  const folder = mkdtempSync(join(tmpdir(), 'reader-'));
+  folders.push(folder);
+  const renderer = createInProcessRenderer({
+    commands,
+    programs: programsFrom(() => undefined, parser),
+    folder,
+    random: systemRandom,
+  });
+  const process = new ParseProcess({ renderer, clock: systemClock, limits: { ...defaultLimits, ...limits } });
   return { reader: new ManifestReader(process), ran };
 }
 
@@ -43,8 +59,8 @@ beforeAll(() => {
   if (!existsSync(program)) throw new Error('dist/ is missing: run npm run build before this test');
 });
 
-describe('14.1: files of manifests', () => {
-  it('14.1: a big one is read by another process, and this one goes on meanwhile', async () => {
+describe('manifest files', () => {
+  it('parses a big file in another process while this one continues', async () => {
     const { reader, ran } = readerWith();
     const big = file(`${manyKeys(60_000)}---\n${head}data: {big: 12345678901234567890}\n`);
     let turns = 0;
@@ -56,11 +72,11 @@ describe('14.1: files of manifests', () => {
     await counting;
     expect(objects).toEqual(objectsOf(big));
     expect(ran).toEqual([program]);
-    // Read on this thread it would be one turn.
+    // Parsing on this thread would be a single turn of the event loop.
     expect(turns).toBeGreaterThan(100);
   });
 
-  it('14.1: a small one is read here, unless it has merges', async () => {
+  it('parses a small file here, unless it has merges', async () => {
     const { reader, ran } = readerWith();
     await reader.objectsOf(file(manyKeys(2000)), signal);
     expect(ran).toEqual([]);
@@ -73,7 +89,7 @@ describe('14.1: files of manifests', () => {
     expect(ran).toEqual([program]);
   });
 
-  it('14.1: what is wrong with a big one is said in the same words', async () => {
+  it('reports a fault of a big file with the same message', async () => {
     const { reader } = readerWith();
     const broken = file(`${manyKeys(20_000)}---\nkind: ConfigMap\nmetadata: {name: b}\n`);
     let expected = '';
@@ -96,13 +112,13 @@ describe('14.1: files of manifests', () => {
     [
       'memory',
       { maxToolMemoryBytes: 1000 },
-      'Failed to unmarshal "app/a.yaml": reading it takes more than 1000 bytes of memory',
+      'Failed to unmarshal "app/a.yaml": reading it takes too much memory (parse needed more than 1000 bytes of memory)',
     ],
-  ])('14.1: one that takes too much %s is a fault of that file', async (_name, limits, message) => {
+  ])('reports a file that takes too much %s as a fault of that file', async (_name, limits, message) => {
     await expect(readerWith(limits).reader.objectsOf(file(manyKeys(100_000)), signal)).rejects.toThrow(message);
   });
 
-  it('14.1: who stops waiting gets the reason', async () => {
+  it('rejects with the reason of an aborted signal', async () => {
     const stop = new AbortController();
     const reading = readerWith().reader.objectsOf(file(manyKeys(100_000)), stop.signal);
     stop.abort(new Error('enough'));
@@ -110,15 +126,15 @@ describe('14.1: files of manifests', () => {
   });
 });
 
-describe('14.1: files that are small by their nature', () => {
+describe('small YAML files', () => {
   let bench: RenderBench;
   beforeAll(() => {
     bench = renderBench();
   });
   afterAll(() => bench.close());
 
-  it('14.1: are not read when they are not', async () => {
-    expect(() => parseSmallYaml(`a: ${'x'.repeat(300_000)}`)).toThrow('and at most 262144 are read');
+  it('are refused if they are big', async () => {
+    expect(() => parseSmallYaml(`a: ${'x'.repeat(300_000)}`)).toThrow('more than the maximum of 262144');
     const files = { 'app/a.yaml': head, 'app/.argocd-source.yaml': `directory: {}\n${'# x\n'.repeat(100_000)}` };
     await expect(bench.render(bench.repository(files), { path: 'app' })).rejects.toThrow(
       'error while parsing source parameters: .argocd-source.yaml: it has 400014 characters',

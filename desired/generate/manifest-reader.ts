@@ -1,33 +1,50 @@
-import { isObject, own, parseJson, parseYamlDocuments, stringifyJson, yieldToLoop } from '#base';
+import { isObject, ownMember, parseJson, stringifyJson, yieldToLoop } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { isBig, ownThreadBytes } from '../command/parse-process.ts';
 import type { ParseProcess } from '../command/parse-process.ts';
-import { ManifestError, SizeLimitExceeded } from '../errors.ts';
+import { ManifestError } from '../errors.ts';
+import type { RenderShare } from '../render/types.ts';
 import { objectsOf } from './documents.ts';
 import type { ManifestFile } from './documents.ts';
 
-/** What one map of metadata (a Chart.yaml, a kustomization) may have: it is always read on this thread. */
-const smallBytes = 256 * 1024;
-
 /**
- * Reads files of manifests. Reading YAML costs a microsecond for each byte, so that what a repository may hold would stop a replica for ten
- * seconds: big files are read by a process of their own, with a deadline, and come back as one line of JSON for each object.
+ * Reads files of manifests. Parsing YAML takes about a microsecond per byte, so the biggest allowed
+ * file would block the event loop for ten seconds. A separate process parses big files, with a
+ * deadline, and returns one line of JSON per object.
  */
 export class ManifestReader {
   readonly #process: ParseProcess | undefined;
+  readonly #share: RenderShare | undefined;
 
-  /** Without a process, big files are read here, which holds the loop up. */
-  constructor(process?: ParseProcess) {
+  /** Without a process, big files are parsed here, which blocks the event loop. */
+  constructor(process?: ParseProcess, share?: RenderShare) {
     this.#process = process;
+    this.#share = share;
   }
 
-  /** As {@link objectsOf}. @throws ManifestError, also when reading takes too long or too much memory; the reason of `signal` */
+  /** The same reader, for the files of one project and repository: the unit of fair scheduling. */
+  forShare(share: RenderShare): ManifestReader {
+    return new ManifestReader(this.#process, share);
+  }
+
+  /**
+   * Like {@link objectsOf}.
+   * @throws ManifestError, also if parsing needs too much time or memory; the reason of `signal`
+   */
   async objectsOf(file: ManifestFile, signal: AbortSignal): Promise<readonly KubeObject[]> {
     if (this.#process === undefined || !isBig(file.content)) return objectsOf(file);
     const { path, name, strict, content } = file;
     const head = { path, name, strict: strict === true };
-    return parsed(await this.#process.ask({ head, content }, (why, cause) => fault(file, why, cause), signal), signal);
+    const share = this.#share;
+    return parsed(
+      await this.#process.ask(
+        { head, content, ...(share === undefined ? {} : { share }) },
+        (why, cause) => fault(file, why, cause),
+        signal,
+      ),
+      signal,
+    );
   }
 }
 
@@ -42,9 +59,9 @@ async function parsed(stdout: Uint8Array, signal: AbortSignal): Promise<readonly
   for (let from = 0; from < bytes.length;) {
     const end = bytes.indexOf('\n', from);
     const line = parseJson(bytes.toString('utf8', from, end));
-    const failure = isObject(line) ? own(line, 'failure') : undefined;
+    const failure = isObject(line) ? ownMember(line, 'failure') : undefined;
     if (typeof failure === 'string') throw new ManifestError(failure);
-    objects.push((isObject(line) ? own(line, 'object') : undefined) as unknown as KubeObject);
+    objects.push((isObject(line) ? ownMember(line, 'object') : undefined) as unknown as KubeObject);
     sinceTurn += end - from;
     from = end + 1;
     if (sinceTurn < ownThreadBytes) continue;
@@ -55,7 +72,10 @@ async function parsed(stdout: Uint8Array, signal: AbortSignal): Promise<readonly
   return objects;
 }
 
-/** The work of the program: a line of JSON for each object. A fault of the file is an answer. */
+/**
+ * The output of the parser process: a line of JSON per object. A fault of the file is a result, not
+ * a crash.
+ */
 export function answerOf(file: ManifestFile): string {
   try {
     return objectsOf(file)
@@ -65,14 +85,4 @@ export function answerOf(file: ManifestFile): string {
     if (!(error instanceof ManifestError)) throw error;
     return `${stringifyJson({ failure: error.message })}\n`;
   }
-}
-
-/**
- * The documents of a file that is small by its nature: a Chart.yaml, a kustomization, parameters of a source.
- * @throws SizeLimitExceeded for one that is not; YamlSyntaxError
- */
-export function parseSmallYaml(text: string): Json[] {
-  if (text.length > smallBytes)
-    throw new SizeLimitExceeded(`it has ${text.length} characters, and at most ${smallBytes} are read`);
-  return parseYamlDocuments(text);
 }

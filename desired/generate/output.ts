@@ -2,11 +2,12 @@ import { yieldToLoop } from '#base';
 import type { KubeObject } from '#model';
 import { SizeLimitExceeded } from '../errors.ts';
 import type { ManifestReader } from './manifest-reader.ts';
-import type { Rendered } from './plan.ts';
+import type { RenderedManifests } from './plan.ts';
 
 /**
- * The objects in what a program printed: YAML documents, each of which must be an object (a directory may hold other files; a program's output
- * may not). Yields between documents: the output of a big chart must not hold up everything else.
+ * The objects that a program printed, as YAML documents. Each document must be an object: unlike a
+ * directory, a program's output holds no other files. Yields between documents, so that the output
+ * of a big chart does not block the event loop.
  * @throws ManifestError, SizeLimitExceeded
  */
 export async function objectsPrinted(
@@ -14,7 +15,7 @@ export async function objectsPrinted(
   program: string,
   { reader, limits }: { readonly reader: ManifestReader; readonly limits: { readonly maxObjects: number } },
   signal: AbortSignal,
-): Promise<Rendered> {
+): Promise<RenderedManifests> {
   const objects: KubeObject[] = [];
   const text = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString('utf8');
   let work = 0;

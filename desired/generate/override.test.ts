@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { overridden } from './override.ts';
+import { mergeOverride } from './override.ts';
 
 const source = {
   repoURL: 'r',
@@ -15,29 +15,29 @@ const source = {
 };
 
 describe('override files', () => {
-  it('10.2: their names count in any letters, but not those that are anybody’s', () => {
+  it('match field names in any letter case, but keep the case of arbitrary keys', () => {
     const patch = {
       Helm: { ReleaseName: 'file', parameters: [{ Name: 'c', value: '3', forcestring: true }] },
       kustomize: { commonlabels: { team: 'file' } },
     };
-    expect(overridden({ repoURL: 'r' }, patch)).toEqual({
+    expect(mergeOverride({ repoURL: 'r' }, patch)).toEqual({
       repoURL: 'r',
       helm: { releaseName: 'file', parameters: [{ name: 'c', value: '3', forceString: true }] },
       kustomize: { commonLabels: { team: 'file' } },
     });
-    expect(overridden(source, patch)).toMatchObject({ kustomize: { commonLabels: { Team: 'spec', team: 'file' } } });
+    expect(mergeOverride(source, patch)).toMatchObject({ kustomize: { commonLabels: { Team: 'spec', team: 'file' } } });
   });
 
-  it('10.2: null takes something away only within valuesObject', () => {
+  it('remove a value by null only inside valuesObject', () => {
     const patch = {
       helm: { releaseName: null, parameters: null, valuesObject: { x: { a: null }, z: 3 } },
       kustomize: { commonLabels: { a: null }, patches: null },
     };
-    expect(overridden(source, patch)).toEqual({
+    expect(mergeOverride(source, patch)).toEqual({
       ...source,
       helm: { ...source.helm, valuesObject: { x: { b: 2 }, y: 1, z: 3 } },
     });
-    expect(overridden(source, { helm: null, kustomize: null })).toEqual(source);
+    expect(mergeOverride(source, { helm: null, kustomize: null })).toEqual(source);
   });
 
   it.each([
@@ -46,19 +46,19 @@ describe('override files', () => {
     [{ Kustomize: { nameprefix: {} } }, 'kustomize.namePrefix must be a value, not an object'],
     [{ helm: { parameters: [{ value: [] }] } }, 'helm.parameters.value must be a value, not a list'],
     [{ directory: 'x' }, 'directory must be an object, not a value'],
-  ])('10.2: %j is refused', (patch, message) => {
-    expect(() => overridden({ repoURL: 'r' }, patch)).toThrow(message);
+  ])('refuse %j', (patch, message) => {
+    expect(() => mergeOverride({ repoURL: 'r' }, patch)).toThrow(message);
   });
 
-  it('10.2: the members of a list lie over those at their places, and a shorter list is shorter', () => {
+  it('merge list items by index, and shorten the list', () => {
     const patch = {
       helm: { parameters: [{ name: 'a', value: '9' }] },
       kustomize: { patches: [{ patch: 'two', target: { name: 'n' } }, { path: 'p' }] },
     };
-    expect(overridden(source, patch)).toMatchObject({
+    expect(mergeOverride(source, patch)).toMatchObject({
       helm: { parameters: [{ name: 'a', value: '9', forceString: true }] },
       kustomize: { patches: [{ target: { kind: 'A', name: 'n' }, patch: 'two' }, { path: 'p' }] },
     });
-    expect((overridden(source, patch)['helm'] as typeof source.helm).parameters).toHaveLength(1);
+    expect((mergeOverride(source, patch)['helm'] as typeof source.helm).parameters).toHaveLength(1);
   });
 });

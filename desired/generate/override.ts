@@ -1,8 +1,8 @@
-import { applyMergePatch, isObject, own } from '#base';
+import { applyMergePatch, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { DesiredError } from '../errors.ts';
 
-/** The members of a source, whatever letters an override file writes them in. */
+/** The fields of a source, which an override file may write in any letter case. */
 const members = new Map(
   [
     ...[
@@ -53,7 +53,7 @@ const members = new Map(
   ].map((name) => [name.toLowerCase(), name]),
 );
 
-/** Members whose own members are anybody's. */
+/** Fields with arbitrary keys: their keys keep their letter case. */
 const open = new Set(['valuesObject', 'commonLabels', 'commonAnnotations', 'options', 'map']);
 const objects = new Set([...open, 'helm', 'kustomize', 'directory', 'plugin', 'jsonnet', 'target']);
 const lists = new Set([
@@ -62,23 +62,24 @@ const lists = new Set([
 ]);
 
 /**
- * A source with an override file over it, as Argo CD has it: a merge patch whose result is read over the source that was there. So names count
- * in any letters, `null` takes something away only within `valuesObject`, and the members of a list lie over those at their places.
- * @throws DesiredError when a member is a list, an object or neither, and should not be
+ * Applies an override file like Argo CD: as a merge patch, whose result is decoded over the
+ * original source. So field names match in any letter case, `null` removes a value only inside
+ * `valuesObject`, and the items of a list merge with those at the same index.
+ * @throws DesiredError if a field has the wrong kind: a list, an object or a scalar
  */
-export function overridden(source: JsonObject, patch: JsonObject): JsonObject {
-  return over(source, applyMergePatch(source, named(patch, '')), '') as JsonObject;
+export function mergeOverride(source: JsonObject, patch: JsonObject): JsonObject {
+  return mergeOver(source, applyMergePatch(source, withKnownNames(patch, '')), '') as JsonObject;
 }
 
-function named(value: Json | undefined, path: string): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((member) => named(member, path));
+function withKnownNames(value: Json | undefined, path: string): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((member) => withKnownNames(member, path));
   if (!isObject(value)) return value ?? null;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
       const name = members.get(key.toLowerCase());
       const at = `${path}${name ?? key}`;
       if (name !== undefined) checkKind(name, member, at);
-      return [name ?? key, name === undefined || open.has(name) ? (member ?? null) : named(member, `${at}.`)];
+      return [name ?? key, name === undefined || open.has(name) ? (member ?? null) : withKnownNames(member, `${at}.`)];
     }),
   );
 }
@@ -90,16 +91,19 @@ function checkKind(name: string, value: Json | undefined, at: string): void {
   if (found !== wanted) throw new DesiredError('DESIRED_SOURCE', `${at} must be ${wanted}, not ${found}`);
 }
 
-function over(before: Json | undefined, after: Json | undefined, name: string): Json {
+function mergeOver(before: Json | undefined, after: Json | undefined, name: string): Json {
   if (name === 'valuesObject' || before === undefined) return after ?? null;
   if (Array.isArray(after)) {
     const old = Array.isArray(before) ? (before as readonly Json[]) : [];
     return (after as readonly Json[]).map((member, index) =>
-      isObject(member) ? over(old[index], member, '') : member,
+      isObject(member) ? mergeOver(old[index], member, '') : member,
     );
   }
   if (after === null || after === undefined) return before;
   if (!isObject(after) || !isObject(before)) return after;
-  const read = Object.entries(after).map(([key, member]): [string, Json] => [key, over(own(before, key), member, key)]);
+  const read = Object.entries(after).map(([key, member]): [string, Json] => [
+    key,
+    mergeOver(ownMember(before, key), member, key),
+  ]);
   return { ...before, ...Object.fromEntries(read) };
 }

@@ -1,31 +1,38 @@
-/** `**` as a whole segment, a class, an escaped character, any other character. */
+/**
+ * The parts of a pattern: `**` as a whole segment, a class, an escaped character, any other
+ * character.
+ */
 const token = /(?<=^|\/)\*\*(?:\/|$)|\[[!^]?(?:\\.|[^\]\\])+\]|\\.|[\s\S]/gu;
 
-/** A step: take one character and go on, or go on at several places. One without `next` accepts. */
-interface State {
+/**
+ * A state of the automaton: consumes one character, or branches. A state without `next` accepts.
+ */
+interface GlobState {
   readonly takes?: (char: string) => boolean;
-  next: readonly State[];
+  next: readonly GlobState[];
 }
 
 /**
- * A test for paths by a pattern as Go's doublestar reads it: `*` and `?` stay in one segment, `**` as a whole segment spans any number of
- * them, none included; classes, and alternatives in braces. Braces that are not closed are text. A class with its ends in the wrong order, and
- * braces that close before they open, match nothing.
+ * Compiles a path pattern with the syntax of Go's doublestar: `*` and `?` stay in one segment, `**`
+ * as a whole segment spans any number of them, including none; also classes, and alternatives in
+ * braces. Unbalanced braces are literal. A class with a reversed range, and braces that close
+ * before they open, match nothing.
  *
- * Tenants write such patterns: a path is walked once, at all places of the pattern at the same time, whatever the pattern is.
+ * Tenants write such patterns: all states advance together, so a path is scanned once whatever the
+ * pattern is.
  */
 export function compilePathGlob(pattern: string): (path: string) => boolean {
   const parts = pattern.match(token) ?? [];
   const isBalanced = parts.filter((part) => part === '{').length === parts.filter((part) => part === '}').length;
-  const accept: State = { next: [] };
-  let start: State;
+  const accept: GlobState = { next: [] };
+  let start: GlobState;
   try {
-    start = isBalanced ? new Braces(parts).chain(accept) : parts.reduceRight(before, accept);
+    start = isBalanced ? new BraceParser(parts).chain(accept) : parts.reduceRight(before, accept);
   } catch {
     return () => false;
   }
   return (path) => {
-    let states = new Set<State>();
+    let states = new Set<GlobState>();
     enter(start, states);
     for (const char of path) {
       states = step(states, char);
@@ -35,13 +42,13 @@ export function compilePathGlob(pattern: string): (path: string) => boolean {
   };
 }
 
-function step(states: ReadonlySet<State>, char: string): Set<State> {
-  const after = new Set<State>();
+function step(states: ReadonlySet<GlobState>, char: string): Set<GlobState> {
+  const after = new Set<GlobState>();
   for (const state of states) if (state.takes?.(char) === true) for (const next of state.next) enter(next, after);
   return after;
 }
 
-function enter(start: State, into: Set<State>): void {
+function enter(start: GlobState, into: Set<GlobState>): void {
   const open = [start];
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
     if (into.has(state)) continue;
@@ -50,8 +57,8 @@ function enter(start: State, into: Set<State>): void {
   }
 }
 
-/** Reads a pattern from its end, so that each part knows what follows it. */
-class Braces {
+/** Parses a pattern from its end, so that each part knows what follows it. */
+class BraceParser {
   readonly #parts: readonly string[];
   #at: number;
 
@@ -60,15 +67,15 @@ class Braces {
     this.#at = parts.length - 1;
   }
 
-  /** @throws for braces that close before they open, and for classes that are none. */
-  chain(accept: State): State {
+  /** @throws if a brace closes before it opens, or a class is invalid */
+  chain(accept: GlobState): GlobState {
     const start = this.#sequence(accept, false);
     if (this.#at >= 0) throw new Error('a brace opens that was closed before');
     return start;
   }
 
-  /** Back to the beginning of the pattern, or of the alternative that it is in. */
-  #sequence(last: State, inBraces: boolean): State {
+  /** Parses back to the start of the pattern, or of the current alternative. */
+  #sequence(last: GlobState, inBraces: boolean): GlobState {
     let next = last;
     for (; this.#at >= 0; this.#at -= 1) {
       const part = this.#parts[this.#at] ?? '';
@@ -79,8 +86,8 @@ class Braces {
     return next;
   }
 
-  #either(last: State): State {
-    const branches: State[] = [];
+  #either(last: GlobState): GlobState {
+    const branches: GlobState[] = [];
     do {
       this.#at -= 1;
       branches.push(this.#sequence(last, true));
@@ -91,31 +98,31 @@ class Braces {
 
 const inSegment = (char: string): boolean => char !== '/';
 
-function before(next: State, part: string): State {
+function before(next: GlobState, part: string): GlobState {
   if (part === '**/') return segments(next);
   if (part === '**') return loop(() => true, next);
   if (part === '*') return loop(inSegment, next);
-  return { takes: part === '?' ? inSegment : taking(part), next: [next] };
+  return { takes: part === '?' ? inSegment : characterTest(part), next: [next] };
 }
 
-function loop(takes: (char: string) => boolean, next: State): State {
-  const again: State = { takes, next: [] };
-  const fork: State = { next: [next, again] };
+function loop(takes: (char: string) => boolean, next: GlobState): GlobState {
+  const again: GlobState = { takes, next: [] };
+  const fork: GlobState = { next: [next, again] };
   again.next = [fork];
   return fork;
 }
 
-/** Any number of whole segments, each with the slash behind it. */
-function segments(next: State): State {
-  const inside: State = { takes: inSegment, next: [] };
-  const slash: State = { takes: (char) => char === '/', next: [] };
-  const fork: State = { next: [next, inside] };
+/** Any number of whole segments, each with its trailing slash. */
+function segments(next: GlobState): GlobState {
+  const inside: GlobState = { takes: inSegment, next: [] };
+  const slash: GlobState = { takes: (char) => char === '/', next: [] };
+  const fork: GlobState = { next: [next, inside] };
   inside.next = [inside, slash];
   slash.next = [fork];
   return fork;
 }
 
-function taking(part: string): (char: string) => boolean {
+function characterTest(part: string): (char: string) => boolean {
   if (part.startsWith('[') && [...part].length > 1) {
     const isNegated = /^\[[!^]/.test(part);
     const members = part.slice(isNegated ? 2 : 1, -1).replaceAll(/[[\]^&~|]/g, '\\$&');

@@ -1,39 +1,72 @@
 import type { ApplicationSource, KubeObject, Repository } from '#model';
-import type { Snapshot } from '../fetch/snapshot.ts';
-import type { DirectoryNode } from '../fetch/tree.ts';
+import type { Snapshot } from '../fetch/files/snapshot.ts';
+import type { DirectoryNode } from '../fetch/files/tree.ts';
+import type { DesiredLimits } from '../limits.ts';
 import type { ManifestsRequest } from '../types.ts';
+import type { ManifestReader } from './manifest-reader.ts';
+import type { RenderTools } from './tools.ts';
 
-/** A Git repository, and what in it: a branch, tag or commit, or "" (HEAD). */
+/** A Git repository at a branch, tag or commit; "" is HEAD. */
 export interface RemoteRepository {
   readonly url: string;
   readonly revision: string;
 }
 
-/** One source that is to be rendered: where it lies, and what the request says beside it. */
-export interface Job {
+/** A chart that another chart depends on. */
+export interface WantedChart {
+  /** Its URL is that of the chart repository; `oci://` for a registry. */
+  readonly repository: Repository;
+  readonly chart: string;
+  /** A version or a constraint. */
+  readonly version: string;
+}
+
+/** Fetches files from outside the source's own repository. Each fails with DesiredError. */
+export interface RelatedFetches {
+  /** The repository of another source of the request, by `$ref`. */
+  readonly fetchReferenced: (name: string, signal: AbortSignal) => Promise<Snapshot>;
+  /** A repository that only the source names, if the project permits it. */
+  readonly fetchRepository: (repository: RemoteRepository, signal: AbortSignal) => Promise<Snapshot>;
+  /** A chart, if the project permits its repository. */
+  readonly downloadChart: (chart: WantedChart, signal: AbortSignal) => Promise<Snapshot>;
+  /** The content of a file by its URL, if the project permits the URL. */
+  readonly downloadFile: (url: string, signal: AbortSignal) => Promise<Uint8Array>;
+}
+
+/** One source to render. */
+export interface RenderJob extends RelatedFetches {
   readonly request: ManifestsRequest;
   /** With the override files of its directory applied. */
   readonly source: ApplicationSource;
   readonly repository: Repository;
   readonly snapshot: Snapshot;
-  /** The application's directory: segments from the root as written (links allowed), and the node where they end. */
+  /**
+   * The application's directory: its segments from the root as written (links allowed), and the
+   * node they lead to.
+   */
   readonly segments: readonly string[];
   readonly directory: DirectoryNode;
-  /** The files of a repository that only the source itself names, where the project permits it. @throws DesiredError */
-  readonly remote: (repository: RemoteRepository, signal: AbortSignal) => Promise<Snapshot>;
-  /** The files of another source of the request, by `$ref`. */
-  readonly reference: (name: string, signal: AbortSignal) => Promise<Snapshot>;
 }
 
-export interface Rendered {
+export interface RenderedManifests {
   readonly objects: readonly KubeObject[];
-  /** About how much memory they take. */
+  /** Approximate memory of the objects. */
   readonly bytes: number;
 }
 
-/** What rendering a source would read: decided before anything is rendered, so that what was rendered before need not be again. */
-export interface Plan {
-  /** Of everything that decides the outcome. Equal keys, equal manifests. */
+/**
+ * How a source would be rendered. Planning comes first, so that an unchanged source is not rendered
+ * again.
+ */
+export interface RenderPlan {
+  /** Everything that decides the result: equal keys give equal manifests. */
   readonly key: readonly unknown[];
-  render(signal: AbortSignal): Promise<Rendered>;
+  render(signal: AbortSignal): Promise<RenderedManifests>;
+}
+
+/** The dependencies of every generator. */
+export interface GeneratorDeps {
+  readonly tools: RenderTools;
+  readonly limits: DesiredLimits;
+  readonly reader: ManifestReader;
 }

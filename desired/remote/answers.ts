@@ -3,17 +3,17 @@ import { isObject, JsonSyntaxError, parseJson, yieldToLoop } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { ManifestError } from '../errors.ts';
-import { Lru } from '../fetch/lru.ts';
+import { Lru } from '../fetch/shared/lru.ts';
 import { objectsIn } from '../generate/documents.ts';
 
 /**
- * The objects of answers. Equal texts are the same objects, as long as they are remembered: whoever compares them knows those already, and has
- * nothing to do.
+ * Parses the manifests of answers. Equal texts return the same object instances while cached, so a
+ * comparison can skip unchanged objects by identity.
  */
-export class Answers {
+export class ParsedAnswers {
   readonly #known: Lru<readonly KubeObject[]>;
 
-  /** @param capacity text that is remembered, in characters */
+  /** @param capacity cached text, in characters */
   constructor(capacity: number) {
     this.#known = new Lru(capacity);
   }
@@ -35,7 +35,7 @@ export class Answers {
   }
 }
 
-/** So much text is parsed without a pause. */
+/** Text parsed before yielding to the event loop. */
 const sliceBytes = 1 << 20;
 
 async function parsedAll(manifests: readonly string[]): Promise<readonly KubeObject[]> {

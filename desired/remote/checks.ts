@@ -1,13 +1,13 @@
 import { UnsafeInput } from '../errors.ts';
-import { checkAppPath, checkRevision, checkUrl } from '../fetch/untrusted.ts';
+import { checkAppPath, checkRevision, checkUrl } from '../fetch/shared/input-checks.ts';
 import type { RequestedSource } from '../types.ts';
 
 /**
- * What an Application's author wrote is held to the same rules as before git and tools of our own: the repo-server hands it to programs (T-SEC-30,
- * T-SEC-31), and lets everybody read repositories on its disk.
+ * Applies the checks of the embedded generator to an Application's source: the repo-server passes
+ * its fields to programs (T-SEC-30, T-SEC-31) and serves repositories on its disk to every caller.
  * @throws UnsafeInput, SourcePathError
  */
-export function checkAsked({ source, revision }: RequestedSource, allowsLocal: boolean): void {
+export function checkRequestedSource({ source, revision }: RequestedSource, allowsLocal: boolean): void {
   checkRevision(revision);
   checkRevision(source.targetRevision ?? '');
   const { repoURL, chart = '', path = '' } = source;
@@ -19,5 +19,5 @@ export function checkAsked({ source, revision }: RequestedSource, allowsLocal: b
   );
 }
 
-/** This process has no cache of repositories that would have to be kept from others. */
+/** This process has no repository cache to protect. */
 const noCache = '/nonexistent';

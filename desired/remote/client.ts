@@ -3,27 +3,30 @@ import type { Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
 import { isObject, outsideText } from '#base';
 import type { Clock } from '#base';
 import { RepoServerError } from '../errors.ts';
-import type { Connections } from './connections.ts';
-import type { Message } from './messages.ts';
+import type { ConnectionPool } from './connections.ts';
+import type { ProtoMessage } from './messages.ts';
 import { methodOf } from './protocol.ts';
 import type { MethodName } from './protocol.ts';
 
 export interface RepoServerClientDeps {
   readonly clock: Clock;
-  readonly connections: Connections;
+  readonly connections: ConnectionPool;
   readonly address: string;
-  /** Time for one attempt; 0: as long as it takes. */
+  /** Deadline of one attempt; 0 means none. */
   readonly timeoutMs: number;
 }
 
-/** As Argo CD's client: three attempts, a second between them. */
-const attempts = 3;
-const pauseMs = 1000;
-const longestReason = 8192;
-/** Node's HTTP/2 drops a message that ends with a space, as some of Argo CD's do. */
-const unreadable = 'the repo-server gave no reason that could be read here: its log has it';
+/** Argo CD's client makes three attempts, a second apart. */
+const maxAttempts = 3;
+const retryDelayMs = 1000;
+const maxReasonLength = 8192;
+/** Node's HTTP/2 drops messages that end with a space, as some of Argo CD's do. */
+const unreadableReason = 'the repo-server returned no readable reason: see its log';
 
-/** Calls the repo-server: with a deadline, again when it was not there, and with errors as Argo CD words them. */
+/**
+ * Calls the repo-server with a deadline, retries when it is unavailable, and reports errors with
+ * Argo CD's texts.
+ */
 export class RepoServerClient {
   readonly #deps: RepoServerClientDeps;
   readonly #calls = new Set<ClientUnaryCall>();
@@ -33,17 +36,22 @@ export class RepoServerClient {
     this.#deps = deps;
   }
 
-  /** Ends what is under way, and lets nothing more begin. */
+  /** Cancels calls in flight and refuses new ones. */
   stop(reason: Error): void {
     this.#stopped = reason;
     for (const call of this.#calls) call.cancel();
   }
 
   /**
-   * @param secrets what an error must not show
+   * @param secrets texts that an error must not contain
    * @throws RepoServerError, or the signal's reason; the call ends with the signal
    */
-  async call<T>(name: MethodName, message: Message, secrets: () => readonly string[], signal: AbortSignal): Promise<T> {
+  async call<T>(
+    name: MethodName,
+    message: ProtoMessage,
+    secrets: () => readonly string[],
+    signal: AbortSignal,
+  ): Promise<T> {
     const { clock, connections } = this.#deps;
     for (let attempt = 1; ; attempt += 1) {
       this.#throwIfEnded(signal);
@@ -53,8 +61,8 @@ export class RepoServerClient {
       } catch (error) {
         this.#throwIfEnded(signal);
         if (!isServiceError(error)) throw error;
-        if (attempt === attempts || !isTransient(error)) throw this.#asError(error, secrets());
-        await clock.sleep(pauseMs, signal);
+        if (attempt === maxAttempts || !isTransient(error)) throw this.#asError(error, secrets());
+        await clock.sleep(retryDelayMs, signal);
       }
     }
   }
@@ -64,7 +72,9 @@ export class RepoServerClient {
     if (this.#stopped !== undefined) throw this.#stopped;
   }
 
-  #once(client: Client, name: MethodName, message: Message, signal: AbortSignal): Promise<object> {
+  #once(client: Client, name: MethodName, message: ProtoMessage, signal: AbortSignal): Promise<object> {
+    // The request may have ended while the connection was opened.
+    this.#throwIfEnded(signal);
     const { path, requestSerialize, responseDeserialize } = methodOf(name);
     const { clock, timeoutMs } = this.#deps;
     const options = timeoutMs > 0 ? { deadline: clock.now() + timeoutMs } : {};
@@ -84,17 +94,20 @@ export class RepoServerClient {
 
   #asError({ code, details }: ServiceError, secrets: readonly string[]): RepoServerError {
     const { address } = this.#deps;
-    const said = outsideText('rpc', details, { hidden: secrets }).slice(0, longestReason) || unreadable;
+    const reason = outsideText('rpc', details, { hidden: secrets }).slice(0, maxReasonLength) || unreadableReason;
     switch (code) {
       case status.DEADLINE_EXCEEDED:
         return new RepoServerError('DeadlineExceeded', 'context deadline exceeded');
       case status.UNAVAILABLE:
       case status.CANCELLED:
-        return new RepoServerError('Unavailable', `connection error: desc = "${plain(said)}": repo-server ${address}`);
+        return new RepoServerError(
+          'Unavailable',
+          `connection error: desc = "${withoutPrefixes(reason)}": repo-server ${address}`,
+        );
       case status.RESOURCE_EXHAUSTED:
-        return new RepoServerError('ResourceExhausted', isTooBig(details) ? tooBig(said) : said);
+        return new RepoServerError('ResourceExhausted', isTooBig(details) ? tooBig(reason) : reason);
       default:
-        return new RepoServerError(codeNames[code] ?? 'Unknown', said);
+        return new RepoServerError(codeNames[code] ?? 'Unknown', reason);
     }
   }
 }
@@ -113,7 +126,7 @@ function isServiceError(error: unknown): error is ServiceError {
   return isObject(error) && typeof error['code'] === 'number' && typeof error['details'] === 'string';
 }
 
-/** Nobody cancels a call but we: one that ends so was torn off. */
+/** Only we cancel calls, so any other cancellation means a lost connection. */
 function isLost(error: unknown): boolean {
   return isServiceError(error) && (error.code === status.UNAVAILABLE || error.code === status.CANCELLED);
 }
@@ -122,19 +135,19 @@ function isTransient(error: ServiceError): boolean {
   return isLost(error) || (error.code === status.RESOURCE_EXHAUSTED && !isTooBig(error.details));
 }
 
-/** Without the names of those in the library who passed the error on. */
-function plain(details: string): string {
+/** Removes the prefixes that the gRPC library adds. */
+function withoutPrefixes(details: string): string {
   return details
     .replace(/^round_robin: /, '')
     .replace(/^(?:No connection established\. Last error: )+/, '')
     .replace(/\.? ?Resolution note: *$/, '');
 }
 
-/** This limit is our own, or the server's for us: another attempt meets it again. */
+/** Reports a message beyond our limit or the server's; a retry would fail again. */
 function isTooBig(details: string): boolean {
   return /larger than (?:max|\d)/i.test(details);
 }
 
-function tooBig(said: string): string {
-  return `grpc: ${said}: raise ARGOCD_GRPC_MAX_SIZE_MB of the controller and of the repo-server`;
+function tooBig(reason: string): string {
+  return `grpc: ${reason}: raise ARGOCD_GRPC_MAX_SIZE_MB of the controller and of the repo-server`;
 }

@@ -8,61 +8,72 @@ import { messageOf } from '#base';
 import type { Clock } from '#base';
 import { CertificatesUnusable } from '../errors.ts';
 
-/** How the repo-server is known. Files are read when a connection is made, so that renewed certificates need no restart. */
+/**
+ * TLS settings of the repo-server. Files are read for each new connection, so renewed certificates
+ * need no restart.
+ */
 export interface RepoServerTls {
   /**
-   * PEM files of those that may have signed its certificate, which must name the host of the address; those that are missing do not count.
-   * Undefined: it is not verified, as in Argo CD, whose repo-server signs for itself.
+   * PEM files of the CAs that may have signed its certificate; missing files are ignored. The
+   * certificate must name the host of the address. Undefined: no verification, as in Argo CD, whose
+   * repo-server uses a self-signed certificate.
    */
   readonly authorities?: readonly string[];
-  /** Who we are. Without the first file we are nobody, as in Argo CD. */
+  /** Client certificate. If its file is missing, none is sent, as in Argo CD. */
   readonly identity?: { readonly certificate: string; readonly key: string };
 }
 
 export interface ConnectionOptions {
-  /** `host:port`; a host with several addresses is asked at all of them in turn. */
+  /** `host:port`; the addresses of the host are used round-robin. */
   readonly address: string;
   /** Undefined: plain text. */
   readonly tls?: RepoServerTls;
-  /** Of one message, in either direction. */
+  /** Limit of one message in either direction. */
   readonly maxMessageBytes: number;
-  /** Look for settings of the service in DNS. */
+  /** Look up the gRPC service config in DNS. */
   readonly serviceConfigFromDns: boolean;
   readonly userAgent: string;
 }
 
-/** Connections at once. Behind one Service address each leads to a repo-server by chance: with several, the work is spread over them. */
+/**
+ * A Service address leads each connection to a random repo-server; several connections spread the
+ * work.
+ */
 const maxConnections = 8;
-/** A connection is used no longer than this, so that new repo-servers get work, and new certificates count. */
-const lifeMs = 60_000;
+/**
+ * Connections are replaced at this age, so new repo-servers get work and new certificates take
+ * effect.
+ */
+const connectionLifetimeMs = 60_000;
 
-const lasting: ChannelOptions = {
-  // Addresses of one name are asked in turn, those that do not answer are left out.
+const channelOptions: ChannelOptions = {
+  // Use the addresses of a name in turn and skip those that do not answer.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_retries': 0,
-  // A repo-server closes connections that ping more often than every 10 s, or without a call under way.
+  // A repo-server closes connections that ping more often than every 10 s, or without a call in
+  // flight.
   'grpc.keepalive_time_ms': 20_000,
   'grpc.keepalive_timeout_ms': 10_000,
   'grpc.keepalive_permit_without_calls': 0,
   'grpc.initial_reconnect_backoff_ms': 500,
   'grpc.max_reconnect_backoff_ms': 5_000,
-  // A proxy of the environment is for what lies outside; credentials go through none.
+  // The proxy of the environment is for outside traffic; credentials must not pass through it.
   'grpc.enable_http_proxy': 0,
 };
 
-interface Connection {
+interface PooledConnection {
   readonly client: Client;
   readonly openedAt: number;
   users: number;
   spent: boolean;
 }
 
-/** The connections to a repo-server: a few, each for a while. */
-export class Connections {
+/** A pool of short-lived connections to the repo-server. */
+export class ConnectionPool {
   readonly #options: ConnectionOptions;
   readonly #clock: Clock;
-  readonly #open = new Set<Connection>();
+  readonly #open = new Set<PooledConnection>();
   #closed = false;
 
   constructor(options: ConnectionOptions, clock: Clock) {
@@ -71,11 +82,11 @@ export class Connections {
   }
 
   /**
-   * Calls `body` with a connection. When `isLost` says so of its error, that connection is not used again.
-   * @throws CertificatesUnusable when certificates cannot be read
+   * Calls `body` with a connection, and discards the connection if `isLost` matches its error.
+   * @throws CertificatesUnusable if certificates cannot be read
    */
   async use<T>(body: (client: Client) => Promise<T>, isLost: (error: unknown) => boolean): Promise<T> {
-    const connection = this.#taken(this.#least()) ?? (await this.#opened());
+    const connection = this.#claim(this.#leastBusy()) ?? (await this.#openConnection());
     try {
       return await body(connection.client);
     } catch (error) {
@@ -83,43 +94,43 @@ export class Connections {
       throw error;
     } finally {
       connection.users -= 1;
-      this.#sweep();
+      this.#closeExpired();
     }
   }
 
-  /** Calls under way go on; whoever makes them ends them. */
+  /** Calls in flight continue; their callers end them. */
   close(): void {
     this.#closed = true;
     for (const connection of this.#open) connection.client.close();
     this.#open.clear();
   }
 
-  /** Counted at once: the next caller must not think it idle. */
-  #taken(connection: Connection | undefined): Connection | undefined {
+  /** Counts the call before it starts, so the next caller does not consider the connection idle. */
+  #claim(connection: PooledConnection | undefined): PooledConnection | undefined {
     if (connection !== undefined) connection.users += 1;
     return connection;
   }
 
-  /** The one with the least to do; undefined when another may be opened and all are busy. */
-  #least(): Connection | undefined {
-    this.#sweep();
+  /** Returns the least busy connection; undefined if all are busy and another may be opened. */
+  #leastBusy(): PooledConnection | undefined {
+    this.#closeExpired();
     const usable = [...this.#open].filter((connection) => this.#isFresh(connection));
-    const least = usable.reduce<Connection | undefined>(
+    const least = usable.reduce<PooledConnection | undefined>(
       (best, one) => (best === undefined || one.users < best.users ? one : best),
       undefined,
     );
     return least !== undefined && least.users > 0 && usable.length < maxConnections ? undefined : least;
   }
 
-  async #opened(): Promise<Connection> {
+  async #openConnection(): Promise<PooledConnection> {
     const { address, tls, maxMessageBytes, serviceConfigFromDns, userAgent } = this.#options;
     const host = numericHost(address);
     const trust = tls === undefined ? credentials.createInsecure() : await credentialsOf(tls, host);
-    // Others may have opened enough while files were read.
-    const ready = this.#taken(this.#least());
+    // Other callers may have opened enough connections while files were read.
+    const ready = this.#claim(this.#leastBusy());
     if (ready !== undefined) return ready;
     const client = new Client(address, trust, {
-      ...lasting,
+      ...channelOptions,
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
       'grpc.service_config_disable_resolution': serviceConfigFromDns ? 0 : 1,
@@ -131,11 +142,11 @@ export class Connections {
     return connection;
   }
 
-  #isFresh({ spent, openedAt }: Connection): boolean {
-    return !spent && this.#clock.monotonic() - openedAt < lifeMs;
+  #isFresh({ spent, openedAt }: PooledConnection): boolean {
+    return !spent && this.#clock.monotonic() - openedAt < connectionLifetimeMs;
   }
 
-  #sweep(): void {
+  #closeExpired(): void {
     for (const connection of this.#open) {
       if (connection.users > 0 || this.#isFresh(connection)) continue;
       connection.client.close();
@@ -144,16 +155,22 @@ export class Connections {
   }
 }
 
-/** What a repo-server is called in Argo CD's own certificates. */
+/** The server name in Argo CD's own certificates. */
 const serviceName = 'argocd-repo-server';
 
-/** The host of an address that names it by number. TLS has no server name for such a host, and Node.js refuses a number in its place. */
+/**
+ * Returns the host if it is an IP address. TLS has no server name for an IP address, and Node.js
+ * refuses to send one.
+ */
 function numericHost(address: string): string | undefined {
   const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
   return isIP(host) === 0 ? undefined : host;
 }
 
-/** @param host what the certificate must name in place of the server name that is sent; undefined: that name */
+/**
+ * @param host the IP address that the certificate must be valid for; undefined: it must be valid
+ * for the server name of the handshake
+ */
 async function credentialsOf(
   { authorities, identity }: RepoServerTls,
   host: string | undefined,
@@ -164,7 +181,7 @@ async function credentialsOf(
     const context = createSecureContext({
       ...(known === undefined ? {} : { ca: [...known] }),
       ...own,
-      // A certificate that is itself among the authorities is enough, as in Go, whoever signed it.
+      // As in Go, a certificate that is itself configured as a CA is enough, whatever its issuer.
       allowPartialTrustChain: true,
     });
     return credentials.createFromSecureContext(context, {
@@ -178,22 +195,22 @@ async function credentialsOf(
   }
 }
 
-/** @throws CertificatesUnusable when there is none: nobody would be trusted */
+/** @throws CertificatesUnusable if no file exists: no server could be trusted */
 async function authoritiesOf(files: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const file of files) {
     const text = await textOf(file);
     if (text === undefined) continue;
-    if (!isCertificate(text)) throw new CertificatesUnusable(`${file} is no certificate in PEM`);
+    if (!isCertificate(text)) throw new CertificatesUnusable(`${file} is not a PEM certificate`);
     found.push(text);
   }
   if (found.length > 0) return found;
   throw new CertificatesUnusable(
-    `the certificate of the repo-server is to be verified, and there is no authority: ${files.join(', ')}`,
+    `cannot verify the certificate of the repo-server: no CA file exists among ${files.join(', ')}`,
   );
 }
 
-/** The TLS library says nothing of a text that is none. */
+/** The TLS library silently ignores text that is not a certificate. */
 function isCertificate(text: string): boolean {
   try {
     return new X509Certificate(text).raw.length > 0;

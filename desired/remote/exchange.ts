@@ -1,8 +1,8 @@
 import { isReferenceOnly } from '#policy';
 import { DesiredError, WrongRevision } from '../errors.ts';
-import { isFullSha, mayBeShortSha } from '../fetch/refs.ts';
-import type { ManifestsRequest, RequestedSource, SourceManifests, SourceType } from '../types.ts';
-import type { Answers } from './answers.ts';
+import { isFullSha, mayBeShortSha } from '../fetch/git/refs.ts';
+import type { CachePolicy, ManifestsRequest, RequestedSource, SourceManifests, SourceType } from '../types.ts';
+import type { ParsedAnswers } from './answers.ts';
 import type { RepoServerClient } from './client.ts';
 import {
   commonMessage,
@@ -14,7 +14,7 @@ import {
   sourceMessage,
 } from './messages.ts';
 import type { MethodName } from './protocol.ts';
-import type { Message } from './messages.ts';
+import type { ProtoMessage } from './messages.ts';
 
 interface CheckResult {
   readonly checks: readonly { readonly name: string; readonly problems: readonly string[] }[];
@@ -27,56 +27,59 @@ interface ManifestAnswer {
   readonly sourceIntegrityResult: CheckResult | null;
 }
 
-/** One source, its place in the request, and the commit that it was resolved to already. */
-interface Turn {
+/** One source, its index in the request, and the commit it was already resolved to. */
+interface SourceTurn {
   readonly at: RequestedSource;
   readonly index: number;
   readonly pin: string | undefined;
 }
 
-/** What all requests share. */
-export interface World {
+/** Shared by all requests. */
+export interface ExchangeDeps {
   readonly client: RepoServerClient;
-  readonly answers: Answers;
+  readonly answers: ParsedAnswers;
 }
 
-/** Everything that is said to the repo-server for one request. */
-export class Exchange {
+/** The calls to the repo-server for one request. */
+export class RepoServerExchange {
   readonly #client: RepoServerClient;
-  readonly #answers: Answers;
+  readonly #answers: ParsedAnswers;
   readonly #request: Pick<ManifestsRequest, 'sources' | 'repositories' | 'watched'>;
 
-  /** @param request without `watched`, nothing at the repo-server is taken for another revision */
-  constructor(world: World, request: Pick<ManifestsRequest, 'sources' | 'repositories' | 'watched'>) {
-    this.#client = world.client;
-    this.#answers = world.answers;
+  /**
+   * @param request without `watched`, the repo-server's cache entries are never moved to another
+   * revision
+   */
+  constructor(deps: ExchangeDeps, request: Pick<ManifestsRequest, 'sources' | 'repositories' | 'watched'>) {
+    this.#client = deps.client;
+    this.#answers = deps.answers;
     this.#request = request;
   }
 
-  /** Where a revision points: a commit, a version, a digest. */
-  async resolve(at: RequestedSource, noRevisionCache: boolean, signal: AbortSignal): Promise<string> {
+  /** Resolves a revision to a commit, a version or a digest. */
+  async resolve(at: RequestedSource, revision: CachePolicy['revision'], signal: AbortSignal): Promise<string> {
     if (isFullSha(at.revision)) return at.revision;
     const message = {
       repo: repositoryMessage(at.repository),
       app: { spec: { source: sourceMessage(at.source) } },
       ambiguousRevision: at.revision,
       sourceIndex: 0,
-      noRevisionCache,
+      noRevisionCache: revision !== 'cached',
     };
-    const { revision } = await this.#call<{ readonly revision: string }>('ResolveRevision', message, signal);
-    checkRevision(at, at.revision, revision);
-    return revision;
+    const resolved = await this.#call<{ readonly revision: string }>('ResolveRevision', message, signal);
+    checkRevision(at, at.revision, resolved.revision);
+    return resolved.revision;
   }
 
-  /** @param request with every source that others refer to at its commit */
-  async render(request: ManifestsRequest, turn: Turn, signal: AbortSignal): Promise<SourceManifests> {
+  /** @param request with every referenced source pinned to its commit */
+  async render(request: ManifestsRequest, turn: SourceTurn, signal: AbortSignal): Promise<SourceManifests> {
     const { at, pin } = turn;
-    if (pin !== undefined && isReferenceOnly(at.source)) return this.#referred(at, pin, signal);
+    if (pin !== undefined && isReferenceOnly(at.source)) return this.#renderReference(at, pin, signal);
     const expected = pin ?? at.revision;
     const revision =
       at.demand === undefined
-        ? await this.#withoutNews(request, turn, signal)
-        : await this.#nameOf(at, request.noRevisionCache, signal);
+        ? await this.#unchangedRevision(request, turn, signal)
+        : await this.#tagNameOf(at, request.cache.revision, signal);
     const answer = await this.#generate(request, at, revision, signal);
     checkRevision(at, isFullSha(expected) ? expected : revision, answer.revision);
     const problems = problemsOf(at, answer.sourceIntegrityResult);
@@ -86,10 +89,15 @@ export class Exchange {
   }
 
   /**
-   * The revision to render: of an application that says where it lies, the repo-server looks whether anything changed there, and takes what it
-   * rendered before for the new commit if not (Argo CD: evaluateRevisionChanges).
+   * Returns the revision to render. For an application with watched paths, the repo-server checks
+   * whether they changed and, if not, reuses its cached manifests for the new commit (Argo CD:
+   * evaluateRevisionChanges).
    */
-  async #withoutNews(request: ManifestsRequest, { at, index, pin }: Turn, signal: AbortSignal): Promise<string> {
+  async #unchangedRevision(
+    request: ManifestsRequest,
+    { at, index, pin }: SourceTurn,
+    signal: AbortSignal,
+  ): Promise<string> {
     const revision = pin ?? at.revision;
     const { watched } = this.#request;
     const paths = watched?.paths[index] ?? [];
@@ -116,19 +124,18 @@ export class Exchange {
   }
 
   /**
-   * What to ask for so that the signature of a tag counts: its name, also for the commit that it was resolved to before, if it still leads there.
+   * Returns the name of the tag, so that its signature is verified, if the tag still points to the
+   * resolved commit; otherwise the revision itself.
    */
-  async #nameOf(at: RequestedSource, noRevisionCache: boolean, signal: AbortSignal): Promise<string> {
+  async #tagNameOf(at: RequestedSource, revision: CachePolicy['revision'], signal: AbortSignal): Promise<string> {
     const name = at.source.targetRevision ?? '';
     if (!isFullSha(at.revision) || name === '' || isFullSha(name)) return at.revision;
     try {
-      return (await this.resolve({ ...at, revision: name }, noRevisionCache, signal)) === at.revision
-        ? name
-        : at.revision;
+      return (await this.resolve({ ...at, revision: name }, revision, signal)) === at.revision ? name : at.revision;
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof DesiredError)) throw error;
-      // The name is gone: the commit has to speak for itself.
+      // The name is gone, so the commit itself is verified.
       return at.revision;
     }
   }
@@ -150,8 +157,11 @@ export class Exchange {
     return this.#call<ManifestAnswer>('GenerateManifest', message, signal);
   }
 
-  /** It is not rendered, so nobody looks at its signatures meanwhile; of a tag, the commit is looked at. */
-  async #referred(
+  /**
+   * A referenced source is not rendered, so its signatures are requested separately; for a tag,
+   * those of the commit.
+   */
+  async #renderReference(
     { repository, demand }: RequestedSource,
     revision: string,
     signal: AbortSignal,
@@ -168,12 +178,12 @@ export class Exchange {
     return { objects: [], revision, sourceType: '', problems };
   }
 
-  #call<T>(name: MethodName, message: Message, signal: AbortSignal): Promise<T> {
+  #call<T>(name: MethodName, message: ProtoMessage, signal: AbortSignal): Promise<T> {
     return this.#client.call<T>(name, message, () => secretsOf(this.#request), signal);
   }
 }
 
-/** What the signatures say. An answer that does not speak of them is no good one. */
+/** Returns the signature problems. A missing result counts as a problem. */
 function problemsOf({ demand }: Pick<RequestedSource, 'demand'>, result: CheckResult | null): readonly string[] {
   if (demand === undefined) return [];
   if (result === null || result.checks.length === 0) return [unverified];
@@ -183,7 +193,10 @@ function problemsOf({ demand }: Pick<RequestedSource, 'demand'>, result: CheckRe
 const unverified =
   'GIT/GPG: the project demands signed commits, and the repo-server did not verify them: it must be one of Argo CD 3.5 or newer, without ARGOCD_GPG_ENABLED=false';
 
-/** T-REV-1: an answer for another revision than the one that was asked for is refused; so is one that does not say for which. */
+/**
+ * T-REV-1: refuses an answer for another revision than the requested one, and one without a
+ * revision.
+ */
 function checkRevision({ source }: RequestedSource, asked: string, answered: string): void {
   const isGit = (source.chart ?? '') === '' && !source.repoURL.startsWith('oci://');
   const isExact = isFullSha(asked) || asked.startsWith('sha256:');

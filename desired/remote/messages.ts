@@ -4,10 +4,13 @@ import type { ApplicationSource, Repository } from '#model';
 import { secretsIn } from '../given-secrets.ts';
 import type { ManifestsRequest, RequestedSource, SignatureDemand } from '../types.ts';
 
-/** Messages as plain values, by the names of protocol.ts. What is null or missing is not sent. */
-export type Message = Readonly<Record<string, unknown>>;
+/**
+ * Messages as plain values with the field names of protocol.ts. Null and missing fields are not
+ * sent.
+ */
+export type ProtoMessage = Readonly<Record<string, unknown>>;
 
-/** The texts that a request carries and that no answer may show. */
+/** Fields of a request that no answer may show. */
 const secretKeys = [
   'password',
   'bearerToken',
@@ -31,22 +34,22 @@ const switches = [
 const numbers = ['githubAppID', 'githubAppInstallationID', 'depth'];
 
 /** A repository with its credentials. */
-export function repositoryMessage(repository: Repository): Message {
+export function repositoryMessage(repository: Repository): ProtoMessage {
   const { url, inheritedCreds } = repository;
   return { ...credentialsOf(repository), repo: url, inheritedCreds };
 }
 
 /** Credentials for every repository below a URL. */
-export function templateMessage(repository: Repository): Message {
+export function templateMessage(repository: Repository): ProtoMessage {
   return { ...credentialsOf(repository), url: repository.url };
 }
 
 function credentialsOf(repository: Repository): Record<string, unknown> {
   const { secretData } = repository;
-  if (secretData === undefined) return modelled(repository);
+  if (secretData === undefined) return credentialsOfModel(repository);
   const message: Record<string, unknown> = {};
   for (const [key, secret] of Object.entries(secretData)) message[key] = valueOf(key, secret.reveal());
-  // A template spells these two otherwise.
+  // Credential templates spell these two differently.
   message['azureServicePrincipalClientId'] ??= message['azureServicePrincipalClientID'];
   message['azureServicePrincipalTenantId'] ??= message['azureServicePrincipalTenantID'];
   return message;
@@ -58,8 +61,8 @@ function valueOf(key: string, text: string): unknown {
   return text;
 }
 
-/** Of a repository that no Secret describes, or that was put together elsewhere. Without a type, as Argo CD sends it. */
-function modelled(repository: Repository): Record<string, unknown> {
+/** For a repository without a Secret. It has no type, as in Argo CD. */
+function credentialsOfModel(repository: Repository): Record<string, unknown> {
   const { githubApp, enableOci, ociForceHttp, insecure } = repository;
   const { type, name, project, username, proxy, noProxy } = repository;
   const plain = { name, project, username, proxy, noProxy, insecure, enableOCI: enableOci };
@@ -83,10 +86,10 @@ function modelled(repository: Repository): Record<string, unknown> {
   };
 }
 
-/** Shorter ones would make a riddle of every message, and protect nothing. */
-const shortestSecret = 4;
+/** Masking shorter texts would garble every message and protect nothing. */
+const minSecretLength = 4;
 
-/** Every secret that the messages of a request carry: what comes back is held against them. */
+/** Returns every secret in the messages of a request, to mask them in answers. */
 export function secretsOf({
   sources,
   repositories,
@@ -101,15 +104,15 @@ export function secretsOf({
     const message = credentialsOf(repository);
     for (const key of secretKeys) {
       const text = message[key];
-      if (typeof text === 'string' && text.trim().length >= shortestSecret) found.add(text.trim());
+      if (typeof text === 'string' && text.trim().length >= minSecretLength) found.add(text.trim());
     }
   }
   for (const { source } of sources) for (const value of secretsIn(source)) found.add(value);
   return [...found].sort((a, b) => b.length - a.length);
 }
 
-/** A source of a spec. That a member is there counts for the server, too: an empty `helm` says that it is a chart. */
-export function sourceMessage(source: ApplicationSource): Message {
+/** Presence matters to the server: an empty `helm` marks the source as a chart. */
+export function sourceMessage(source: ApplicationSource): ProtoMessage {
   const { helm, kustomize, directory, plugin, ...plain } = source;
   return {
     ...plain,
@@ -122,12 +125,12 @@ export function sourceMessage(source: ApplicationSource): Message {
   };
 }
 
-function helmMessage({ valuesObject, ...helm }: JsonObject): Message {
-  // As JSON, in which no integer loses a digit.
+function helmMessage({ valuesObject, ...helm }: JsonObject): ProtoMessage {
+  // As JSON, which keeps all digits of integers.
   return isObject(valuesObject) ? { ...helm, valuesObject: { raw: Buffer.from(stringifyJson(valuesObject)) } } : helm;
 }
 
-function kustomizeMessage(kustomize: JsonObject): Message {
+function kustomizeMessage(kustomize: JsonObject): ProtoMessage {
   return {
     ...kustomize,
     replicas: list(kustomize['replicas']).map(({ name, count }) => ({ name, count: intOrString(count) })),
@@ -137,18 +140,18 @@ function kustomizeMessage(kustomize: JsonObject): Message {
   };
 }
 
-function intOrString(value: Json | undefined): Message | undefined {
+function intOrString(value: Json | undefined): ProtoMessage | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === 'string' ? { type: 1, strVal: value } : { type: 0, intVal: value };
 }
 
-function selectorMessage(target: JsonObject): Message {
+function selectorMessage(target: JsonObject): ProtoMessage {
   const { group, version, kind, name, namespace, annotationSelector, labelSelector } = target;
   return { resId: { gvk: { group, version, kind }, name, namespace }, annotationSelector, labelSelector };
 }
 
-/** An empty map or array is something else than none. */
-function parameterMessage({ name, string, map, array }: JsonObject): Message {
+/** An empty map or array differs from a missing one. */
+function parameterMessage({ name, string, map, array }: JsonObject): ProtoMessage {
   return {
     name,
     string,
@@ -161,8 +164,8 @@ function list(value: Json | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? (value as readonly Json[]).filter(isObject) : [];
 }
 
-/** The sources that others may refer to, by `$name`. */
-export function referencesMessage(sources: readonly RequestedSource[]): Message {
+/** The sources that others may reference as `$name`. */
+export function referencesMessage(sources: readonly RequestedSource[]): ProtoMessage {
   const named = sources.filter(({ source }) => (source.ref ?? '') !== '');
   return Object.fromEntries(
     named.map(({ source, repository, revision }) => [
@@ -172,18 +175,21 @@ export function referencesMessage(sources: readonly RequestedSource[]): Message 
   );
 }
 
-/** One policy, for whatever repository it is sent with: that it applies was decided here, also for other spellings of the URL. */
-export function integrityMessage({ mode, keys }: SignatureDemand): Message {
+/**
+ * One policy that matches every repository URL: this process has already decided that it applies,
+ * also for other spellings of the URL.
+ */
+export function integrityMessage({ mode, keys }: SignatureDemand): ProtoMessage {
   return { git: { policies: [{ repos: [{ url: '*' }], gpg: { mode, keys } }] } };
 }
 
-/** What a request says of every source alike. */
-export function commonMessage(request: ManifestsRequest): Message {
-  const { tracking, cluster, appName, namespace, noRevisionCache } = request;
+/** The fields that all requests share. */
+export function commonMessage(request: ManifestsRequest): ProtoMessage {
+  const { tracking, cluster, appName, namespace, cache } = request;
   return {
     appName,
     namespace,
-    noRevisionCache,
+    noRevisionCache: cache.revision !== 'cached',
     kubeVersion: cluster.kubeVersion,
     apiVersions: cluster.apiVersions,
     appLabelKey: tracking?.labelKey ?? '',
@@ -193,14 +199,17 @@ export function commonMessage(request: ManifestsRequest): Message {
   };
 }
 
-/** All that GenerateManifest takes beside the repository, the source, its revision and its references. */
-export function manifestMessage(request: ManifestsRequest, source: ApplicationSource): Message {
+/**
+ * The fields of GenerateManifest besides the repository, the source, its revision and its
+ * references.
+ */
+export function manifestMessage(request: ManifestsRequest, source: ApplicationSource): ProtoMessage {
   const { repositories, credentials } = request.repositories;
   const isOci = source.repoURL.startsWith('oci://');
   const reachable = ({ type }: Repository): boolean => type === 'helm' || (isOci && type === 'oci');
   return {
     ...commonMessage(request),
-    noCache: request.noCache,
+    noCache: request.cache.manifests === 'rerender',
     repos: repositories.filter(reachable).map(repositoryMessage),
     helmRepoCreds: credentials.filter(reachable).map(templateMessage),
     projectName: request.project,
@@ -210,7 +219,7 @@ export function manifestMessage(request: ManifestsRequest, source: ApplicationSo
   };
 }
 
-function optionsMessage({ options }: ManifestsRequest): Message {
+function optionsMessage({ options }: ManifestsRequest): ProtoMessage {
   const { kustomizeBuildOptions, kustomizeVersions, kustomizeVersionOptions = {}, enabledTypes } = options;
   const versions = Object.entries(kustomizeVersions).map(([name, path]) => {
     const own = kustomizeVersionOptions[name];

@@ -1,11 +1,14 @@
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 
-/** A member of a message: its number and type; `[]` behind the type: repeated; a map has the type of its values in `map<…>`. */
-type Members = Readonly<Record<string, readonly [id: number, type: string]>>;
+/**
+ * The fields of a message: number and type. `[]` marks a repeated field, `map<…>` a map by the type
+ * of its values.
+ */
+type MessageFields = Readonly<Record<string, readonly [id: number, type: string]>>;
 
-/** Credentials have other numbers in a repository than in a template, but the same names. */
-const repository: Members = {
+/** Credential fields have the same names as in a credential template, but other numbers. */
+const repository: MessageFields = {
   repo: [1, 'string'],
   username: [2, 'string'],
   password: [3, 'string'],
@@ -39,7 +42,7 @@ const repository: Members = {
   azureActiveDirectoryEndpoint: [32, 'string'],
 };
 
-const template: Members = {
+const template: MessageFields = {
   url: [1, 'string'],
   username: [2, 'string'],
   password: [3, 'string'],
@@ -65,7 +68,7 @@ const template: Members = {
   azureActiveDirectoryEndpoint: [32, 'string'],
 };
 
-const sources: Readonly<Record<string, Members>> = {
+const sources: Readonly<Record<string, MessageFields>> = {
   ApplicationSource: {
     repoURL: [1, 'string'],
     path: [2, 'string'],
@@ -155,7 +158,7 @@ const sources: Readonly<Record<string, Members>> = {
   OptionalArray: { array: [1, 'string[]'] },
 };
 
-const messages: Readonly<Record<string, Members>> = {
+const messages: Readonly<Record<string, MessageFields>> = {
   Repository: repository,
   RepoCreds: template,
   ...sources,
@@ -257,13 +260,14 @@ function fieldOf(id: number, type: string): object {
   return type.endsWith('[]') ? { rule: 'repeated', type: type.slice(0, -2), id } : { type, id };
 }
 
-function typeOf(members: Members): object {
+function typeOf(members: MessageFields): object {
   return { fields: Object.fromEntries(Object.entries(members).map(([name, [id, type]]) => [name, fieldOf(id, type)])) };
 }
 
 /**
- * The service of Argo CD's repo-server, by the numbers of its fields (reposerver/repository/repository.proto, pkg/apis/application/v1alpha1):
- * the methods that a controller uses, and of their messages what it sends and reads.
+ * Argo CD's repo-server service by field numbers (reposerver/repository/repository.proto,
+ * pkg/apis/application/v1alpha1): the methods that a controller calls, and the fields that it sends
+ * and reads.
  */
 const described = {
   nested: {
@@ -282,7 +286,7 @@ const described = {
 
 const definition = fromJSON(described as Parameters<typeof fromJSON>[0], { longs: Number, defaults: true });
 
-/** Its methods; for a server in tests, too. */
+/** The methods of the service; also for servers in tests. */
 export const repoServerMethods = definition['repository.RepoServerService'] as ServiceDefinition;
 
 export function methodOf(name: MethodName): MethodDefinition<object, object> {

@@ -5,8 +5,8 @@ import type { ApplicationSource } from '#model';
 import { createRemoteSource } from '../index.ts';
 import type { DesiredSource, ManifestsRequest, SignatureDemand } from '../index.ts';
 import { commit, rendered, startRepoServer } from '../testing/repo-server.ts';
-import type { Received, TestRepoServer } from '../testing/repo-server.ts';
-import { requestOf } from '../testing/request.ts';
+import type { ReceivedMessage, TestRepoServer } from '../testing/repo-server.ts';
+import { currentRevision, requestOf } from '../testing/request.ts';
 
 const never = new AbortController().signal;
 const url = 'https://git.example.com/team/app.git';
@@ -33,7 +33,7 @@ function source(readOnly: boolean): DesiredSource {
 }
 
 const plain: ApplicationSource = { repoURL: url, path: 'p', targetRevision: 'v1' };
-const sent = (method: string): readonly Received[] =>
+const sent = (method: string): readonly ReceivedMessage[] =>
   server.calls.filter((call) => call.method === method).map(({ message }) => message);
 const asked = (): readonly unknown[] => sent('GenerateManifest').map(({ revision }) => revision);
 
@@ -49,11 +49,11 @@ describe('signatures', () => {
     return { ...request, sources: [{ source, repository: bareRepository(url), revision, demand }] };
   }
 
-  it('10.4: only rendering verifies: there is no verify of its own', () => {
+  it('are verified by rendering only: there is no verify method', () => {
     expect('verify' in desired).toBe(false);
   });
 
-  it('10.4: the demand goes along, for whatever spelling of the URL, and good ones are rendered', async () => {
+  it('are demanded for any spelling of the URL, and rendered if good', async () => {
     server.answer = () => checked();
     const { sources } = await desired.manifests(ask(), never);
     expect(sources[0]?.objects).toHaveLength(1);
@@ -67,7 +67,7 @@ describe('signatures', () => {
     ]);
   });
 
-  it('10.4: problems come with the name of their check, and without objects', async () => {
+  it('that are bad give problems with the name of the check, and no objects', async () => {
     server.answer = () => checked('first', 'second');
     const { sources } = await desired.manifests(ask(), never);
     expect(sources).toEqual([
@@ -79,7 +79,7 @@ describe('signatures', () => {
     ['nothing', {}],
     ['no check', { sourceIntegrityResult: { checks: [] } }],
     ['what an old one says', { verifyResult: 'gpg: Good signature' }],
-  ])('10.4: an answer with %s of signatures is no good one', async (_name, result) => {
+  ])('count as bad in an answer with %s', async (_name, result) => {
     server.answer = () => ({ ...rendered(), ...result });
     const { sources } = await desired.manifests(ask(), never);
     expect(sources[0]?.objects).toEqual([]);
@@ -88,7 +88,7 @@ describe('signatures', () => {
     ]);
   });
 
-  it('10.4: a commit is asked for by the tag that it was resolved from, if that still leads there', async () => {
+  it('of a commit are requested by its tag, if the tag still points to it', async () => {
     server.answer = (method) => (method === 'ResolveRevision' ? { revision: commit } : checked());
     await desired.manifests(ask(plain, commit), never);
     server.answer = (method) => (method === 'ResolveRevision' ? { revision: other } : checked());
@@ -98,7 +98,8 @@ describe('signatures', () => {
     expect(asked()).toEqual(['v1', commit, commit]);
   });
 
-  it('10.4: T-REV-1: a tag that moves between resolving and rendering is not taken for its commit', async () => {
+  // T-REV-1
+  it('are refused if the tag moves between resolving and rendering', async () => {
     server.answer = (method) =>
       method === 'ResolveRevision' ? { revision: commit } : { ...checked(), revision: other };
     await expect(desired.manifests(ask(plain, commit), never)).rejects.toThrow(
@@ -106,7 +107,7 @@ describe('signatures', () => {
     );
   });
 
-  it('10.4: of a source that is only referred to, the commit is looked at', async () => {
+  it('of a referenced source are those of its commit', async () => {
     const values = { repoURL: url, ref: 'values', targetRevision: 'main' };
     const found = { sourceIntegrityResult: { checks: [{ name: 'GIT/GPG', problems: ['unsigned'] }] } };
     server.answer = (method) => (method === 'GetRevisionMetadata' ? found : { manifests: [], revision: commit });
@@ -119,7 +120,7 @@ describe('signatures', () => {
     expect((await desired.manifests(ask(values), never)).sources[0]?.problems).toHaveLength(1);
   });
 
-  it('10.4: what was verified for one commit is not handed on to the next: paths do not count', async () => {
+  it('of one commit are not reused for the next, even if no watched path changed', async () => {
     server.answer = () => checked();
     await desired.manifests({ ...ask(), watched: { annotation: '.', paths: [['p']], synced: [other] } }, never);
     expect(sent('UpdateRevisionForPaths')).toEqual([]);
@@ -148,10 +149,10 @@ describe('manifest-generate-paths', () => {
     }));
     const tracking = { method: 'label', labelKey: 'l', installationId: 'i' } as const;
     const watched = { annotation: '.', paths, synced };
-    return { ...requestOf(first, bareRepository(url)), sources: requested, tracking, watched, noRevisionCache: true };
+    return { ...requestOf(first, bareRepository(url)), sources: requested, tracking, watched, cache: currentRevision };
   }
 
-  it('10.4: the repo-server looks whether anything changed, and is asked for the commit that it names', async () => {
+  it('renders the revision that the repo-server returns after checking the paths', async () => {
     server.answer = (method) =>
       method === 'UpdateRevisionForPaths' ? { changes: false, revision: other } : rendered(other);
     const { sources } = await desired.manifests(ask([plain], [commit]), never);
@@ -176,7 +177,7 @@ describe('manifest-generate-paths', () => {
     expect(asked()).toEqual([other]);
   });
 
-  it('10.4: of a chart repository it says no revision: then the one of the spec is asked for', async () => {
+  it('renders the requested revision of a chart, for which the repo-server returns none', async () => {
     server.answer = (method) => (method === 'UpdateRevisionForPaths' ? { changes: false } : rendered());
     await desired.manifests(ask([plain], [commit]), never);
     expect(asked()).toEqual(['v1']);
@@ -186,18 +187,18 @@ describe('manifest-generate-paths', () => {
     ['nothing was compared before', [plain], ['']],
     ['it is the commit that was compared before', [{ ...plain, targetRevision: commit }], [commit]],
     ['a source is only referred to', [{ ...values, ref: 'v' }], [other]],
-  ])('10.4: does not look where %s', async (_name, sources, synced) => {
+  ])('does not check paths if %s', async (_name, sources, synced) => {
     await desired.manifests(ask(sources, synced), never);
     expect(sent('UpdateRevisionForPaths')).toEqual([]);
   });
 
-  it('10.4: a shadow moves nothing in the cache of the repo-server', async () => {
+  it('moves no cache entry of the repo-server in a shadow', async () => {
     await source(true).manifests(ask([plain], [commit]), never);
     expect(sent('UpdateRevisionForPaths')).toEqual([]);
     expect(sent('GenerateManifest')).toMatchObject([{ revision: 'v1', annotationManifestGeneratePaths: '.' }]);
   });
 
-  it('10.4: with references it looks at both: what they were, and what they are now', async () => {
+  it('sends the old and new revisions of references', async () => {
     server.answer = (method, message) => {
       if (method === 'ResolveRevision') return { revision: other };
       if (method === 'UpdateRevisionForPaths') return { changes: true, revision: commit };
@@ -213,7 +214,8 @@ describe('manifest-generate-paths', () => {
     ]);
   });
 
-  it('10.4: T-REV-1: a whole commit stays the one that is asked for', async () => {
+  // T-REV-1
+  it('refuses another commit for a requested full SHA', async () => {
     server.answer = (method) => (method === 'UpdateRevisionForPaths' ? { revision: other } : rendered(other));
     await expect(
       desired.manifests(ask([{ ...plain, targetRevision: commit }], ['c'.repeat(40)]), never),

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Secret, Shutdown, systemClock } from '#base';
+import { SecretValue, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { createRemoteSource, SourceFailed } from '../index.ts';
 import type { DesiredSource, ManifestsRequest, RemoteSourceDeps } from '../index.ts';
 import { commit, rendered, startRepoServer } from '../testing/repo-server.ts';
-import type { Received, TestRepoServer } from '../testing/repo-server.ts';
-import { renderOne, requestOf } from '../testing/request.ts';
+import type { ReceivedMessage, TestRepoServer } from '../testing/repo-server.ts';
+import { renderOne, renderedAgain, requestOf } from '../testing/request.ts';
 
 const never = new AbortController().signal;
 const url = 'https://git.example.com/team/app.git';
@@ -41,7 +41,7 @@ function make(more: Partial<RemoteSourceDeps>): DesiredSource {
 
 const plain: ApplicationSource = { repoURL: url, path: 'p', targetRevision: 'main' };
 
-/** What a repo-server gets of an overlay in the words of the Application. */
+/** A kustomize source as the Application contains it, which the repo-server receives. */
 const overlayAsItIs = {
   namePrefix: 'a',
   nameSuffix: 'b',
@@ -65,7 +65,7 @@ function ask(of: ApplicationSource, more: Parameters<typeof requestOf>[2] = {}):
   return requestOf(of, bareRepository(of.repoURL), more);
 }
 
-/** A request for several sources; each at its targetRevision unless told otherwise. */
+/** A request for several sources, each at its targetRevision unless given otherwise. */
 function askAll(sources: readonly ApplicationSource[], revisions: readonly string[] = []): ManifestsRequest {
   const [first = plain] = sources;
   const requested = sources.map((source, i) => ({
@@ -77,7 +77,7 @@ function askAll(sources: readonly ApplicationSource[], revisions: readonly strin
 }
 
 /** The last message of a method. */
-function sent(method = 'GenerateManifest'): Received {
+function sent(method = 'GenerateManifest'): ReceivedMessage {
   const call = server.calls.findLast((one) => one.method === method);
   if (call === undefined) throw new Error(`${method} was not called`);
   return call.message;
@@ -92,8 +92,8 @@ async function failureOf(request: ManifestsRequest): Promise<{ index: number; me
   return { index: error.index, message: error.message };
 }
 
-describe('what is rendered', () => {
-  it('10.4: objects, revision and type come from the repo-server', async () => {
+describe('the answer', () => {
+  it('gives objects, revision and type of the repo-server', async () => {
     server.answer = () => ({
       manifests: [
         '',
@@ -114,7 +114,7 @@ describe('what is rendered', () => {
     expect(answer.objects[0]?.['big']).toBe(12345678901234567890n);
   });
 
-  it('10.4: the same answer is the same objects, so that nothing is compared anew', async () => {
+  it('gives the same object instances for equal text, so nothing is compared again', async () => {
     const of = async (): Promise<unknown> => (await renderOne(desired, ask(plain), never)).objects;
     const first = await of();
     server.answer = () => rendered(other);
@@ -131,13 +131,13 @@ describe('what is rendered', () => {
       '{"apiVersion":"v1","kind":"Secret","metadata":{}}',
       'manifest 1 (Secret): metadata.name is missing, or is not a string',
     ],
-  ])('10.4: a manifest that is %s is refused without its text', async (_name, manifest, message) => {
+  ])('is refused if a manifest is %s, without showing its text', async (_name, manifest, message) => {
     server.answer = () => ({ manifests: [manifest], revision: commit, sourceType: 'Directory' });
     expect(await failureOf(ask(plain))).toEqual({ index: 0, message });
   });
 });
 
-describe('what is sent', () => {
+describe('the request for a source', () => {
   const kinds: readonly (readonly [string, ApplicationSource, object])[] = [
     [
       'a directory',
@@ -308,17 +308,16 @@ describe('what is sent', () => {
     ],
   ];
 
-  it.each(kinds)('10.4: %s', async (_name, source, expected) => {
+  it.each(kinds)('%s', async (_name, source, expected) => {
     await desired.manifests(ask(source), never);
     expect(sent()['applicationSource']).toMatchObject(expected);
     expect(sent()).toMatchObject({ repo: { repo: source.repoURL }, revision: source.targetRevision });
   });
 
-  it('10.4: everything else that the manifests depend on', async () => {
+  it('the request contains everything that the manifests depend on', async () => {
     await desired.manifests(
       ask(plain, {
-        noCache: true,
-        noRevisionCache: true,
+        cache: { revision: 'current', manifests: 'rerender' },
         appName: 'team_app',
         namespace: 'apps',
         project: 'team',
@@ -363,7 +362,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('10.4: a repository with everything that its Secret says', async () => {
+  it('sends a repository with all fields of its Secret', async () => {
     const data = {
       url: 'https://elsewhere',
       type: 'git',
@@ -396,7 +395,7 @@ describe('what is sent', () => {
       azureServicePrincipalTenantId: 'tenant',
       azureActiveDirectoryEndpoint: 'https://aad',
     };
-    const secretData = Object.fromEntries(Object.entries(data).map(([key, text]) => [key, new Secret(text)]));
+    const secretData = Object.fromEntries(Object.entries(data).map(([key, text]) => [key, new SecretValue(text)]));
     const repository: Repository = { url, type: 'git', insecure: true, inheritedCreds: true, secretData };
     await desired.manifests(requestOf(plain, repository), never);
     expect(sent()['repo']).toEqual({
@@ -417,12 +416,12 @@ describe('what is sent', () => {
     });
   });
 
-  it('10.4: a repository that no Secret describes, without a type: the repo-server finds out', async () => {
+  it('sends a repository without a Secret without a type', async () => {
     const repository: Repository = {
       ...bareRepository(url),
       username: 'u',
-      password: new Secret('pass-word'),
-      githubApp: { id: '12', installationId: '', baseUrl: 'https://ghe', privateKey: new Secret('app-key') },
+      password: new SecretValue('pass-word'),
+      githubApp: { id: '12', installationId: '', baseUrl: 'https://ghe', privateKey: new SecretValue('app-key') },
     };
     await desired.manifests(requestOf(plain, repository), never);
     expect(sent()['repo']).toMatchObject({
@@ -436,13 +435,16 @@ describe('what is sent', () => {
     });
   });
 
-  it('10.4: chart repositories and templates go along; those of registries only with an artifact', async () => {
+  it('sends chart repositories and templates; those of registries only for an artifact', async () => {
     const of = (type: Repository['type'], at: string): Repository => ({ ...bareRepository(at), type, name: type });
-    const azure = { azureServicePrincipalClientID: new Secret('id'), azureServicePrincipalTenantID: new Secret('t') };
+    const azure = {
+      azureServicePrincipalClientID: new SecretValue('id'),
+      azureServicePrincipalTenantID: new SecretValue('t'),
+    };
     const repositories = {
       repositories: [of('helm', 'https://charts'), of('oci', 'registry/a')],
       credentials: [
-        { ...of('helm', 'https://charts/'), secretData: { ...azure, type: new Secret('helm') } },
+        { ...of('helm', 'https://charts/'), secretData: { ...azure, type: new SecretValue('helm') } },
         of('oci', 'registry/'),
       ],
     };
@@ -466,7 +468,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what is not sent', () => {
+describe('checks before a request', () => {
   it.each([
     ['a revision that is an option', { ...plain, targetRevision: '--upload-pack=x' }, 'the revision is refused: '],
     ['a revision with a line break', { ...plain, targetRevision: 'a\nb' }, 'the revision is refused: '],
@@ -477,15 +479,15 @@ describe('what is not sent', () => {
     ['an option for a URL', { ...plain, repoURL: '--upload-pack=x' }, 'the repository URL is refused: '],
     ['the disk of the repo-server', { ...plain, repoURL: 'file:///app/config' }, 'the local disk of the repo-server'],
     ['its disk by a path', { ...plain, repoURL: '/app/config' }, '--allow-local-repositories'],
-  ])('10.4: %s', async (_name, source, message) => {
+  ])('%s', async (_name, source, message) => {
     const careful = make({ localRepositories: false });
     await expect(careful.manifests(ask(source), never)).rejects.toThrow(message);
     const at = { source, repository: bareRepository(source.repoURL), revision: source.targetRevision ?? '' };
-    await expect(careful.resolve(at, false, never)).rejects.toThrow(message);
+    await expect(careful.resolve(at, 'cached', never)).rejects.toThrow(message);
     expect(server.calls).toEqual([]);
   });
 
-  it('10.4: the disk of the repo-server is read where that is allowed', async () => {
+  it("permit the repo-server's disk if that is allowed", async () => {
     const { sources } = await make({}).manifests(ask({ ...plain, repoURL: 'file:///srv/repository' }), never);
     expect(sources).toHaveLength(1);
   });
@@ -500,7 +502,7 @@ describe('several sources', () => {
   };
   const values = { repoURL: url, targetRevision: 'main', ref: 'values' };
 
-  it('10.4: what others refer to is pinned, told with each source, and not rendered', async () => {
+  it('pin a referenced source, send it with each source, and do not render it', async () => {
     server.answer = (method, message) => {
       if (method === 'ResolveRevision') return { revision: other };
       const { chart: name } = message['applicationSource'] as { readonly chart: string };
@@ -525,7 +527,7 @@ describe('several sources', () => {
       });
   });
 
-  it('10.4: the error is that of its source', async () => {
+  it('report an error with the index of its source', async () => {
     server.answer = (method) => (method === 'ResolveRevision' ? new Error('no such branch') : rendered('1.2.3'));
     expect(await failureOf(askAll([chart, values]))).toEqual({
       index: 1,
@@ -536,12 +538,13 @@ describe('several sources', () => {
   it.each([
     [[{ ...values, ref: 'a b' }], "sources.ref a b cannot contain any special characters except '_' and '-'"],
     [[chart, values, values], 'invalid sources: multiple sources had the same `ref` key'],
-  ])('10.4: names that mean nothing are not sent', async (sources, message) => {
+  ])('do not send unused names', async (sources, message) => {
     expect((await failureOf(askAll(sources))).message).toBe(message);
     expect(server.calls.filter(({ method }) => method === 'GenerateManifest')).toEqual([]);
   });
 
-  it('10.4: T-REV-2: a branch that moves between two sources is shown of neither', async () => {
+  // T-REV-2
+  it('show neither of two sources if their branch moved between them', async () => {
     let pushes = 0;
     server.answer = () => rendered((pushes += 1) === 1 ? commit : other);
     const two = askAll([plain, { ...plain, path: 'q' }]);
@@ -565,7 +568,8 @@ describe('revisions', () => {
       rendered('abcdef1'),
       `asked for manifests of ${commit}, got those of abcdef1`,
     ],
-  ])('10.4: T-REV-1: an answer of %s is refused', async (_name, revision, answer, message) => {
+    // T-REV-1
+  ])('refuse an answer with %s', async (_name, revision, answer, message) => {
     server.answer = () => answer;
     expect(await failureOf(ask(plain, { revision }))).toEqual({ index: 0, message });
   });
@@ -576,7 +580,8 @@ describe('revisions', () => {
     ['a version of a constraint', { repoURL: 'https://c', chart: 'c' }, '1.*', '1.2.3', true],
     ['an abbreviation as it was asked for', plain, 'abcdef1', 'abcdef1', true],
     ['the commit of a branch', plain, 'main', other, true],
-  ])('10.4: T-REV-1: %s', async (_name, source, revision, answered, good) => {
+    // T-REV-1
+  ])('%s', async (_name, source, revision, answered, good) => {
     server.answer = () => rendered(answered);
     const outcome = desired.manifests(ask(source, { revision }), never).then(
       ({ sources }) => sources[0]?.revision,
@@ -585,20 +590,23 @@ describe('revisions', () => {
     expect(await outcome).toBe(good ? answered : undefined);
   });
 
-  it('10.4: T-REV-3: a wrong entry in the cache of the repo-server is refused until a hard refresh replaces it', async () => {
+  // T-REV-3
+  it('refuse a wrong cache entry of the repo-server until a hard refresh replaces it', async () => {
     server.answer = (_method, message) => rendered(message['noCache'] === true ? commit : other);
     expect((await failureOf(ask(plain, { revision: commit }))).message).toContain(`got those of ${other}`);
-    const { sources } = await desired.manifests(ask(plain, { revision: commit, noCache: true }), never);
+    const { sources } = await desired.manifests(ask(plain, { revision: commit, cache: renderedAgain }), never);
     expect(sources[0]?.revision).toBe(commit);
   });
 
-  it('10.4: resolve asks for all but whole commits', async () => {
+  it('are resolved by the repo-server, except full SHAs', async () => {
     const at = { source: plain, repository: bareRepository(url), revision: 'main' };
-    expect(await desired.resolve(at, true, never)).toBe(commit);
+    expect(await desired.resolve(at, 'current', never)).toBe(commit);
     expect(sent('ResolveRevision')).toMatchObject({ ambiguousRevision: 'main', noRevisionCache: true });
-    expect(await desired.resolve({ ...at, revision: other }, true, never)).toBe(other);
+    expect(await desired.resolve({ ...at, revision: other }, 'current', never)).toBe(other);
     expect(server.calls).toHaveLength(1);
     server.answer = () => ({ revision: 'main' });
-    await expect(desired.resolve(at, true, never)).rejects.toThrow('asked for manifests of main, got those of main');
+    await expect(desired.resolve(at, 'current', never)).rejects.toThrow(
+      'asked for manifests of main, got those of main',
+    );
   });
 });

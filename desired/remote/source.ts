@@ -1,32 +1,40 @@
-import { aborted, isAbort, omit, Shutdown } from '#base';
+import { untilAborted, isAbort, omit, Shutdown } from '#base';
 import type { Clock } from '#base';
 import { normalizeGitUrl } from '#model';
 import { SourceFailed, WrongRevision } from '../errors.ts';
 import { checkReferences } from '../generate/references.ts';
 import { defaultLimits } from '../limits.ts';
-import type { DesiredSource, Manifests, ManifestsRequest, RequestedSource, SourceManifests } from '../types.ts';
-import { Answers } from './answers.ts';
-import { checkAsked } from './checks.ts';
+import type {
+  CachePolicy,
+  DesiredSource,
+  Manifests,
+  ManifestsRequest,
+  RequestedSource,
+  SourceManifests,
+} from '../types.ts';
+import { ParsedAnswers } from './answers.ts';
+import { checkRequestedSource } from './checks.ts';
 import { RepoServerClient } from './client.ts';
-import { Connections } from './connections.ts';
+import { ConnectionPool } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
-import { Exchange } from './exchange.ts';
-import type { World } from './exchange.ts';
+import { RepoServerExchange } from './exchange.ts';
+import type { ExchangeDeps } from './exchange.ts';
 
 export interface RemoteSourceDeps extends ConnectionOptions {
   readonly clock: Clock;
-  /** Time for one call; 0: as long as it takes. */
+  /** Deadline of one call; 0 means none. */
   readonly timeoutMs: number;
-  /** True: nothing that the repo-server keeps for others is moved, so `manifest-generate-paths` saves it no work. */
+  /** Never move the repo-server's cache entries; `manifest-generate-paths` then saves no work. */
   readonly readOnly?: boolean;
-  /** False: repositories on the disk of the repo-server are refused. */
+  /** False refuses repositories on the repo-server's disk. */
   readonly localRepositories?: boolean;
 }
 
 /**
- * Argo CD's repo-server as the generator (decision D12): the same requests, answered over gRPC. It fetches, renders and caches; here its answer
- * is held against what was asked (T-REV-1 to T-REV-3), and errors and signatures are told as by the embedded way. Signatures are verified
- * while it renders, so there is no `verify`.
+ * Uses Argo CD's repo-server as the generator (decision D12): the same requests, answered over
+ * gRPC. It fetches, renders and caches. Answers are checked against the request (T-REV-1 to
+ * T-REV-3); errors and signature problems have the texts of the embedded generator. Signatures are
+ * verified while rendering, so there is no `verify`.
  */
 export function createRemoteSource(deps: RemoteSourceDeps): DesiredSource {
   return new RemoteSource(deps);
@@ -34,43 +42,48 @@ export function createRemoteSource(deps: RemoteSourceDeps): DesiredSource {
 
 class RemoteSource implements DesiredSource {
   readonly name = 'desired';
-  readonly #connections: Connections;
-  readonly #world: World;
+  readonly #connections: ConnectionPool;
+  readonly #exchangeDeps: ExchangeDeps;
   readonly #readOnly: boolean;
   readonly #allowsLocal: boolean;
 
   constructor(deps: RemoteSourceDeps) {
     this.#allowsLocal = deps.localRepositories !== false;
     this.#readOnly = deps.readOnly === true;
-    this.#connections = new Connections(deps, deps.clock);
+    this.#connections = new ConnectionPool(deps, deps.clock);
     const client = new RepoServerClient({ ...deps, connections: this.#connections });
-    this.#world = { client, answers: new Answers(defaultLimits.cacheBytes) };
+    this.#exchangeDeps = { client, answers: new ParsedAnswers(defaultLimits.cacheBytes) };
   }
 
-  /** Requests are served before and without it; when the signal aborts, those under way end. */
+  /** Cancels calls in flight when the signal aborts. Requests work without it. */
   async run(signal: AbortSignal): Promise<void> {
-    await aborted(signal);
-    this.#world.client.stop(new Shutdown());
+    await untilAborted(signal);
+    this.#exchangeDeps.client.stop(new Shutdown());
     this.#connections.close();
   }
 
-  async resolve(at: RequestedSource, noCache: boolean, signal: AbortSignal): Promise<string> {
-    checkAsked(at, this.#allowsLocal);
-    return new Exchange(this.#world, { sources: [at], repositories: none }).resolve(at, noCache, signal);
+  async resolve(at: RequestedSource, revision: CachePolicy['revision'], signal: AbortSignal): Promise<string> {
+    checkRequestedSource(at, this.#allowsLocal);
+    return new RepoServerExchange(this.#exchangeDeps, { sources: [at], repositories: none }).resolve(
+      at,
+      revision,
+      signal,
+    );
   }
 
   async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {
     signal.throwIfAborted();
-    const exchange = new Exchange(this.#world, this.#readOnly ? omit(request, 'watched') : request);
+    const exchange = new RepoServerExchange(this.#exchangeDeps, this.#readOnly ? omit(request, 'watched') : request);
     const pins = await each(request, signal, async (at) => {
-      checkAsked(at, this.#allowsLocal);
+      checkRequestedSource(at, this.#allowsLocal);
       if (!isReferred(at)) return undefined;
       checkReferences(request);
-      return exchange.resolve(at, request.noRevisionCache, signal);
+      return exchange.resolve(at, request.cache.revision, signal);
     });
     const pinned = {
       ...request,
-      // What others refer to is one commit for all of them, and the one that the answer names.
+      // A referenced source is pinned to one commit, used by all references and reported in the
+      // answer.
       sources: request.sources.map((at, i) => ({ ...at, revision: pins[i] ?? at.revision })),
     };
     const sources = await each(request, signal, (at, index) =>
@@ -87,7 +100,7 @@ function isReferred({ source }: RequestedSource): boolean {
   return (source.ref ?? '') !== '';
 }
 
-/** One after the other. @throws SourceFailed */
+/** Runs the sources one after the other. @throws SourceFailed */
 async function each<T>(
   { sources }: ManifestsRequest,
   signal: AbortSignal,
@@ -103,7 +116,10 @@ async function each<T>(
   return results;
 }
 
-/** Two sources of one name in one repository are of one commit, or the name moved between them: then nothing of it is shown (T-REV-2). */
+/**
+ * Refuses the result if two sources with one name in one repository got different commits: the name
+ * moved meanwhile (T-REV-2).
+ */
 function checkMoved({ sources }: ManifestsRequest, answers: readonly SourceManifests[]): void {
   const found = new Map<string, string>();
   for (const [index, { repository, source, revision }] of sources.entries()) {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ServerCredentials, status } from '@grpc/grpc-js';
-import { Secret, Shutdown, sleepOn, systemClock } from '#base';
-import type { Clock, Timer } from '#base';
+import { SecretValue, Shutdown, sleepOn, systemClock } from '#base';
+import type { Clock, ClockTimer } from '#base';
 import { bareRepository } from '#model';
 import { eventually } from '#support';
 import { createRemoteSource } from '../index.ts';
@@ -19,7 +19,9 @@ const url = 'https://git.example.com/team/app.git';
 let cleanups: (() => void)[];
 let clock: HastyClock;
 
-/** The machine's clock, but pauses are noted instead of waited for, and time can be put forward. */
+/**
+ * The system clock, except that pauses are recorded instead of awaited and time can be advanced.
+ */
 class HastyClock implements Clock {
   readonly pauses: number[] = [];
   ahead = 0;
@@ -32,7 +34,7 @@ class HastyClock implements Clock {
     return systemClock.monotonic() + this.ahead;
   }
 
-  timer(delayMs: number, fire: () => void): Timer {
+  timer(delayMs: number, fire: () => void): ClockTimer {
     return systemClock.timer(delayMs, fire);
   }
 
@@ -80,27 +82,28 @@ function ask(path = 'p', more: Partial<ManifestsRequest> = {}): ManifestsRequest
 const pathOf = (message: unknown): unknown =>
   (message as { readonly applicationSource: { readonly path: string } }).applicationSource.path;
 const revisionsOf = ({ sources }: Manifests): readonly string[] => sources.map(({ revision }) => revision);
-/** What a request ends with: the revisions, or the text of its error. */
+/** The result of a request: the revisions, or the error message. */
 const outcome = (asked: Promise<Manifests>): Promise<unknown> =>
   asked.then(revisionsOf, (error: unknown) => (error instanceof Error ? error.message : error));
 
 const deadline = 'rpc error: code = DeadlineExceeded desc = context deadline exceeded';
 
-describe('a repo-server that does not answer', () => {
-  it('10.4: T-REPO-2: ends at the deadline in the words of Go, and other requests are not disturbed', async () => {
+describe('an unresponsive repo-server', () => {
+  // T-REPO-2
+  it("fails at the deadline with Go's text and does not disturb other requests", async () => {
     const server = await serve();
     server.answer = (_method, message) => (pathOf(message) === 'hangs' ? undefined : rendered());
     const { desired } = source(server.address, { timeoutMs: 1500 });
     const hanging = outcome(desired.manifests(ask('hangs'), never));
     for (let i = 0; i < 20; i += 1) expect(await outcome(desired.manifests(ask(), never))).toEqual([commit]);
     expect(await hanging).toBe(deadline);
-    // Once: what takes too long takes too long again.
+    // No retry after a timeout.
     expect(server.calls.filter(({ message }) => pathOf(message) === 'hangs')).toHaveLength(1);
-    // The server knows that nobody waits any more.
+    // The server was notified of the cancellation.
     await eventually(() => expect(server.cancelled.count).toBe(1));
   });
 
-  it('10.4: without a limit of time it is waited for, until the request ends: then the call does too', async () => {
+  it('is awaited without a deadline until the request ends, which cancels the call', async () => {
     const server = await serve();
     server.answer = () => undefined;
     const { desired } = source(server.address, { timeoutMs: 0 });
@@ -114,7 +117,21 @@ describe('a repo-server that does not answer', () => {
     expect(clock.pauses).toEqual([]);
   });
 
-  it('10.4: the end of the process ends what is under way', async () => {
+  it('holds no request that ends while the connection is opened', async () => {
+    const server = await serve();
+    server.answer = () => undefined;
+    const { desired } = source(server.address, { timeoutMs: 0 });
+    const reason = new Shutdown('no longer needed');
+    for (let ticks = 0; ticks < 20; ticks += 1) {
+      const controller = new AbortController();
+      const asked = expect(desired.manifests(ask(), controller.signal)).rejects.toBe(reason);
+      for (let i = 0; i < ticks; i += 1) await Promise.resolve();
+      controller.abort(reason);
+      await asked;
+    }
+  });
+
+  it('does not delay the end of the process', async () => {
     const server = await serve();
     server.answer = () => undefined;
     const { desired, stop } = source(server.address);
@@ -128,8 +145,8 @@ describe('a repo-server that does not answer', () => {
   });
 });
 
-describe('a repo-server that is not there', () => {
-  it('10.4: is tried three times with a second between, and named', async () => {
+describe('an unavailable repo-server', () => {
+  it('is tried three times, a second apart, and named in the error', async () => {
     const gone = await startRepoServer();
     gone.kill();
     const { desired } = source(gone.address);
@@ -139,7 +156,7 @@ describe('a repo-server that is not there', () => {
     expect(clock.pauses).toEqual([1000, 1000]);
   });
 
-  it('10.4: that dies in the middle of a call, and comes back, is taken up again', async () => {
+  it('is used again after it died during a call and came back', async () => {
     const server = await serve();
     const { desired } = source(server.address);
     expect(await outcome(desired.manifests(ask(), never))).toEqual([commit]);
@@ -153,7 +170,7 @@ describe('a repo-server that is not there', () => {
     expect(again.calls).toHaveLength(1);
   });
 
-  it('10.4: that dies in the middle of a call is asked again within it, once another is there', async () => {
+  it('that died during a call is replaced within the call', async () => {
     const first = await serve();
     const { desired } = source(first.address);
     let second: Promise<TestRepoServer> | undefined;
@@ -171,14 +188,14 @@ describe('a repo-server that is not there', () => {
     [status.RESOURCE_EXHAUSTED, 'too many requests', 3],
     [status.UNAUTHENTICATED, 'who are you', 1],
     [status.UNKNOWN, 'failed', 1],
-  ])('10.4: code %i is asked for as often as Argo CD does', async (code, details, times) => {
+  ])('is retried for code %i as often as by Argo CD', async (code, details, times) => {
     const server = await serve();
     server.answer = () => failure(code, details);
     await outcome(source(server.address).desired.manifests(ask(), never));
     expect(server.calls).toHaveLength(times);
   });
 
-  it('10.4: that is overloaded for a moment is asked again', async () => {
+  it('that is overloaded is retried', async () => {
     const server = await serve();
     server.answer = () => (server.calls.length < 3 ? failure(status.UNAVAILABLE, 'overloaded') : rendered());
     expect(await outcome(source(server.address).desired.manifests(ask(), never))).toEqual([commit]);
@@ -195,19 +212,23 @@ describe('errors', () => {
     [status.FAILED_PRECONDITION, 'FailedPrecondition'],
     [status.INVALID_ARGUMENT, 'InvalidArgument'],
     [status.UNIMPLEMENTED, 'Unimplemented'],
-  ])('10.4: code %i is told as Go prints it: %s', async (code, name) => {
+  ])('print code %i as Go does: %s', async (code, name) => {
     const server = await serve();
     server.answer = () => failure(code, '`helm template` failed exit status 1');
     const text = await outcome(source(server.address).desired.manifests(ask(), never));
     expect(text).toBe(`rpc error: code = ${name} desc = \`helm template\` failed exit status 1`);
   });
 
-  it('10.4: credentials are in no error, whoever said them and however they were quoted', async () => {
+  it('contain no credentials, however they are quoted', async () => {
     const server = await serve();
-    const password = new Secret('p/4+"CANARY"');
-    const key = new Secret('-----BEGIN KEY-----\nCANARY\n-----END KEY-----\n');
+    const password = new SecretValue('p/4+"CANARY"');
+    const key = new SecretValue('-----BEGIN KEY-----\nCANARY\n-----END KEY-----\n');
     const repository = { ...bareRepository(url), username: 'u', password, sshPrivateKey: key };
-    const lent = { ...bareRepository('https://charts'), type: 'helm' as const, bearerToken: new Secret('tok-CANARY') };
+    const lent = {
+      ...bareRepository('https://charts'),
+      type: 'helm' as const,
+      bearerToken: new SecretValue('tok-CANARY'),
+    };
     server.answer = () =>
       failure(
         status.UNKNOWN,
@@ -222,7 +243,7 @@ describe('errors', () => {
     );
   });
 
-  it('10.4: an endless message is cut', async () => {
+  it('truncate a long message', async () => {
     const server = await serve();
     server.answer = () => failure(status.UNKNOWN, 'x'.repeat(7_000));
     const text = await outcome(source(server.address).desired.manifests(ask(), never));
@@ -230,11 +251,11 @@ describe('errors', () => {
   });
 });
 
-describe('the size of messages', () => {
+describe('message size', () => {
   const limit = { maxMessageBytes: 1 << 20 };
   const big = 'x'.repeat(2 << 20);
 
-  it('10.4: an answer beyond the limit is refused, and says what to raise', async () => {
+  it('refuses an answer beyond the limit and names the setting to raise', async () => {
     const server = await serve();
     server.answer = () => ({ manifests: [big], revision: commit, sourceType: 'Directory' });
     const text = await outcome(source(server.address, limit).desired.manifests(ask(), never));
@@ -244,14 +265,14 @@ describe('the size of messages', () => {
     expect(server.calls).toHaveLength(1);
   });
 
-  it('10.4: so is a request', async () => {
+  it('refuses a request beyond the limit', async () => {
     const server = await serve();
     const text = await outcome(source(server.address, limit).desired.manifests(ask('p', { appName: big }), never));
     expect(text).toMatch(/^rpc error: code = ResourceExhausted desc = grpc: .*ARGOCD_GRPC_MAX_SIZE_MB/);
     expect(server.calls).toEqual([]);
   });
 
-  it('10.4: one that is bigger than what gRPC takes by itself arrives', async () => {
+  it("permits messages beyond gRPC's own default", async () => {
     const server = await serve();
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { big } };
     const three = Array.from({ length: 3 }, () => JSON.stringify(object));
@@ -262,7 +283,7 @@ describe('the size of messages', () => {
 });
 
 describe('several endpoints', () => {
-  it('10.4: share the work, and one that is dead gets none', async () => {
+  it('share the work, except a dead one', async () => {
     const [one, two] = [await serve(), await serve()];
     const { desired } = source(`ipv4:${one.address},${two.address}`);
     const all = async (): Promise<readonly unknown[]> =>
@@ -277,7 +298,7 @@ describe('several endpoints', () => {
     expect(two.calls).toHaveLength(before + 20);
   });
 
-  it('10.4: one of which was never there', async () => {
+  it('work if one was never available', async () => {
     const [dead, alive] = [await startRepoServer(), await serve()];
     dead.kill();
     const { desired } = source(`ipv4:${dead.address},${alive.address}`);
@@ -285,7 +306,7 @@ describe('several endpoints', () => {
     expect(clock.pauses).toEqual([]);
   });
 
-  it('10.4: calls at once go over several connections; after a minute there are others', async () => {
+  it('are used over several connections, which are replaced after a minute', async () => {
     const server = await serve();
     server.answer = () => undefined;
     const { desired } = source(server.address);
@@ -323,16 +344,16 @@ describeWithTls('TLS (left out where there is no openssl)', () => {
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('10.4: a repo-server that signs for itself is taken as it is', async () => {
+  it('accepts a self-signed certificate by default', async () => {
     expect(await asked(await serve(open()), {})).toEqual([commit]);
   });
 
-  it('10.4: strict: one that is known', async () => {
+  it('strict: accepts a trusted certificate', async () => {
     const authorities = [file('missing.crt'), file('server.crt')];
     expect(await asked(await serve(open()), { authorities })).toEqual([commit]);
   });
 
-  it('10.4: strict: one that is not known gets no request', async () => {
+  it('strict: sends nothing to an untrusted server', async () => {
     const server = await serve(open());
     expect(await asked(server, { authorities: [file('stranger.crt')] })).toMatch(
       /^rpc error: code = Unavailable desc = .*self-signed certificate/,
@@ -340,14 +361,14 @@ describeWithTls('TLS (left out where there is no openssl)', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('10.4: strict: one with a certificate for another host gets no request', async () => {
+  it('strict: sends nothing to a server with a certificate for another host', async () => {
     const server = await serve(open());
     const { desired } = source(`localhost:${server.port}`, { tls: { authorities: [file('server.crt')] } });
     expect(await outcome(desired.manifests(ask(), never))).toMatch(/^rpc error: code = Unavailable .*localhost/);
     expect(server.calls).toEqual([]);
   });
 
-  it('10.4: strict: one by number, with a certificate for its usual name only, gets no request', async () => {
+  it('strict: sends nothing to an IP address whose certificate names only the usual host', async () => {
     const named = selfSigned(folder, 'named', 'DNS:argocd-repo-server,IP:127.0.0.9');
     const keys = { cert_chain: Buffer.from(named?.cert ?? ''), private_key: Buffer.from(named?.key ?? '') };
     const server = await serve({ credentials: ServerCredentials.createSsl(null, [keys], false) });
@@ -357,17 +378,17 @@ describeWithTls('TLS (left out where there is no openssl)', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('10.4: strict: without any authority nobody is known', async () => {
+  it('strict: fails without any CA file', async () => {
     const server = await serve(open());
     const authorities = [file('missing.crt'), file('gone.crt')];
-    const text = `the certificate of the repo-server is to be verified, and there is no authority: ${authorities.join(', ')}`;
+    const text = `cannot verify the certificate of the repo-server: no CA file exists among ${authorities.join(', ')}`;
     expect(await asked(server, { authorities })).toBe(text);
     writeFileSync(file('broken.crt'), 'no certificate');
-    expect(await asked(server, { authorities: [file('broken.crt')] })).toMatch(/broken\.crt is no certificate in PEM$/);
+    expect(await asked(server, { authorities: [file('broken.crt')] })).toMatch(/broken\.crt is not a PEM certificate$/);
     expect(server.calls).toEqual([]);
   });
 
-  it('10.4: mutual: we say who we are', async () => {
+  it('mutual: sends the client certificate', async () => {
     const known = { certificate: file('client.crt'), key: file('client.key') };
     expect(await asked(await serve(mutual()), { identity: known })).toEqual([commit]);
   });
@@ -375,21 +396,21 @@ describeWithTls('TLS (left out where there is no openssl)', () => {
   it.each([
     ['nobody', { certificate: 'missing.crt', key: 'missing.key' }],
     ['somebody else', { certificate: 'stranger.crt', key: 'stranger.key' }],
-  ])('10.4: mutual: %s gets no answer', async (_name, { certificate, key }) => {
+  ])('mutual: %s is refused by the server', async (_name, { certificate, key }) => {
     const server = await serve(mutual());
     const text = await asked(server, { identity: { certificate: file(certificate), key: file(key) } });
     expect(text).toMatch(/^rpc error: code = Unavailable /);
     expect(server.calls).toEqual([]);
   });
 
-  it('10.4: mutual: a certificate without its key is an error', async () => {
+  it('mutual: fails if the certificate has no key', async () => {
     const known = { certificate: file('client.crt'), key: file('missing.key') };
     expect(await asked(await serve(mutual()), { identity: known })).toBe(
       `${known.certificate} has no key: there is no file ${known.key}`,
     );
   });
 
-  it('10.4: mutual: certificates that are mounted later, or renewed, need no restart', async () => {
+  it('mutual: uses certificates that are mounted or renewed later, without a restart', async () => {
     const server = await serve(mutual());
     const known = { certificate: file('later.crt'), key: file('later.key') };
     const { desired } = source(server.address, { tls: { identity: known } });
@@ -404,7 +425,7 @@ describeWithTls('TLS (left out where there is no openssl)', () => {
     );
   });
 
-  it('10.4: plain text is not understood by one that speaks TLS, nor the other way round', async () => {
+  it('fails between plain text and TLS in both directions', async () => {
     expect(await asked(await serve(open()), undefined)).toMatch(/^rpc error: code = Unavailable /);
     expect(await asked(await serve(), {})).toMatch(/^rpc error: code = Unavailable /);
   });

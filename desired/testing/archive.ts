@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
-/** One entry of a tar: a file, or what a test wants it to be. */
+/** One entry of a tar: a file, or whatever a test needs. */
 export interface TarEntry {
   readonly name: string;
   readonly content?: string | Uint8Array;
@@ -9,7 +9,7 @@ export interface TarEntry {
   readonly target?: string;
 }
 
-/** A tar, packed by gzip, with whatever entries a test wants in it. */
+/** A gzipped tar with any entries. */
 export function tgz(entries: readonly TarEntry[] | Readonly<Record<string, string>>): Buffer {
   const list = Array.isArray(entries)
     ? (entries as readonly TarEntry[])
@@ -38,7 +38,7 @@ export function tar(entries: readonly TarEntry[]): Buffer {
   return Buffer.concat([...parts, Buffer.alloc(1024)]);
 }
 
-/** The archive of a chart as `helm package` makes it. */
+/** The archive of a chart, like `helm package` creates it. */
 export function chartArchive(name: string, version: string, files: Readonly<Record<string, string>> = {}): Buffer {
   const all: Record<string, string> = {
     'Chart.yaml': `apiVersion: v2\nname: ${name}\nversion: ${version}\n`,

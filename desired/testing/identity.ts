@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A TLS identity for 127.0.0.1 (or `hosts`) that signs itself: its certificate is also its CA. Undefined where there is no openssl. */
+/**
+ * A self-signed TLS identity for 127.0.0.1 (or `hosts`): its certificate is also its CA. Undefined
+ * without openssl.
+ */
 export function selfSigned(
   folder: string,
   name: string,

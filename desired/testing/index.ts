@@ -1,7 +1,10 @@
-/** desired/testing: servers on loopback and archives, for tests of what reads sources. Tests alone may use it, here and in test/. */
+/**
+ * desired/testing: servers on loopback, and archives, for tests of fetching. Only tests may use it,
+ * here and in test/.
+ */
 export { chartArchive, tgz } from './archive.ts';
 export { selfSigned } from './identity.ts';
 export { chartArtifact, startRegistry, tarLayer } from './registry.ts';
 export type { TestRegistry } from './registry.ts';
 export { startWebServer } from './web-server.ts';
-export type { Answer, WebServer } from './web-server.ts';
+export type { ServedPage, WebServer } from './web-server.ts';

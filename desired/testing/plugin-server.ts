@@ -1,13 +1,13 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { handleUnaryCall, ServerReadableStream, sendUnaryData } from '@grpc/grpc-js';
 import { join } from 'node:path';
-import { unpack } from '../fetch/archive.ts';
-import type { Unpacked } from '../fetch/archive.ts';
-import { walk } from '../fetch/tree.ts';
-import { pluginMethods } from '../generate/plugin-client.ts';
+import { unpack } from '../fetch/files/archive.ts';
+import type { UnpackedArchive } from '../fetch/files/archive.ts';
+import { walk } from '../fetch/files/tree.ts';
+import { pluginMethods } from '../generate/plugins/plugin-client.ts';
 
-/** What a plugin was sent. */
-export interface Sent {
+/** The input that a plugin received. */
+export interface ReceivedInput {
   readonly appName: string;
   readonly appRelPath: string;
   readonly checksum: string;
@@ -19,30 +19,32 @@ export interface Sent {
 export interface PluginBehaviour {
   readonly discovery?: boolean;
   readonly provideGitCreds?: boolean;
-  readonly matches?: (sent: Sent) => boolean;
+  readonly matches?: (sent: ReceivedInput) => boolean;
   /** Undefined: never answers. */
-  readonly manifests?: (sent: Sent) => readonly string[] | Error | undefined;
+  readonly manifests?: (sent: ReceivedInput) => readonly string[] | Error | undefined;
 }
 
-/** A config management plugin on a socket of its own. */
+/** A config management plugin on its own socket. */
 export interface TestPlugin {
-  readonly sent: { readonly method: string; readonly what: Sent }[];
-  /** Ends at once, with everything under way. */
+  readonly sent: { readonly method: string; readonly what: ReceivedInput }[];
+  /** Stops immediately, and breaks all calls. */
   kill(): void;
 }
 
-interface Part {
-  readonly metadata?: Omit<Sent, 'env' | 'files'> & { readonly env: readonly { name: string; value: string }[] };
+interface StreamPart {
+  readonly metadata?: Omit<ReceivedInput, 'env' | 'files'> & {
+    readonly env: readonly { name: string; value: string }[];
+  };
   readonly file?: { readonly chunk: Buffer } | null;
 }
 
 export async function startPlugin(folder: string, name: string, behaviour: PluginBehaviour): Promise<TestPlugin> {
   const server = new Server();
-  const sent: { method: string; what: Sent }[] = [];
+  const sent: { method: string; what: ReceivedInput }[] = [];
   const streamed =
-    (method: string, answer: (what: Sent) => object | Error | undefined) =>
-    (call: ServerReadableStream<Part, object>, done: sendUnaryData<object>): void => {
-      received(call).then(
+    (method: string, answer: (what: ReceivedInput) => object | Error | undefined) =>
+    (call: ServerReadableStream<StreamPart, object>, done: sendUnaryData<object>): void => {
+      receiveInput(call).then(
         (what) => {
           sent.push({ method, what });
           const result = answer(what);
@@ -73,10 +75,10 @@ export async function startPlugin(folder: string, name: string, behaviour: Plugi
   return { sent, kill: () => server.forceShutdown() };
 }
 
-async function received(call: ServerReadableStream<Part, object>): Promise<Sent> {
+async function receiveInput(call: ServerReadableStream<StreamPart, object>): Promise<ReceivedInput> {
   const chunks: Buffer[] = [];
-  let metadata: Part['metadata'];
-  for await (const part of call as AsyncIterable<Part>) {
+  let metadata: StreamPart['metadata'];
+  for await (const part of call as AsyncIterable<StreamPart>) {
     metadata ??= part.metadata;
     if (part.file !== undefined && part.file !== null) chunks.push(part.file.chunk);
   }
@@ -86,7 +88,7 @@ async function received(call: ServerReadableStream<Part, object>): Promise<Sent>
   return { ...metadata, env, files: filesOf(unpacked) };
 }
 
-function filesOf({ tree, contents }: Unpacked): Record<string, string> {
+function filesOf({ tree, contents }: UnpackedArchive): Record<string, string> {
   const files: Record<string, string> = {};
   for (const { path, node } of walk(tree.root, true))
     if (node.kind === 'file') files[path] = Buffer.from(contents.get(node.oid) ?? []).toString();

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { startWebServer } from './web-server.ts';
-import type { Answer, WebServer } from './web-server.ts';
+import type { ServedPage, WebServer } from './web-server.ts';
 
-/** A registry on loopback that speaks the reading half of the distribution API. */
+/** A registry on loopback with the read half of the distribution API. */
 export interface TestRegistry {
   readonly server: WebServer;
   /** host:port */
   readonly host: string;
-  /** Stores an artifact under tags; returns the digest of its manifest. */
-  push(name: string, tags: readonly string[], artifact: Artifact): string;
-  /** From now on, a token is needed, which this login gets. */
+  /** Stores an artifact under tags, and returns the digest of its manifest. */
+  push(name: string, tags: readonly string[], artifact: OciArtifact): string;
+  /** Requires a token from now on, which this login can get. */
   demandToken(username: string, password: string): void;
 }
 
-export interface Artifact {
+export interface OciArtifact {
   readonly configType?: string;
   readonly layers: readonly { readonly mediaType: string; readonly content: Uint8Array }[];
 }
@@ -22,11 +22,11 @@ export interface Artifact {
 export const chartLayer = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
 export const tarLayer = 'application/vnd.oci.image.layer.v1.tar+gzip';
 
-export function chartArtifact(content: Uint8Array): Artifact {
+export function chartArtifact(content: Uint8Array): OciArtifact {
   return { configType: 'application/vnd.cncf.helm.config.v1+json', layers: [{ mediaType: chartLayer, content }] };
 }
 
-/** How many tags one page has: few, so that tests see pages. */
+/** Tags per page: few, so that tests get several pages. */
 const pageSize = 2;
 
 export async function startRegistry(): Promise<TestRegistry> {
@@ -34,7 +34,7 @@ export async function startRegistry(): Promise<TestRegistry> {
   const tagged = new Map<string, string[]>();
   let demanded: string | undefined;
   const guarded =
-    (answer: Answer): ((request: IncomingMessage) => Answer) =>
+    (answer: ServedPage): ((request: IncomingMessage) => ServedPage) =>
     ({ headers }) =>
       demanded === undefined || headers.authorization === 'Bearer good' ? answer : challenge(server.url);
   const put = (path: string, body: Uint8Array, type: string): string => {
@@ -94,6 +94,6 @@ function describing(type: string, digest: string): Readonly<Record<string, strin
   return { 'content-type': type, 'docker-content-digest': digest };
 }
 
-function challenge(url: string): Answer {
+function challenge(url: string): ServedPage {
   return { status: 401, headers: { 'www-authenticate': `Bearer realm="${url}/token",service="test",scope="x"` } };
 }

@@ -3,36 +3,36 @@ import type { sendUnaryData, status, ServerUnaryCall } from '@grpc/grpc-js';
 import { repoServerMethods } from '../remote/protocol.ts';
 import type { MethodName } from '../remote/protocol.ts';
 
-/** A message as it arrived; what was not sent has its default. */
-export type Received = Readonly<Record<string, unknown>>;
+/** A received message; missing fields have their defaults. */
+export type ReceivedMessage = Readonly<Record<string, unknown>>;
 
-/** An answer, an error with a gRPC code, or undefined: never. */
-export type Answer = object | Error | undefined;
+/** An answer, an error with a gRPC code, or undefined to never answer. */
+export type RepoServerAnswer = object | Error | undefined;
 
 export interface RepoServerBehaviour {
   readonly credentials?: ServerCredentials;
-  /** The same port again, after it was killed. */
+  /** The port to reuse after a server was killed. */
   readonly port?: number;
 }
 
-/** A repo-server on a port of its own on 127.0.0.1. */
+/** A repo-server on its own port of 127.0.0.1. */
 export interface TestRepoServer {
   readonly address: string;
   readonly port: number;
-  readonly calls: { readonly method: MethodName; readonly message: Received }[];
-  /** Where each came from: one text for each connection. */
+  readonly calls: { readonly method: MethodName; readonly message: ReceivedMessage }[];
+  /** The peer of each call: one text per connection. */
   readonly peers: string[];
-  /** Those that were cancelled, or whose caller is gone. */
+  /** Calls that were cancelled, or whose client disconnected. */
   readonly cancelled: { count: number };
-  /** What it says from now on. */
-  answer: (method: MethodName, message: Received) => Answer;
+  /** Its answer from now on. */
+  answer: (method: MethodName, message: ReceivedMessage) => RepoServerAnswer;
   /** Ends at once, with everything under way. */
   kill(): void;
 }
 
 export const commit = 'a'.repeat(40);
 
-/** What a repo-server says of a source with one ConfigMap. */
+/** A repo-server's answer for a source with one ConfigMap. */
 export function rendered(revision = commit, ...names: readonly string[]): object {
   const manifests = (names.length === 0 ? ['one'] : names).map((name) =>
     JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }),
@@ -40,23 +40,23 @@ export function rendered(revision = commit, ...names: readonly string[]): object
   return { manifests, revision, sourceType: 'Directory' };
 }
 
-/** An error as Go's server sends it. */
+/** An error like that of a Go server. */
 export function failure(code: status, details: string): Error {
   return Object.assign(new Error(details), { code, details });
 }
 
 export async function startRepoServer(behaviour: RepoServerBehaviour = {}): Promise<TestRepoServer> {
   const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 });
-  const calls: { method: MethodName; message: Received }[] = [];
+  const calls: { method: MethodName; message: ReceivedMessage }[] = [];
   const peers: string[] = [];
   const cancelled = { count: 0 };
   const handler =
     (method: MethodName) =>
-    (call: ServerUnaryCall<Received, object>, done: sendUnaryData<object>): void => {
+    (call: ServerUnaryCall<ReceivedMessage, object>, done: sendUnaryData<object>): void => {
       calls.push({ method, message: call.request });
       peers.push(call.getPeer());
       const answer = self.answer(method, call.request);
-      // Also told of calls that have their answer.
+      // Also emitted for calls that were answered.
       call.on('cancelled', () => (cancelled.count += answer === undefined ? 1 : 0));
       if (answer instanceof Error) done(answer);
       else if (answer !== undefined) done(null, answer);

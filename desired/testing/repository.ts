@@ -9,13 +9,17 @@ import type { ApplicationSource } from '#model';
 import { silentLogger } from '#telemetry';
 import { createInProcessRunner } from '../command/in-process.ts';
 import { createToolLookup } from '../command/lookup.ts';
+import type { ToolLookup } from '../command/lookup.ts';
 import type { CommandRunner } from '../command/types.ts';
-import { createDesiredSource } from '../source.ts';
-import type { DesiredSourceDeps } from '../source.ts';
+import { programsFrom } from '../render/environment.ts';
+import { createInProcessRenderer } from '../render/in-process.ts';
+import type { Renderer } from '../render/types.ts';
+import { createDesiredSource } from '../assembly.ts';
+import type { DesiredSourceDeps } from '../assembly.ts';
 import type { DesiredSource, ManifestsRequest, SourceManifests } from '../types.ts';
 import { renderOne, requestOf } from './request.ts';
 
-/** helm and kustomize of this machine, or those that `npm run e2e:setup` built. */
+/** helm and kustomize of this machine, or those built by `npm run e2e:setup`. */
 export const machineTools = createToolLookup({
   path: env['PATH'],
   folders: [join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'driftless', 'e2e')],
@@ -61,12 +65,22 @@ export class TestRepository {
   }
 }
 
+/** A renderer without isolation, with the programs of this machine. */
+export function testRenderer(folder: string, commands: CommandRunner, tools: ToolLookup = machineTools): Renderer {
+  return createInProcessRenderer({ commands, programs: programsFrom(tools), folder, random: systemRandom });
+}
+
+export interface RenderBenchDeps extends Partial<DesiredSourceDeps> {
+  /** Replaces the programs of this machine. */
+  readonly tools?: ToolLookup;
+}
+
 export interface RenderBench {
   readonly root: string;
   readonly desired: DesiredSource;
   /** The argv of every program that ran. */
   readonly ran: (readonly string[])[];
-  /** How often a program ran with this word among its arguments. */
+  /** The number of runs of a program with this argument. */
   readonly count: (program: string, word: string) => number;
   readonly repository: (files: Readonly<Record<string, string>>) => TestRepository;
   readonly render: (
@@ -77,8 +91,8 @@ export interface RenderBench {
   readonly close: () => void;
 }
 
-/** The embedded generator over real programs and a cache of its own. */
-export function renderBench(over: Partial<DesiredSourceDeps> = {}): RenderBench {
+/** The embedded generator with real programs and its own cache. */
+export function renderBench({ tools, ...over }: RenderBenchDeps = {}): RenderBench {
   const root = mkdtempSync(join(tmpdir(), 'render-'));
   const ran: (readonly string[])[] = [];
   const runner = createInProcessRunner({ clock: systemClock, env });
@@ -90,11 +104,12 @@ export function renderBench(over: Partial<DesiredSourceDeps> = {}): RenderBench 
   };
   const desired = createDesiredSource({
     clock: systemClock,
+    reach: { allowLocal: true },
     random: systemRandom,
     logger: silentLogger,
     commands,
     cacheDir: join(root, 'cache'),
-    tools: machineTools,
+    renderer: testRenderer(join(root, 'staging'), commands, tools),
     ...over,
   });
   return {

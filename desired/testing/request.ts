@@ -1,8 +1,15 @@
 import type { ApplicationSource, Repository } from '#model';
 import { SourceFailed } from '../errors.ts';
-import type { DesiredSource, ManifestsRequest, SourceManifests } from '../types.ts';
+import type { CachePolicy, DesiredSource, ManifestsRequest, SourceManifests } from '../types.ts';
 
-/** A request for one source, as a controller with an empty argocd-cm makes it. */
+/** As most comparisons ask. */
+export const allCached: CachePolicy = { revision: 'cached', manifests: 'cached' };
+/** As a sync asks. */
+export const currentRevision: CachePolicy = { revision: 'current', manifests: 'cached' };
+/** Renders a cached revision again. */
+export const renderedAgain: CachePolicy = { revision: 'cached', manifests: 'rerender' };
+
+/** A request for one source, like a controller with an empty argocd-cm creates it. */
 export function requestOf(
   source: ApplicationSource,
   repository: Repository,
@@ -19,8 +26,7 @@ export function requestOf(
       valuesFileSchemes: ['https', 'http'],
       enabledTypes: {},
     },
-    noRevisionCache: false,
-    noCache: false,
+    cache: allCached,
     appName: 'app',
     namespace: 'default',
     project: 'default',
@@ -28,7 +34,7 @@ export function requestOf(
   };
 }
 
-/** The answer for a request of one source; an error is that of the source, without the wrapping. */
+/** The answer for a request of one source. Throws the source's own error, unwrapped. */
 export async function renderOne(
   desired: DesiredSource,
   request: ManifestsRequest,

@@ -4,31 +4,31 @@ import { createServer as createTlsServer } from 'node:https';
 import type { ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** What a server was asked. */
-export interface Asked {
+/** A request that the server received. */
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
 }
 
-export interface Answer {
+export interface ServedPage {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
 
-/** A server on loopback whose answers a test writes. */
+/** A server on loopback with scripted answers. */
 export interface WebServer {
   readonly url: string;
-  readonly asked: Asked[];
-  /** By path with its query; what is not here is 404. */
-  readonly pages: Map<string, Answer | ((request: IncomingMessage) => Answer)>;
-  /** Told what a request brought. */
+  readonly asked: ReceivedRequest[];
+  /** Answers by path and query; anything else is 404. */
+  readonly pages: Map<string, ServedPage | ((request: IncomingMessage) => ServedPage)>;
+  /** Called with the body of each request. */
   onBody?: (body: string) => void;
   close(): Promise<void>;
 }
 
 export async function startWebServer(tls?: ServerOptions): Promise<WebServer> {
-  const asked: Asked[] = [];
+  const asked: ReceivedRequest[] = [];
   const pages: WebServer['pages'] = new Map();
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     asked.push({ path: request.url ?? '', headers: request.headers });

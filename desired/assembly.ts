@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+import type { Clock, RandomSource } from '#base';
+import type { Logger } from '#telemetry';
+import { ParseProcess } from './command/parse-process.ts';
+import type { CommandRunner } from './command/types.ts';
+import { PausedFailures } from './failures.ts';
+import { ArchiveCache } from './fetch/files/archive-cache.ts';
+import { ChartIndexReader } from './fetch/charts/chart-index.ts';
+import { ChartRepositories } from './fetch/charts/chart-repositories.ts';
+import { CloudTokens } from './fetch/credentials/cloud-tokens.ts';
+import type { AzureWorkload } from './fetch/credentials/cloud-tokens.ts';
+import { DiskCache } from './fetch/shared/disk-cache.ts';
+import { defaultTrust, Git } from './fetch/git/git.ts';
+import type { GitTrust } from './fetch/git/git.ts';
+import { GitHubApps } from './fetch/credentials/github-apps.ts';
+import { Keyring } from './fetch/signatures/keyring.ts';
+import type { PublicKeys } from './fetch/signatures/keyring.ts';
+import { Lfs } from './fetch/git/lfs.ts';
+import { DeniedNetworks } from './fetch/network/denied-networks.ts';
+import type { SourceReach } from './fetch/network/denied-networks.ts';
+import { HostGate } from './fetch/network/host-gate.ts';
+import { GitRedirects } from './fetch/git/git-redirects.ts';
+import { OciClient } from './fetch/oci/oci-client.ts';
+import { OciSources } from './fetch/oci/oci-sources.ts';
+import { SourceFetcher } from './fetch/source-fetcher.ts';
+import { GitRepositories } from './fetch/git/git-repositories.ts';
+import { Submodules } from './fetch/git/submodules.ts';
+import { TarballSources } from './fetch/tarballs.ts';
+import { checkUrl } from './fetch/shared/input-checks.ts';
+import { Verifier } from './fetch/signatures/verifier.ts';
+import { WebClient } from './fetch/network/web-client.ts';
+import type { ProxySettings } from './fetch/network/web-client.ts';
+import { Generators } from './generate/generators.ts';
+import { ManifestReader } from './generate/manifest-reader.ts';
+import { PluginGenerator } from './generate/plugins/plugins.ts';
+import type { PluginConfig, PluginGeneratorDeps } from './generate/plugins/plugins.ts';
+import { RelatedFiles } from './generate/related-files.ts';
+import { RenderTools } from './generate/tools.ts';
+import { defaultLimits } from './limits.ts';
+import type { DesiredLimits } from './limits.ts';
+import { createFairRenderer, FairLimiter } from './render/fair.ts';
+import { noRenderer } from './render/in-process.ts';
+import type { Renderer } from './render/types.ts';
+import { RenderedCache } from './rendered.ts';
+import { EmbeddedSource } from './source.ts';
+import type { DesiredSource } from './types.ts';
+
+export interface DesiredSourceDeps {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly logger: Logger;
+  /**
+   * A directory for this process alone: two replicas on one machine need two. It survives restarts,
+   * and may be deleted whenever the process is stopped.
+   */
+  readonly cacheDir: string;
+  readonly commands: CommandRunner;
+  readonly limits?: Partial<DesiredLimits>;
+  readonly trust?: Partial<GitTrust>;
+  /**
+   * Returns the keys that verify signatures, and waits until they are known. Without it, no
+   * signature is good.
+   */
+  readonly keys?: (signal: AbortSignal) => Promise<PublicKeys>;
+  /**
+   * Runs helm, kustomize, jsonnet and the parser of big files. Without it no program is available.
+   */
+  readonly renderer?: Renderer;
+  /** True: the renderer parses big manifests and indexes, instead of the main thread. */
+  readonly parseInRenderer?: boolean;
+  /** The sockets of config management plugins. Without it there are none. */
+  readonly plugins?: PluginConfig;
+  /** False: submodules are not fetched (ARGOCD_GIT_MODULES_ENABLED). */
+  readonly submodules?: boolean;
+  /**
+   * False: repositories by file:// or absolute path are refused. Otherwise this process reads them
+   * with its own rights.
+   */
+  readonly localRepositories?: boolean;
+  /**
+   * The controller's own addresses, and whether sources may lie there. Without it, the controller's
+   * addresses are not denied, except loopback.
+   */
+  readonly reach?: SourceReach;
+  /**
+   * This process's identity in Azure. Without it, a repository that needs a workload identity is
+   * refused.
+   */
+  readonly azureWorkload?: AzureWorkload | undefined;
+  /** The version of this program: manifests rendered by another version are not used. */
+  readonly version?: string;
+  /**
+   * This process's proxies for all HTTP(S) requests except those of the git program. Without it,
+   * such a request uses a proxy only if its repository has one.
+   */
+  readonly proxies?: ProxySettings;
+}
+
+/** Creates the embedded generator. The caller runs it, and the renderer. */
+export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Required<Pick<DesiredSource, 'verify'>> {
+  const wiring: Wiring = { ...deps, limits: { ...defaultLimits, ...deps.limits } };
+  const { clock, cacheDir, limits, localRepositories = true } = wiring;
+  const access = remoteAccess(wiring);
+  const renderer = deps.renderer ?? noRenderer;
+  const parser = deps.parseInRenderer === true ? new ParseProcess({ renderer, clock, limits }) : undefined;
+  const repositories = new GitRepositories({ clock, cacheDir, git: access.git, limits, localRepositories });
+  const remotes = createRemotes(wiring, { ...access, repositories, parser });
+  return new EmbeddedSource({
+    clock,
+    logger: deps.logger,
+    version: deps.version ?? '',
+    limits,
+    repositories,
+    remotes,
+    relatedFiles: new RelatedFiles({ web: access.web, remotes, cacheDir, limits }),
+    generators: createGenerators(wiring, { ...access, renderer, parser }),
+    verifier: createVerifier(wiring),
+    rendered: new RenderedCache(wiring),
+    failures: new PausedFailures(clock, limits),
+    renderSlots: new FairLimiter(clock, limits.parallelism),
+  });
+}
+
+interface Wiring extends DesiredSourceDeps {
+  readonly limits: DesiredLimits;
+}
+
+/** The clients for remote hosts. */
+interface RemoteAccess {
+  readonly web: WebClient;
+  readonly git: Git;
+}
+
+function remoteAccess(wiring: Wiring): RemoteAccess {
+  const { clock, cacheDir, limits, reach, azureWorkload, proxies = {} } = wiring;
+  const { deadlineMs, maxGitAllocationBytes: maxAllocationBytes } = limits;
+  const trust = { ...defaultTrust, ...wiring.trust };
+  const hosts = new HostGate(limits.hostParallelism, new DeniedNetworks(limits.deniedNetworks, reach));
+  const web = new WebClient({ tlsCertificates: trust.tlsCertificates, proxies, hosts });
+  const apps = new GitHubApps({ clock, web, deadlineMs });
+  const tokens = new CloudTokens({ clock, web, deadlineMs, azureWorkload });
+  const redirects = new GitRedirects({ web, cacheDir });
+  return { web, git: new Git({ ...wiring, trust, hosts, redirects, apps, tokens, maxAllocationBytes }) };
+}
+
+interface RemotesWiring extends RemoteAccess {
+  readonly repositories: GitRepositories;
+  readonly parser: ParseProcess | undefined;
+}
+
+function createRemotes(wiring: Wiring, { web, git, repositories, parser }: RemotesWiring): SourceFetcher {
+  const { clock, cacheDir, random, limits } = wiring;
+  const archives = new ArchiveCache({ cacheDir, clock, random, limits });
+  const indexes = new ChartIndexReader(parser);
+  const client = new OciClient({ clock, web, limits });
+  const { maxTreeBytes } = limits;
+  return new SourceFetcher({
+    git: repositories,
+    charts: new ChartRepositories({ clock, web, archives, indexes, cacheDir, limits }),
+    oci: new OciSources({ clock, client, archives, limits }),
+    tarballs: new TarballSources({ clock, web, archives, cacheDir, limits }),
+    lfs: createLfs(wiring, { web, git }),
+    submodules: wiring.submodules === false ? undefined : new Submodules({ repositories, cacheDir, maxTreeBytes }),
+  });
+}
+
+function createLfs({ clock, cacheDir, random, limits }: Wiring, { web, git }: RemoteAccess): Lfs {
+  const root = join(cacheDir, 'lfs');
+  const objects = new DiskCache({ root, clock, random, maxBytes: limits.archiveDiskBytes, maxAgeMs: Infinity });
+  return new Lfs({ web, objects, limits, cacheDir, withToken: withTokenBy(git, cacheDir) });
+}
+
+interface GeneratorsWiring extends RemoteAccess {
+  readonly renderer: Renderer;
+  readonly parser: ParseProcess | undefined;
+}
+
+function createGenerators(wiring: Wiring, { git, renderer, parser }: GeneratorsWiring): Generators {
+  const { clock, random, logger, limits, cacheDir } = wiring;
+  const reader = new ManifestReader(parser);
+  const fairRenderer = createFairRenderer({ renderer, clock, slots: limits.toolParallelism });
+  const config = wiring.plugins ?? { sockets: '/nonexistent', exclusions: [] };
+  const withToken = withTokenBy(git, cacheDir);
+  return new Generators({
+    reader,
+    limits,
+    logger,
+    tools: new RenderTools({ renderer: fairRenderer, limits }),
+    plugins: new PluginGenerator({ clock, random, limits, reader, config, withToken }),
+  });
+}
+
+function createVerifier({ clock, cacheDir, commands, logger, limits, ...wiring }: Wiring): Verifier {
+  const keys = wiring.keys ?? (() => Promise.resolve({}));
+  const keyring = new Keyring({ commands, cacheDir, logger, keys });
+  return new Verifier({ clock, keyring, ttlMs: limits.verifiedTtlMs });
+}
+
+/** Replaces the App or cloud credentials of a repository by the token that git would use. */
+function withTokenBy(git: Git, cacheDir: string): PluginGeneratorDeps['withToken'] {
+  return (repository, signal) => git.withToken(checkUrl(repository.url, cacheDir), repository, signal);
+}

@@ -1,0 +1,48 @@
+import { DesiredError, SourcePathError, UnsupportedSource } from '../../errors.ts';
+import type { DirectoryNode, SubmoduleNode, Tree } from './tree.ts';
+
+/** The files of one revision, whatever their source. They are not on disk. */
+export interface Snapshot {
+  /** Identifies repository and credentials: content must not be shared across credentials. */
+  readonly key: string;
+  /** A commit, or the version of a chart. */
+  readonly revision: string;
+  readonly tree: Tree;
+  /** Reads the content of files, keyed by object id. */
+  read(
+    blobs: readonly { readonly oid: string; readonly size: number }[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, Uint8Array>>;
+}
+
+/** Returns a `read` for contents that are in memory. */
+export function readFromMemory(contents: ReadonlyMap<string, Uint8Array>): Snapshot['read'] {
+  return (blobs) =>
+    Promise.resolve(new Map(blobs.map(({ oid }) => [oid, contents.get(oid) ?? new Uint8Array()] as const)));
+}
+
+/**
+ * Refuses the whole snapshot if a link leads out of it, as Argo CD does (CheckOutOfBoundsSymlinks).
+ * @throws DesiredError
+ */
+export function refuseOutsideLinks(snapshot: Snapshot, what: string): void {
+  const link = snapshot.tree.outOfBoundsLink();
+  if (link !== undefined)
+    throw new DesiredError('DESIRED_PATH', `${what} contains out-of-bounds symlinks. file: ${link}`);
+}
+
+/** Explains why the files of a submodule are missing. */
+export function submoduleError(path: string, { fault }: SubmoduleNode): DesiredError {
+  if (fault === undefined) return new UnsupportedSource(`Git submodules ("${path}")`);
+  return new SourcePathError(`the submodule "${path}" cannot be read: ${fault}`);
+}
+
+/** @throws SourcePathError, UnsupportedSource */
+export function directoryAt(tree: Tree, segments: readonly string[], shown: string): DirectoryNode {
+  const found = tree.lookup(segments);
+  if (found.kind === 'outside') throw new SourcePathError(`${shown}: app path outside root`);
+  if (found.kind === 'missing') throw new SourcePathError(`${shown}: app path does not exist`);
+  if (found.node.kind === 'submodule') throw submoduleError(shown, found.node);
+  if (found.node.kind === 'file') throw new SourcePathError(`${shown}: app path is not a directory`);
+  return found.node;
+}

@@ -1,0 +1,70 @@
+import { omit, outsideText } from '#base';
+import type { Repository } from '#model';
+import { RepositoryError } from '../../errors.ts';
+import { Lru } from '../shared/lru.ts';
+import { checkUrl } from '../shared/input-checks.ts';
+import type { SafeUrl } from '../shared/input-checks.ts';
+import type { WebClient } from '../network/web-client.ts';
+
+export interface GitRemote {
+  readonly url: SafeUrl;
+  readonly repository: Repository;
+}
+
+const maxRememberedRedirects = 4096;
+
+/**
+ * Follows HTTP redirects on behalf of git, which would follow them without any check of the target.
+ * Each hop passes the address rules, and git receives the final URL. Deliberate difference from
+ * Argo CD: credentials stay with the origin of the repository's URL.
+ */
+export class GitRedirects {
+  readonly #web: WebClient;
+  readonly #cacheDir: string;
+  readonly #redirected = new Lru<true>(maxRememberedRedirects);
+
+  constructor(deps: { readonly web: WebClient; readonly cacheDir: string }) {
+    this.#web = deps.web;
+    this.#cacheDir = deps.cacheDir;
+  }
+
+  /**
+   * Reports whether the repository redirected last time; if so, redirects are resolved before git
+   * runs.
+   */
+  isKnown({ url }: GitRemote): boolean {
+    return this.#redirected.get(url.url) !== undefined;
+  }
+
+  /**
+   * Returns the remote after redirects; the same remote if there are none.
+   * @throws RepositoryError
+   */
+  async follow(remote: GitRemote, signal: AbortSignal): Promise<GitRemote> {
+    const { url, repository } = remote;
+    // The request with which git asks for refs (remote-curl.c, discover_refs).
+    const tail = `${url.url.endsWith('/') ? '' : '/'}info/refs${url.url.includes('?') ? '&' : '?'}service=git-upload-pack`;
+    const headers = { 'user-agent': 'git/2.40 (driftless)', 'git-protocol': 'version=2' };
+    const asked = { url: `${url.url}${tail}`, headers, maxBytes: 0, headOnly: true, signal };
+    const { finalUrl, hasLeftOrigin } = await this.#web.get(asked, { repository, at: url });
+    if (finalUrl === new URL(asked.url).href) {
+      this.#redirected.delete(url.url);
+      return remote;
+    }
+    this.#redirected.set(url.url, true, 1);
+    const end = tail.replace(/^\//, '');
+    if (!finalUrl.endsWith(end))
+      throw new RepositoryError(
+        `${outsideText('url', url.url)} redirects to ${outsideText('url', finalUrl)}, which is no Git repository`,
+      );
+    const next = checkUrl(finalUrl.slice(0, -end.length).replace(/\/$/, ''), this.#cacheDir);
+    if (!hasLeftOrigin) return { url: { ...url, url: next.url }, repository };
+    const bare = omit(repository, 'username', 'password', 'bearerToken', 'tlsClientCertData', 'tlsClientCertKey');
+    return { url: next, repository: { ...bare, insecure: false } };
+  }
+}
+
+/** Reports whether git failed because of a redirect. */
+export function isRedirect(exitCode: number | null, stderr: string): boolean {
+  return exitCode !== 0 && /returned error: 30[12378]/.test(stderr);
+}

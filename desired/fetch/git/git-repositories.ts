@@ -1,0 +1,92 @@
+import { ConcurrencyLimiter } from '#base';
+import type { Repository } from '#model';
+import { UnsafeInput, UnsupportedSource } from '../../errors.ts';
+import { GitRepository } from './git-repository.ts';
+import type { GitRepositoryDeps } from './git-repository.ts';
+import type { KnownRefs } from './listing-caches.ts';
+import { Lru } from '../shared/lru.ts';
+import { MirrorStore } from './mirrors.ts';
+import { repositoryKey } from '../shared/repository-key.ts';
+import type { Snapshot } from '../files/snapshot.ts';
+import type { Tree } from '../files/tree.ts';
+import { checkUrl } from '../shared/input-checks.ts';
+import type { SafeUrl } from '../shared/input-checks.ts';
+
+/** Beyond this many, idle repositories are dropped from memory; their mirrors stay on disk. */
+const maxIdleRepositories = 4096;
+
+const maxConcurrentTreeReads = 4;
+/** Memory for the refs of all remotes. */
+const refsCacheBytes = 64 * 1024 * 1024;
+
+/** One {@link GitRepository} per URL and credentials, created on first use. */
+export class GitRepositories {
+  readonly #deps: GitRepositoryDeps;
+  readonly #known = new Map<string, GitRepository>();
+  readonly #mirrors: MirrorStore;
+
+  constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees'>) {
+    this.#mirrors = new MirrorStore(deps);
+    const refs = new Lru<KnownRefs>(refsCacheBytes);
+    const trees = {
+      refs,
+      kept: new Lru<Tree>(deps.limits.maxTreeBytes),
+      reading: new ConcurrencyLimiter(maxConcurrentTreeReads),
+    };
+    this.#deps = { ...deps, trees, onUse: (name, grown) => this.#used(name, grown) };
+  }
+
+  /** Removes mirrors from disk that are unused for too long or exceed the disk limit. */
+  tidy(): Promise<void> {
+    return this.#mirrors.tidy((name) => this.#discard(name));
+  }
+
+  #used(name: string, grown: boolean): Promise<void> {
+    return grown ? this.#mirrors.grown(name, (other) => this.#discard(other)) : this.#mirrors.used(name);
+  }
+
+  /** A mirror's folder is named after the key of its repository. */
+  async #discard(name: string): Promise<boolean> {
+    return (await this.#known.get(name)?.discard()) ?? true;
+  }
+
+  /** @throws UnsafeInput, UnsupportedSource */
+  of(repository: Repository): GitRepository {
+    if (repository.type !== 'git') throw new UnsupportedSource(`repositories of type ${repository.type}`);
+    const key = repositoryKey(repository);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const created = new GitRepository(this.#deps, this.#addressOf(repository), repository);
+    this.#forgetIdle();
+    this.#known.set(key, created);
+    return created;
+  }
+
+  /** Returns the files of a commit, or of the commit of a tag object. */
+  async snapshot(repository: Repository, sha: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
+    const from = this.of(repository);
+    const revision = await from.ensureCommit(sha, signal);
+    const tree = await from.tree(revision, again, signal);
+    return { key: from.key, revision, tree, read: (blobs, inner) => from.read(blobs, inner) };
+  }
+
+  stop(reason: Error): void {
+    for (const repository of this.#known.values()) repository.stop(reason);
+  }
+
+  #addressOf({ url }: Repository): SafeUrl {
+    const address = checkUrl(url, this.#deps.cacheDir);
+    if (address.transport !== 'local' || this.#deps.localRepositories !== false) return address;
+    throw new UnsafeInput(
+      'the repository URL is refused: it points to the local disk of the controller (--allow-local-repositories allows that)',
+    );
+  }
+
+  /** Never drops a repository in use: two objects for one mirror would not share their locks. */
+  #forgetIdle(): void {
+    for (const [key, repository] of this.#known) {
+      if (this.#known.size < maxIdleRepositories) return;
+      if (repository.idle) this.#known.delete(key);
+    }
+  }
+}

@@ -1,0 +1,506 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { KeyedMutex, newAbortController } from '#base';
+import type { Clock } from '#base';
+import type { Repository } from '#model';
+import type { CommandResult } from '../../command/types.ts';
+import {
+  CommandError,
+  DesiredError,
+  MirrorLost,
+  RepositoryError,
+  RevisionNotFound,
+  SizeLimitExceeded,
+} from '../../errors.ts';
+import { parseBatch, takeBatch } from './blob-batches.ts';
+import type { PendingRead } from './blob-batches.ts';
+import { remoteFailure } from './git.ts';
+import type { Git, GitRun } from './git.ts';
+import { SharedJobs } from '../shared/shared-jobs.ts';
+import { refsMemoryFactor } from './listing-caches.ts';
+import type { ListingCaches } from './listing-caches.ts';
+import type { DesiredLimits } from '../../limits.ts';
+import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
+import type { ResolvedRef, Refs } from './refs.ts';
+import { repositoryKey } from '../shared/repository-key.ts';
+import { Tree } from '../files/tree.ts';
+import type { SafeUrl } from '../shared/input-checks.ts';
+
+export interface GitRepositoryDeps {
+  readonly clock: Clock;
+  readonly git: Git;
+  readonly limits: DesiredLimits;
+  readonly cacheDir: string;
+  /** False refuses repositories on the local disk. */
+  readonly localRepositories?: boolean;
+  readonly trees: ListingCaches;
+  /** Called when a mirror is read or has grown, with the name of its folder. */
+  readonly onUse?: (name: string, grown: boolean) => Promise<void>;
+}
+
+/**
+ * Accept only answers whose request started after this monotonic time; undefined: within refsTtlMs.
+ */
+export type FreshnessBound = number | undefined;
+
+const refPrefix = 'refs/driftless/';
+
+/**
+ * One remote repository with one set of credentials, mirrored on demand into a bare repository. At
+ * most one `git ls-remote` and one `git fetch` run at a time, and concurrent callers share the
+ * result (T-REPO-1). Each set of credentials has its own directory, so what one fetched is never
+ * visible to another.
+ */
+export class GitRepository {
+  readonly #deps: GitRepositoryDeps;
+  readonly #url: SafeUrl;
+  readonly #repository: Repository;
+  readonly #directory: string;
+  readonly #locks = new KeyedMutex<'list' | 'write'>();
+  readonly #listings: SharedJobs<Refs>;
+  readonly #commits: SharedJobs<string>;
+  readonly #trees: SharedJobs<Tree>;
+  /** Verified objects: the requested full SHA (of a commit or an annotated tag) to its commit. */
+  readonly #present = new Map<string, string>();
+  #started = 0;
+  #startedAt = 0;
+  #finished = 0;
+  #prepared = false;
+  #generation = 0;
+  #fetches = 0;
+  /** Set once a caller needs full history. */
+  #deep = false;
+  #reads: PendingRead[] = [];
+  #reading = false;
+
+  constructor(deps: GitRepositoryDeps, url: SafeUrl, repository: Repository) {
+    this.#deps = deps;
+    this.#url = url;
+    this.#repository = repository;
+    this.#directory = join(deps.cacheDir, 'git', repositoryKey(repository));
+    const { clock, limits } = deps;
+    this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
+    this.#commits = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
+    this.#trees = new SharedJobs({ clock, limitMs: limits.deadlineMs });
+  }
+
+  /** Unique per URL and credentials. */
+  get key(): string {
+    return this.#directory;
+  }
+
+  /** Removes the mirror from disk unless it is in use. The next request fetches it again. */
+  async discard(): Promise<boolean> {
+    if (!this.idle) return false;
+    await this.#locks.run('write', newAbortController().signal, () => this.#throwAway());
+    return true;
+  }
+
+  /** Nothing is in flight, so the object may be dropped. */
+  get idle(): boolean {
+    return this.#listings.idle && this.#commits.idle && this.#trees.idle && !this.#reading;
+  }
+
+  stop(reason: Error): void {
+    this.#listings.stop(reason);
+    this.#commits.stop(reason);
+    this.#trees.stop(reason);
+  }
+
+  /**
+   * Resolves `revision` (validated by checkRevision) to a commit. Versions and constraints refer to
+   * tags with the prefix `tagPrefix`. A full SHA is returned without a request.
+   * @throws RevisionNotFound, RepositoryError
+   */
+  async resolve(revision: string, after: FreshnessBound, signal: AbortSignal, tagPrefix?: string): Promise<string> {
+    return (await this.lookup(revision, after, signal, tagPrefix)).commit;
+  }
+
+  /** Like {@link resolve}, plus the tag object if `revision` names an annotated tag. */
+  async lookup(revision: string, after: FreshnessBound, signal: AbortSignal, tagPrefix?: string): Promise<ResolvedRef> {
+    if (isFullSha(revision)) return { commit: revision.toLowerCase() };
+    const found = resolveInRefs(revision, await this.#listRefs(after, signal), tagPrefix);
+    if (found !== undefined) return found;
+    if (mayBeShortSha(revision)) return { commit: await this.#expand(revision.toLowerCase(), signal) };
+    throw new RevisionNotFound(revision === '' ? 'HEAD' : revision, { fields: { repository: this.#url.url } });
+  }
+
+  /**
+   * Returns the refs, from memory while fresh. A running listing that started before `after` may
+   * miss the push that the caller knows of, so the caller waits for the next listing, which all
+   * waiting callers share.
+   */
+  async #listRefs(after: FreshnessBound, signal: AbortSignal): Promise<Refs> {
+    const cached = this.#deps.trees.refs.get(this.#directory);
+    const mustBegin = after ?? this.#deps.clock.monotonic() - this.#deps.limits.refsTtlMs;
+    if (cached !== undefined && cached.at > mustBegin) return cached.refs;
+    const underWay = this.#finished < this.#started;
+    const isNewEnough = after === undefined || this.#startedAt > after;
+    const turn = underWay && isNewEnough ? this.#started : this.#started + 1;
+    return this.#listings.run(String(turn), `listing the refs of ${this.#url.url}`, signal, (work) =>
+      this.#locks.run('list', work, () => this.#list(work)),
+    );
+  }
+
+  async #list(signal: AbortSignal): Promise<Refs> {
+    this.#started += 1;
+    const at = this.#deps.clock.monotonic();
+    this.#startedAt = at;
+    try {
+      await this.#prepare(signal);
+      const { maxRefsBytes: maxBytes } = this.#deps.limits;
+      const result = await this.#git(['ls-remote', 'source'], signal, { remote: true, maxBytes }).catch(
+        (error: unknown) => {
+          if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
+          throw new SizeLimitExceeded(`the list of the refs of the repository has more than ${maxBytes} bytes`);
+        },
+      );
+      if (result.exitCode !== 0) throw remoteFailure('failed to list refs', this.#url.url, result.stderr);
+      const refs = parseRefs(textOf(result));
+      this.#deps.trees.refs.set(this.#directory, { refs, at }, result.stdout.length * refsMemoryFactor);
+      return refs;
+    } finally {
+      this.#finished = this.#started;
+    }
+  }
+
+  /**
+   * Fetches the commit if it is missing and returns its full SHA; an annotated tag is peeled.
+   * @throws DesiredError DESIRED_REVISION if the remote does not have it, RepositoryError
+   */
+  async ensureCommit(sha: string, signal: AbortSignal): Promise<string> {
+    const present = this.#present.get(sha);
+    if (present !== undefined) return present;
+    return this.#commits.run(sha, `fetching ${sha} of ${this.#url.url}`, signal, (work) =>
+      this.#locks.run('write', work, async () => {
+        await this.#prepare(work);
+        const commit =
+          this.#present.get(sha) ?? (await this.#commitOf(sha, work)) ?? (await this.#fetchCommit(sha, work));
+        this.#present.set(sha, commit);
+        return commit;
+      }),
+    );
+  }
+
+  /**
+   * Fetches the missing ancestors of a commit. Mirrors are usually shallow, and git treats the
+   * boundary commits as roots. From now on fetches into this mirror are not shallow.
+   * @throws DesiredError DESIRED_HISTORY if the remote lacks them itself
+   */
+  async ensureHistory(commit: string, signal: AbortSignal): Promise<void> {
+    this.#deep = true;
+    const generation = this.#generation;
+    const fault = await this.#commits.run(`history ${commit}`, `fetching the history of ${commit}`, signal, (work) =>
+      this.#locks.run('write', work, () => this.#completed(commit, work)),
+    );
+    if (fault !== '') throw await this.#broken(`the history of ${commit}`, generation, fault);
+  }
+
+  /** Returns '' or the reason why the history cannot be read. */
+  async #completed(commit: string, signal: AbortSignal): Promise<string> {
+    const before = await this.#cutOff(commit, signal);
+    if (before !== true) return before === false ? '' : before;
+    const result = await this.#fetch(['--unshallow', 'source', `+${commit}:${refPrefix}${commit}`], signal);
+    if (result.exitCode !== 0)
+      throw remoteFailure(`failed to fetch the history of ${commit}`, this.#url.url, result.stderr);
+    const after = await this.#cutOff(commit, signal);
+    if (after !== true) return after === false ? '' : after;
+    throw new DesiredError('DESIRED_HISTORY', `the repository does not have the whole history of ${commit}`, {
+      fields: { repository: this.#url.url },
+    });
+  }
+
+  /** Reports whether ancestors of a commit are missing; a text explains why that is unknown. */
+  async #cutOff(commit: string, signal: AbortSignal): Promise<boolean | string> {
+    const list = await readFile(join(this.#directory, 'shallow'), 'utf8').catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw error;
+    });
+    const ends = new Set(list.split('\n').filter(isFullSha));
+    if (ends.size === 0) return false;
+    const ancestors = await this.inspect(['rev-list', commit], { signal });
+    if (ancestors.exitCode !== 0) return ancestors.stderr.trim() || 'git rev-list failed';
+    return textOf(ancestors)
+      .split('\n')
+      .some((sha) => ends.has(sha));
+  }
+
+  /**
+   * Returns the output of a read-only git command that cannot fail on a sound mirror. `what` names
+   * the object in errors.
+   */
+  async examine(
+    args: readonly string[],
+    what: string,
+    more: { readonly signal: AbortSignal; readonly keyring?: string },
+  ): Promise<string> {
+    const generation = this.#generation;
+    const result = await this.inspect(args, more);
+    if (result.exitCode !== 0) throw await this.#broken(what, generation, result.stderr);
+    return textOf(result);
+  }
+
+  /** Runs a read-only git command on the mirror. Returns the result even if it failed. */
+  inspect(
+    args: readonly string[],
+    more: { readonly signal: AbortSignal; readonly keyring?: string },
+  ): Promise<CommandResult> {
+    const { signal, ...rest } = more;
+    return this.#git(args, signal, { ...rest, timeoutMs: this.#deps.limits.deadlineMs });
+  }
+
+  async #fetchCommit(sha: string, signal: AbortSignal): Promise<string> {
+    const depth = this.#deep ? 0 : this.#deps.limits.fetchDepth;
+    const shallow = depth > 0 ? [`--depth=${depth}`] : [];
+    const one = await this.#fetch([...shallow, 'source', `+${sha}:${refPrefix}${sha}`], signal);
+    let commit = await this.#commitOf(sha, signal);
+    if (commit !== undefined) return commit;
+    if (one.exitCode !== 0 && !/not our ref|unadvertised object|does not support shallow/i.test(one.stderr))
+      throw remoteFailure(`failed to fetch ${sha}`, this.#url.url, one.stderr);
+    // Old servers refuse requests for single commits; fetch the refs that lead to them.
+    await this.#fetchAll(signal);
+    commit = await this.#commitOf(sha, signal);
+    if (commit !== undefined) return commit;
+    throw new DesiredError(
+      'DESIRED_REVISION',
+      `Failed to checkout revision ${sha}: the repository does not have this commit`,
+      { fields: { repository: this.#url.url } },
+    );
+  }
+
+  /** Fetches all branches and tags with their history. */
+  async #fetchAll(signal: AbortSignal): Promise<void> {
+    const shallow = await readdir(this.#directory).then((names) => names.includes('shallow'));
+    const result = await this.#fetch(
+      [
+        '--prune',
+        ...(shallow ? ['--unshallow'] : []),
+        'source',
+        '+refs/heads/*:refs/remotes/source/*',
+        '+refs/tags/*:refs/tags/*',
+      ],
+      signal,
+    );
+    if (result.exitCode !== 0) throw remoteFailure('Failed to fetch default', this.#url.url, result.stderr);
+  }
+
+  /**
+   * Fetches, and retries once after removing a lock file. This process owns the directory and holds
+   * the mutex, so git's lock file can only come from a killed git (Argo CD #7898).
+   */
+  async #fetch(args: readonly string[], signal: AbortSignal): Promise<CommandResult> {
+    const all = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--force', ...args];
+    this.#fetches += 1;
+    if (this.#fetches % this.#deps.limits.fetchesPerCleanup === 0) await this.#cleanUp(signal);
+    const first = await this.#fetchOnce(all, signal);
+    const wasLocked = first.exitCode !== 0 && /\.lock['"]?: File exists/i.test(first.stderr);
+    if (wasLocked) await removeLeftovers(this.#directory);
+    const result = wasLocked ? await this.#fetchOnce(all, signal) : first;
+    await this.#deps.onUse?.(basename(this.#directory), true);
+    return result;
+  }
+
+  /**
+   * A mirror may exceed the limit because of old objects: drop it, so the next fetch starts empty.
+   */
+  async #fetchOnce(args: readonly string[], signal: AbortSignal): Promise<CommandResult> {
+    const { maxMirrorBytes: maxPackBytes } = this.#deps.limits;
+    try {
+      return await this.#git(args, signal, { remote: true, maxPackBytes });
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.code !== 'COMMAND_DISK') throw error;
+      await this.#throwAway();
+      throw new SizeLimitExceeded(`what was to be fetched of the repository has more than ${maxPackBytes} bytes`);
+    }
+  }
+
+  /**
+   * Drops the commits that were fetched longest ago. Unreachable objects younger than an hour stay,
+   * for reads in flight.
+   */
+  async #cleanUp(signal: AbortSignal): Promise<void> {
+    const kept = Math.ceil(this.#deps.limits.fetchesPerCleanup / 2);
+    const old = [...this.#present.keys()].slice(0, -kept);
+    const stdin = old.map((sha) => `delete ${refPrefix}${sha}\n`).join('');
+    for (const sha of old) this.#present.delete(sha);
+    await this.#git(['update-ref', '--stdin'], signal, { stdin });
+    await this.#git(['gc', '--quiet', '--prune=1.hour.ago'], signal, {});
+  }
+
+  async #commitOf(sha: string, signal: AbortSignal): Promise<string | undefined> {
+    const result = await this.#git(
+      ['rev-parse', '--verify', '--quiet', '--end-of-options', `${sha}^{commit}`],
+      signal,
+      {},
+    );
+    const commit = textOf(result).trim();
+    return result.exitCode === 0 && isFullSha(commit) ? commit : undefined;
+  }
+
+  async #expand(short: string, signal: AbortSignal): Promise<string> {
+    return this.#commits.run(`short ${short}`, `looking for ${short} in ${this.#url.url}`, signal, (work) =>
+      this.#locks.run('write', work, async () => {
+        await this.#prepare(work);
+        const known = await this.#commitOf(short, work);
+        if (known !== undefined) return known;
+        await this.#fetchAll(work);
+        const commit = await this.#commitOf(short, work);
+        if (commit === undefined) throw new RevisionNotFound(short, { fields: { repository: this.#url.url } });
+        return commit;
+      }),
+    );
+  }
+
+  /** Returns the files of a commit in the mirror. `again` bypasses the cache. */
+  async tree(commit: string, again: boolean, signal: AbortSignal): Promise<Tree> {
+    await this.#deps.onUse?.(basename(this.#directory), false);
+    const { kept, reading } = this.#deps.trees;
+    const key = `${this.#directory} ${commit}`;
+    if (again) kept.delete(key);
+    const cached = kept.get(key);
+    if (cached !== undefined) return cached;
+    return this.#trees.run(commit, `listing the files of ${commit}`, signal, (work) =>
+      reading.run(work, async () => {
+        const tree = await this.#readTree(commit, work);
+        kept.set(key, tree, tree.weight);
+        return tree;
+      }),
+    );
+  }
+
+  async #readTree(commit: string, signal: AbortSignal): Promise<Tree> {
+    const generation = this.#generation;
+    const args = ['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit];
+    const result = await this.#git(args, signal, {}).catch((error: unknown) => {
+      if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
+      throw new SizeLimitExceeded(`the repository has too many files and folders at ${commit}`);
+    });
+    if (result.exitCode !== 0) throw await this.#broken(commit, generation, result.stderr);
+    const tree = await Tree.parse(result.stdout, this.#deps.limits);
+    await this.#readLinks(tree, signal);
+    return tree;
+  }
+
+  async #readLinks(tree: Tree, signal: AbortSignal): Promise<void> {
+    const short = tree.links.filter(({ node }) => node.size <= 4096);
+    if (short.length === 0) return;
+    const contents = await this.read(
+      short.map(({ node }) => node),
+      signal,
+    );
+    for (const { node } of short) node.target = Buffer.from(contents.get(node.oid) ?? []).toString('utf8');
+  }
+
+  /**
+   * Reads blobs by object id. Requests that arrive while git is running share the next git process,
+   * so a thousand concurrent renders need only a few.
+   */
+  async read(
+    blobs: readonly { readonly oid: string; readonly size: number }[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, Uint8Array>> {
+    if (blobs.length === 0) return new Map();
+    signal.throwIfAborted();
+    const result = new Promise<ReadonlyMap<string, Uint8Array>>((resolve, reject) => {
+      this.#reads.push({ blobs, resolve, reject });
+    });
+    void this.#drainReads();
+    return result;
+  }
+
+  async #drainReads(): Promise<void> {
+    if (this.#reading) return;
+    this.#reading = true;
+    // Let requests of this turn of the event loop join the batch.
+    await Promise.resolve();
+    while (this.#reads.length > 0) {
+      const batch = takeBatch(this.#reads);
+      try {
+        const contents = await this.#catFile(new Map(batch.flatMap((read) => read.blobs.map((b) => [b.oid, b.size]))));
+        for (const read of batch) read.resolve(contents);
+      } catch (error) {
+        for (const read of batch) read.reject(error as Error);
+      }
+    }
+    this.#reading = false;
+  }
+
+  /** The batch belongs to several callers, so no single signal may abort it; the deadline does. */
+  async #catFile(sizes: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, Uint8Array>> {
+    const generation = this.#generation;
+    let bytes = 0;
+    for (const size of sizes.values()) bytes += size + 128;
+    const stdin = [...sizes.keys()].map((oid) => `${oid}\n`).join('');
+    const result = await this.#git(['cat-file', '--batch', '--buffer'], newAbortController().signal, {
+      stdin,
+      maxBytes: bytes + 1024,
+      timeoutMs: this.#deps.limits.deadlineMs,
+    });
+    const contents = result.exitCode === 0 ? parseBatch(result.stdout, sizes) : undefined;
+    if (contents === undefined) throw await this.#broken('a file', generation, result.stderr);
+    return contents;
+  }
+
+  /**
+   * Objects of the mirror are missing: a disk fault, or someone changed the cache. Drops the
+   * mirror, once for all callers that noticed.
+   */
+  async #broken(what: string, generation: number, stderr: string): Promise<MirrorLost> {
+    await this.#locks.run('write', newAbortController().signal, async () => {
+      if (this.#generation === generation) await this.#throwAway();
+    });
+    return new MirrorLost(what, stderr.trim().split('\n')[0] ?? '');
+  }
+
+  async #throwAway(): Promise<void> {
+    this.#generation += 1;
+    this.#present.clear();
+    this.#prepared = false;
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  async #prepare(signal: AbortSignal): Promise<void> {
+    if (this.#prepared) return;
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    await removeLeftovers(this.#directory);
+    const result = await this.#git(['init', '--quiet', '--bare', '--template=', this.#directory], signal, {});
+    if (result.exitCode !== 0) throw new RepositoryError(`Failed to initialize git repo: ${result.stderr.trim()}`);
+    this.#prepared = true;
+  }
+
+  #git(
+    args: readonly string[],
+    signal: AbortSignal,
+    more: {
+      readonly remote?: true;
+      readonly stdin?: string;
+      readonly maxBytes?: number;
+      readonly timeoutMs?: number;
+      readonly maxPackBytes?: number;
+      readonly keyring?: string;
+    },
+  ): Promise<CommandResult> {
+    const run: GitRun = {
+      directory: this.#directory,
+      signal,
+      timeoutMs: more.timeoutMs ?? this.#deps.limits.fetchTimeoutMs,
+      maxBytes: more.maxBytes ?? this.#deps.limits.maxListingBytes,
+      ...(more.stdin === undefined ? {} : { stdin: more.stdin }),
+      ...(more.maxPackBytes === undefined ? {} : { maxPackBytes: more.maxPackBytes }),
+      ...(more.keyring === undefined ? {} : { keyring: more.keyring }),
+      ...(more.remote === undefined ? {} : { remote: { url: this.#url, repository: this.#repository } }),
+    };
+    return this.#deps.git.run(args, run);
+  }
+}
+
+/** Removes lock files and partial packs of a killed git. */
+async function removeLeftovers(directory: string): Promise<void> {
+  const names = await readdir(directory, { recursive: true }).catch(() => []);
+  const stale = names.filter((name) => name.endsWith('.lock') || /(?:^|\/)objects\/.*tmp_[^/]*$/.test(name));
+  await Promise.all(stale.map((name) => rm(join(directory, name), { force: true })));
+}
+
+function textOf(result: CommandResult): string {
+  return Buffer.from(result.stdout).toString('utf8');
+}

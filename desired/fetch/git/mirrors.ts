@@ -1,0 +1,125 @@
+import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '#base';
+import type { DesiredLimits } from '../../limits.ts';
+
+export interface MirrorStoreDeps {
+  readonly clock: Clock;
+  readonly cacheDir: string;
+  readonly limits: Pick<DesiredLimits, 'mirrorDiskBytes' | 'mirrorAgeMs'>;
+}
+
+/** Frees a mirror for removal from disk; false if it is in use. */
+export type DiscardMirror = (name: string) => Promise<boolean>;
+
+interface MirrorUsage {
+  readonly bytes: number;
+  readonly usedAt: number;
+}
+
+const usedFile = 'last-used';
+/** Minimum interval between writes of the last use; after a restart, ages may be off by as much. */
+const markIntervalMs = 600_000;
+
+/**
+ * Tracks size and last use of the Git mirrors on disk, across restarts, and keeps them within their
+ * limits of age and size. The least recently used go first.
+ */
+export class MirrorStore {
+  readonly #deps: MirrorStoreDeps;
+  readonly #root: string;
+  readonly #known = new Map<string, MirrorUsage>();
+  readonly #marked = new Map<string, number>();
+  #loaded: Promise<void> | undefined;
+  #tidying: Promise<void> | undefined;
+
+  constructor(deps: MirrorStoreDeps) {
+    this.#deps = deps;
+    this.#root = join(deps.cacheDir, 'git');
+  }
+
+  /** Records that a mirror is read. */
+  async used(name: string): Promise<void> {
+    const now = this.#deps.clock.now();
+    const { bytes = 0 } = this.#known.get(name) ?? {};
+    this.#known.delete(name);
+    this.#known.set(name, { bytes, usedAt: now });
+    if (now - (this.#marked.get(name) ?? -Infinity) < markIntervalMs) return;
+    this.#marked.set(name, now);
+    await mark(join(this.#root, name), now);
+  }
+
+  /** Records that a mirror has grown, and frees disk space if needed. */
+  async grown(name: string, discard: DiscardMirror): Promise<void> {
+    await this.#load();
+    await this.used(name);
+    this.#known.set(name, { bytes: await sizeOf(join(this.#root, name)), usedAt: this.#deps.clock.now() });
+    await this.tidy(discard, name);
+  }
+
+  /**
+   * Removes mirrors that are too old and, beyond the size limit, the least recently used. Runs are
+   * serialised.
+   */
+  async tidy(discard: DiscardMirror, keep?: string): Promise<void> {
+    while (this.#tidying !== undefined) await this.#tidying;
+    this.#tidying = this.#tidy(discard, keep).finally(() => {
+      this.#tidying = undefined;
+    });
+    await this.#tidying;
+  }
+
+  async #tidy(discard: DiscardMirror, keep: string | undefined): Promise<void> {
+    await this.#load();
+    const { clock, limits } = this.#deps;
+    let total = 0;
+    for (const { bytes } of this.#known.values()) total += bytes;
+    const oldestFirst = [...this.#known].sort(([, a], [, b]) => a.usedAt - b.usedAt);
+    for (const [name, { bytes, usedAt }] of oldestFirst) {
+      const isOld = clock.now() - usedAt > limits.mirrorAgeMs;
+      if (name === keep || (!isOld && total <= limits.mirrorDiskBytes)) continue;
+      if (!(await discard(name))) continue;
+      await rm(join(this.#root, name), { recursive: true, force: true });
+      this.#known.delete(name);
+      this.#marked.delete(name);
+      total -= bytes;
+    }
+  }
+
+  /** Loads the mirrors of an earlier run once. */
+  #load(): Promise<void> {
+    this.#loaded ??= this.#read();
+    return this.#loaded;
+  }
+
+  async #read(): Promise<void> {
+    for (const name of await readdir(this.#root).catch(() => [])) {
+      const directory = join(this.#root, name);
+      const info = await stat(join(directory, usedFile)).catch(() => stat(directory).catch(() => undefined));
+      const bytes = await sizeOf(directory);
+      if (info !== undefined && !this.#known.has(name)) this.#known.set(name, { bytes, usedAt: info.mtimeMs });
+    }
+  }
+}
+
+async function mark(directory: string, now: number): Promise<void> {
+  const path = join(directory, usedFile);
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await writeFile(path, '', { mode: 0o600 });
+    await utimes(path, now / 1000, now / 1000);
+  } catch {
+    // Without the mark, the folder's own time counts after a restart.
+  }
+}
+
+/** Sums the bytes of all files below a directory. */
+async function sizeOf(directory: string): Promise<number> {
+  const names = await readdir(directory, { recursive: true }).catch(() => []);
+  let bytes = 0;
+  for (const name of names) {
+    const info = await stat(join(directory, name)).catch(() => undefined);
+    if (info?.isFile() === true) bytes += info.size;
+  }
+  return bytes;
+}

@@ -1,0 +1,153 @@
+import { posix } from 'node:path';
+import { isAbort, messageOf } from '#base';
+import type { Repository } from '#model';
+import { UnsafeInput } from '../../errors.ts';
+import { Lru } from '../shared/lru.ts';
+import type { GitRepositories } from './git-repositories.ts';
+import type { Snapshot } from '../files/snapshot.ts';
+import { Tree, walk } from '../files/tree.ts';
+import type { SubmoduleNode } from '../files/tree.ts';
+import { checkUrl } from '../shared/input-checks.ts';
+
+const maxDepth = 4;
+const maxSubmodules = 100;
+
+export interface SubmodulesDeps {
+  readonly repositories: GitRepositories;
+  readonly cacheDir: string;
+  /** Memory for trees that include submodules. */
+  readonly maxTreeBytes: number;
+}
+
+/**
+ * Mounts the files of submodules (Argo CD: git submodule update --init --recursive). A submodule
+ * that cannot be fetched fails only sources that need its files.
+ * Deliberate differences: passwords and tokens are sent only to a submodule of the same origin (an
+ * ssh key to any known host); a remote repository cannot have submodules on the local disk.
+ */
+export class Submodules {
+  readonly #deps: SubmodulesDeps;
+  readonly #complete: Lru<Snapshot>;
+
+  constructor(deps: SubmodulesDeps) {
+    this.#deps = deps;
+    this.#complete = new Lru(deps.maxTreeBytes);
+  }
+
+  async complete(repository: Repository, snapshot: Snapshot, signal: AbortSignal, depth = 0): Promise<Snapshot> {
+    const { submodules } = snapshot.tree;
+    if (submodules.length === 0 || submodules.length > maxSubmodules || depth === maxDepth) return snapshot;
+    const key = `${snapshot.key} ${snapshot.revision} ${depth}`;
+    const known = this.#complete.get(key);
+    if (known !== undefined) return known;
+    const urls = await urlsOf(snapshot, signal);
+    const mounts = new Map<string, Snapshot | string>();
+    for (const { path, node } of submodules)
+      mounts.set(
+        path,
+        await this.#fetched(repository, urls.get(path), node, { signal, depth }).catch((error: unknown) => {
+          if (isAbort(error) || signal.aborted) throw error;
+          return messageOf(error);
+        }),
+      );
+    const made = withMounts(snapshot, mounts);
+    if ([...mounts.values()].every((mount) => typeof mount !== 'string'))
+      this.#complete.set(key, made, made.tree.weight);
+    return made;
+  }
+
+  async #fetched(
+    parent: Repository,
+    url: string | undefined,
+    { oid }: SubmoduleNode,
+    { signal, depth }: { readonly signal: AbortSignal; readonly depth: number },
+  ): Promise<Snapshot> {
+    if (url === undefined) throw new UnsafeInput('.gitmodules has no URL for it');
+    const repository = relatedRepository(parent, url, this.#deps.cacheDir);
+    const snapshot = await this.#deps.repositories.snapshot(repository, oid, false, signal);
+    return this.complete(repository, snapshot, signal, depth + 1);
+  }
+}
+
+/**
+ * Returns the repository that `parent` refers to by the URL `raw`. It gets the parent's credentials
+ * if both have the same origin, otherwise at most its ssh key.
+ * @throws UnsafeInput
+ */
+export function relatedRepository(parent: Repository, raw: string, cacheDir: string): Repository {
+  const from = checkUrl(parent.url, cacheDir);
+  const url = /^\.\.?(?:\/|$)/.test(raw) ? resolvedAgainst(from.url, raw) : raw;
+  const to = checkUrl(url, cacheDir);
+  if (to.transport === 'local' && from.transport !== 'local')
+    throw new UnsafeInput('its URL is refused: it points to the local disk');
+  const { insecure, inheritedCreds, sshPrivateKey, proxy, noProxy } = parent;
+  const isSame = from.transport === to.transport && originOf(from.url) === originOf(to.url);
+  if (isSame) return { ...parent, url, type: 'git' };
+  return {
+    url,
+    type: 'git',
+    insecure: false,
+    inheritedCreds,
+    ...(to.transport === 'ssh' && sshPrivateKey !== undefined ? { sshPrivateKey, insecure } : {}),
+    ...(proxy === undefined ? {} : { proxy }),
+    ...(noProxy === undefined ? {} : { noProxy }),
+  };
+}
+
+/** Resolves a relative URL as git does, by dropping parts of the path from the end. */
+function resolvedAgainst(parent: string, path: string): string {
+  const [, head = '', rest = ''] = /^((?:[a-z][a-z0-9+.-]*:\/\/[^/]*|[^/:]+:(?!\/\/))?)(.*)$/i.exec(parent) ?? [];
+  return `${head}${posix.join(rest, path)}`;
+}
+
+function originOf(url: string): string {
+  const match = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^@/]*@)?([^/]*)/i.exec(url);
+  return match === null
+    ? (/^(?:[^@/]*@)?([^:/]*):/.exec(url)?.[1] ?? '').toLowerCase()
+    : `${match[1] ?? ''}${match[2] ?? ''}`.toLowerCase();
+}
+
+/** Maps submodule paths to URLs, from `.gitmodules`. */
+async function urlsOf(snapshot: Snapshot, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const found = snapshot.tree.lookup(['.gitmodules']);
+  const urls = new Map<string, string>();
+  if (found.kind !== 'found' || found.node.kind !== 'file' || found.node.size > 1024 * 1024) return urls;
+  const contents = await snapshot.read([found.node], signal);
+  const text = Buffer.from(contents.get(found.node.oid) ?? []).toString('utf8');
+  for (const section of text.split(/^\s*\[/m).slice(1)) {
+    const value = (name: string): string | undefined =>
+      new RegExp(`^\\s*${name}\\s*=\\s*"?(.*?)"?\\s*$`, 'im').exec(section)?.[1];
+    const [path, url] = [value('path'), value('url')];
+    if (/^submodule\s/i.test(section) && path !== undefined && url !== undefined)
+      urls.set(path.replace(/\/+$/, ''), url);
+  }
+  return urls;
+}
+
+/**
+ * Returns one snapshot with all submodules mounted; contents are read from their own repositories.
+ */
+function withMounts(snapshot: Snapshot, mounts: ReadonlyMap<string, Snapshot | string>): Snapshot {
+  const owners = new Map<string, Snapshot>();
+  const found = [...mounts.values()].filter((mount) => typeof mount !== 'string');
+  for (const mount of found) for (const oid of filesOf(mount)) owners.set(oid, mount);
+  const trees = new Map(
+    [...mounts].map(([path, mount]) => [path, typeof mount === 'string' ? mount : mount.tree] as const),
+  );
+  return {
+    ...snapshot,
+    tree: Tree.mounted(snapshot.tree, trees),
+    read: async (blobs, signal) => {
+      const all = new Map<string, Uint8Array>();
+      for (const from of new Set([snapshot, ...owners.values()])) {
+        const wanted = blobs.filter(({ oid }) => (owners.get(oid) ?? snapshot) === from);
+        if (wanted.length > 0) for (const [oid, bytes] of await from.read(wanted, signal)) all.set(oid, bytes);
+      }
+      return all;
+    },
+  };
+}
+
+function filesOf({ tree }: Snapshot): readonly string[] {
+  return [...walk(tree.root, true)].flatMap(({ node }) => (node.kind === 'file' ? [node.oid] : []));
+}

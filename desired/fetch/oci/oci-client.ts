@@ -1,0 +1,246 @@
+import { isObject, omit, ownMember, parseJson } from '#base';
+import type { Clock, Json, JsonObject } from '#base';
+import type { Repository } from '#model';
+import { DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../../errors.ts';
+import type { DesiredLimits } from '../../limits.ts';
+import { digestOf } from '../files/archive-cache.ts';
+import { repositoryKey } from '../shared/repository-key.ts';
+import { Lru } from '../shared/lru.ts';
+import { expectOk } from '../network/web-client.ts';
+import type { RepositoryAccess, WebClient, WebResponse } from '../network/web-client.ts';
+
+/** A repository in a registry. */
+export interface OciRepository {
+  readonly origin: string;
+  readonly host: string;
+  readonly name: string;
+}
+
+export interface OciLayer {
+  readonly mediaType: string;
+  readonly digest: string;
+}
+
+export interface OciManifest {
+  readonly digest: string;
+  readonly configType: string;
+  readonly layers: readonly OciLayer[];
+}
+
+export interface OciClientDeps {
+  readonly clock: Clock;
+  readonly web: WebClient;
+  readonly limits: DesiredLimits;
+}
+
+const manifestTypes =
+  'application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json';
+const maxManifestBytes = 4 * 1024 * 1024;
+const maxPages = 200;
+
+/**
+ * Reads tags, manifests and blobs from a registry (distribution API, version 2), with tokens from
+ * the token service that the registry names. All content is verified against its digest. User and
+ * password go only to the registry and to its token service, which must use https if the registry
+ * does.
+ */
+export class OciClient {
+  readonly #deps: OciClientDeps;
+  /** Keyed by credentials, registry and repository. */
+  readonly #tokens = new Lru<{ readonly token: string; readonly until: number }>(1024);
+
+  constructor(deps: OciClientDeps) {
+    this.#deps = deps;
+  }
+
+  /** Returns all tags as the registry spells them. @throws RepositoryError */
+  async tags(repository: Repository, at: OciRepository, signal: AbortSignal): Promise<readonly string[]> {
+    const tags: string[] = [];
+    let path: string | undefined = `/v2/${at.name}/tags/list?n=1000`;
+    for (let page = 0; path !== undefined; page += 1) {
+      if (page === maxPages) throw new RepositoryError(`${at.host}/${at.name} has too many tags`);
+      const answer: WebResponse = await this.#get(repository, at, { path, maxBytes: maxManifestBytes, signal });
+      const listed = ownMember(
+        jsonOf(expectOk(answer, `failed to list the tags of ${at.host}/${at.name}`), at),
+        'tags',
+      );
+      if (Array.isArray(listed)) tags.push(...(listed as readonly Json[]).filter((tag) => typeof tag === 'string'));
+      path = nextPage(answer.headers['link'], at);
+    }
+    return tags;
+  }
+
+  /**
+   * Returns the manifest of a tag or digest; undefined if it does not exist.
+   * @throws RepositoryError
+   */
+  async manifest(
+    repository: Repository,
+    at: OciRepository,
+    reference: string,
+    signal: AbortSignal,
+  ): Promise<OciManifest | undefined> {
+    const path = `/v2/${at.name}/manifests/${reference}`;
+    const answer = await this.#get(repository, at, { path, maxBytes: maxManifestBytes, accept: manifestTypes, signal });
+    if (answer.status === 404) return undefined;
+    const body = expectOk(answer, `failed to read ${reference} of ${at.host}/${at.name}`);
+    const digest = `sha256:${digestOf(body)}`;
+    if (reference.startsWith('sha256:') && reference !== digest) throw digestMismatch(at, reference);
+    const manifest = jsonOf(body, at);
+    const layers = ownMember(manifest, 'layers');
+    if (!Array.isArray(layers))
+      throw new RepositoryError(`${reference} of ${at.host}/${at.name} is no image manifest: it has no layers`);
+    const config = ownMember(manifest, 'config');
+    return {
+      digest,
+      configType: config !== undefined && isObject(config) ? textOf(config, 'mediaType') : '',
+      layers: (layers as readonly Json[])
+        .filter(isObject)
+        .map((layer) => ({ mediaType: textOf(layer, 'mediaType'), digest: textOf(layer, 'digest') })),
+    };
+  }
+
+  /** @throws RepositoryError, DesiredError if the content does not have the requested digest */
+  async blob(repository: Repository, at: OciRepository, digest: string, signal: AbortSignal): Promise<Buffer> {
+    if (!isDigest(digest)) throw new RepositoryError(`a layer of ${at.host}/${at.name} has no SHA-256 digest`);
+    const path = `/v2/${at.name}/blobs/${digest}`;
+    const answer = await this.#get(repository, at, { path, maxBytes: this.#deps.limits.maxArchiveBytes, signal });
+    const body = expectOk(answer, `failed to download ${digest} of ${at.host}/${at.name}`);
+    if (`sha256:${digestOf(body)}` !== digest) throw digestMismatch(at, digest);
+    return body;
+  }
+
+  async #get(repository: Repository, at: OciRepository, wanted: RegistryRequest): Promise<WebResponse> {
+    const { path, accept = 'application/json', maxBytes, signal } = wanted;
+    const { azure, googleKey, password } = repository;
+    if ((azure !== undefined || googleKey !== undefined) && password === undefined)
+      throw new UnsupportedSource(
+        'a token of Google or Azure for a registry (a token of the registry as password works)',
+      );
+    const request = { url: `${at.origin}${path}`, headers: { accept }, maxBytes, signal };
+    const key = `${repositoryKey(repository)} ${at.origin} ${at.name}`;
+    const known = this.#tokens.get(key);
+    const token = known !== undefined && this.#deps.clock.monotonic() < known.until ? known.token : undefined;
+    const first = await this.#deps.web.get(request, anonymousAccess(repository, at, token));
+    // If a redirect target sends a challenge, it must not get the password for the registry.
+    if (first.status !== 401 || first.hasLeftOrigin) return first;
+    const challenge = first.headers['www-authenticate'] ?? '';
+    if (/^basic\b/i.test(challenge)) return this.#deps.web.get(request, { repository, at: registryUrl(at) });
+    if (!/^bearer\b/i.test(challenge)) return first;
+    const fresh = await this.#token(repository, at, challenge, signal);
+    this.#tokens.set(key, fresh, 1);
+    return this.#deps.web.get(request, anonymousAccess(repository, at, fresh.token));
+  }
+
+  /** Gets a token from the service that the registry names in its challenge. */
+  async #token(
+    repository: Repository,
+    at: OciRepository,
+    challenge: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly token: string; readonly until: number }> {
+    const part = (name: string): string => new RegExp(`\\b${name}="([^"]*)"`, 'i').exec(challenge)?.[1] ?? '';
+    let realm: URL;
+    try {
+      realm = new URL(part('realm'), at.origin);
+    } catch {
+      throw new RepositoryError(`${at.host} names a token service whose address cannot be parsed`);
+    }
+    if (realm.protocol !== 'https:' && at.origin.startsWith('https:'))
+      throw new RepositoryError(`${at.host} names a token service without https`);
+    if (part('service') !== '') realm.searchParams.set('service', part('service'));
+    realm.searchParams.set('scope', `repository:${at.name}:pull`);
+    const isElsewhere = realm.origin !== at.origin;
+    const asked = await this.#deps.web.get(
+      { url: realm.href, maxBytes: maxManifestBytes, signal },
+      {
+        repository: isElsewhere
+          ? { ...omit(repository, 'bearerToken', 'tlsClientCertData', 'tlsClientCertKey'), insecure: false }
+          : repository,
+        at: { url: realm.origin, transport: 'http', host: realm.hostname },
+      },
+    );
+    const answer = jsonOf(expectOk(asked, `${at.host}: the token service refuses`), at);
+    const token = textOf(answer, 'token') || textOf(answer, 'access_token');
+    const seconds = Number(ownMember(answer, 'expires_in') ?? 60);
+    const lastsMs = (Number.isFinite(seconds) ? seconds : 60) * 1000;
+    return { token, until: this.#deps.clock.monotonic() + Math.max(0, lastsMs - 10_000) };
+  }
+}
+
+interface RegistryRequest {
+  readonly path: string;
+  readonly accept?: string;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Withholds user and password until the registry asks for them: it may want a token of its token
+ * service instead.
+ */
+function anonymousAccess(repository: Repository, at: OciRepository, token: string | undefined): RepositoryAccess {
+  const bearer = token ?? repository.bearerToken?.reveal();
+  return {
+    repository: omit(repository, 'username', 'password', 'bearerToken'),
+    at: registryUrl(at),
+    ...(bearer === undefined ? {} : { bearer }),
+  };
+}
+
+function registryUrl(at: OciRepository): RepositoryAccess['at'] {
+  return { url: at.origin, transport: 'http', host: at.host };
+}
+
+/** Parses the URL of a repository, with or without oci://. @throws UnsafeInput */
+export function ociRepositoryOf(repository: Repository, chart = ''): OciRepository {
+  const text = repository.url
+    .trim()
+    .replace(/^(?:oci|https):\/\//i, '')
+    .replace(/\/+$/, '');
+  const [host = '', ...path] = [text, ...(chart === '' ? [] : [chart])].join('/').split('/');
+  const isName = path.length > 0 && path.every((part) => /^[A-Za-z0-9][\w.-]*$/.test(part) && !part.includes('..'));
+  if (!isName || !/^(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/.test(host))
+    throw new UnsafeInput('the address of the registry is refused: it must be a host and the name of a repository');
+  const reached = host === 'docker.io' ? 'registry-1.docker.io' : host;
+  const origin = `${repository.ociForceHttp === true ? 'http' : 'https'}://${reached}`;
+  return { origin: new URL(origin).origin, host, name: path.join('/') };
+}
+
+export function isDigest(text: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/.test(text);
+}
+
+export function isTag(text: string): boolean {
+  return /^\w[\w.-]{0,127}$/.test(text);
+}
+
+function digestMismatch(at: OciRepository, digest: string): DesiredError {
+  return new DesiredError(
+    'DESIRED_DIGEST',
+    `${at.host}/${at.name} returned content that does not have the digest ${digest}`,
+  );
+}
+
+function jsonOf(body: Buffer, at: OciRepository): JsonObject {
+  try {
+    const value = parseJson(body.toString('utf8'));
+    if (isObject(value)) return value;
+  } catch {
+    // Reported below.
+  }
+  throw new RepositoryError(`${at.host} returned no JSON object: is it a registry?`);
+}
+
+function textOf(object: JsonObject, key: string): string {
+  const value = ownMember(object, key);
+  return typeof value === 'string' ? value : '';
+}
+
+/** Returns the next page if it is on the registry itself. */
+function nextPage(link: string | undefined, at: OciRepository): string | undefined {
+  const target = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(link ?? '')?.[1];
+  if (target === undefined || !URL.canParse(target, at.origin)) return undefined;
+  const url = new URL(target, at.origin);
+  return url.origin === at.origin ? `${url.pathname}${url.search}` : undefined;
+}

@@ -1,0 +1,212 @@
+import { hashJson } from '#base';
+import type { Clock } from '#base';
+import type { Repository } from '#model';
+import { DesiredError, RepositoryError, RevisionNotFound } from '../../errors.ts';
+import type { DesiredLimits } from '../../limits.ts';
+import type { ArchiveCache } from '../files/archive-cache.ts';
+import { checkChartName, pickVersion, snapshotOf } from '../charts/chart-repositories.ts';
+import { repositoryKey } from '../shared/repository-key.ts';
+import { SharedJobs } from '../shared/shared-jobs.ts';
+import { Lru } from '../shared/lru.ts';
+import { isDigest, isTag, ociRepositoryOf } from './oci-client.ts';
+import type { OciClient, OciLayer, OciManifest, OciRepository } from './oci-client.ts';
+import { parseConstraint, parseVersion } from '../shared/semver.ts';
+import { readFromMemory } from '../files/snapshot.ts';
+import type { Snapshot } from '../files/snapshot.ts';
+import type { UnpackedArchive } from '../files/archive.ts';
+
+export interface OciSourcesDeps {
+  readonly clock: Clock;
+  readonly client: OciClient;
+  readonly archives: ArchiveCache;
+  readonly limits: DesiredLimits;
+}
+
+const chartConfig = 'application/vnd.cncf.helm.config.v1+json';
+const chartContent = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
+/** Default of ARGOCD_REPO_SERVER_OCI_LAYER_MEDIA_TYPES. */
+const allowedTypes: ReadonlySet<string> = new Set([
+  'application/vnd.oci.image.layer.v1.tar',
+  'application/vnd.oci.image.layer.v1.tar+gzip',
+  chartContent,
+]);
+const maxLayers = 10;
+
+interface TagListing {
+  readonly tags: readonly string[];
+  readonly at: number;
+}
+
+/**
+ * Sources in a registry: artifacts (`oci://`, revisions are digests) and Helm charts (`chart`,
+ * revisions are versions), as in Argo CD's util/oci and util/helm.
+ * Deliberate differences: tag lists are cached as long as Git refs; a constraint may resolve to a
+ * version with build metadata ("1.0.0+a", tag "1.0.0_a").
+ */
+export class OciSources {
+  readonly #deps: OciSourcesDeps;
+  readonly #listings: SharedJobs<TagListing>;
+  readonly #downloads: SharedJobs<Snapshot>;
+  readonly #tags = new Lru<TagListing>(32 * 1024 * 1024);
+  /** The content layer of each manifest, by credentials, repository name and reference. */
+  readonly #layers = new Lru<{ readonly digest: string; readonly isChart: boolean }>(4096);
+
+  constructor(deps: OciSourcesDeps) {
+    this.#deps = deps;
+    const { clock, limits } = deps;
+    this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
+    this.#downloads = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
+  }
+
+  stop(reason: Error): void {
+    this.#listings.stop(reason);
+    this.#downloads.stop(reason);
+  }
+
+  /**
+   * Resolves a tag, a digest or a constraint over the tags to a digest.
+   * @throws RevisionNotFound, RepositoryError
+   */
+  async resolve(repository: Repository, revision: string, noCache: boolean, signal: AbortSignal): Promise<string> {
+    const at = ociRepositoryOf(repository);
+    if (isDigest(revision)) return revision;
+    const named = isTag(revision) ? await this.#deps.client.manifest(repository, at, revision, signal) : undefined;
+    if (named !== undefined) return named.digest;
+    if (parseConstraint(revision) === undefined) throw notFound(at, revision);
+    const version = pickVersion(revision, await this.#versions(repository, at, noCache, signal));
+    const found = await this.#deps.client.manifest(repository, at, tagOf(version), signal);
+    if (found === undefined) throw notFound(at, version);
+    return found.digest;
+  }
+
+  /** Resolves a revision to a chart version; a version is returned without a request. */
+  async resolveChart(at: RegistryChart, revision: string, noCache: boolean, signal: AbortSignal): Promise<string> {
+    checkChartName(at.chart);
+    if (parseVersion(revision) !== undefined) return revision;
+    const name = ociRepositoryOf(at.repository, at.chart);
+    return pickVersion(revision, await this.#versions(at.repository, name, noCache, signal));
+  }
+
+  /** Returns the files of an artifact; for a Helm chart, those of the chart. */
+  async snapshot(repository: Repository, digest: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
+    const at = ociRepositoryOf(repository);
+    return this.#download({ repository, at, reference: digest, again }, signal, (found, key) => {
+      const { tree, contents } = found.unpacked;
+      if (found.isChart) return snapshotOf('', digest, key, found.unpacked);
+      return { key, revision: digest, tree, read: readFromMemory(contents) };
+    });
+  }
+
+  async chartSnapshot(at: RegistryChart, version: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
+    checkChartName(at.chart);
+    const { repository, chart } = at;
+    const wanted = { repository, at: ociRepositoryOf(repository, chart), reference: tagOf(version), again };
+    return this.#download(wanted, signal, ({ unpacked }, key) => snapshotOf(chart, version, key, unpacked));
+  }
+
+  #download(
+    wanted: LayerDownload,
+    signal: AbortSignal,
+    made: (found: LayerContent, key: string) => Snapshot,
+  ): Promise<Snapshot> {
+    const { repository, at, reference, again } = wanted;
+    const owner = repositoryKey(repository);
+    const key = hashJson([owner, at.name, reference]);
+    const what = `downloading ${reference} of ${at.host}/${at.name}`;
+    return this.#downloads.run(`${key} ${String(again)}`, what, signal, async (work) => {
+      const known = again ? undefined : this.#layers.get(key);
+      const kept = known === undefined ? undefined : await this.#deps.archives.open(owner, known.digest);
+      if (known !== undefined && kept !== undefined)
+        return made({ unpacked: kept, isChart: known.isChart }, hashJson([owner, known.digest]));
+      const manifest = await this.#deps.client.manifest(repository, at, reference, work);
+      if (manifest === undefined) throw notFound(at, reference);
+      const layer = contentLayerOf(manifest);
+      const hex = layer.digest.replace(/^sha256:/, '');
+      const isChart = layer.mediaType === chartContent;
+      const onDisk = again ? undefined : await this.#deps.archives.open(owner, hex);
+      const unpacked =
+        onDisk ??
+        (await this.#deps.archives.keep(owner, await this.#deps.client.blob(repository, at, layer.digest, work)))
+          .unpacked;
+      this.#layers.set(key, { digest: hex, isChart }, 1);
+      return made({ unpacked, isChart }, hashJson([owner, hex]));
+    });
+  }
+
+  /** Returns the tags as versions. A tag cannot contain "+", so "_" stands for it. */
+  async #versions(
+    repository: Repository,
+    at: OciRepository,
+    noCache: boolean,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const { clock, limits, client } = this.#deps;
+    const key = hashJson([repositoryKey(repository), at.name]);
+    const cached = this.#tags.get(key);
+    const isFresh = cached !== undefined && clock.monotonic() - cached.at < limits.refsTtlMs;
+    const listing =
+      isFresh && !noCache
+        ? cached
+        : await this.#listings.run(key, `listing the tags of ${at.host}/${at.name}`, signal, async (work) => {
+            const began = clock.monotonic();
+            const fresh = { tags: await client.tags(repository, at, work), at: began };
+            this.#tags.set(
+              key,
+              fresh,
+              fresh.tags.reduce((sum, tag) => sum + 40 + tag.length, 200),
+            );
+            return fresh;
+          });
+    return listing.tags.map((tag) => tag.replaceAll('_', '+'));
+  }
+}
+
+export interface RegistryChart {
+  readonly repository: Repository;
+  readonly chart: string;
+}
+
+interface LayerDownload {
+  readonly repository: Repository;
+  readonly at: OciRepository;
+  readonly reference: string;
+  readonly again: boolean;
+}
+
+interface LayerContent {
+  readonly unpacked: UnpackedArchive;
+  readonly isChart: boolean;
+}
+
+/**
+ * Returns the layer with the files, with the checks and error texts of Argo CD's getOCIManifest.
+ * @throws DesiredError
+ */
+function contentLayerOf({ layers, configType }: OciManifest): OciLayer {
+  if (layers.length > maxLayers)
+    throw invalidArtifact(`expected no more than ${maxLayers} oci layers, got ${layers.length}`);
+  const isContent = ({ mediaType }: OciLayer): boolean =>
+    configType === chartConfig ? mediaType === chartContent : /(?:tar|tar\+gzip|tar\.gzip)$/.test(mediaType);
+  const content = layers.filter(isContent);
+  const [layer] = content;
+  if (layer === undefined || content.length > 1)
+    throw invalidArtifact(`expected only a single oci content layer, got ${content.length}`);
+  if (!allowedTypes.has(layer.mediaType))
+    throw invalidArtifact(`oci layer media type ${layer.mediaType} is not in the list of allowed media types`);
+  return layer;
+}
+
+function invalidArtifact(message: string): DesiredError {
+  return new DesiredError('DESIRED_ARCHIVE', message);
+}
+
+function notFound(at: OciRepository, revision: string): RepositoryError | RevisionNotFound {
+  if (isDigest(revision)) return new RepositoryError(`${at.host}/${at.name} does not have ${revision}`);
+  return new RevisionNotFound(revision === '' ? 'latest' : revision, {
+    fields: { repository: `${at.host}/${at.name}` },
+  });
+}
+
+function tagOf(version: string): string {
+  return version.replaceAll('+', '_');
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { FakeClock } from '#support';
+import { SharedJobs } from './shared-jobs.ts';
+
+describe('SharedJobs', () => {
+  it('runs one job per key for concurrent callers', async () => {
+    const clock = new FakeClock();
+    const jobs = new SharedJobs<number>({ clock, limitMs: 1000 });
+    const signal = new AbortController().signal;
+    let runs = 0;
+    const body = async (): Promise<number> => {
+      runs += 1;
+      await Promise.resolve();
+      return runs;
+    };
+    expect(
+      await Promise.all([
+        jobs.run('a', 'x', signal, body),
+        jobs.run('a', 'x', signal, body),
+        jobs.run('b', 'x', signal, body),
+      ]),
+    ).toEqual([2, 2, 2]);
+    expect(await jobs.run('a', 'x', signal, body)).toBe(3);
+    expect(jobs.idle).toBe(true);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('reports a failure to all waiting callers and to no later one', async () => {
+    const jobs = new SharedJobs<number>({ clock: new FakeClock(), limitMs: 1000 });
+    const signal = new AbortController().signal;
+    const bad = (): Promise<number> => Promise.reject(new Error('bad'));
+    const results = await Promise.allSettled([jobs.run('a', 'x', signal, bad), jobs.run('a', 'x', signal, bad)]);
+    expect(results.map((r) => r.status)).toEqual(['rejected', 'rejected']);
+    expect(await jobs.run('a', 'x', signal, () => Promise.resolve(1))).toBe(1);
+  });
+});

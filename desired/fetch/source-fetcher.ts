@@ -1,0 +1,141 @@
+import { ownMember } from '#base';
+import type { RequestedSource } from '../types.ts';
+import type { ChartLocation, ChartRepositories } from './charts/chart-repositories.ts';
+import type { Lfs } from './git/lfs.ts';
+import type { OciSources } from './oci/oci-sources.ts';
+import type { Submodules } from './git/submodules.ts';
+import type { FreshnessBound } from './git/git-repository.ts';
+import type { GitRepositories } from './git/git-repositories.ts';
+import { refuseOutsideLinks } from './files/snapshot.ts';
+import type { Snapshot } from './files/snapshot.ts';
+import { isTarballUrl } from './tarballs.ts';
+import type { TarballSources } from './tarballs.ts';
+import { checkAppPath, checkRevision } from './shared/input-checks.ts';
+
+type SourceLocation = Pick<RequestedSource, 'source' | 'repository'>;
+
+type SourceKind = 'git' | 'chart' | 'oci' | 'chart of a registry' | 'tarball';
+
+/**
+ * Decides the kind of a source by its fields and those of its repository, never by trying. An
+ * `oci://` URL ignores the chart name; a chart repository without a scheme is a registry (Argo CD:
+ * IsHelmOciRepo).
+ */
+function kindOf({ source, repository }: SourceLocation): SourceKind {
+  if (source.repoURL.startsWith('oci://')) return 'oci';
+  if ((source.chart ?? '') === '') return isTarballUrl(source.repoURL) ? 'tarball' : 'git';
+  return repository.enableOci === true || !/^[a-z][a-z0-9+.-]*:\/\//i.test(source.repoURL.trim())
+    ? 'chart of a registry'
+    : 'chart';
+}
+
+export interface SourceFetcherDeps {
+  readonly git: GitRepositories;
+  readonly charts: ChartRepositories;
+  readonly oci: OciSources;
+  readonly tarballs: TarballSources;
+  readonly lfs: Lfs;
+  /** Absent: submodules are not fetched. */
+  readonly submodules: Submodules | undefined;
+}
+
+const shownKinds: Readonly<Record<SourceKind, string>> = {
+  git: 'repository',
+  oci: 'oci image',
+  chart: 'chart',
+  'chart of a registry': 'chart',
+  tarball: 'archive',
+};
+
+/** Fetches all kinds of sources behind one interface. */
+export class SourceFetcher {
+  readonly #git: GitRepositories;
+  readonly #charts: ChartRepositories;
+  readonly #oci: OciSources;
+  readonly #tarballs: TarballSources;
+  readonly #lfs: Lfs;
+  readonly #submodules: Submodules | undefined;
+
+  constructor(deps: SourceFetcherDeps) {
+    this.#git = deps.git;
+    this.#charts = deps.charts;
+    this.#oci = deps.oci;
+    this.#tarballs = deps.tarballs;
+    this.#lfs = deps.lfs;
+    this.#submodules = deps.submodules;
+  }
+
+  /** Resolves a revision to what it currently points to. @throws DesiredError */
+  async resolve(at: RequestedSource, after: FreshnessBound, signal: AbortSignal): Promise<string> {
+    checkRevision(at.revision);
+    const noCache = after !== undefined;
+    switch (kindOf(at)) {
+      case 'git':
+        return this.#git.of(at.repository).resolve(at.revision, after, signal, at.source.tagPrefix);
+      case 'chart':
+        return this.#charts.resolve(chartAt(at), at.revision, noCache, signal);
+      case 'oci':
+        return this.#oci.resolve(at.repository, at.revision, noCache, signal);
+      case 'chart of a registry':
+        return this.#oci.resolveChart(chartAt(at), at.revision, noCache, signal);
+      case 'tarball':
+        return this.#tarballs.resolve(at.repository, at.revision, noCache, signal);
+    }
+  }
+
+  /**
+   * Returns the files of a resolved revision; `again` bypasses the caches. Throws if a link leads
+   * out of the snapshot.
+   */
+  async snapshot(at: SourceLocation, revision: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
+    const kind = kindOf(at);
+    const snapshot = await this.#fetched(at, revision, again, signal);
+    refuseOutsideLinks(snapshot, shownKinds[kind]);
+    return snapshot;
+  }
+
+  async #fromGit(
+    { repository }: SourceLocation,
+    revision: string,
+    again: boolean,
+    signal: AbortSignal,
+  ): Promise<Snapshot> {
+    const snapshot = await this.#git.snapshot(repository, revision, again, signal);
+    return this.#lfs.resolved(repository, (await this.#submodules?.complete(repository, snapshot, signal)) ?? snapshot);
+  }
+
+  #fetched(at: SourceLocation, revision: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
+    switch (kindOf(at)) {
+      case 'git':
+        return this.#fromGit(at, revision, again, signal);
+      case 'chart':
+        return this.#charts.snapshot(chartAt(at), revision, again, signal);
+      case 'oci':
+        return this.#oci.snapshot(at.repository, revision, again, signal);
+      case 'chart of a registry':
+        return this.#oci.chartSnapshot(chartAt(at), revision, again, signal);
+      case 'tarball':
+        return this.#tarballs.snapshot(at.repository, revision, again, signal);
+    }
+  }
+
+  stop(reason: Error): void {
+    this.#git.stop(reason);
+    this.#charts.stop(reason);
+    this.#oci.stop(reason);
+    this.#tarballs.stop(reason);
+  }
+}
+
+/**
+ * Returns the application's directory in the files of its source; always the root for a chart.
+ * @throws SourcePathError, UnsafeInput
+ */
+export function pathOf(at: SourceLocation): readonly string[] {
+  return kindOf(at).startsWith('chart') ? [] : checkAppPath(at.source.path ?? '');
+}
+
+function chartAt({ source, repository }: SourceLocation): ChartLocation {
+  const passCredentials = ownMember(source.helm ?? {}, 'passCredentials') === true;
+  return { repository, chart: source.chart ?? '', passCredentials };
+}

@@ -1,0 +1,232 @@
+import { ownMember } from '#base';
+import type { JsonObject } from '#base';
+import { DesiredError, SourcePathError, ToolMissing, UnsupportedSource } from '../../errors.ts';
+import { stagedFiles } from '../../fetch/files/staged-files.ts';
+import type { StagedFiles } from '../../fetch/files/staged-files.ts';
+import { Selection } from '../../fetch/files/selection.ts';
+import { secretsIn } from '../../given-secrets.ts';
+import { checkoutFolder } from '../../render/types.ts';
+import { buildEnvironment, environmentKey, substitute } from '../environment.ts';
+import { apiVersionsOf } from '../cluster-versions.ts';
+import { checkSchemas } from '../helm/schemas.ts';
+import { kustomizationName, selectKustomization } from './kustomization.ts';
+import { listOf, mapOf, textOf, wordsOf } from '../options.ts';
+import { objectsPrinted } from '../output.ts';
+import { isClimbing, remotePattern, ReplacedFiles } from './overlay-scope.ts';
+import type { KustomizationScope } from './overlay-scope.ts';
+import type { GeneratorDeps, RenderJob, RenderPlan } from '../plan.ts';
+import { RemoteBases } from './remote-bases.ts';
+import { optionsHash } from '../source-type.ts';
+import type { InstalledTool, RenderTools, ToolStep } from '../tools.ts';
+
+/**
+ * Plans the rendering of an overlay: by kustomize itself, over a private copy of only the files
+ * that the overlay needs. The options of the source become edits of its kustomization (Argo CD:
+ * util/kustomize Build).
+ * @throws ToolMissing, UnsupportedSource, SourcePathError, SizeLimitExceeded
+ */
+export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal: AbortSignal): Promise<RenderPlan> {
+  const { request, segments, snapshot } = job;
+  const options = job.source.kustomize ?? {};
+  const buildOptions = readBuildOptions(request.options.kustomizeBuildOptions);
+  const tool = await kustomizeOf(job, deps.tools, signal);
+  const scope: KustomizationScope = {
+    snapshot,
+    selection: new Selection(snapshot.tree),
+    helm: buildOptions.withHelm,
+    isUnrestricted: buildOptions.isUnrestricted,
+    folder: checkoutFolder,
+    remotes: new RemoteBases(job.fetchRepository),
+    replaced: new ReplacedFiles(),
+    signal,
+  };
+  await selectAll(job, scope, options);
+  scope.selection.check(deps.limits);
+  scope.remotes.check(deps.limits);
+  const helm = buildOptions.withHelm ? await helmOptions(job, deps.tools, signal) : { args: [], key: null };
+  const args = [...buildOptions.args, ...helm.args];
+  return {
+    key: [
+      ...[
+        scope.selection.key(),
+        scope.remotes.key(),
+        segments,
+        optionsHash(job.source),
+        tool.version,
+        tool.binary ?? '',
+      ],
+      ...[args, buildOptions.isUnrestricted, helm.key, environmentKey(job, options)],
+      needsEnvironment(args) ? buildEnvironment(job) : null,
+    ],
+    render: async (inner) => {
+      const staged = await stagedOverlay(scope, inner);
+      if (scope.helm) await checkSchemas(staged, deps.limits);
+      const results = await deps.tools.render(
+        {
+          ...staged,
+          steps: stepsOf(job, { tool, scope, options, args }),
+          share: { project: request.project, repository: job.repository.url },
+          secrets: () => secretsIn(job.source),
+        },
+        inner,
+      );
+      return objectsPrinted(results.at(-1)?.stdout ?? new Uint8Array(), 'kustomize', deps, inner);
+    },
+  };
+}
+
+/** Selects the overlay with its patches, and the components that the source adds. */
+async function selectAll(job: RenderJob, scope: KustomizationScope, options: JsonObject): Promise<void> {
+  const patches = listOf(options, 'patches');
+  if (patches.length > 0 && kustomizationName(job.snapshot, job.segments) === undefined)
+    throw new DesiredError('DESIRED_SOURCE', 'kustomization file not found in the path');
+  await selectKustomization(scope, job.segments, patches);
+  for (const path of wordsOf(options, 'components')) {
+    if (path.startsWith('/')) throw new SourcePathError(`the path "${path}" of a component is absolute`);
+    if (remotePattern.test(path)) throw new UnsupportedSource(`a remote component ("${path}")`);
+    // kustomize matches a pattern before it resolves "..".
+    if (/[*?[\\].*\.\./s.test(path))
+      throw new SourcePathError(`the pattern "${path}" of a component is refused: it has ".." after a wildcard`);
+    const at = [...(scope.selection.realPath(job.segments) ?? job.segments), ...path.split('/')];
+    if (isClimbing(at)) throw new SourcePathError(`the path "${path}" of a component leads out of the repository`);
+    await selectKustomization(scope, at);
+  }
+}
+
+async function stagedOverlay(scope: KustomizationScope, signal: AbortSignal): Promise<StagedFiles> {
+  const { snapshot, selection, folder, remotes, replaced } = scope;
+  const all = [await stagedFiles(snapshot, selection, folder, signal), ...(await remotes.staged(signal))];
+  const staged = { files: all.flatMap(({ files }) => files), links: all.flatMap(({ links }) => links) };
+  return replaced.applied(staged, signal);
+}
+
+interface BuildOptions {
+  readonly args: readonly string[];
+  readonly withHelm: boolean;
+  readonly isUnrestricted: boolean;
+}
+
+/**
+ * Parses `kustomize.buildOptions`. kustomize itself is always restricted to the root of an overlay:
+ * with `LoadRestrictionsNone`, files from elsewhere in the repository are copied there first.
+ */
+function readBuildOptions(text: string): BuildOptions {
+  const joined = text.trim().replaceAll(/--load[-_]restrictor\s+/g, '--load-restrictor=');
+  const words = joined.split(/\s+/).filter((word) => word !== '');
+  const lifts = (word: string): boolean => /^--load[-_]restrictor=(?:LoadRestrictionsNone|none)$/.test(word);
+  return {
+    args: words.filter((word) => !lifts(word)),
+    withHelm: words.some((word) => /^--enable-helm(?:=(?!(?:0|f|F|false|FALSE|False)$).*)?$/.test(word)),
+    isUnrestricted: words.some(lifts),
+  };
+}
+
+/** Reports whether the build needs the build environment: plugins can read it. */
+function needsEnvironment(buildOptions: readonly string[]): boolean {
+  return buildOptions.some((option) => option.includes('plugin') || option.includes('exec'));
+}
+
+/** @throws ToolMissing, also for a version that is not in argocd-cm */
+async function kustomizeOf(job: RenderJob, tools: RenderTools, signal: AbortSignal): Promise<InstalledTool> {
+  const version = textOf(job.source.kustomize ?? {}, 'version');
+  if (version === '') return tools.find('kustomize', signal);
+  const versions = job.request.options.kustomizeVersions;
+  const path = Object.hasOwn(versions, version) ? versions[version] : undefined;
+  if (path === undefined) throw new ToolMissing(`kustomize version ${version} is not registered`);
+  return tools.find('kustomize', signal, path);
+}
+
+/** Options for charts that an overlay inflates. */
+async function helmOptions(
+  job: RenderJob,
+  tools: RenderTools,
+  signal: AbortSignal,
+): Promise<{ readonly args: readonly string[]; readonly key: unknown }> {
+  const helm = await tools.find('helm', signal);
+  const options = job.source.kustomize ?? {};
+  const { cluster } = job.request;
+  const kubeVersion = textOf(options, 'kubeVersion') || cluster.kubeVersion;
+  const apiVersions = apiVersionsOf(wordsOf(options, 'apiVersions'), cluster.apiVersions);
+  const args = [
+    ...(kubeVersion === '' ? [] : [`--helm-kube-version=${kubeVersion.replace(/^v/, '')}`]),
+    ...apiVersions.map((version) => `--helm-api-versions=${version}`),
+  ];
+  return { args, key: [helm.version, args] };
+}
+
+interface KustomizeBuild {
+  readonly tool: InstalledTool;
+  readonly scope: KustomizationScope;
+  readonly options: JsonObject;
+  readonly args: readonly string[];
+}
+
+/**
+ * The edits, in Argo CD's order because later edits see earlier ones, and then the build. As there,
+ * the build runs from the root of the repository.
+ */
+function stepsOf(job: RenderJob, { tool, scope, options, args }: KustomizeBuild): readonly ToolStep[] {
+  const here = scope.selection.realPath(job.segments) ?? job.segments;
+  const cwd = [checkoutFolder, ...here].join('/');
+  const env = buildEnvironment(job);
+  const edits = editsOf(job, options).map((edit): ToolStep => ({ tool, args: ['edit', ...edit], cwd }));
+  const all = wordsOf(options, 'components');
+  const components =
+    ownMember(options, 'ignoreMissingComponents') === true
+      ? all.filter((path) => job.snapshot.tree.lookup([...job.segments, ...path.split('/')]).kind === 'found')
+      : all;
+  if (components.length > 0) edits.push({ tool, args: ['edit', 'add', 'component', '--', ...components], cwd, env });
+  const build = ['build', here.length === 0 ? '.' : `./${here.join('/')}`, ...args];
+  return [...edits, { tool, args: build, cwd: checkoutFolder, env, ...(scope.helm ? { withHelm: true } : {}) }];
+}
+
+/**
+ * The options that `kustomize edit` supports. Everything after "--" is a value, even if it starts
+ * with a dash.
+ */
+function editsOf(job: RenderJob, options: JsonObject): string[][] {
+  const variables = buildEnvironment(job);
+  const edits: string[][] = [];
+  const set = (what: string, values: readonly string[]): void => {
+    if (values.length > 0) edits.push(['set', what, '--', ...values]);
+  };
+  const named = (key: string): readonly string[] => [textOf(options, key)].filter((text) => text !== '');
+  const isOn = (key: string): boolean => ownMember(options, key) === true;
+  const flags = (all: Readonly<Record<string, boolean>>): string[] => Object.keys(all).filter((flag) => all[flag]);
+  set('nameprefix', named('namePrefix'));
+  set('namesuffix', named('nameSuffix'));
+  set(
+    'image',
+    wordsOf(options, 'images').map((image) => substitute(image, variables)),
+  );
+  set(
+    'replicas',
+    listOf(options, 'replicas').map((replica) => `${textOf(replica, 'name')}=${countOf(replica)}`),
+  );
+  const labels = pairs(mapOf(options, 'commonLabels'), (value) => substitute(value, variables));
+  const labelFlags = flags({
+    '--force': isOn('forceCommonLabels'),
+    '--without-selector': isOn('labelWithoutSelector'),
+    '--include-templates': isOn('labelIncludeTemplates'),
+  });
+  if (labels.length > 0) edits.push(['add', 'label', ...labelFlags, '--', ...labels]);
+  const annotations = pairs(mapOf(options, 'commonAnnotations'), (value) =>
+    isOn('commonAnnotationsEnvsubst') ? substitute(value, variables) : value,
+  );
+  const annotationFlags = flags({ '--force': isOn('forceCommonAnnotations') });
+  if (annotations.length > 0) edits.push(['add', 'annotation', ...annotationFlags, '--', ...annotations]);
+  set('namespace', named('namespace'));
+  return edits;
+}
+
+function pairs(map: Readonly<Record<string, string>>, value: (text: string) => string): string[] {
+  return Object.keys(map)
+    .sort()
+    .map((key) => `${key}:${value(map[key] ?? '')}`);
+}
+
+function countOf(replica: JsonObject): string {
+  const text = textOf(replica, 'count');
+  if (/^\d+$/.test(text)) return text;
+  throw new DesiredError('DESIRED_SOURCE', `expected integer value for count. Received: ${text}`, { retry: 'never' });
+}

@@ -1,0 +1,158 @@
+import { SourcePathError, UnsupportedSource } from '../../errors.ts';
+import type { StagedFiles } from '../../fetch/files/staged-files.ts';
+import type { Selection } from '../../fetch/files/selection.ts';
+import type { Snapshot } from '../../fetch/files/snapshot.ts';
+import type { DirectoryNode, FileNode } from '../../fetch/files/tree.ts';
+import { walk } from '../../fetch/files/tree.ts';
+import type { RemoteBases } from './remote-bases.ts';
+
+/** Matches an entry of a kustomization that may be remote. */
+export const remotePattern =
+  /:\/\/|^git@|^git::|^gh:|^(?:www\.)?(?:github\.com|bitbucket\.org|gitlab\.com|dev\.azure\.com)[/:]|^[\w.-]+@[\w.-]+:|[?&]ref=/i;
+
+/** kustomize downloads whatever starts with this, even if a file of that name exists. */
+export const webPattern = /^https?:/i;
+
+/** The folder for files from outside an overlay's root, if administrators allow those. */
+const outsideFolder = '.driftless-outside';
+
+export interface KustomizationScope {
+  readonly snapshot: Snapshot;
+  readonly selection: Selection;
+  /** Helm charts may be inflated. */
+  readonly helm: boolean;
+  /**
+   * `LoadRestrictionsNone`: files may lie outside the overlay that names them, within the
+   * repository.
+   */
+  readonly isUnrestricted: boolean;
+  /** The snapshot's folder in the staging folder. */
+  readonly folder: string;
+  readonly remotes: RemoteBases;
+  readonly replaced: ReplacedFiles;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Files of the staging folder that differ from the repository: kustomize reads exactly what was
+ * parsed here.
+ */
+export class ReplacedFiles {
+  readonly #texts = new Map<string, string>();
+  readonly #visited = new Set<string>();
+  readonly #copies = new Map<string, { readonly snapshot: Snapshot; readonly node: FileNode }>();
+
+  set(path: string, text: string): void {
+    this.#texts.set(path, text);
+  }
+
+  /** Whether this is the first visit to the folder: overlays may name each other in a cycle. */
+  isFirstVisit(folder: string, isConfig: boolean): boolean {
+    const id = `${folder} ${String(isConfig)}`;
+    const isFirst = !this.#visited.has(id);
+    this.#visited.add(id);
+    return isFirst;
+  }
+
+  /** @returns its path from `root`, the same for each use of a file */
+  copy(root: string, from: string, content: { readonly snapshot: Snapshot; readonly node: FileNode }): string {
+    const path = `${outsideFolder}/${from}`;
+    this.#copies.set(`${root}/${path}`, content);
+    return path;
+  }
+
+  /** Replaces staged files by these. */
+  async applied({ files, links }: StagedFiles, signal: AbortSignal): Promise<StagedFiles> {
+    const replaced = new Map<string, Uint8Array>();
+    for (const [path, { snapshot, node }] of this.#copies)
+      replaced.set(path, (await snapshot.read([node], signal)).get(node.oid) ?? new Uint8Array());
+    for (const [path, text] of this.#texts) replaced.set(path, Buffer.from(text));
+    const isKept = ({ path }: { readonly path: string }): boolean => !replaced.has(path);
+    return {
+      files: [...files.filter(isKept), ...[...replaced].map(([path, content]) => ({ path, content }))],
+      links: links.filter(isKept),
+    };
+  }
+}
+
+/** A kustomization's folder: its segments from the root of the repository, without links. */
+export interface OverlayContext {
+  readonly scope: KustomizationScope;
+  readonly here: readonly string[];
+}
+
+/** A local path of a kustomization, and its replacement text for kustomize. */
+export interface LocalPath {
+  readonly text: string;
+  readonly found: { readonly at: readonly string[]; readonly node: FileNode | DirectoryNode } | undefined;
+}
+
+/**
+ * Selects the file or directory that a path of a kustomization names. A path that does not exist is
+ * left to kustomize.
+ * @throws SourcePathError if it leaves the repository, UnsupportedSource if kustomize would
+ * download it
+ */
+export function localPath({ scope, here }: OverlayContext, text: string): LocalPath {
+  const where = overlayName(here);
+  if (webPattern.test(text)) throw remoteFile(where, text);
+  if (text.startsWith('/')) throw new SourcePathError(`${where}: the path "${text}" is absolute`);
+  const segments = [...here, ...text.split('/')];
+  const found = scope.snapshot.tree.lookup(segments);
+  if (found.kind === 'outside' || isClimbing(segments))
+    throw new SourcePathError(`${where}: the path "${text}" leads out of the repository`);
+  if (found.kind === 'missing' && remotePattern.test(text)) throw remoteFile(where, text);
+  if (found.kind === 'missing' || found.node.kind === 'submodule') {
+    scope.selection.add(segments);
+    return { text, found: undefined };
+  }
+  scope.selection.add(segments);
+  const at = scope.selection.realPath(segments) ?? segments;
+  if (found.node.kind === 'file' && scope.isUnrestricted && !isBelow(here, at))
+    return { text: copyIntoOverlay({ scope, here }, at, found.node), found: { at, node: found.node } };
+  return { text, found: { at, node: found.node } };
+}
+
+/** Programs resolve ".." textually, without checking that the folder before it exists. */
+export function isClimbing(segments: readonly string[]): boolean {
+  let depth = 0;
+  for (const segment of segments) {
+    if (segment === '..') depth -= 1;
+    else if (segment !== '' && segment !== '.') depth += 1;
+    if (depth < 0) return true;
+  }
+  return false;
+}
+
+/**
+ * Copies files from outside the overlay into it, because kustomize itself may never read outside.
+ */
+export function copyIntoOverlay(
+  { scope, here }: OverlayContext,
+  at: readonly string[],
+  node: FileNode | DirectoryNode,
+): string {
+  const root = stagedFolder({ scope, here });
+  const { snapshot, replaced } = scope;
+  if (node.kind === 'file') return replaced.copy(root, at.join('/'), { snapshot, node });
+  for (const entry of walk(node, true))
+    if (entry.node.kind === 'file')
+      replaced.copy(root, `${at.join('/')}/${entry.path}`, { snapshot, node: entry.node });
+  return `${outsideFolder}/${at.join('/')}`;
+}
+
+export function isBelow(root: readonly string[], at: readonly string[]): boolean {
+  return root.every((segment, i) => at[i] === segment);
+}
+
+export function stagedFolder({ scope, here }: OverlayContext): string {
+  return [scope.folder, ...here].join('/');
+}
+
+export function overlayName(here: readonly string[]): string {
+  return `the kustomization of ${here.join('/') || '.'}`;
+}
+
+function remoteFile(where: string, text: string): UnsupportedSource {
+  return new UnsupportedSource(`${where} has a remote file ("${text.replace(/\/\/[^/@]*@/, '//')}")`);
+}

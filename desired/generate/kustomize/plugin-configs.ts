@@ -1,0 +1,104 @@
+import { formatYaml, isObject, messageOf, ownMember } from '#base';
+import type { Json, JsonObject } from '#base';
+import { DesiredError } from '../../errors.ts';
+import { checkMetadataSize, parseSmallYaml } from '../small-yaml.ts';
+import { textOf } from '../options.ts';
+import { chartFieldNames, inflatedChart } from './inflated-charts.ts';
+import { goNames, withGoNames } from '../go-fields.ts';
+import { localPath, overlayName } from './overlay-scope.ts';
+import type { OverlayContext } from './overlay-scope.ts';
+
+/** Fields of generators, transformers and validators that name files. */
+const fileFields = ['path', 'paths', 'env', 'envs', 'valuesFile', 'targetFilePath', 'argsFromFile'];
+const configNames = goNames([
+  ...fileFields,
+  ...['files', 'replacements', 'additionalValuesFiles', 'name', 'version', 'repo', 'releaseName'],
+  ...['chartHome', 'configHome', 'items', 'kind', 'apiVersion', 'metadata'],
+]);
+const replacementNames = goNames(['path']);
+
+/** The documents of an inline configuration. Undefined if the text names a file instead. */
+export function inlineDocuments(place: OverlayContext, text: string): readonly Json[] | undefined {
+  const documents = documentsIn(text, `an entry of ${overlayName(place.here)}`);
+  return documents.some((document) => typeof document === 'object' && document !== null) ? documents : undefined;
+}
+
+/**
+ * The configurations as kustomize reads them, after every file that they name was checked and
+ * selected.
+ */
+export function checkedConfigs(place: OverlayContext, documents: readonly Json[]): string {
+  return documents.map((document) => formatYaml(checkedConfig(place, document))).join('---\n');
+}
+
+/** Replaces a file of configurations by its checked content. */
+export async function checkConfigFile(place: OverlayContext, at: readonly string[], used: string): Promise<void> {
+  const { snapshot, replaced, folder, signal } = place.scope;
+  const found = snapshot.tree.lookup(at);
+  if (found.kind !== 'found' || found.node.kind !== 'file') return;
+  checkMetadataSize(found.node, at);
+  const contents = await snapshot.read([found.node], signal);
+  const text = Buffer.from(contents.get(found.node.oid) ?? []).toString('utf8');
+  const checked = checkedConfigs(place, documentsIn(text, at.join('/')));
+  replaced.set([folder, ...at].join('/'), checked);
+  replaced.set(used, checked);
+}
+
+function documentsIn(text: string, shown: string): readonly Json[] {
+  try {
+    return parseSmallYaml(text, 'v3');
+  } catch (error) {
+    throw new DesiredError('DESIRED_RENDER', `${shown} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function checkedConfig(place: OverlayContext, document: Json): Json {
+  if (!isObject(document)) return document;
+  const config = withGoNames(document, configNames, `a configuration of ${overlayName(place.here)}`);
+  const items = ownMember(config, 'items');
+  if (Array.isArray(items)) return { ...config, items: items.map((item) => checkedConfig(place, item as Json)) };
+  const checked: Record<string, Json | undefined> = { ...config };
+  for (const field of fileFields)
+    if (ownMember(config, field) !== undefined)
+      checked[field] = texts(ownMember(config, field), (text) => filePath(place, text));
+  if (ownMember(config, 'files') !== undefined)
+    checked['files'] = texts(ownMember(config, 'files'), (text) => keyedPath(place, text));
+  const replacements = ownMember(config, 'replacements');
+  if (Array.isArray(replacements)) checked['replacements'] = replacements.map((one) => replacement(place, one as Json));
+  return chartConfig(place, checked);
+}
+
+/**
+ * Only `kind: HelmChartInflationGenerator` is a chart. Without `apiVersion: builtin` it is another
+ * plugin.
+ */
+function chartConfig(place: OverlayContext, config: JsonObject): JsonObject {
+  if (textOf(config, 'kind') !== 'HelmChartInflationGenerator' || !place.scope.helm) return config;
+  const written = textOf(config, 'chartHome') || 'charts';
+  const { chart, home } = inflatedChart(place, config, chartFieldNames, written);
+  return { ...chart, chartHome: home };
+}
+
+function replacement(place: OverlayContext, value: Json): Json {
+  if (!isObject(value)) return value;
+  const one = withGoNames(value, replacementNames, `a replacement of ${overlayName(place.here)}`);
+  const path = ownMember(one, 'path');
+  return typeof path === 'string' ? { ...one, path: filePath(place, path) } : one;
+}
+
+/** A file, or inline content. */
+export function filePath(place: OverlayContext, text: string): string {
+  return text === '' || text.includes('\n') ? text : localPath(place, text).text;
+}
+
+/** Generators may name a key: "key=file". */
+export function keyedPath(place: OverlayContext, text: string): string {
+  const at = text.indexOf('=') + 1;
+  return text.slice(0, at) + localPath(place, text.slice(at)).text;
+}
+
+/** Replaces a text, or each item of a list. */
+export function texts(value: Json | undefined, replace: (text: string) => string): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => texts(item, replace));
+  return typeof value === 'string' ? replace(value) : (value ?? null);
+}

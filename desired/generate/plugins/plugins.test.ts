@@ -1,0 +1,224 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, credentials } from '@grpc/grpc-js';
+import type { MethodDefinition } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SecretValue, Shutdown } from '#base';
+import { bareRepository } from '#model';
+import { eventually } from '#support';
+import { DesiredError } from '../../errors.ts';
+import { startPlugin } from '../../testing/plugin-server.ts';
+import type { PluginBehaviour, ReceivedInput, TestPlugin } from '../../testing/plugin-server.ts';
+import { failureOf, renderBench } from '../../testing/repository.ts';
+import type { RenderBench, TestRepository } from '../../testing/repository.ts';
+import { renderOne, requestOf } from '../../testing/request.ts';
+import type { SourceManifests } from '../../types.ts';
+import { askPassMethods } from './ask-pass.ts';
+
+let bench: RenderBench;
+let sockets = '';
+let plugins: TestPlugin[] = [];
+
+function open(limits: object = {}, exclusions: readonly string[] = []): void {
+  sockets = mkdtempSync(join(tmpdir(), 'cmp-'));
+  bench = renderBench({ plugins: { sockets, exclusions }, limits });
+}
+beforeEach(() => open());
+afterEach(() => {
+  for (const plugin of plugins.splice(0)) plugin.kill();
+  bench.close();
+  rmSync(sockets, { recursive: true, force: true });
+});
+
+async function start(name: string, behaviour: PluginBehaviour): Promise<TestPlugin> {
+  const plugin = await startPlugin(sockets, name, behaviour);
+  plugins = [...plugins, plugin];
+  return plugin;
+}
+const map = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
+const files = { 'app/x.plug': 'content', 'app/a.yaml': map('plain'), 'other/b.txt': 'b', 'secret/key': 'k' };
+const render = (repository: TestRepository, plugin?: object, path = 'app'): Promise<SourceManifests> =>
+  bench.render(repository, { path, ...(plugin === undefined ? {} : { plugin: plugin as never }) });
+const names = (made: SourceManifests): unknown => made.objects.map(({ metadata }) => metadata.name);
+
+describe('config management plugins', () => {
+  it('sends a named plugin the whole repository, the environment and the parameters', async () => {
+    const plugin = await start('cmp-v1.0', { manifests: () => [`${map('a')}---\n${map('b')}`, map('c')] });
+    const repository = bench.repository(files);
+    repository.link('app/link', '../other/b.txt');
+    const long = `app/${'d'.repeat(90)}/${'e'.repeat(90)}`;
+    const revision = repository.commit({ [long]: 'x'.repeat(100_000) });
+    const made = await render(repository, {
+      name: 'cmp-v1.0',
+      env: [{ name: 'MODE', value: 'prod $ARGOCD_APP_NAME' }],
+      parameters: [
+        { name: 'text', string: 'one' },
+        { name: 'some-list', array: ['x', 'y'] },
+        { name: 'map', map: { 'a.b': 'c' } },
+      ],
+    });
+    expect(made).toMatchObject({ sourceType: 'Plugin', revision });
+    expect(names(made)).toEqual(['a', 'b', 'c']);
+    const { what } = plugin.sent[0] ?? {};
+    expect(what).toMatchObject({
+      appName: 'app',
+      appRelPath: 'app',
+      checksum: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(what?.files).toEqual({ ...files, 'app/link': '-> ../other/b.txt', [long]: 'x'.repeat(100_000) });
+    expect(what?.env).toMatchObject({
+      ARGOCD_APP_NAME: 'app',
+      ARGOCD_APP_REVISION: revision,
+      KUBE_VERSION: '1.33.1',
+      ARGOCD_ENV_MODE: 'prod app',
+      PARAM_TEXT: 'one',
+      PARAM_SOME_LIST_0: 'x',
+      PARAM_SOME_LIST_1: 'y',
+      PARAM_MAP_A_B: 'c',
+      KUBE_API_VERSIONS: 'apps/v1,apps/v1/Deployment,v1,v1/ConfigMap',
+    });
+    expect(JSON.parse(what?.env['ARGOCD_APP_PARAMETERS'] ?? '')).toHaveLength(3);
+  });
+
+  it('discovers the first plugin that supports a source; other sources keep their type', async () => {
+    const knows = ({ files: all, appRelPath }: ReceivedInput): boolean => `${appRelPath}/x.plug` in all;
+    await start('a-silent', { discovery: false, manifests: () => [map('silent')] });
+    const second = await start('b-second', { discovery: true, matches: knows, manifests: () => [map('second')] });
+    await start('c-third', { discovery: true, matches: () => true, manifests: () => [map('third')] });
+    const repository = bench.repository({ ...files, 'plain/a.yaml': map('plain') });
+    expect(names(await render(repository))).toEqual(['second']);
+    expect(names(await render(repository, {}))).toEqual(['second']);
+    // Queried once per commit.
+    expect(second.sent.filter(({ method }) => method === 'match')).toHaveLength(1);
+    expect(names(await render(repository, undefined, 'plain'))).toEqual(['third']);
+    const explicit = await bench.render(repository, { path: 'app', directory: { include: '*.yaml' } });
+    expect(explicit).toMatchObject({ sourceType: 'Directory' });
+  });
+
+  it('renders nothing twice', async () => {
+    const plugin = await start('cmp', { manifests: () => [map('a')] });
+    const repository = bench.repository(files);
+    await render(repository, { name: 'cmp' });
+    await render(repository, { name: 'cmp' });
+    expect(plugin.sent).toHaveLength(1);
+    await render(repository, { name: 'cmp', env: [{ name: 'A', value: 'b' }] });
+    expect(plugin.sent).toHaveLength(2);
+  });
+
+  it('does not send files that administrators exclude', async () => {
+    bench.close();
+    open({}, ['secret', '*/*.yaml']);
+    const plugin = await start('cmp', { manifests: () => [] });
+    await render(bench.repository(files), { name: 'cmp' });
+    expect(Object.keys(plugin.sent[0]?.what.files ?? {})).toEqual(['app/x.plug', 'other/b.txt']);
+  });
+
+  it.each<[string, PluginBehaviour | undefined, RegExp]>([
+    ['is not there', undefined, /^could not find cmp-server plugin with name "cmp" supporting the given repository$/],
+    [
+      'does not support the source',
+      { discovery: true, matches: () => false },
+      /^could not find cmp-server plugin with name "cmp"/,
+    ],
+    [
+      'fails',
+      { manifests: () => new Error('no colour') },
+      /^CMP processing failed for application "app": the plugin cmp: .*no colour$/,
+    ],
+    ['floods', { manifests: () => ['x'.repeat(200_000)] }, /its answer is too big/],
+    ['prints what is no object', { manifests: () => ['- a\n- b\n'] }, /the plugin cmp printed.* is not an object/],
+  ])('reports a plugin that %s', async (_name, behaviour, expected) => {
+    bench.close();
+    open({ maxToolBytes: 100_000 });
+    if (behaviour !== undefined) await start('cmp', behaviour);
+    const repository = bench.repository(files);
+    const access = { ...bareRepository(repository.path), password: new SecretValue('p') };
+    const request = requestOf({ repoURL: repository.path, path: 'app', plugin: { name: 'cmp' } }, access);
+    const error = await failureOf(renderOne(bench.desired, request, new AbortController().signal));
+    expect(error).toBeInstanceOf(DesiredError);
+    expect(error.message).toMatch(expected);
+  });
+
+  it('lends a plugin the credentials of the repository through a nonce that is valid for one call', async () => {
+    let lent: Readonly<Record<string, string>> = {};
+    const ask = (nonce: string): Promise<unknown> => {
+      const method: MethodDefinition<object, object> | undefined = askPassMethods['GetCredentials'];
+      if (method === undefined) throw new Error('there is no such method');
+      const { path, requestSerialize, responseDeserialize } = method;
+      const client = new Client(`unix:${lent['ARGOCD_ASK_PASS_SOCK'] ?? ''}`, credentials.createInsecure());
+      return new Promise((resolve) => {
+        client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { nonce }, (error, answer) => {
+          client.close();
+          resolve(error?.code ?? answer);
+        });
+      });
+    };
+    const answers: Promise<unknown>[] = [];
+    await start('cmp', {
+      provideGitCreds: true,
+      manifests: ({ env }) => {
+        lent = env;
+        answers.push(ask(env['ARGOCD_GIT_ASKPASS_NONCE'] ?? ''), ask('guessed'));
+        return undefined;
+      },
+    });
+    const repository = bench.repository(files);
+    const access = { ...bareRepository(repository.path), username: 'me', password: new SecretValue('hunter2') };
+    const request = requestOf({ repoURL: repository.path, path: 'app', plugin: { name: 'cmp' } }, access);
+    const leave = new AbortController();
+    const rendering = failureOf(renderOne(bench.desired, request, leave.signal));
+    await eventually(() => expect(answers).toHaveLength(2));
+    expect(await Promise.all(answers)).toEqual([{ username: 'me', password: 'hunter2' }, 5]);
+    expect(lent).toMatchObject({ GIT_ASKPASS: 'argocd', ARGOCD_BINARY_NAME: 'argocd-git-ask-pass' });
+    expect(Object.values(lent).join()).not.toContain('hunter2');
+    leave.abort(new Shutdown());
+    await rendering;
+    // Afterwards the credentials are gone.
+    await eventually(() => expect(existsSync(lent['ARGOCD_ASK_PASS_SOCK'] ?? '')).toBe(false));
+    const key = { ...bareRepository(repository.path), sshPrivateKey: new SecretValue('k') };
+    const other = requestOf({ repoURL: repository.path, path: 'app', plugin: { name: 'cmp' } }, key);
+    expect((await failureOf(renderOne(bench.desired, other, new AbortController().signal))).message).toContain(
+      'provideGitCreds',
+    );
+  });
+
+  it('stops a hanging plugin at its deadline and a dead one at once, without affecting other sources', async () => {
+    bench.close();
+    open({ toolTimeoutMs: 400 });
+    await start('hangs', { manifests: () => undefined });
+    const dying = await start('dies', {
+      manifests: () => {
+        dying.kill();
+        return undefined;
+      },
+    });
+    const repository = bench.repository(files);
+    const [hung, died, plain] = await Promise.allSettled([
+      render(repository, { name: 'hangs' }),
+      render(repository, { name: 'dies' }),
+      bench.render(repository, { path: 'app', directory: {} }),
+    ]);
+    expect(hung).toMatchObject({ status: 'rejected', reason: { code: 'DEADLINE_EXCEEDED' } });
+    expect(died).toMatchObject({ status: 'rejected', reason: { code: 'DESIRED_PLUGIN' } });
+    expect(plain).toMatchObject({ status: 'fulfilled', value: { sourceType: 'Directory' } });
+  });
+
+  it('fails if a plugin cannot be queried, because the source would be rendered as something else', async () => {
+    const socket = createServer((connection) => connection.destroy());
+    await new Promise<void>((resolve) => {
+      socket.listen(join(sockets, 'broken.sock'), resolve);
+    });
+    const error = await failureOf(render(bench.repository(files)));
+    expect(error.message).toMatch(
+      /^CMP processing failed for application "app": the plugin broken: it cannot be reached/,
+    );
+    await new Promise((resolve) => socket.close(resolve));
+    expect(names(await bench.render(bench.repository(files), { path: 'app' }))).toEqual(['plain']);
+  });
+
+  it.each(['../x', '/abs', 'a/b', '.hidden', 'a b'])('refuses the name %j', async (name) => {
+    expect((await failureOf(render(bench.repository(files), { name }))).message).toMatch(/refused/);
+  });
+});

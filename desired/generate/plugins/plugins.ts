@@ -1,0 +1,276 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isObject, ownMember, stringifyJson, withDeadline } from '#base';
+import type { Clock, JsonObject, RandomSource } from '#base';
+import type { Repository } from '#model';
+import { DesiredError, PluginFailed, UnsafeInput, UnsupportedSource } from '../../errors.ts';
+import { Lru } from '../../fetch/shared/lru.ts';
+import { Selection } from '../../fetch/files/selection.ts';
+import { packSelection } from '../../fetch/files/tar.ts';
+import { secretsIn } from '../../given-secrets.ts';
+import type { DesiredLimits } from '../../limits.ts';
+import { AskPass } from './ask-pass.ts';
+import { buildEnvironment, substitute } from '../environment.ts';
+import { listOf, mapOf, textOf, wordsOf } from '../options.ts';
+import type { ManifestReader } from '../manifest-reader.ts';
+import { objectsPrinted } from '../output.ts';
+import { compilePathGlob } from '../path-glob.ts';
+import type { RenderJob, RenderPlan } from '../plan.ts';
+import { plainVersion } from '../cluster-versions.ts';
+import { PluginClient } from './plugin-client.ts';
+import type { PluginInput } from './plugin-client.ts';
+import { optionsHash } from '../source-type.ts';
+
+/** The sockets of plugins, and the files that are never sent to them. */
+export interface PluginConfig {
+  /** The folder of their sockets (ARGOCD_PLUGINSOCKFILEPATH). */
+  readonly sockets: string;
+  /** Globs on paths from the root (ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS). */
+  readonly exclusions: readonly string[];
+  /**
+   * The socket where plugins request the credentials of a repository (ARGOCD_ASK_PASS_SOCK). By
+   * default it lies beside their own sockets.
+   */
+  readonly askPass?: string;
+}
+
+/** Reads the environment variables of Argo CD's repo-server. */
+export function pluginConfigOf(env: Readonly<Record<string, string | undefined>>): PluginConfig {
+  const { ARGOCD_PLUGINSOCKFILEPATH: sockets = '', ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS: globs = '' } = env;
+  const { ARGOCD_ASK_PASS_SOCK: askPass = '' } = env;
+  return {
+    sockets: sockets === '' ? '/home/argocd/cmp-server/plugins' : sockets,
+    exclusions: globs.split(';').filter((glob) => glob !== ''),
+    ...(askPass === '' ? {} : { askPass }),
+  };
+}
+
+export interface PluginGeneratorDeps {
+  readonly clock: Clock;
+  readonly limits: DesiredLimits;
+  readonly reader: ManifestReader;
+  readonly config: PluginConfig;
+  readonly random: RandomSource;
+  /** Replaces the App or cloud credentials of a repository by the token that git would use. */
+  readonly withToken: (repository: Repository, signal: AbortSignal) => Promise<Repository>;
+}
+
+/**
+ * Config management plugins: sidecars that render the files they are sent (Argo CD:
+ * util/app/discovery, util/cmp, runConfigManagementPluginSidecars). A plugin that hangs, dies or
+ * returns too much fails only this source, after a bounded time.
+ *
+ * Deliberate differences: the tar has no .git; failing to query a plugin's support for a source is
+ * an error, because the source would otherwise be rendered as something else.
+ */
+export class PluginGenerator {
+  readonly #deps: PluginGeneratorDeps;
+  /** The socket of the supporting plugin ("" for none), by source and sockets. */
+  readonly #found = new Lru<string>(4096);
+  readonly #askPass: AskPass;
+
+  constructor(deps: PluginGeneratorDeps) {
+    this.#deps = deps;
+    const { askPass = join(deps.config.sockets, '.ask-pass.sock') } = deps.config;
+    this.#askPass = new AskPass(askPass, deps.random);
+  }
+
+  /**
+   * The plugin that supports a source without an explicit type; undefined if none does.
+   * @throws PluginFailed
+   */
+  async discover(job: RenderJob, signal: AbortSignal): Promise<string | undefined> {
+    const sockets = await this.#sockets();
+    if (sockets.length === 0) return undefined;
+    const key = stringifyJson([job.snapshot.key, job.snapshot.revision, [...job.segments], [...sockets]]);
+    const known = job.request.cache.manifests === 'rerender' ? undefined : this.#found.get(key);
+    if (known !== undefined) return known === '' ? undefined : known;
+    const input = await this.#input(job, signal);
+    let found = '';
+    for (const socket of sockets) if (found === '' && (await this.#knows(job, socket, input, signal))) found = socket;
+    this.#found.set(key, found, 1);
+    return found === '' ? undefined : found;
+  }
+
+  /**
+   * Plans the rendering by the plugin that the source names, or that supports it.
+   * @throws DesiredError, PluginFailed
+   */
+  async plan(job: RenderJob, signal: AbortSignal): Promise<RenderPlan> {
+    const name = textOf(job.source.plugin ?? {}, 'name');
+    const socket = name === '' ? await this.discover(job, signal) : await this.#named(job, name, signal);
+    if (socket === undefined) throw pluginMissing('could not find plugin supporting the given repository');
+    const env = environmentOf(job);
+    return {
+      key: [job.snapshot.revision, job.segments, optionsHash(job.source), env, socket, this.#deps.config.exclusions],
+      render: async (inner) => {
+        const input = await this.#input(job, inner);
+        const texts = await this.#ask(job, socket, inner, (client, work) => this.#rendered(client, job, input, work));
+        return objectsPrinted(Buffer.from(texts.join('\n---\n')), `the plugin ${nameOf(socket)}`, this.#deps, inner);
+      },
+    };
+  }
+
+  /**
+   * Lends the login of the repository if the plugin needs it and there is one.
+   * @throws UnsupportedSource
+   */
+  async #rendered(
+    client: PluginClient,
+    job: RenderJob,
+    input: PluginInput,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const { provideGitCreds } = await client.configuration(signal);
+    const repository = provideGitCreds ? await this.#deps.withToken(job.repository, signal) : undefined;
+    const { username = 'x-access-token', password } = repository ?? {};
+    if (password === undefined) return client.manifests(input, signal);
+    return this.#askPass.lend({ username, password: password.reveal() }, (lent) =>
+      client.manifests({ ...input, env: { ...input.env, ...lent } }, signal),
+    );
+  }
+
+  async #named(job: RenderJob, name: string, signal: AbortSignal): Promise<string> {
+    if (!/^[\w.-]+$/.test(name) || name.startsWith('.'))
+      throw new UnsafeInput('the name of the plugin is refused: it must consist of letters, digits, dots and dashes');
+    const socket = `${name}.sock`;
+    const missing = `could not find cmp-server plugin with name "${name}" supporting the given repository`;
+    if (!(await this.#sockets()).includes(socket)) throw pluginMissing(missing);
+    const input = await this.#input(job, signal);
+    const isKnown = await this.#ask(job, socket, signal, async (client, work) => {
+      const configuration = await this.#configured(client, job, socket, work);
+      return !configuration.isDiscoveryConfigured || client.matches(input, work);
+    });
+    if (!isKnown) throw pluginMissing(missing);
+    return socket;
+  }
+
+  #knows(job: RenderJob, socket: string, input: PluginInput, signal: AbortSignal): Promise<boolean> {
+    return this.#ask(job, socket, signal, async (client, work) => {
+      const { isDiscoveryConfigured } = await client.configuration(work);
+      if (!isDiscoveryConfigured || !(await client.matches(input, work))) return false;
+      await this.#configured(client, job, socket, work);
+      return true;
+    });
+  }
+
+  /**
+   * @throws UnsupportedSource if the plugin needs credentials that an askpass program cannot
+   * provide
+   */
+  async #configured(
+    client: PluginClient,
+    job: RenderJob,
+    socket: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly isDiscoveryConfigured: boolean }> {
+    const configuration = await client.configuration(signal);
+    const { bearerToken, sshPrivateKey, azure } = job.repository;
+    const others = [bearerToken, sshPrivateKey, azure].some((one) => one !== undefined);
+    if (configuration.provideGitCreds && others && job.repository.password === undefined)
+      throw new UnsupportedSource(
+        `Git credentials other than user and password for the plugin ${nameOf(socket)} (provideGitCreds)`,
+      );
+    return configuration;
+  }
+
+  async #ask<T>(
+    job: RenderJob,
+    socket: string,
+    signal: AbortSignal,
+    body: (client: PluginClient, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { clock, config, limits } = this.#deps;
+    const { password } = job.repository;
+    const hidden = (): readonly string[] => [...secretsIn(job.source), password?.reveal() ?? ''];
+    const client = new PluginClient(nameOf(socket), join(config.sockets, socket), limits.maxToolBytes, hidden);
+    const limitMs = limits.toolTimeoutMs;
+    try {
+      return await withDeadline(signal, { clock, limitMs, what: `the plugin ${nameOf(socket)}` }, (work) =>
+        body(client, work),
+      );
+    } catch (error) {
+      if (!(error instanceof PluginFailed)) throw error;
+      throw new DesiredError(
+        'DESIRED_PLUGIN',
+        `CMP processing failed for application "${job.request.appName}": ${error.message}`,
+        {
+          cause: error,
+        },
+      );
+    } finally {
+      client.close();
+    }
+  }
+
+  /** The sorted names of the sockets. A missing folder has none. */
+  async #sockets(): Promise<readonly string[]> {
+    const entries = await readdir(this.#deps.config.sockets, { withFileTypes: true }).catch(() => []);
+    return entries
+      .filter((entry) => entry.isSocket() && !entry.name.startsWith('.'))
+      .map(({ name }) => name)
+      .sort();
+  }
+
+  async #input(job: RenderJob, signal: AbortSignal): Promise<PluginInput> {
+    const { snapshot, segments, request } = job;
+    const selection = new Selection(snapshot.tree);
+    selection.add([]);
+    const excluded = this.#deps.config.exclusions.map(compilePathGlob);
+    for (const files of [selection.files, selection.links])
+      for (const path of files.keys()) if (excluded.some((matches) => matchesPart(path, matches))) files.delete(path);
+    selection.check(this.#deps.limits);
+    const packed = await packSelection(snapshot, selection, signal);
+    return { appName: request.appName, appRelPath: segments.join('/') || '.', env: environmentOf(job), packed };
+  }
+}
+
+/** A pattern that matches a folder excludes everything in it. */
+function matchesPart(path: string, matches: (path: string) => boolean): boolean {
+  const segments = path.split('/');
+  return segments.some((_, i) => matches(segments.slice(0, i + 1).join('/')));
+}
+
+function nameOf(socket: string): string {
+  return socket.replace(/\.sock$/, '');
+}
+
+function pluginMissing(message: string): DesiredError {
+  return new DesiredError('DESIRED_PLUGIN_MISSING', message);
+}
+
+/**
+ * The build environment, the cluster, and the variables and parameters of the source (Argo CD:
+ * getPluginEnvs, getPluginParamEnvs).
+ */
+function environmentOf(job: RenderJob): Readonly<Record<string, string>> {
+  const { cluster } = job.request;
+  const plugin: JsonObject = job.source.plugin ?? {};
+  const build = buildEnvironment(job);
+  const env: Record<string, string> = {
+    ...build,
+    KUBE_VERSION: plainVersion(cluster.kubeVersion),
+    KUBE_API_VERSIONS: cluster.apiVersions.join(','),
+  };
+  for (const one of listOf(plugin, 'env'))
+    env[`ARGOCD_ENV_${textOf(one, 'name')}`] = substitute(textOf(one, 'value'), build);
+  const parameters = listOf(plugin, 'parameters');
+  if (parameters.length > 0) env['ARGOCD_APP_PARAMETERS'] = stringifyJson(parameters);
+  for (const one of parameters) Object.assign(env, parameterOf(one));
+  return env;
+}
+
+function parameterOf(one: JsonObject): Record<string, string> {
+  const name = `PARAM_${escaped(textOf(one, 'name'))}`;
+  const env: Record<string, string> = {};
+  const [text, map] = [ownMember(one, 'string'), ownMember(one, 'map')];
+  if (typeof text === 'string') env[name] = text;
+  if (map !== undefined && isObject(map))
+    for (const [key, value] of Object.entries(mapOf(one, 'map'))) env[`${name}_${escaped(key)}`] = value;
+  for (const [i, value] of wordsOf(one, 'array').entries()) env[`${name}_${i}`] = value;
+  return env;
+}
+
+function escaped(name: string): string {
+  return name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, '_');
+}

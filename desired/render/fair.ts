@@ -1,0 +1,140 @@
+import { DeadlineExceeded, hashText } from '#base';
+import type { Clock, ClockTimer } from '#base';
+import { CommandError } from '../errors.ts';
+import { Lru } from '../fetch/shared/lru.ts';
+import { shortenedLimit, ShareSchedule } from './shares.ts';
+import type { Renderer, RenderRequest, RenderResult, RenderShare } from './types.ts';
+
+/** Longer than nearly all charts need, and short enough that another project does not notice. */
+const slowAfterMs = 2000;
+const rememberMs = 600_000;
+/**
+ * If the caller's deadline ends a run sooner than this, the run does not count as timed out: most
+ * of the time was spent waiting for a slot.
+ */
+const minTimeOutRunMs = 4000;
+
+/** A limiter that shares its slots fairly between projects and repositories. */
+export class FairLimiter {
+  readonly #clock: Clock;
+  readonly #schedule: ShareSchedule | undefined;
+  readonly #starts = new Map<number, () => void>();
+  #timer: ClockTimer | undefined;
+
+  /** `slots` 0: no limit. */
+  constructor(clock: Clock, slots: number) {
+    this.#clock = clock;
+    this.#schedule = slots < 1 ? undefined : new ShareSchedule({ slots, slowAfterMs, rememberMs });
+  }
+
+  /** Runs `body` when it is its share's turn. @throws the reason of `signal` while waiting */
+  async run<T>(share: RenderShare, signal: AbortSignal, body: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const schedule = this.#schedule;
+    if (schedule === undefined) return body();
+    const id = schedule.add(share, this.#clock.monotonic());
+    await this.#started(id, schedule, signal);
+    let timedOut: boolean | undefined = false;
+    try {
+      return await body();
+    } catch (error) {
+      if (isCommandTimeOut(error)) timedOut = true;
+      else if (signal.aborted) timedOut = undefined;
+      throw error;
+    } finally {
+      schedule.end(id, timedOut, this.#clock.monotonic());
+      this.#startNext(schedule);
+    }
+  }
+
+  async #started(id: number, schedule: ShareSchedule, signal: AbortSignal): Promise<void> {
+    const started = new Promise<void>((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#starts.delete(id);
+        schedule.drop(id);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#starts.set(id, () => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      });
+    });
+    this.#startNext(schedule);
+    await started;
+  }
+
+  #startNext(schedule: ShareSchedule): void {
+    const now = this.#clock.monotonic();
+    for (let id = schedule.next(now); id !== undefined; id = schedule.next(now)) {
+      this.#starts.get(id)?.();
+      this.#starts.delete(id);
+    }
+    this.#timer?.cancel();
+    const at = schedule.nextChangeAt(now);
+    this.#timer = at === undefined ? undefined : this.#clock.timer(at - now, () => this.#startNext(schedule));
+  }
+}
+
+function isCommandTimeOut(error: unknown): boolean {
+  return error instanceof CommandError && error.code === 'COMMAND_TIMEOUT';
+}
+
+/** Whether a run used up its time: the program's, or that of the whole answer. */
+function isTimeOut(error: unknown, signal: AbortSignal, ranMs: number): boolean {
+  if (error instanceof CommandError) return isCommandTimeOut(error);
+  return signal.aborted && signal.reason instanceof DeadlineExceeded && ranMs >= minTimeOutRunMs;
+}
+
+const rememberedBytes = 1024 * 1024;
+
+/**
+ * A renderer with fair slots. Each time-out of a source halves the time of its next attempt, until
+ * one succeeds. A run that the answer's deadline ended also counts as timed out, and fails with
+ * COMMAND_TIMEOUT.
+ */
+export function createFairRenderer(deps: {
+  readonly renderer: Renderer;
+  readonly clock: Clock;
+  readonly slots: number;
+}): Renderer {
+  const { renderer, clock, slots } = deps;
+  const limiter = new FairLimiter(clock, slots);
+  const timeOuts = new Lru<number>(rememberedBytes);
+  const render = async (request: RenderRequest, signal: AbortSignal): Promise<RenderResult> => {
+    const key = sourceKeyOf(request);
+    const before = timeOuts.get(key) ?? 0;
+    const timeoutMs = shortenedLimit(request.timeoutMs, before);
+    return limiter.run(request.share, signal, async () => {
+      const begin = clock.monotonic();
+      try {
+        const result = await renderer.render({ ...request, timeoutMs }, signal);
+        timeOuts.delete(key);
+        return result;
+      } catch (error) {
+        const ranMs = clock.monotonic() - begin;
+        if (!isTimeOut(error, signal, ranMs)) throw error;
+        timeOuts.set(key, before + 1, 200);
+        const program = request.steps[0]?.program ?? 'the program';
+        throw error instanceof CommandError ? error : tookTooLong(program, ranMs, error);
+      }
+    });
+  };
+  return {
+    name: renderer.name,
+    run: (signal) => renderer.run(signal),
+    render,
+    version: (...args) => renderer.version(...args),
+  };
+}
+
+function tookTooLong(program: string, ranMs: number, cause: unknown): CommandError {
+  return new CommandError('COMMAND_TIMEOUT', `${program} took longer than ${Math.floor(ranMs / 1000)} s`, { cause });
+}
+
+/**
+ * Identifies a source across attempts, by share and steps. Its files may have changed in between.
+ */
+function sourceKeyOf({ share, steps }: RenderRequest): string {
+  return hashText(JSON.stringify([share, steps.map(({ program, args, cwd }) => [program, args, cwd])]));
+}
