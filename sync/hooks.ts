@@ -15,7 +15,7 @@ const helmPolicies: Readonly<Record<string, HookDeletePolicy>> = {
   'before-hook-creation': 'BeforeHookCreation',
 };
 
-/** A hook whose type means nothing here (a garbage value, or only pre/post-delete): left out of syncs. */
+/** Whether syncs ignore this hook: its types are invalid, or only pre-delete or post-delete. */
 export function isIgnored(object: KubeObject): boolean {
   return isHook(object) && hookTypes(object).length === 0;
 }
@@ -34,14 +34,14 @@ export function isPostDeleteHook(object: KubeObject): boolean {
   );
 }
 
-/** Phases in which an object is applied: its hook types, or `Sync` for an ordinary resource. */
+/** The phases in which an object is applied: its hook types, or `Sync` if it is no hook. */
 export function phasesOf(object: KubeObject): readonly SyncPhase[] {
   if (isSkipped(object)) return [];
   if (!isHook(object)) return ['Sync'];
   return hookTypes(object).filter((type): type is SyncPhase => type !== 'Skip');
 }
 
-/** Declared delete policies of both spellings, `BeforeHookCreation` when there is none. */
+/** Delete policies from the annotations of Argo CD and Helm. Default: `BeforeHookCreation`. */
 export function deletePolicies(object: KubeObject): readonly HookDeletePolicy[] {
   const argo = csvAnnotation(object, annotations.hookDeletePolicy).filter((p) =>
     argoPolicies.has(p),
@@ -51,7 +51,7 @@ export function deletePolicies(object: KubeObject): readonly HookDeletePolicy[] 
   return all.length > 0 ? all : ['BeforeHookCreation'];
 }
 
-/** Sync wave: Argo CD's annotation, else Helm's weight, else 0; a value that is no integer falls through. */
+/** Sync wave: Argo CD's annotation, else Helm's weight, else 0; values must be integers. */
 export function waveOf(object: KubeObject): number {
   for (const name of [annotations.syncWave, annotations.helmHookWeight]) {
     const text = annotationOf(object, name);
@@ -60,7 +60,7 @@ export function waveOf(object: KubeObject): number {
   return 0;
 }
 
-/** Where a live hook stands, from its health (gitops-engine: getOperationPhase). */
+/** Phase of a live hook, from its health (gitops-engine: getOperationPhase). */
 export function hookPhase(
   object: KubeObject,
   health: HealthStatus | null,

@@ -1,11 +1,12 @@
 /**
- * sync: how to close the gap. Pairing, hooks, waves, kind order, prune rules; one call is one step of an operation, and everything that the
- * next step needs is in the results of this one, so that any replica can go on (decision D8).
+ * sync: brings a cluster to the desired state. Pairs resources, orders them by hooks, waves and
+ * kinds, and prunes. One call is one step of an operation; its results contain all that the next
+ * step needs, so any replica can continue.
  *
- * It changes clusters through the ClusterWriter that it is given and in no other way; it knows nothing of Applications, queues or
- * status.
+ * It changes clusters only through the given ClusterWriter and knows nothing of Applications,
+ * queues or status.
  */
-export { wasHeldBack } from './plan.ts';
+export { isPrunePostponed } from './plan.ts';
 export { isIgnored, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf } from './hooks.ts';
 export { hasResourceOption, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export type { OperationFacts } from './options.ts';
@@ -13,10 +14,10 @@ export { pairResources } from './reconcile.ts';
 export type { PairedResources } from './reconcile.ts';
 export { syncStep, terminateSync } from './run.ts';
 export type {
-  ApplyHow,
+  ApplyOptions,
   ApplyResult,
   ClusterWriter,
-  Deletion,
+  DeleteOutcome,
   ReconciledResource,
   SyncOptions,
   SyncOutcome,

@@ -2,34 +2,46 @@ import { annotations, csvAnnotation, hasSyncOption } from '#model';
 import type { KubeObject, SyncOperation } from '#model';
 import type { SyncOptions } from './types.ts';
 
-/** Value of `Key=` in an object's sync-options annotation: the first item with that key; undefined when none. */
+/** The first value of `key` in an object's sync-options annotation. */
 export function resourceOption(object: KubeObject | null, key: string): string | undefined {
   if (object === null) return undefined;
   return optionValue(csvAnnotation(object, annotations.syncOptions), key);
 }
 
-/** Value of `Key=` in a list of options: the first that has the key. */
+/** The first value of `key` in a list of `Key=value` options. */
 export function optionValue(options: readonly string[], key: string): string | undefined {
+  if (options.length <= maxUncachedOptions) return findOptionValue(options, key);
+  const known = longListValues.get(options) ?? new Map<string, string | undefined>();
+  longListValues.set(options, known);
+  if (!known.has(key)) known.set(key, findOptionValue(options, key));
+  return known.get(key);
+}
+
+/** Values by key of long lists: a list may have 100,000 options and is searched per resource. */
+const longListValues = new WeakMap<readonly string[], Map<string, string | undefined>>();
+const maxUncachedOptions = 32;
+
+function findOptionValue(options: readonly string[], key: string): string | undefined {
   return options.find((option) => option.startsWith(`${key}=`))?.slice(key.length + 1);
 }
 
-/** True if the object's annotation says exactly `option`. */
+/** Whether the object's sync-options annotation contains exactly `option`. */
 export function hasResourceOption(object: KubeObject | null, option: string): boolean {
   return object !== null && csvAnnotation(object, annotations.syncOptions).includes(option);
 }
 
-/** What an operation says beside its own fields. */
+/** Inputs of {@link readSyncOptions} that are not fields of the operation. */
 export interface OperationFacts {
-  /** deletion-approved is not older than the start of the operation. */
+  /** The deletion-approved annotation is not older than the start of the operation. */
   readonly pruneConfirmed: boolean;
   readonly waveDelayMs: number;
-  /** Who has applied client-side before server-side apply was chosen. */
+  /** Field manager of earlier client-side applies; see {@link SyncOptions.migrationManager}. */
   readonly migrationManager?: string;
 }
 
 /**
- * The options of one operation (Argo CD: controller/sync.go). Only the operation's own syncOptions count: whoever starts it copies those of
- * the Application in.
+ * The options of one operation (Argo CD: controller/sync.go). Reads only the operation's own
+ * syncOptions: its initiator copies those of the Application.
  */
 export function readSyncOptions(sync: SyncOperation, facts: OperationFacts): SyncOptions {
   const options = sync.syncOptions ?? [];
@@ -57,7 +69,7 @@ export function readSyncOptions(sync: SyncOperation, facts: OperationFacts): Syn
   };
 }
 
-/** Background is looked for first, then foreground, then orphan; foreground is the default. */
+/** Background takes precedence over foreground, and foreground (the default) over orphan. */
 function propagation(options: readonly string[]): SyncOptions['prunePropagationPolicy'] {
   if (options.includes('PrunePropagationPolicy=background')) return 'Background';
   if (options.includes('PrunePropagationPolicy=foreground')) return 'Foreground';

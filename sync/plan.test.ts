@@ -1,135 +1,9 @@
-import { hookTypes, isHook, isSkipped } from '#model';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { KubeObject } from '#model';
-import { deletePolicies, isIgnored, phasesOf, waveOf } from './hooks.ts';
-import { optionValue, readSyncOptions, resourceOption } from './options.ts';
+import { readSyncOptions } from './options.ts';
 import { isPrune, objectOf, planTasks } from './plan.ts';
-import { pairResources } from './reconcile.ts';
 import type { ClusterWriter, SyncRequest } from './types.ts';
-
-function annotated(annotations: Record<string, string>): KubeObject {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', annotations } };
-}
-
-describe('hook classification', () => {
-  const argo = 'argocd.argoproj.io/hook';
-  const helm = 'helm.sh/hook';
-  it.each([
-    ['plain', {}, { types: [], hook: false, ignored: false, skipped: false, phases: ['Sync'] }],
-    [
-      'one',
-      { [argo]: 'PreSync' },
-      { types: ['PreSync'], hook: true, ignored: false, skipped: false, phases: ['PreSync'] },
-    ],
-    [
-      'two',
-      { [argo]: 'PreSync, PostSync' },
-      { types: ['PreSync', 'PostSync'], hook: true, ignored: false, skipped: false, phases: ['PreSync', 'PostSync'] },
-    ],
-    ['skip', { [argo]: 'Skip' }, { types: ['Skip'], hook: false, ignored: false, skipped: true, phases: [] }],
-    ['garbage', { [argo]: 'presync' }, { types: [], hook: true, ignored: true, skipped: false, phases: [] }],
-    ['only pre-delete', { [argo]: 'PreDelete' }, { types: [], hook: true, ignored: true, skipped: false, phases: [] }],
-    [
-      'helm',
-      { [helm]: 'pre-install,pre-upgrade' },
-      { types: ['PreSync'], hook: true, ignored: false, skipped: false, phases: ['PreSync'] },
-    ],
-    [
-      'helm crd',
-      { [helm]: 'crd-install' },
-      { types: [], hook: false, ignored: false, skipped: false, phases: ['Sync'] },
-    ],
-    ['helm test', { [helm]: 'test' }, { types: [], hook: true, ignored: true, skipped: false, phases: [] }],
-    [
-      'argo wins',
-      { [argo]: 'Sync', [helm]: 'post-install' },
-      { types: ['Sync'], hook: true, ignored: false, skipped: false, phases: ['Sync'] },
-    ],
-  ])('%s', (_name, annotations, expected) => {
-    const object = annotated(annotations);
-    expect({
-      types: hookTypes(object),
-      hook: isHook(object),
-      ignored: isIgnored(object),
-      skipped: isSkipped(object),
-      phases: phasesOf(object),
-    }).toEqual(expected);
-  });
-
-  it.each([
-    [{}, ['BeforeHookCreation']],
-    [{ 'argocd.argoproj.io/hook-delete-policy': 'HookSucceeded' }, ['HookSucceeded']],
-    [{ 'helm.sh/hook-delete-policy': 'hook-failed,before-hook-creation' }, ['HookFailed', 'BeforeHookCreation']],
-    [{ 'argocd.argoproj.io/hook-delete-policy': 'nonsense' }, ['BeforeHookCreation']],
-  ])('delete policies of %j', (annotations, expected) => {
-    expect(deletePolicies(annotated(annotations))).toEqual(expected);
-  });
-
-  it.each([
-    [{}, 0],
-    [{ 'argocd.argoproj.io/sync-wave': '-3' }, -3],
-    [{ 'argocd.argoproj.io/sync-wave': '+2' }, 2],
-    [{ 'argocd.argoproj.io/sync-wave': ' 1' }, 0],
-    [{ 'argocd.argoproj.io/sync-wave': 'x', 'helm.sh/hook-weight': '4' }, 4],
-  ])('wave of %j', (annotations, expected) => {
-    expect(waveOf(annotated(annotations))).toBe(expected);
-  });
-});
-
-describe('options', () => {
-  it('takes the first item of a key', () => {
-    expect(optionValue(['Prune=confirm', 'Prune=false'], 'Prune')).toBe('confirm');
-    expect(
-      resourceOption(annotated({ 'argocd.argoproj.io/sync-options': ' Prune=false , Delete=false' }), 'Delete'),
-    ).toBe('false');
-    expect(resourceOption(null, 'Prune')).toBeUndefined();
-  });
-
-  it.each([
-    [[], 'Foreground'],
-    [['PrunePropagationPolicy=orphan', 'PrunePropagationPolicy=background'], 'Background'],
-    [['PrunePropagationPolicy=orphan'], 'Orphan'],
-  ])('propagation of %j is %s', (syncOptions, expected) => {
-    expect(readSyncOptions({ syncOptions }, { pruneConfirmed: false, waveDelayMs: 0 }).prunePropagationPolicy).toBe(
-      expected,
-    );
-  });
-
-  it.each([
-    [{ syncStrategy: { apply: { force: true } } }, { skipHooks: true, force: true }],
-    [{ syncStrategy: { hook: { force: true } } }, { skipHooks: false, force: true }],
-    [{ resources: [{ kind: 'ConfigMap', name: 'x' }] }, { skipHooks: true, force: false }],
-  ])('strategy of %j', (sync, expected) => {
-    expect(readSyncOptions(sync, { pruneConfirmed: false, waveDelayMs: 0 })).toMatchObject(expected);
-  });
-});
-
-describe('pairing', () => {
-  it('keeps one of two live objects with the same UID: the one that a target names', () => {
-    const twin = (apiVersion: string): KubeObject => ({
-      apiVersion,
-      kind: 'Ingress',
-      metadata: { name: 'web', namespace: 'n', uid: 'u' },
-    });
-    const live = new Map([
-      ['extensions/Ingress/n/web', twin('extensions/v1beta1')],
-      ['networking.k8s.io/Ingress/n/web', twin('networking.k8s.io/v1')],
-    ]) as unknown as Parameters<typeof pairResources>[1];
-    const target: KubeObject = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'web' } };
-    const { pairs } = pairResources([target], live, 'n', () => true);
-    expect(pairs).toEqual([{ target, live: twin('networking.k8s.io/v1') }]);
-  });
-
-  it('tries both scopes for a kind that the cluster does not know', () => {
-    const live = new Map([
-      ['x/Thing//t', { apiVersion: 'x/v1', kind: 'Thing', metadata: { name: 't' } }],
-    ]) as unknown as Parameters<typeof pairResources>[1];
-    const target: KubeObject = { apiVersion: 'x/v1', kind: 'Thing', metadata: { name: 't' } };
-    expect(pairResources([target], live, 'n', () => undefined).pairs[0]?.live).not.toBeNull();
-    expect(pairResources([target], live, 'n', () => true).pairs).toHaveLength(2);
-  });
-});
 
 const kinds = ['Namespace', 'ConfigMap', 'Service', 'Deployment', 'Job', 'Whatever'];
 const anyObject = fc.record({
@@ -165,16 +39,18 @@ function requestFor(
       .map(({ object, prune }) => ({ target: prune ? null : object, live: prune ? object : null, modified: true })),
     hooks: made.filter(({ hook }) => hook).map(({ object }) => object),
     liveHooks: [],
+    releaseSlotWhile: (work) => work,
+    waveAppliedAt: () => 0,
     options: readSyncOptions({ prune: true }, { pruneConfirmed: true, waveDelayMs: 0 }),
     destinationNamespace: 'n',
     revision: 'abc',
     startedAt: 0,
     attempt: '',
     results: [],
-    selected: () => true,
+    isSelected: () => true,
     health: () => null,
-    mayPrune: () => true,
-    claimant: () => undefined,
+    canPrune: () => true,
+    otherApplication: () => undefined,
     namespaceModifier: () => null,
     warn: () => undefined,
     writer: {} as ClusterWriter,
@@ -183,8 +59,8 @@ function requestFor(
   };
 }
 
-describe('8.1.1: CRDs', () => {
-  it('8.1.1: have no prune task, whoever hands them to the plan', () => {
+describe('CRDs', () => {
+  it('are never pruned, even if a request contains them', () => {
     const crd: KubeObject = {
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
@@ -200,7 +76,7 @@ describe('8.1.1: CRDs', () => {
 describe('order of execution', () => {
   const rank: Readonly<Record<string, number>> = { PreSync: 0, Sync: 1, PostSync: 2, SyncFail: 3 };
 
-  it('does not depend on the order of the inputs (every replica plans the same)', () => {
+  it('does not depend on the order of the inputs, so every replica plans the same', () => {
     fc.assert(
       fc.property(
         fc
@@ -213,7 +89,7 @@ describe('order of execution', () => {
             planTasks(requestFor(list), undefined).map(
               (t) => `${t.phase} ${t.wave} ${objectOf(t).kind} ${objectOf(t).metadata.name ?? ''}`,
             );
-          // A lifted Namespace may take one of several equal places; without Namespaces the order is total.
+          // A moved Namespace has several valid positions; without Namespaces the order is total.
           const plain = (list: typeof objects): typeof objects => list.filter((o) => o.kind !== 'Namespace');
           expect(names(plain(shuffled))).toEqual(names(plain(objects)));
         },
@@ -235,7 +111,7 @@ describe('order of execution', () => {
     );
   });
 
-  it('loses and invents nothing', () => {
+  it('contains each object exactly once', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(anyObject, { selector: (o) => `${o.kind}/${o.name}/${o.hook}`, maxLength: 12 }),

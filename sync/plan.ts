@@ -4,17 +4,17 @@ import { deletePolicies, phasesOf, waveOf } from './hooks.ts';
 import { hasResourceOption } from './options.ts';
 import type { SyncOptions, SyncRequest } from './types.ts';
 
-/** One thing to do in a sync: apply `target`, or prune `live` when there is no target. */
+/** One task of a sync: applies `target`, or prunes `live` if there is no target. */
 export interface SyncTask {
   readonly phase: SyncPhase;
   wave: number;
   readonly target: KubeObject | null;
   live: KubeObject | null;
-  readonly hook: boolean;
+  readonly isHook: boolean;
   readonly modified: boolean;
-  /** It makes the destination namespace (CreateNamespace=true), as no manifest does. */
+  /** Creates the destination namespace (CreateNamespace=true), which no manifest contains. */
   readonly makesNamespace?: true;
-  /** The kind is not there yet (its CRD comes with this sync): nothing to check before. */
+  /** The cluster does not serve the kind yet, so it cannot be checked. */
   skipDryRun: boolean;
   status?: ResultCode;
   operationPhase?: OperationPhase;
@@ -22,14 +22,14 @@ export interface SyncTask {
 }
 
 /**
- * Annotation of a hook that we made: the attempt that made it. A replica that died between creating a hook and recording it is followed by one that
- * finds the hook by this and waits for it, instead of deleting and running it a second time. Not in Argo CD.
+ * Annotation with the attempt that created a hook (not in Argo CD). If a replica dies between
+ * creating and recording a hook, the next one recognizes it and waits instead of running it twice.
  */
 export const attemptAnnotation = 'driftless.io/operation';
 
 const phaseOrder: Readonly<Record<SyncPhase, number>> = { PreSync: -1, Sync: 0, PostSync: 1, SyncFail: 2 };
 
-/** Which kinds come first within a wave; a kind that is not listed comes last (gitops-engine/pkg/sync/sync_tasks.go). */
+/** Order of kinds within a wave; others come last (gitops-engine/pkg/sync/sync_tasks.go). */
 const kindOrder: ReadonlyMap<string, number> = new Map(
   [
     'Namespace',
@@ -70,7 +70,7 @@ const kindOrder: ReadonlyMap<string, number> = new Map(
   ].map((kind, rank) => [kind, rank]),
 );
 
-/** What a task is about: its target, or the live object to prune. */
+/** The target of a task, or the live object to prune. */
 export function objectOf(task: SyncTask): KubeObject {
   const object = task.target ?? task.live;
   if (object === null) throw new TypeError('a sync task has neither target nor live object');
@@ -94,8 +94,9 @@ export function isDone(task: SyncTask): boolean {
 }
 
 /**
- * The namespace of a task's result: targets without one count under the destination's, also those of the whole cluster, but not the Namespace
- * that the sync itself makes. So Argo CD records them.
+ * The namespace of a task's result, as Argo CD records it. A target without a namespace, even a
+ * cluster-scoped one, gets that of the destination, except for the Namespace that the sync itself
+ * creates.
  */
 function resultNamespace(task: SyncTask, destinationNamespace: string): string {
   const { namespace } = objectOf(task).metadata;
@@ -109,16 +110,17 @@ export function resultKey(task: SyncTask, destinationNamespace: string): string 
   return `${resourceKey(groupOf(object.apiVersion), object.kind, namespace, object.metadata.name ?? '')}:${task.phase}`;
 }
 
-/** As {@link resultKey}, from a recorded result. */
+/** {@link resultKey} of a recorded result. */
 export function keyOfResult(result: ResourceResult): string {
   return `${resourceKey(result.group, result.kind, result.namespace, result.name)}:${result.syncPhase ?? 'Sync'}`;
 }
 
 /**
- * The tasks of an operation in order of execution: phase, wave, kind, name. Deterministic: equal inputs give the same list on every
- * replica. Prunes run in the opposite order of waves; with PruneLast after everything else.
+ * The tasks of an operation in execution order: phase, wave, kind, name. Equal inputs give the same
+ * list on every replica. Prunes run in the reverse order of waves, or after all other tasks with
+ * PruneLast.
  *
- * @param namespace the task that creates the destination namespace, when there is one.
+ * @param namespace the task that creates the destination namespace, if any.
  */
 export function planTasks(request: SyncRequest, namespace: SyncTask | undefined): SyncTask[] {
   const tasks = [...resourceTasks(request), ...(request.options.skipHooks ? [] : hookTasks(request))];
@@ -126,7 +128,7 @@ export function planTasks(request: SyncRequest, namespace: SyncTask | undefined)
   reversePruneWaves(tasks);
   pruneLast(tasks, request.options);
   tasks.sort(byExecution);
-  liftDependencies(tasks, request.destinationNamespace);
+  orderDependencies(tasks, request.destinationNamespace);
   attachResults(tasks, request);
   return tasks;
 }
@@ -135,11 +137,11 @@ function resourceTasks(request: SyncRequest): SyncTask[] {
   const tasks: SyncTask[] = [];
   for (const { target, live, modified } of request.resources) {
     const object = target ?? live;
-    if (object === null || isHook(object) || !request.selected(object)) continue;
-    // The instances would go with it, those of others too.
+    if (object === null || isHook(object) || !request.isSelected(object)) continue;
+    // Never prune a CRD: that would delete all its instances, those of other owners too.
     if (target === null && !isTrackable(object)) continue;
     for (const phase of phasesOf(object)) {
-      tasks.push({ phase, wave: waveOf(object), target, live, hook: false, modified, skipDryRun: false });
+      tasks.push({ phase, wave: waveOf(object), target, live, isHook: false, modified, skipDryRun: false });
     }
   }
   return tasks;
@@ -148,13 +150,13 @@ function resourceTasks(request: SyncRequest): SyncTask[] {
 function hookTasks(request: SyncRequest): SyncTask[] {
   return request.hooks.flatMap((hook) =>
     phasesOf(hook).map((phase) => {
-      const target = namedHook(hook, phase, request);
+      const target = hookToCreate(hook, phase, request);
       return {
         phase,
         wave: waveOf(hook),
         target,
-        live: liveHook(target, request),
-        hook: true,
+        live: findLiveHook(target, request),
+        isHook: true,
         modified: true,
         skipDryRun: false,
       };
@@ -163,10 +165,11 @@ function hookTasks(request: SyncRequest): SyncTask[] {
 }
 
 /**
- * A hook as it is created: with a name (generateName becomes `<prefix><revision>-<phase>-<start>`, so that each operation has its own) and
- * the finalizer that lets us see its end even if something else deletes it.
+ * The hook to create. It has a name (generateName becomes `<prefix><revision>-<phase>-<start>`,
+ * unique per operation) and the hook finalizer, so that we see how it ended even if something else
+ * deletes it.
  */
-function namedHook(hook: KubeObject, phase: SyncPhase, request: SyncRequest): KubeObject {
+function hookToCreate(hook: KubeObject, phase: SyncPhase, request: SyncRequest): KubeObject {
   const revision = request.revision.length >= 8 ? request.revision.slice(0, 7) : request.revision;
   const suffix = `${revision}-${phase}-${Math.floor(request.startedAt / 1000)}`.toLowerCase();
   const { generateName, ...metadata } = hook.metadata;
@@ -183,7 +186,7 @@ function namedHook(hook: KubeObject, phase: SyncPhase, request: SyncRequest): Ku
   };
 }
 
-function liveHook(target: KubeObject, request: SyncRequest): KubeObject | null {
+function findLiveHook(target: KubeObject, request: SyncRequest): KubeObject | null {
   const namespace = target.metadata.namespace ?? request.destinationNamespace;
   const found = request.liveHooks.find((live) => {
     const own = live.metadata.namespace ?? '';
@@ -197,7 +200,7 @@ function liveHook(target: KubeObject, request: SyncRequest): KubeObject | null {
   return found ?? null;
 }
 
-/** What was created last is pruned first: distinct waves of the prunes are mirrored. */
+/** Reverses the waves of prunes, so that objects of the last wave are pruned first. */
 function reversePruneWaves(tasks: readonly SyncTask[]): void {
   const prunes = tasks.filter(isPrune);
   const waves = [...new Set(prunes.map((task) => task.wave))].sort((a, b) => a - b);
@@ -225,7 +228,10 @@ function rankOf(task: SyncTask): number {
   return kindOrder.get(objectOf(task).kind) ?? kindOrder.size;
 }
 
-/** Name first as upstream; kind, namespace and group decide ties, which upstream leaves to chance. */
+/**
+ * Sorts by name as in Argo CD, which leaves ties in any order; here kind, namespace and API version
+ * break them.
+ */
 function sortName(task: SyncTask): string {
   const object = objectOf(task);
   return `${object.metadata.name ?? ''} ${object.kind} ${object.metadata.namespace ?? ''} ${object.apiVersion}`;
@@ -236,9 +242,9 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** A Namespace goes before the first object in it, a CRD before the first object of its kind, whatever their waves say. */
-function liftDependencies(tasks: SyncTask[], destinationNamespace: string): void {
-  lift(
+/** Moves a Namespace before its first object and a CRD before its first instance, in any wave. */
+function orderDependencies(tasks: SyncTask[], destinationNamespace: string): void {
+  moveBeforeDependants(
     tasks,
     (task) => (isKind(task, '', 'Namespace') ? (task.target?.metadata.name ?? '') : undefined),
     (task) =>
@@ -246,7 +252,7 @@ function liftDependencies(tasks: SyncTask[], destinationNamespace: string): void
         ? undefined
         : (task.target.metadata.namespace ?? destinationNamespace),
   );
-  lift(
+  moveBeforeDependants(
     tasks,
     (task) => (task.target === null ? undefined : crdGroupKind(task.target)),
     (task) =>
@@ -256,7 +262,7 @@ function liftDependencies(tasks: SyncTask[], destinationNamespace: string): void
   );
 }
 
-function lift(
+function moveBeforeDependants(
   tasks: SyncTask[],
   provides: (task: SyncTask) => string | undefined,
   needs: (task: SyncTask) => string | undefined,
@@ -276,7 +282,7 @@ function isKind(task: SyncTask, group: string, kind: string): boolean {
   return task.target !== null && task.target.kind === kind && groupOf(task.target.apiVersion) === group;
 }
 
-/** `group/kind` that a CustomResourceDefinition defines, undefined for anything else. */
+/** The `group/kind` that a CustomResourceDefinition defines; undefined for other objects. */
 export function crdGroupKind(object: KubeObject): string | undefined {
   if (object.kind !== 'CustomResourceDefinition' || groupOf(object.apiVersion) !== 'apiextensions.k8s.io')
     return undefined;
@@ -292,7 +298,7 @@ function attachResults(tasks: readonly SyncTask[], request: SyncRequest): void {
   const known = new Map(request.results.map((result) => [keyOfResult(result), result]));
   for (const task of tasks) {
     const result = known.get(resultKey(task, request.destinationNamespace));
-    if (result?.hookPhase === undefined) adopt(task, request.attempt);
+    if (result?.hookPhase === undefined) adoptUnrecordedHook(task, request.attempt);
     if (result === undefined) continue;
     if (result.status !== undefined) task.status = result.status;
     if (result.hookPhase !== undefined) task.operationPhase = result.hookPhase;
@@ -300,15 +306,15 @@ function attachResults(tasks: readonly SyncTask[], request: SyncRequest): void {
   }
 }
 
-/** A hook of this very attempt that nobody recorded is running, not left over from another one. */
-function adopt(task: SyncTask, attempt: string): void {
-  if (!task.hook || task.live === null || annotationOf(task.live, attemptAnnotation) !== attempt) return;
+/** Marks an unrecorded live hook as running if this attempt created it, so that it runs once. */
+function adoptUnrecordedHook(task: SyncTask, attempt: string): void {
+  if (!task.isHook || task.live === null || annotationOf(task.live, attemptAnnotation) !== attempt) return;
   task.status = 'Synced';
   task.operationPhase = 'Running';
 }
 
-/** A new result record for a task (gitops-engine sync_context.go, setResourceResult). */
-export function recordOf(task: SyncTask, destinationNamespace: string): ResourceResult {
+/** The result to record for a task (gitops-engine sync_context.go, setResourceResult). */
+export function resultOf(task: SyncTask, destinationNamespace: string): ResourceResult {
   const object = objectOf(task);
   return {
     group: groupOf(object.apiVersion),
@@ -318,7 +324,7 @@ export function recordOf(task: SyncTask, destinationNamespace: string): Resource
     name: object.metadata.name ?? '',
     ...(task.status === undefined ? {} : { status: task.status }),
     ...(task.message === undefined || task.message === '' ? {} : { message: task.message }),
-    ...(task.hook ? { hookType: task.phase } : {}),
+    ...(task.isHook ? { hookType: task.phase } : {}),
     ...(task.operationPhase === undefined ? {} : { hookPhase: task.operationPhase }),
     syncPhase: task.phase,
     ...imagesOf(object),
@@ -341,14 +347,17 @@ function imagesOf(object: KubeObject): { readonly images?: readonly string[] } {
 }
 
 /**
- * True of a result that says: not pruned for now, because nobody could be sure that the live state of its kind is up to date, or because another
- * application has it, too.
+ * Whether the result records a postponed prune: the live state of the kind or the API versions of
+ * the cluster were not known for certain, or another Application also manages the object.
  */
-export function wasHeldBack({ status, message = '' }: ResourceResult): boolean {
-  return status === 'PruneSkipped' && /^ignored \((?:the live state of|application) /.test(message);
+export function isPrunePostponed({ status, message = '' }: ResourceResult): boolean {
+  return status === 'PruneSkipped' && /^ignored \((?:the live state of|the API versions of|application) /.test(message);
 }
 
-/** True if the hook goes away by `policy`. */
-export function hasPolicy(task: SyncTask, policy: 'HookSucceeded' | 'HookFailed' | 'BeforeHookCreation'): boolean {
-  return task.hook && deletePolicies(objectOf(task)).includes(policy);
+/** Whether the task is a hook with this delete policy. */
+export function hasDeletePolicy(
+  task: SyncTask,
+  policy: 'HookSucceeded' | 'HookFailed' | 'BeforeHookCreation',
+): boolean {
+  return task.isHook && deletePolicies(objectOf(task)).includes(policy);
 }

@@ -1,15 +1,17 @@
-import { isAbort, messageOf } from '#base';
+import { messageOf } from '#base';
 import { findResource } from '#kube';
 import { groupOf, versionOf } from '#model';
 import type { KubeObject } from '#model';
 import { isPrune, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
-import { kindsToCome, mayBeMissing } from './step.ts';
+import { kindsDefinedBySync, canKindBeMissing } from './step.ts';
+import { rethrowPostponed } from './task.ts';
 import type { SyncRequest } from './types.ts';
 
 /**
- * With CreateNamespace=true: the task that makes, or marks, the destination namespace. None when the sync brings that Namespace itself, or
- * when the namespace needs nothing (Argo CD: controller/sync_namespace.go).
+ * With CreateNamespace=true: the task that creates or labels the destination namespace. There is
+ * none if the sync contains that Namespace, or if it needs no change (Argo CD:
+ * controller/sync_namespace.go).
  */
 export async function namespaceTask(
   request: SyncRequest,
@@ -26,11 +28,10 @@ export async function namespaceTask(
     const live = await request.writer.get({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, request.signal);
     const target = request.namespaceModifier(live);
     if (target === null) return { task: undefined };
-    const plain = { hook: false, modified: true, skipDryRun: false };
+    const plain = { isHook: false, modified: true, skipDryRun: false };
     return { task: { phase: 'PreSync', wave: 0, target, live, makesNamespace: true, ...plain } };
   } catch (error) {
-    request.signal.throwIfAborted();
-    if (isAbort(error)) throw error;
+    rethrowPostponed(error, request);
     return { error: messageOf(error) };
   }
 }
@@ -39,24 +40,26 @@ function isNamespace(object: KubeObject | null, name: string): boolean {
   return object?.apiVersion === 'v1' && object.kind === 'Namespace' && object.metadata.name === name;
 }
 
-/** Tasks that must not run: kinds that the cluster does not know, and what the project does not permit. Nothing is applied when there are any. */
+/**
+ * Invalid tasks: unknown kinds, and objects that the project denies. Any of them fails the sync.
+ */
 export function checkTasks(
   tasks: readonly SyncTask[],
   request: SyncRequest,
 ): { readonly task: SyncTask; readonly message: string }[] {
-  const toCome = kindsToCome(tasks.flatMap((task) => task.target ?? []));
+  const expectedKinds = kindsDefinedBySync(tasks.flatMap((task) => task.target ?? []));
   return tasks.flatMap((task) => {
-    const message = faultOf(task, request, toCome);
+    const message = whyInvalid(task, request, expectedKinds);
     return message === undefined ? [] : [{ task, message }];
   });
 }
 
-function faultOf(task: SyncTask, request: SyncRequest, toCome: ReadonlySet<string>): string | undefined {
+function whyInvalid(task: SyncTask, request: SyncRequest, expectedKinds: ReadonlySet<string>): string | undefined {
   const object = objectOf(task);
   const group = groupOf(object.apiVersion);
   const resource = findResource(request.writer.discovery, { group, kind: object.kind }, versionOf(object.apiVersion));
   if (resource === undefined) {
-    if (isPrune(task) || !mayBeMissing(object, request.options, toCome))
+    if (isPrune(task) || !canKindBeMissing(object, request.options, expectedKinds))
       return 'the server could not find the requested resource';
     task.skipDryRun = true;
     return undefined;

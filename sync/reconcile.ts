@@ -3,20 +3,21 @@ import type { GroupKind, KubeObject, ResourceKey } from '#model';
 import { isIgnored } from './hooks.ts';
 
 export interface PairedResources {
-  /** Ordinary resources: target, live or both; never neither. */
+  /** Resources with a target, a live object, or both. */
   readonly pairs: readonly { readonly target: KubeObject | null; readonly live: KubeObject | null }[];
-  /** Hook targets with a known type. */
+  /** Hook targets with a valid type. */
   readonly hooks: readonly KubeObject[];
-  /** Live objects that are hooks. They are in `pairs` too, with a null target, for the status of the application. */
+  /** Live hooks. Also in `pairs` with a null target, for the status of the Application. */
   readonly liveHooks: readonly KubeObject[];
 }
 
 /**
- * Pairs what should be with what is (gitops-engine/pkg/sync/reconcile.go). Targets come in rendering order and keep it; live objects that
- * no target claims follow, by key. An object that the server stores under two API groups (same UID) is kept once. A
- * CustomResourceDefinition that no target claims is nobody's, whatever tracking it carries: it is never a candidate for pruning.
+ * Pairs desired with live objects (gitops-engine/pkg/sync/reconcile.go). Targets keep their
+ * rendering order; live objects without a target follow, by key. An object that the server returns
+ * in two API groups (same UID) is kept once. A CustomResourceDefinition without a target is never a
+ * prune candidate, whatever its tracking.
  *
- * @param isNamespaced undefined when the cluster does not know the kind: then both keys are tried.
+ * @param isNamespaced undefined if the cluster does not know the kind: both keys are tried.
  */
 export function pairResources(
   targets: readonly KubeObject[],
@@ -28,7 +29,7 @@ export function pairResources(
   const hooks = usable.filter(isHook);
   const resources = usable.filter((target) => !isHook(target));
   const keysOf = (target: KubeObject): ResourceKey[] => possibleKeys(target, destinationNamespace, isNamespaced);
-  const left = withoutTwins(live, new Set(resources.flatMap(keysOf)));
+  const left = withoutDuplicateUids(live, new Set(resources.flatMap(keysOf)));
   const pairs = resources.map((target) => {
     const key = keysOf(target).find((candidate) => left.has(candidate));
     const found = key === undefined ? undefined : left.get(key);
@@ -61,8 +62,11 @@ function possibleKeys(
   return keys;
 }
 
-/** Of live objects with one UID keeps those that a target names, or else the first by key. */
-function withoutTwins(
+/**
+ * Removes duplicates among live objects with the same UID: keeps those with a target, or else the
+ * first by key.
+ */
+function withoutDuplicateUids(
   live: ReadonlyMap<ResourceKey, KubeObject>,
   wanted: ReadonlySet<ResourceKey>,
 ): Map<ResourceKey, KubeObject> {

@@ -3,19 +3,19 @@ import type { KubeObject } from '#model';
 import { hasHookFinalizer } from './step.ts';
 import type { SyncRequest } from './types.ts';
 
-/** How often a hook is read again because somebody wrote it between our read and our write, and how long to wait before. */
-const tries = 5;
-const pauseMs = 10;
+/** Attempts to update a hook after conflicts, and the delay between them. */
+const maxReleaseAttempts = 5;
+const retryDelayMs = 10;
 
 /**
- * Takes our finalizer off a hook that has it, and returns the hook as it is then; null when it is gone, or when another object has taken its
- * name. The finalizers that others have set stay.
+ * Removes our finalizer from a hook and returns the updated hook; null if it is gone or another
+ * object has its name. Finalizers of others stay. Reads the hook before each attempt, because the
+ * cache may be older than its last change.
  *
- * The hook is read anew for each try: what the cache says of it may be older than its end, which somebody has just written.
  * Source: gitops-engine/pkg/sync/sync_context.go (removeHookFinalizer).
- * @throws what the cluster answers when it will not do it, a conflict after the last try.
+ * @throws the error of the API server; a conflict after the last attempt.
  */
-export async function releaseHook(live: KubeObject, request: SyncRequest): Promise<KubeObject | null> {
+export async function removeHookFinalizer(live: KubeObject, request: SyncRequest): Promise<KubeObject | null> {
   if (!hasHookFinalizer(live)) return live;
   const { writer, clock, signal } = request;
   for (let attempt = 1; ; attempt += 1) {
@@ -27,9 +27,9 @@ export async function releaseHook(live: KubeObject, request: SyncRequest): Promi
       return await writer.patchMetadata(fresh, { finalizers: kept.length > 0 ? kept : null }, signal);
     } catch (error) {
       if (isMissing(error)) return null;
-      if (!isConflict(error) || attempt === tries) throw error;
+      if (!isConflict(error) || attempt === maxReleaseAttempts) throw error;
     }
-    await clock.sleep(pauseMs, signal);
+    await clock.sleep(retryDelayMs, signal);
   }
 }
 

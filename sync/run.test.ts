@@ -6,7 +6,7 @@ import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import type { ApiResource, HealthStatus, KubeObject } from '#model';
 import { pairResources, readSyncOptions, syncStep, terminateSync } from './index.ts';
-import type { ApplyHow, ClusterWriter, SyncOptions, SyncOutcome, SyncRequest } from './index.ts';
+import type { ApplyOptions, ClusterWriter, SyncOptions, SyncOutcome, SyncRequest } from './index.ts';
 
 const namespaced = new Set(['ConfigMap', 'Deployment', 'Job', 'Secret', 'Service', 'Widget']);
 
@@ -32,37 +32,46 @@ const hook = (type: string, policy?: string): Record<string, string> => ({
   ...(policy === undefined ? {} : { 'argocd.argoproj.io/hook-delete-policy': policy }),
 });
 
-class Changed extends DriftlessError {
+class ConflictError extends DriftlessError {
   readonly status = 409;
   constructor() {
     super('KUBE_CONFLICT', 'the object has been modified');
   }
 }
 
-class NotThere extends DriftlessError {
+class NotFoundError extends DriftlessError {
   readonly status = 404;
   constructor() {
     super('KUBE_NOT_FOUND', 'not found');
   }
 }
 
-/** A cluster in memory that remembers what was asked of it, in order. */
-class World {
+/** A cluster in memory that records the calls in order. */
+class SyncWorld {
+  readonly appliedWaves = new Map<string, number>();
+
+  appliedAt(wave: string): number {
+    const at = this.appliedWaves.get(wave) ?? this.clock.monotonic();
+    this.appliedWaves.set(wave, at);
+    return at;
+  }
+
   readonly clock = new FakeClock();
   readonly live = new Map<string, KubeObject>();
   readonly log: string[] = [];
   readonly refuse = new Map<string, string>();
   readonly health = new Map<string, HealthStatus | null>();
   readonly unknown = new Set<string>();
-  /** Finalizers that were left on an object. */
+  /** Finalizers left on objects by patches. */
   readonly patches: string[] = [];
   readonly warnings: string[] = [];
   startedAt = 1_700_000_000_000;
-  /** Thrown by the next writes of metadata, one each; also run before them. */
-  readonly meddle: (() => Error | undefined)[] = [];
-  /** Names of what somebody marks otherwise before it can be deleted. */
-  readonly marked = new Set<string>();
+  /** Run before the next metadata patches, one each; a returned error is thrown. */
+  readonly beforePatch: (() => Error | undefined)[] = [];
+  /** Names of objects whose markings change before they can be deleted. */
+  readonly changedMarks = new Set<string>();
   results: SyncOutcome['results'] = [];
+  isDryRun = false;
 
   put(object: KubeObject): KubeObject {
     const stored = {
@@ -73,7 +82,7 @@ class World {
     return stored;
   }
 
-  /** What the cluster serves now. */
+  /** The kinds that the cluster serves now. */
   discovery(): ApiDiscovery {
     const kinds = [...namespaced, 'Namespace', 'CustomResourceDefinition'].filter((kind) => !this.unknown.has(kind));
     const served = kinds.map((kind): ApiResource => {
@@ -91,25 +100,25 @@ class World {
       discovery: this.discovery(),
       get: async (wanted) =>
         this.live.get(keyOf({ ...wanted, metadata: { ...wanted.metadata, namespace: namespaceOf(wanted) } })) ?? null,
-      apply: async (target: KubeObject, _live: KubeObject | null, how: ApplyHow) => {
+      apply: async (target: KubeObject, _live: KubeObject | null, how: ApplyOptions) => {
         const name = `${target.kind}/${target.metadata.name ?? ''}`;
         const why = this.refuse.get(name);
-        this.log.push(`${how.dryRun ? 'dry ' : ''}${how.serverSide ? 'ssa' : 'apply'} ${name}`);
+        this.log.push(`${this.isDryRun ? 'dry ' : ''}${how.serverSide ? 'ssa' : 'apply'} ${name}`);
         if (why !== undefined) throw new DriftlessError('KUBE_INVALID', why);
-        return { object: how.dryRun ? target : this.put(target), message: `${name} applied` };
+        return { object: this.isDryRun ? target : this.put(target), message: `${name} applied` };
       },
       create: async (target) => ({ object: this.put(target), message: 'created' }),
       delete: async (live) => {
         this.log.push(`delete ${live.kind}/${live.metadata.name ?? ''}`);
-        if (this.marked.has(live.metadata.name ?? '')) return 'changed';
-        if (!this.live.delete(keyOf(live))) throw new NotThere();
+        if (this.changedMarks.has(live.metadata.name ?? '')) return 'changed';
+        if (!this.live.delete(keyOf(live))) throw new NotFoundError();
         return 'accepted';
       },
       patchMetadata: async (live, patch) => {
-        const error = this.meddle.shift()?.();
+        const error = this.beforePatch.shift()?.();
         if (error !== undefined) throw error;
         const current = this.live.get(keyOf(live));
-        if (current === undefined) throw new NotThere();
+        if (current === undefined) throw new NotFoundError();
         this.patches.push(`${live.kind}/${live.metadata.name ?? ''} ${(patch.finalizers ?? []).join()}`);
         const next = { ...current, metadata: { ...current.metadata, finalizers: patch.finalizers ?? [] } };
         this.live.set(keyOf(next), next);
@@ -121,7 +130,9 @@ class World {
   }
 
   request(targets: readonly KubeObject[], options: Partial<SyncOptions> = {}): SyncRequest {
-    // What the sync made without tracking (the destination namespace) is not a live object of the application.
+    this.isDryRun = options.dryRun === true;
+    // The created destination namespace has no tracking, so it is no live object of the
+    // application.
     const tracked = new Map(
       [...this.live].filter(([, o]) => o.kind !== 'Namespace' || targets.some((t) => t.kind === 'Namespace')),
     );
@@ -135,16 +146,18 @@ class World {
       resources: paired.pairs.map((pair) => ({ ...pair, modified: true })),
       hooks: paired.hooks,
       liveHooks: paired.liveHooks,
+      releaseSlotWhile: (work) => work,
+      waveAppliedAt: (wave) => this.appliedAt(wave),
       options: { ...readSyncOptions({ prune: true }, { pruneConfirmed: false, waveDelayMs: 0 }), ...options },
       destinationNamespace: 'prod',
       revision: '0123456789abcdef',
       startedAt: this.startedAt,
       attempt: '2023-11-14T22:13:20Z/0',
       results: this.results,
-      selected: () => true,
+      isSelected: () => true,
       health: (live) => this.health.get(`${live.kind}/${live.metadata.name ?? ''}`) ?? null,
-      mayPrune: (gk) => gk.kind !== 'Service',
-      claimant: () => undefined,
+      canPrune: (gk) => gk.kind !== 'Service',
+      otherApplication: () => undefined,
       namespaceModifier: (live) => (live === null ? object('Namespace', 'prod') : null),
       writer: this.writer,
       warn: (message, error) => this.warnings.push(`${message}: ${messageOf(error)}`),
@@ -167,8 +180,8 @@ function namespaceOf(object: KubeObject): string {
 }
 
 describe('a sync in one step', () => {
-  it('applies in kind order and succeeds without waiting for health', async () => {
-    const world = new World();
+  it('applies in the order of kinds and succeeds without waiting for health', async () => {
+    const world = new SyncWorld();
     world.health.set('Deployment/web', { status: 'Progressing' });
     const outcome = await world.step([
       object('Deployment', 'web'),
@@ -191,8 +204,8 @@ describe('a sync in one step', () => {
     ]);
   });
 
-  it('applies everything it can and fails with the reasons when the server refuses one', async () => {
-    const world = new World();
+  it('applies all other objects and fails with the reasons when the server rejects one', async () => {
+    const world = new SyncWorld();
     world.refuse.set('ConfigMap/bad', 'ConfigMap "bad" is invalid');
     const first = await world.step([object('ConfigMap', 'bad'), object('Deployment', 'web')]);
     expect(first).toMatchObject({ phase: 'Running', message: 'waiting for healthy state of apps/Deployment/web' });
@@ -204,8 +217,8 @@ describe('a sync in one step', () => {
     expect(world.log).toEqual(['apply ConfigMap/bad', 'apply Deployment/web']);
   });
 
-  it('touches nothing when a kind is unknown or the project forbids one', async () => {
-    const world = new World();
+  it('applies nothing when a kind is unknown or the project denies an object', async () => {
+    const world = new SyncWorld();
     world.unknown.add('Widget');
     const outcome = await world.step([object('ConfigMap', 'c'), object('Widget', 'w'), object('Secret', 's')]);
     expect(outcome).toMatchObject({
@@ -220,8 +233,8 @@ describe('a sync in one step', () => {
     ]);
   });
 
-  it('accepts a kind whose definition comes with the same sync', async () => {
-    const world = new World();
+  it('accepts a kind whose CRD comes with the same sync', async () => {
+    const world = new SyncWorld();
     world.unknown.add('Widget');
     const crd: KubeObject = {
       ...object('CustomResourceDefinition', 'widgets.example.com'),
@@ -231,8 +244,8 @@ describe('a sync in one step', () => {
     expect(world.log).toEqual(['apply CustomResourceDefinition/widgets.example.com', 'apply Widget/w']);
   });
 
-  it('asks the server without changing anything when the operation is a dry run', async () => {
-    const world = new World();
+  it('sends dry runs only when the operation is a dry run', async () => {
+    const world = new SyncWorld();
     const outcome = await world.step([object('ConfigMap', 'c')], { dryRun: true });
     expect(outcome).toMatchObject({ phase: 'Succeeded', message: 'successfully synced (no more tasks)' });
     expect(world.log).toEqual(['dry apply ConfigMap/c']);
@@ -247,10 +260,11 @@ describe('waves', () => {
     object('ConfigMap', 'last', wave(2)),
   ];
 
+  // T-WAIT-1
   it.each(['Healthy', 'Degraded'] as const)(
-    'T-WAIT-1: do not take a resource for %s by a status that is older than its spec',
+    'do not treat a resource as %s by a status that is older than its spec',
     async (status) => {
-      const world = new World();
+      const world = new SyncWorld();
       world.startedAt = world.clock.now();
       world.health.set('Deployment/first', { status });
       await world.step(targets);
@@ -258,7 +272,7 @@ describe('waves', () => {
         const first = object('Deployment', 'first', wave(-1));
         world.put({ ...first, metadata: { ...first.metadata, generation }, status: { observedGeneration } });
       };
-      // What was before was seen, and judged; what was just applied was not.
+      // The status still describes the previous spec.
       seen(2, 1);
       for (let turn = 0; turn < 3; turn += 1)
         expect(await world.step(targets)).toMatchObject({
@@ -274,8 +288,9 @@ describe('waves', () => {
     },
   );
 
-  it('T-WAIT-1: believe the check all the same when a controller never says what it has seen', async () => {
-    const world = new World();
+  // T-WAIT-1
+  it('trust the health check after three minutes if a controller never updates observedGeneration', async () => {
+    const world = new SyncWorld();
     world.startedAt = world.clock.now();
     world.health.set('Deployment/first', { status: 'Healthy' });
     await world.step(targets);
@@ -288,8 +303,8 @@ describe('waves', () => {
     expect(world.log).toEqual(['apply Deployment/first', 'apply Deployment/second']);
   });
 
-  it('starts the next wave only when the one before is healthy', async () => {
-    const world = new World();
+  it('start only when the previous wave is healthy', async () => {
+    const world = new SyncWorld();
     world.health.set('Deployment/first', { status: 'Progressing' });
     expect(await world.step(targets)).toMatchObject({
       phase: 'Running',
@@ -305,8 +320,8 @@ describe('waves', () => {
     expect(world.log).toHaveLength(3);
   });
 
-  it('fails when a wave degrades, and never starts the next', async () => {
-    const world = new World();
+  it('fail the operation when one degrades, and do not start the next', async () => {
+    const world = new SyncWorld();
     world.health.set('Deployment/first', { status: 'Progressing' });
     await world.step(targets);
     world.health.set('Deployment/first', { status: 'Degraded', message: 'crash loop' });
@@ -317,8 +332,8 @@ describe('waves', () => {
     expect(world.log).toEqual(['apply Deployment/first']);
   });
 
-  it('repeats nothing when another replica goes on from the recorded results', async () => {
-    const world = new World();
+  it('repeat nothing when another replica continues from the recorded results', async () => {
+    const world = new SyncWorld();
     world.health.set('Deployment/first', { status: 'Healthy' });
     world.health.set('Deployment/second', { status: 'Healthy' });
     for (let i = 0; i < 6; i += 1) {
@@ -330,8 +345,8 @@ describe('waves', () => {
     expect(world.log).toEqual(['apply Deployment/first', 'apply Deployment/second', 'apply ConfigMap/last']);
   });
 
-  it('puts a namespace before what lives in it, whatever the waves say', async () => {
-    const world = new World();
+  it('apply a namespace before its objects, whatever the waves', async () => {
+    const world = new SyncWorld();
     world.health.set('Namespace/prod', null);
     await world.step([object('Namespace', 'prod', wave(5)), object('ConfigMap', 'c', wave(1))]);
     expect(world.log).toEqual(['apply Namespace/prod', 'apply ConfigMap/c']);
@@ -339,8 +354,8 @@ describe('waves', () => {
 });
 
 describe('pruning', () => {
-  it('deletes what no target wants, later waves first', async () => {
-    const world = new World();
+  it('deletes objects without a target, later waves first', async () => {
+    const world = new SyncWorld();
     world.put(object('ConfigMap', 'early', wave(0)));
     world.put(object('ConfigMap', 'late', wave(3)));
     const first = await world.step([]);
@@ -350,8 +365,8 @@ describe('pruning', () => {
     expect(world.log).toEqual(['delete ConfigMap/late', 'delete ConfigMap/early']);
   });
 
-  it('8.1.1: never deletes a CRD, also not one that carries tracking, and prunes around it as ever', async () => {
-    const world = new World();
+  it('never deletes a CRD, even with tracking, and prunes other objects as usual', async () => {
+    const world = new SyncWorld();
     const tracking = { 'argocd.argoproj.io/tracking-id': 'demo:apiextensions.k8s.io/CustomResourceDefinition:prod/x' };
     const crd = world.put(object('CustomResourceDefinition', 'widgets.example.com', tracking));
     world.put(object('ConfigMap', 'old'));
@@ -364,40 +379,55 @@ describe('pruning', () => {
 
   it.each([
     ['the operation does not prune', {}, { prune: false }, 'ignored (requires pruning)'],
-    ['the resource says no', { 'argocd.argoproj.io/sync-options': 'Prune=false' }, {}, 'ignored (no prune)'],
-    ['the application says no', {}, { defaultPrune: 'false' }, 'ignored (no prune)'],
-  ])('skips when %s', async (_name, annotations, options, message) => {
-    const world = new World();
+    ['the resource forbids it', { 'argocd.argoproj.io/sync-options': 'Prune=false' }, {}, 'ignored (no prune)'],
+    ['the application forbids it', {}, { defaultPrune: 'false' }, 'ignored (no prune)'],
+  ])('skips an object when %s', async (_name, annotations, options, message) => {
+    const world = new SyncWorld();
     world.put(object('ConfigMap', 'old', annotations));
     const outcome = await world.step([], options);
     expect(outcome.results).toMatchObject([{ status: 'PruneSkipped', message }]);
     expect(world.log).toEqual([]);
   });
 
-  it('14.4: skips what somebody has marked otherwise since it was compared, and goes on with the rest', async () => {
-    const world = new World();
+  it('skips an object whose tracking or annotations changed since the comparison, and prunes the rest', async () => {
+    const world = new SyncWorld();
     world.put(object('ConfigMap', 'moved'));
     world.put(object('ConfigMap', 'old'));
-    world.marked.add('moved');
+    world.changedMarks.add('moved');
     const { phase, results } = await world.step([]);
     expect(phase).toBe('Succeeded');
     expect(Object.fromEntries(results.map(({ name, status, message }) => [name, [status, message]]))).toEqual({
-      moved: ['PruneSkipped', 'ignored (it has been marked otherwise since it was compared)'],
+      moved: ['PruneSkipped', 'ignored (its tracking, owners or annotations changed since it was compared)'],
       old: ['Pruned', 'pruned'],
     });
     expect([...world.live.values()].map(({ metadata }) => metadata.name)).toEqual(['moved']);
   });
 
-  it('leaves kinds alone whose live cache is not fresh', async () => {
-    const world = new World();
+  it('skips kinds whose live cache is not fresh', async () => {
+    const world = new SyncWorld();
     world.put(object('Service', 'old'));
     const outcome = await world.step([]);
     expect(outcome.results).toMatchObject([{ kind: 'Service', status: 'PruneSkipped' }]);
     expect(world.log).toEqual([]);
   });
 
-  it('waits for a person where the resource asks for confirmation', async () => {
-    const world = new World();
+  it('prunes nothing while pruning is blocked, and applies the rest', async () => {
+    const world = new SyncWorld();
+    world.put(object('ConfigMap', 'old'));
+    const request = { ...world.request([object('ConfigMap', 'new')]), pruneBlocked: 'the API versions are unknown' };
+    const { phase, results } = await syncStep(request);
+    expect([phase, results.map(({ name, status, message }) => [name, status, message])]).toEqual([
+      'Succeeded',
+      [
+        ['old', 'PruneSkipped', 'ignored (the API versions are unknown)'],
+        ['new', 'Synced', expect.any(String)],
+      ],
+    ]);
+    expect([...world.live.values()].map(({ metadata }) => metadata.name).sort()).toEqual(['new', 'old']);
+  });
+
+  it('waits for a confirmation where the resource requires one', async () => {
+    const world = new SyncWorld();
     world.put(object('ConfigMap', 'precious', { 'argocd.argoproj.io/sync-options': 'Prune=confirm' }));
     expect(await world.step([])).toMatchObject({
       phase: 'Running',
@@ -410,8 +440,8 @@ describe('pruning', () => {
 });
 
 describe('hooks', () => {
-  it('run in their phase, are waited for, and the old one is deleted first', async () => {
-    const world = new World();
+  it('run in their phase after the old one is deleted, and are awaited', async () => {
+    const world = new SyncWorld();
     world.put({
       ...object('Job', 'migrate', hook('PreSync')),
       metadata: { ...object('Job', 'migrate', hook('PreSync')).metadata },
@@ -434,7 +464,7 @@ describe('hooks', () => {
   });
 
   it('run SyncFail when the sync fails, and the operation fails with the reason', async () => {
-    const world = new World();
+    const world = new SyncWorld();
     world.refuse.set('ConfigMap/bad', 'no');
     world.health.set('Job/cleanup', { status: 'Progressing' });
     const targets = [object('Job', 'cleanup', hook('SyncFail')), object('ConfigMap', 'bad')];
@@ -449,16 +479,17 @@ describe('hooks', () => {
     expect(end.message).toBe('one or more synchronization tasks completed unsuccessfully, reason: no');
   });
 
-  it('are deleted after success when they say so, and keep no finalizer', async () => {
-    const world = new World();
+  it('are deleted after success with HookSucceeded, and keep no finalizer', async () => {
+    const world = new SyncWorld();
     world.health.set('Job/once', { status: 'Healthy' });
     const targets = [object('Job', 'once', hook('PreSync', 'HookSucceeded'))];
     for (let i = 0; i < 4; i += 1) if ((await world.step(targets)).phase === 'Succeeded') break;
     expect(world.log).toEqual(['apply Job/once', 'delete Job/once']);
   });
 
-  it('that vanish while they run end the operation instead of holding it for ever (T-OP-2)', async () => {
-    const world = new World();
+  // T-OP-2
+  it('fail the operation instead of blocking it forever when they disappear while running', async () => {
+    const world = new SyncWorld();
     world.health.set('Job/gone', { status: 'Progressing' });
     const targets = [object('Job', 'gone', hook('PreSync')), object('ConfigMap', 'c')];
     await world.step(targets);
@@ -469,8 +500,8 @@ describe('hooks', () => {
     expect(end.message).toContain('Resource batch/Job/gone is missing, it might have been deleted');
   });
 
-  it('are stopped by terminate', async () => {
-    const world = new World();
+  it('are deleted by terminate', async () => {
+    const world = new SyncWorld();
     world.health.set('Job/long', { status: 'Progressing' });
     const targets = [object('Job', 'long', hook('PreSync'))];
     await world.step(targets);
@@ -481,13 +512,13 @@ describe('hooks', () => {
   });
 });
 
-describe('8.1.8: the finalizer of a finished hook', () => {
+describe('the finalizer of a finished hook', () => {
   const ours = 'argocd.argoproj.io/hook-finalizer';
   const targets = [object('Job', 'once', hook('PreSync'))];
 
-  /** A hook that has run to its end, which is recorded; its finalizer is still on. */
-  async function finished(): Promise<World> {
-    const world = new World();
+  /** A world with a finished and recorded hook that still has its finalizer. */
+  async function finished(): Promise<SyncWorld> {
+    const world = new SyncWorld();
     world.health.set('Job/once', { status: 'Healthy' });
     await world.step(targets);
     await world.step(targets);
@@ -495,13 +526,13 @@ describe('8.1.8: the finalizer of a finished hook', () => {
     world.patches.length = 0;
     return world;
   }
-  const stored = (world: World): KubeObject => [...world.live.values()][0]!;
-  const edit = (world: World, metadata: object): void => {
+  const stored = (world: SyncWorld): KubeObject => [...world.live.values()][0]!;
+  const edit = (world: SyncWorld, metadata: object): void => {
     const now = stored(world);
     world.live.set(keyOf(now), { ...now, metadata: { ...now.metadata, ...metadata } });
   };
 
-  it('8.1.8: goes after a fresh read, so that what others have put there meanwhile stays', async () => {
+  it('is removed after a fresh read, so that finalizers of others stay', async () => {
     const world = await finished();
     const request = world.request(targets);
     edit(world, { finalizers: [ours, 'example.com/keep'], resourceVersion: '9' });
@@ -509,31 +540,31 @@ describe('8.1.8: the finalizer of a finished hook', () => {
     expect(world.patches).toEqual(['Job/once example.com/keep']);
   });
 
-  it('8.1.8: is tried again when somebody was faster, and the fault is told when that never ends', async () => {
+  it('is removed again after conflicts, and repeated conflicts fail the hook', async () => {
     const world = await finished();
-    for (let i = 0; i < 4; i += 1) world.meddle.push(() => new Changed());
+    for (let i = 0; i < 4; i += 1) world.beforePatch.push(() => new ConflictError());
     expect(await world.step(targets)).toMatchObject({ phase: 'Succeeded' });
     expect(world.patches).toEqual(['Job/once ']);
     const other = await finished();
-    for (let i = 0; i < 5; i += 1) other.meddle.push(() => new Changed());
+    for (let i = 0; i < 5; i += 1) other.beforePatch.push(() => new ConflictError());
     expect(await other.step(targets)).toMatchObject({
       phase: 'Failed',
       results: [{ hookPhase: 'Error', message: 'failed to remove hook finalizer: the object has been modified' }],
     });
   });
 
-  it('8.1.8: of a hook that is gone, before or during the write, is no matter', async () => {
-    for (const meddle of [undefined, (): Error => new NotThere()]) {
+  it('does not matter when the hook is deleted before or during the write', async () => {
+    for (const interfere of [undefined, (): Error => new NotFoundError()]) {
       const world = await finished();
       const request = world.request(targets);
-      if (meddle === undefined) world.live.clear();
-      else world.meddle.push(meddle);
+      if (interfere === undefined) world.live.clear();
+      else world.beforePatch.push(interfere);
       expect(await syncStep(request)).toMatchObject({ phase: 'Succeeded' });
       expect([...world.log, ...world.patches]).toEqual([]);
     }
   });
 
-  it('8.1.8: of another object that has taken the name stays', async () => {
+  it('stays on another object of the same name', async () => {
     const world = await finished();
     const request = world.request(targets);
     edit(world, { uid: 'other' });
@@ -542,31 +573,31 @@ describe('8.1.8: the finalizer of a finished hook', () => {
   });
 });
 
-describe('8.1.3: a dry run', () => {
+describe('a dry run', () => {
   const crd: KubeObject = {
     ...object('CustomResourceDefinition', 'widgets.example.com', wave(1)),
     spec: { group: 'example.com', names: { kind: 'Widget' } },
   };
   const confirm = { 'argocd.argoproj.io/sync-options': 'Prune=confirm' };
 
-  it('8.1.3: tries what comes with a CRD of the same sync in no wave, and ends', async () => {
-    const world = new World();
+  it('skips kinds of CRDs in the same sync in every wave, and ends', async () => {
+    const world = new SyncWorld();
     world.unknown.add('Widget');
     const outcome = await world.step([crd, object('Widget', 'w', wave(2)), object('ConfigMap', 'c')], { dryRun: true });
     expect(outcome).toMatchObject({ phase: 'Succeeded', message: 'successfully synced (no more tasks)' });
     expect(outcome.results.map(({ name, status, message }) => [name, status, message])).toContainEqual([
       'w',
       'Synced',
-      'Widget/w not tried: its kind is not known yet (dry run)',
+      'Widget/w skipped: the cluster does not serve its kind yet (dry run)',
     ]);
     expect(world.log).toEqual(['dry apply ConfigMap/c', 'dry apply CustomResourceDefinition/widgets.example.com']);
   });
 
   it.each([
-    ['says that it would need a confirmation, and waits for none', false, 'ignored (requires confirmation)'],
-    ['tries what was confirmed', true, 'pruned (dry run)'],
-  ])('8.1.3: %s', async (_name, pruneConfirmed, message) => {
-    const world = new World();
+    ['reports a missing confirmation without waiting for it', false, 'ignored (requires confirmation)'],
+    ['tries a confirmed prune', true, 'pruned (dry run)'],
+  ])('%s', async (_name, pruneConfirmed, message) => {
+    const world = new SyncWorld();
     world.put(object('ConfigMap', 'precious', confirm));
     const targets = [object('ConfigMap', 'c', wave(-1)), object('ConfigMap', 'd', wave(1))];
     const end = await world.step(targets, { dryRun: true, pruneConfirmed });
@@ -575,8 +606,8 @@ describe('8.1.3: a dry run', () => {
     expect(world.log).toEqual(['dry apply ConfigMap/c', 'dry apply ConfigMap/d']);
   });
 
-  it('8.1.3: leaves hooks and their finalizers alone, also when it is terminated', async () => {
-    const world = new World();
+  it('changes no hooks or finalizers, even when terminated', async () => {
+    const world = new SyncWorld();
     const made = object('Job', 'old', hook('PreSync', 'HookSucceeded'));
     const finalizers = ['argocd.argoproj.io/hook-finalizer'];
     const attempt = { ...made.metadata.annotations, 'driftless.io/operation': '2023-11-14T22:13:20Z/0' };
@@ -593,9 +624,9 @@ describe('8.1.3: a dry run', () => {
   });
 });
 
-describe('8.1.14: after a CRD was applied', () => {
-  it('8.1.14: a read that fails is told, and the sync goes on', async () => {
-    const world = new World();
+describe('after a CRD was applied', () => {
+  it('a failed read is reported, and the sync continues', async () => {
+    const world = new SyncWorld();
     const crd = { ...object('CustomResourceDefinition', 'w.example.com'), spec: { group: 'example.com' } };
     const request = world.request([crd, object('ConfigMap', 'c')]);
     const get = (): Promise<never> => Promise.reject(new DriftlessError('KUBE_FORBIDDEN', 'may not read'));
@@ -604,8 +635,8 @@ describe('8.1.14: after a CRD was applied', () => {
     expect(world.warnings).toEqual(['failed to ensure that CRD w.example.com is ready: may not read']);
   });
 
-  it('15.2: one that was there and has not changed is not looked at again', async () => {
-    const world = new World();
+  it('an unchanged one is not read again', async () => {
+    const world = new SyncWorld();
     const status = { conditions: [{ type: 'Established', status: 'True' }] };
     const crd = { ...object('CustomResourceDefinition', 'w.example.com'), spec: { group: 'example.com' } };
     const live = world.put({ ...crd, status });
@@ -626,8 +657,8 @@ describe('8.1.14: after a CRD was applied', () => {
     expect(read).toEqual(['CustomResourceDefinition']);
   });
 
-  it('8.1.14: one that is never established is told too', async () => {
-    const world = new World();
+  it('one that is never established is reported', async () => {
+    const world = new SyncWorld();
     const crd = { ...object('CustomResourceDefinition', 'w.example.com'), spec: { group: 'example.com' } };
     expect(await world.step([crd])).toMatchObject({ phase: 'Succeeded' });
     expect(world.warnings).toEqual(['failed to ensure that CRD w.example.com is ready: it is not established yet']);
@@ -635,8 +666,8 @@ describe('8.1.14: after a CRD was applied', () => {
 });
 
 describe('a replica that died', () => {
-  it('after it made a hook and before it recorded it: the hook is waited for, not made again', async () => {
-    const world = new World();
+  it('after creating a hook and before recording it: the hook is awaited, not created again', async () => {
+    const world = new SyncWorld();
     world.health.set('Job/migrate', { status: 'Progressing' });
     const targets = [object('Job', 'migrate', hook('PreSync')), object('ConfigMap', 'c')];
     await world.step(targets);
@@ -648,8 +679,8 @@ describe('a replica that died', () => {
     expect(world.log).toEqual(['apply Job/migrate']);
   });
 
-  it('after it deleted a finished hook and before it recorded the end: the operation still succeeds', async () => {
-    const world = new World();
+  it('after deleting a finished hook and before recording the end: the operation still succeeds', async () => {
+    const world = new SyncWorld();
     world.health.set('Job/once', { status: 'Healthy' });
     const targets = [object('Job', 'once', hook('PreSync', 'HookSucceeded'))];
     await world.step(targets);
@@ -663,18 +694,18 @@ describe('a replica that died', () => {
 });
 
 describe('CreateNamespace', () => {
-  it('11.5: the result of the namespace that the sync makes is in no namespace', async () => {
-    const world = new World();
+  it('records the result of the created namespace without a namespace', async () => {
+    const world = new SyncWorld();
     const outcome = await world.step([object('ConfigMap', 'c')], { createNamespace: true });
     const made = outcome.results.find(({ kind }) => kind === 'Namespace');
     expect(made).toMatchObject({ name: 'prod', namespace: '' });
-    // Found again by that, in the next step.
+    // The next step finds the result by that key.
     await world.step([object('ConfigMap', 'c')], { createNamespace: true });
     expect(world.log.filter((line) => line === 'apply Namespace/prod')).toHaveLength(1);
   });
 
-  it('makes the namespace before anything else and leaves an existing one alone', async () => {
-    const world = new World();
+  it('creates the namespace first and does not change an existing one', async () => {
+    const world = new SyncWorld();
     await world.step([object('ConfigMap', 'c')], { createNamespace: true });
     expect(world.log[0]).toBe('apply Namespace/prod');
     for (let i = 0; i < 3; i += 1)

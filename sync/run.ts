@@ -1,10 +1,10 @@
 import { mapLimit, messageOf } from '#base';
 import { groupOf, isCompleted } from '#model';
 import type { OperationPhase, ResourceResult, ResultCode } from '#model';
-import { applyTask, notTried, pruneTask } from './task.ts';
+import { applyTask, dryRunSkipped, pruneTask, rethrowPostponed } from './task.ts';
 import { hookPhase } from './hooks.ts';
 import {
-  hasPolicy,
+  hasDeletePolicy,
   isDone,
   isPending,
   isPrune,
@@ -12,55 +12,59 @@ import {
   keyOfResult,
   objectOf,
   planTasks,
-  recordOf,
+  resultOf,
   resultKey,
 } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { checkTasks, namespaceTask } from './prepare.ts';
-import { isMissing, releaseHook } from './release.ts';
+import { isMissing, removeHookFinalizer } from './release.ts';
 import {
-  awaited,
+  blockingTasks,
   failureMessage,
   hasFailed,
   hasHookFinalizer,
   isBeingDeleted,
-  isLeaving,
-  isOutdated,
+  isDeletionPending,
+  isStatusOutdated,
   lacksConfirmation,
   nextWave,
-  observe,
-  waitingFor,
+  observeTask,
+  waitingForText,
   waitingMessage,
   withoutSynced,
 } from './step.ts';
 import type { SyncOutcome, SyncRequest } from './types.ts';
 
-/** How many objects of one kind are applied at once; the writer's own limit may be tighter. */
-const width = 20;
+/** Maximum concurrent calls for objects of one kind; the writer's own limit may be lower. */
+const maxParallelCalls = 20;
+
+const pauseMessage = 'waiting for the delay between sync waves';
 
 type WaveState = 'successful' | 'pending' | 'failed';
 
 /**
- * One step of an operation: looks at what runs, and starts at most one wave. Call it again with the results it returned until the phase is
- * final; equal inputs lead to equal steps, so any replica may make the next one.
+ * Runs one step of an operation: observes running tasks and starts at most one wave. Call it again
+ * with the returned results until the phase is final. Equal inputs lead to equal steps, so any
+ * replica can run the next one.
  *
- * Never rejects for what the cluster answers: that goes into results and phase. Rejects when `signal` aborts or ownership is lost; what was
- * applied until then stays applied and is found again by the next step.
- * Source: gitops-engine/pkg/sync/sync_context.go (Sync).
+ * Errors of the cluster go into results and phase. Rejects if `signal` aborts, ownership is lost or
+ * the cluster is not ready (CLUSTER_NOT_READY); the next step finds what was applied until then.
+ * Source: gitops-engine/pkg/sync/sync_context.go
  */
 export function syncStep(request: SyncRequest): Promise<SyncOutcome> {
-  return new Step(request).run();
+  return new StepRun(request).run();
 }
 
 /**
- * Ends an operation: running hooks are deleted and count as failed. The outcome is Failed `Operation terminated`, or Error when
- * something could not be cleaned up. Source: gitops-engine sync_context.go (Terminate).
+ * Terminates an operation: deletes running hooks and marks them as failed. A hook that has ended
+ * keeps its result, unless its delete policy is HookFailed. The outcome is Failed `Operation
+ * terminated`, or Error if the cleanup failed. Source: gitops-engine sync_context.go
  */
 export function terminateSync(request: SyncRequest): Promise<SyncOutcome> {
-  return new Step(request).terminate();
+  return new StepRun(request).terminate();
 }
 
-class Step {
+class StepRun {
   readonly #request: SyncRequest;
   readonly #results = new Map<string, ResourceResult>();
   #tasks: SyncTask[] = [];
@@ -73,13 +77,14 @@ class Step {
   async run(): Promise<SyncOutcome> {
     const refused = await this.#prepare();
     if (refused !== undefined) return refused;
-    // The end of a hook is recorded before the hook may go: a replica that dies in between must not take it for vanished.
+    // Record a hook's end before removing its finalizer: if this replica dies in between, the next
+    // one must not find the hook missing.
     if (this.#observeRunning()) return this.#outcome('Running', 'one or more tasks are running');
     const waiting = await this.#waitForRunning();
     if (waiting !== undefined) return waiting;
-    const leaving = this.#tasks.filter(isLeaving);
-    if (leaving.length > 0) return this.#outcome('Running', waitingFor('deletion of', leaving));
-    await this.#releaseHooks(this.#tasks.filter((task) => task.hook && isDone(task)));
+    const leaving = this.#tasks.filter(isDeletionPending);
+    if (leaving.length > 0) return this.#outcome('Running', waitingForText('deletion of', leaving));
+    await this.#removeFinalizers(this.#tasks.filter((task) => task.isHook && isDone(task)));
     const proper = this.#tasks.filter((task) => task.phase !== 'SyncFail');
     if (proper.some(hasFailed)) return this.#fail('one or more synchronization tasks completed unsuccessfully');
     return this.#nextWave(proper);
@@ -87,19 +92,22 @@ class Step {
 
   async terminate(): Promise<SyncOutcome> {
     this.#tasks = planTasks(this.#request, undefined);
-    // Nothing that is there was made by a dry run.
+    // A dry run has created nothing.
     if (this.#request.options.dryRun) return this.#outcome('Failed', 'Operation terminated');
     let ok = true;
     for (const task of this.#tasks) {
-      if (task.hook && isRunning(task)) ok = (await this.#terminateHook(task)) && ok;
+      if (task.isHook && isRunning(task)) ok = (await this.#terminateHook(task)) && ok;
     }
-    await this.#releaseHooks(this.#tasks.filter((task) => task.hook && isDone(task)));
+    await this.#removeFinalizers(this.#tasks.filter((task) => task.isHook && isDone(task)));
     return ok
       ? this.#outcome('Failed', 'Operation terminated')
       : this.#outcome('Error', 'Operation termination had errors');
   }
 
-  /** Plans, checks and, at the very start, tries everything without writing. A returned outcome ends the step. */
+  /**
+   * Plans and checks the tasks; the first step of a dry run also tries them. Returns an outcome if
+   * the step ends here.
+   */
   async #prepare(): Promise<SyncOutcome | undefined> {
     const request = this.#request;
     const created = await namespaceTask(request);
@@ -111,21 +119,21 @@ class Step {
       const reasons = [...new Set(invalid.map(({ message }) => message))].sort();
       return this.#outcome('Failed', `one or more synchronization tasks are not valid: ${reasons.join('; ')}`);
     }
-    return request.results.length === 0 ? this.#tryAll() : undefined;
+    return request.results.length === 0 ? this.#dryRunAll() : undefined;
   }
 
   /**
-   * Nothing may be half applied because of a fault that can be seen beforehand. An operation that is itself a dry run asks the server about each
-   * object here; a real one was checked without calls, since objects of a namespace or CRD that comes with the sync cannot be asked about.
+   * In a dry-run operation, sends a dry run of each object. A real operation sends none before it
+   * starts: the server cannot check objects whose namespace or CRD comes with the same sync.
    */
-  async #tryAll(): Promise<SyncOutcome | undefined> {
+  async #dryRunAll(): Promise<SyncOutcome | undefined> {
     if (!this.#request.options.dryRun) return undefined;
     const tasks = withoutSynced(this.#tasks, this.#request.options);
     const state = await this.#runTasks(tasks);
     return state === 'failed' ? this.#outcome('Failed', 'one or more objects failed to apply (dry run)') : undefined;
   }
 
-  /** Looks at what runs; true when a hook came to its end since the last step. */
+  /** Updates the running tasks. Returns whether a hook has ended since the last step. */
   #observeRunning(): boolean {
     const { clock, startedAt } = this.#request;
     let ended = false;
@@ -133,31 +141,31 @@ class Step {
       if (!isRunning(task) || task.live === null) continue;
       try {
         const health = this.#request.health(task.live);
-        if (health !== null && isOutdated(task, task.live, clock.now() - startedAt)) continue;
-        const seen = observe(task, task.live, health);
+        if (health !== null && isStatusOutdated(task, task.live, clock.now() - startedAt)) continue;
+        const seen = observeTask(task, task.live, health);
         this.#record(task, { operationPhase: seen.phase, message: seen.message });
       } catch (error) {
         this.#record(task, { operationPhase: 'Error', message: `failed to get resource health: ${messageOf(error)}` });
       }
-      ended ||= task.hook && isDone(task);
+      ended ||= task.isHook && isDone(task);
     }
     return ended;
   }
 
-  /** Running tasks hold the operation up. One whose object is nowhere to be found has failed. */
+  /** Waits for blocking tasks. A task whose object is missing from the cluster has failed. */
   async #waitForRunning(): Promise<SyncOutcome | undefined> {
-    const running = awaited(this.#tasks);
+    const running = blockingTasks(this.#tasks);
     if (running.length === 0) return undefined;
     for (const task of running) {
       if (task.live !== null) continue;
-      const missing = await this.#lookFor(task);
+      const missing = await this.#whyMissing(task);
       if (missing !== undefined)
         this.#record(task, { status: 'SyncFailed', operationPhase: 'Error', message: missing });
     }
     return this.#outcome('Running', waitingMessage(running, this.#request.options));
   }
 
-  async #lookFor(task: SyncTask): Promise<string | undefined> {
+  async #whyMissing(task: SyncTask): Promise<string | undefined> {
     const object = objectOf(task);
     try {
       const live = await this.#request.writer.get(object, this.#request.signal);
@@ -165,22 +173,25 @@ class Step {
       const name = `${groupOf(object.apiVersion)}/${object.kind}/${object.metadata.name ?? ''}`;
       return `Resource ${name} is missing, it might have been deleted`;
     } catch (error) {
-      this.#request.signal.throwIfAborted();
+      rethrowPostponed(error, this.#request);
       return `Failed to get live resource ${messageOf(error)}`;
     }
   }
 
   async #nextWave(proper: readonly SyncTask[]): Promise<SyncOutcome> {
-    const { options, clock, signal } = this.#request;
+    const { options } = this.#request;
     const pending = withoutSynced(proper.filter(isPending), options);
     if (pending.length === 0) {
       await this.#deleteHooks('HookSucceeded');
       return this.#outcome('Succeeded', 'successfully synced (no more tasks)');
     }
     const { current, remaining } = nextWave(pending);
+    const last = lastWave(proper, current);
+    if (last !== undefined && this.#pauseMs(last) > 0) return this.#outcome('Running', pauseMessage);
     const state = await this.#runTasks(current);
     if (state === 'failed') return this.#waveFailed(current);
-    if (remaining.length > 0 && !options.dryRun) await clock.sleep(options.waveDelayMs, signal);
+    // Start the pause after this wave; a later step checks that it is over.
+    if (state === 'successful' && remaining.length > 0) this.#pauseMs(current[0]);
     if (state === 'pending')
       return this.#outcome(
         'Running',
@@ -189,14 +200,24 @@ class Step {
           options,
         ),
       );
-    if (remaining.length === 0 && current.every((task) => !task.hook)) {
+    if (remaining.length === 0 && current.every((task) => !task.isHook)) {
       await this.#deleteHooks('HookSucceeded');
       return this.#outcome('Succeeded', 'successfully synced (all tasks run)');
     }
-    return this.#outcome('Running', waitingMessage(current.filter(isRunning), options));
+    return this.#outcome('Running', waitingMessage(awaitedTasks(current), options));
   }
 
-  /** What already runs is waited for; the failure then surfaces in a later step. */
+  /** Remaining pause after the wave of this task. */
+  #pauseMs(task: SyncTask | undefined): number {
+    const { options, attempt, waveAppliedAt, clock } = this.#request;
+    if (task === undefined || options.dryRun || options.waveDelayMs <= 0) return 0;
+    return waveAppliedAt(waveName(attempt, task)) + options.waveDelayMs - clock.monotonic();
+  }
+
+  /**
+   * If tasks of the wave are still running, starts the SyncFail hooks and waits for both. A later
+   * step fails the operation.
+   */
   async #waveFailed(current: readonly SyncTask[]): Promise<SyncOutcome> {
     const running = current.filter(isRunning);
     if (running.length === 0) return this.#fail('one or more objects failed to apply');
@@ -205,7 +226,7 @@ class Step {
     return this.#outcome('Running', waitingMessage([...running, ...handlers.filter(isRunning)], this.#request.options));
   }
 
-  /** The failure phase: SyncFail hooks run to their end, then the operation fails. */
+  /** Runs the SyncFail hooks, then fails the operation. */
   async #fail(message: string): Promise<SyncOutcome> {
     const text = failureMessage(
       message,
@@ -224,25 +245,28 @@ class Step {
   }
 
   /**
-   * Prunes, then old hooks, then creates, kind after kind; each part only if the one before was successful. An operation that is a dry run
-   * only tries, in every wave: also what its first try left open, because a person has to confirm it or its kind is still to come.
+   * Prunes, then deletes hooks of earlier runs, then applies kind by kind. Starts nothing while a
+   * prune needs a confirmation, and does not apply if a prune or hook deletion failed or is
+   * pending. A dry-run operation only tries, and needs no confirmation.
    */
   async #runTasks(tasks: readonly SyncTask[]): Promise<WaveState> {
     const { options } = this.#request;
-    await this.#releaseHooks(tasks.filter((task) => task.hook && isPending(task)));
-    // Nobody is asked to confirm what is only tried.
+    await this.#removeFinalizers(tasks.filter((task) => task.isHook && isPending(task)));
+    // A dry run needs no confirmation.
     if (!options.dryRun && tasks.some((task) => lacksConfirmation(task, options))) return 'pending';
-    let state = worst(await mapLimit(tasks.filter(isPrune), width, (task) => this.#prune(task)));
+    let state = worstState(await mapLimit(tasks.filter(isPrune), maxParallelCalls, (task) => this.#prune(task)));
     if (state !== 'successful') return state;
     const creates = tasks.filter((task) => !isPrune(task));
     if (!options.dryRun)
-      state = worst(await mapLimit(creates.filter(isStaleHook), width, (task) => this.#deleteBeforeCreation(task)));
+      state = worstState(
+        await mapLimit(creates.filter(isStaleHook), maxParallelCalls, (task) => this.#deleteBeforeCreation(task)),
+      );
     if (state !== 'successful') return state;
     const states: WaveState[] = [];
     for (const group of byKind(creates)) {
-      states.push(...(await mapLimit(group, width, (task) => this.#apply(task))));
+      states.push(...(await mapLimit(group, maxParallelCalls, (task) => this.#apply(task))));
     }
-    return worst(states);
+    return worstState(states);
   }
 
   async #prune(task: SyncTask): Promise<WaveState> {
@@ -254,7 +278,7 @@ class Step {
 
   async #apply(task: SyncTask): Promise<WaveState> {
     const { dryRun } = this.#request.options;
-    const result = dryRun && task.skipDryRun ? notTried(task) : await applyTask(task, this.#request);
+    const result = dryRun && task.skipDryRun ? dryRunSkipped(task) : await applyTask(task, this.#request);
     const failed = result.status === 'SyncFailed';
     if (result.object !== undefined && !dryRun) task.live = result.object;
     const applied: OperationPhase = dryRun ? 'Succeeded' : 'Running';
@@ -267,45 +291,45 @@ class Step {
   }
 
   async #deleteBeforeCreation(task: SyncTask): Promise<WaveState> {
-    const gone = await this.#deleteHook(task);
-    if (gone === 'missing') task.live = null;
-    if (gone === 'failed') return 'failed';
-    return gone === 'missing' ? 'successful' : 'pending';
+    const deletion = await this.#deleteHook(task);
+    if (deletion === 'missing') task.live = null;
+    if (deletion === 'failed') return 'failed';
+    return deletion === 'missing' ? 'successful' : 'pending';
   }
 
   async #deleteHooks(policy: 'HookSucceeded' | 'HookFailed'): Promise<void> {
     if (this.#request.options.dryRun) return;
-    const doomed = this.#tasks.filter(
-      (task) => hasPolicy(task, policy) && task.live !== null && !isBeingDeleted(task.live) && !isRunning(task),
+    const finished = this.#tasks.filter(
+      (task) => hasDeletePolicy(task, policy) && task.live !== null && !isBeingDeleted(task.live) && !isRunning(task),
     );
-    await mapLimit(doomed, width, (task) => this.#deleteHook(task));
+    await mapLimit(finished, maxParallelCalls, (task) => this.#deleteHook(task));
   }
 
   async #deleteHook(task: SyncTask): Promise<'deleted' | 'missing' | 'failed'> {
     if (task.live === null) return 'missing';
     try {
-      const released = await releaseHook(task.live, this.#request);
+      const released = await removeHookFinalizer(task.live, this.#request);
       if (released === null) return 'missing';
       const { writer, options, signal } = this.#request;
       const deletion = await writer.delete(released, options.prunePropagationPolicy, signal);
-      if (deletion === 'changed') throw new Error('it has been marked otherwise since it was looked at');
+      if (deletion === 'changed') throw new Error('its tracking, owners or annotations changed since it was read');
       return 'deleted';
     } catch (error) {
       if (isMissing(error)) return 'missing';
-      this.#request.signal.throwIfAborted();
+      rethrowPostponed(error, this.#request);
       this.#record(task, { operationPhase: 'Error', message: `failed to delete resource: ${messageOf(error)}` });
       return 'failed';
     }
   }
 
-  async #releaseHooks(tasks: readonly SyncTask[]): Promise<void> {
+  async #removeFinalizers(tasks: readonly SyncTask[]): Promise<void> {
     if (this.#request.options.dryRun) return;
-    await mapLimit(tasks, width, async (task) => {
+    await mapLimit(tasks, maxParallelCalls, async (task) => {
       if (task.live === null || !hasHookFinalizer(task.live)) return;
       try {
-        task.live = await releaseHook(task.live, this.#request);
+        task.live = await removeHookFinalizer(task.live, this.#request);
       } catch (error) {
-        this.#request.signal.throwIfAborted();
+        rethrowPostponed(error, this.#request);
         this.#record(task, {
           operationPhase: 'Error',
           message: `failed to remove hook finalizer: ${messageOf(error)}`,
@@ -323,26 +347,26 @@ class Step {
         return true;
       }
       const now = hookPhase(task.live, health(task.live));
-      if (isCompleted(now.phase) && !hasPolicy(task, 'HookFailed'))
+      if (isCompleted(now.phase) && !hasDeletePolicy(task, 'HookFailed'))
         this.#record(task, { operationPhase: now.phase, message: now.message });
       else if ((await this.#deleteHook(task)) === 'failed') return false;
       else this.#record(task, { operationPhase: 'Failed', message: 'Terminated' });
       return true;
     } catch (error) {
-      signal.throwIfAborted();
+      rethrowPostponed(error, this.#request);
       this.#record(task, { operationPhase: 'Error', message: messageOf(error) });
       return false;
     }
   }
 
-  /** Changes a task and its result record. An empty message keeps the one before. */
+  /** Changes a task and its recorded result. An empty message keeps the previous one. */
   #record(task: SyncTask, change: { status?: ResultCode; operationPhase?: OperationPhase; message?: string }): void {
     if (change.status !== undefined) task.status = change.status;
     if (change.operationPhase !== undefined) task.operationPhase = change.operationPhase;
     if (change.message !== undefined && change.message !== '') task.message = change.message;
     const key = resultKey(task, this.#request.destinationNamespace);
     const known = this.#results.get(key);
-    const fresh = recordOf(task, this.#request.destinationNamespace);
+    const fresh = resultOf(task, this.#request.destinationNamespace);
     this.#results.set(key, known === undefined ? fresh : { ...known, ...fresh });
   }
 
@@ -351,11 +375,32 @@ class Step {
   }
 }
 
-function isStaleHook(task: SyncTask): boolean {
-  return task.hook && task.live !== null && isPending(task) && hasPolicy(task, 'BeforeHookCreation');
+/**
+ * Running tasks except Namespaces, which have no health. If only Namespaces are running, returns
+ * them.
+ */
+function awaitedTasks(tasks: readonly SyncTask[]): readonly SyncTask[] {
+  const running = tasks.filter(isRunning);
+  const others = running.filter((task) => task.isHook || objectOf(task).kind !== 'Namespace');
+  return others.length > 0 ? others : running;
 }
 
-/** Neighbours of the same kind go together; the order of the groups is the order of the tasks. */
+/** Identifies a wave on every replica; begins with {@link SyncRequest.attempt}. */
+function waveName(attempt: string, { phase, wave }: SyncTask): string {
+  return `${attempt} ${phase} ${wave}`;
+}
+
+/** A task of the wave that was applied before the wave of `next`; undefined if there is none. */
+function lastWave(tasks: readonly SyncTask[], [next]: readonly SyncTask[]): SyncTask | undefined {
+  const before = tasks.filter((task) => !isPending(task) && (task.phase !== next?.phase || task.wave !== next.wave));
+  return before.at(-1);
+}
+
+function isStaleHook(task: SyncTask): boolean {
+  return task.isHook && task.live !== null && isPending(task) && hasDeletePolicy(task, 'BeforeHookCreation');
+}
+
+/** Groups consecutive tasks of the same kind. */
 function byKind(tasks: readonly SyncTask[]): SyncTask[][] {
   const groups: SyncTask[][] = [];
   for (const task of tasks) {
@@ -368,7 +413,7 @@ function byKind(tasks: readonly SyncTask[]): SyncTask[][] {
   return groups;
 }
 
-function worst(states: readonly WaveState[]): WaveState {
+function worstState(states: readonly WaveState[]): WaveState {
   if (states.includes('failed')) return 'failed';
   return states.includes('pending') ? 'pending' : 'successful';
 }

@@ -6,53 +6,60 @@ import { crdGroupKind, groupKindText, isDone, isPending, isPrune, isRunning, obj
 import type { SyncTask } from './plan.ts';
 import type { SyncOptions } from './types.ts';
 
-/** What observation says about a running task: its new phase, and a message that replaces the old one when it is not empty. */
-export interface Observation {
+/** New phase of a running task. A message that is not empty replaces the old one. */
+export interface TaskObservation {
   readonly phase: OperationPhase;
   readonly message: string;
 }
 
 /**
- * Where a running task that has a live object stands now. A hook lives by its own health; an ordinary resource is finished when it is
- * healthy, or has no health, and fails when it is degraded.
+ * Observes a running task with a live object. A hook ends according to its own health; any other
+ * resource succeeds when it is healthy or has no health check, and fails when it is degraded.
  */
-export function observe(task: SyncTask, live: KubeObject, health: HealthStatus | null): Observation {
-  if (task.hook) return hookPhase(live, health);
+export function observeTask(task: SyncTask, live: KubeObject, health: HealthStatus | null): TaskObservation {
+  if (task.isHook) return hookPhase(live, health);
   const message = health?.message ?? '';
   if (health === null) return { phase: 'Succeeded', message: '' };
   if (health.status === 'Healthy') return { phase: 'Succeeded', message };
   return { phase: health.status === 'Degraded' ? 'Failed' : 'Running', message };
 }
 
-/** How long after its start an operation does not take a status for granted that is older than its object's spec. */
-const staleMs = 180_000;
+/** From this age of the operation on, a status that is older than the spec is accepted. */
+const outdatedStatusLimitMs = 180_000;
 
 /**
- * Whether the status of an ordinary resource is still that of an earlier spec, by its own word (`status.observedGeneration`). Many checks of health do
- * not look at that, and would find what was applied a moment ago Healthy, or Degraded, by what was before. Some controllers never say that they have
- * seen a spec: after three minutes the check is believed. Argo CD always believes it.
+ * Whether the status describes an earlier spec (`status.observedGeneration`). Many health checks
+ * ignore that field and would judge a resource just applied by its old state. Some controllers
+ * never update it, so three minutes into the operation the health check is trusted anyway. Argo CD
+ * always trusts it.
  */
-export function isOutdated({ hook }: SyncTask, live: KubeObject, ageMs: number): boolean {
+export function isStatusOutdated({ isHook }: SyncTask, live: KubeObject, ageMs: number): boolean {
   const { generation } = live.metadata;
   const status = live['status'] as { readonly observedGeneration?: unknown } | null | undefined;
   const seen = status?.observedGeneration;
-  return !hook && ageMs < staleMs && typeof generation === 'number' && typeof seen === 'number' && seen < generation;
+  return (
+    !isHook &&
+    ageMs < outdatedStatusLimitMs &&
+    typeof generation === 'number' &&
+    typeof seen === 'number' &&
+    seen < generation
+  );
 }
 
-/** More than one phase or wave: then resources must become healthy before the next begins. */
+/** Whether the tasks span several phases or waves: each must be healthy before the next begins. */
 export function isMultiStep(tasks: readonly SyncTask[]): boolean {
   const first = tasks[0];
   const last = tasks.at(-1);
   return first !== undefined && last !== undefined && (first.phase !== last.phase || first.wave !== last.wave);
 }
 
-/** Running tasks that the operation has to wait for. */
-export function awaited(tasks: readonly SyncTask[]): SyncTask[] {
+/** Running tasks that the operation must wait for. */
+export function blockingTasks(tasks: readonly SyncTask[]): SyncTask[] {
   const multiStep = isMultiStep(tasks);
-  return tasks.filter((task) => isRunning(task) && (multiStep || task.hook));
+  return tasks.filter((task) => isRunning(task) && (multiStep || task.isHook));
 }
 
-/** A task of the operation proper (not of its failure handling) that ended badly. */
+/** Whether the task ended without success. */
 export function hasFailed(task: SyncTask): boolean {
   return isDone(task) && task.operationPhase !== 'Succeeded';
 }
@@ -61,8 +68,8 @@ export function isBeingDeleted(object: KubeObject | null): boolean {
   return object?.metadata.deletionTimestamp !== undefined;
 }
 
-/** Pruned, but the object still has to go. */
-export function isLeaving(task: SyncTask): boolean {
+/** Whether the object was pruned but still exists. */
+export function isDeletionPending(task: SyncTask): boolean {
   return task.status === 'Pruned' && isBeingDeleted(task.live);
 }
 
@@ -70,7 +77,7 @@ export function hasHookFinalizer(object: KubeObject | null): boolean {
   return object?.metadata.finalizers?.includes(finalizers.hook) ?? false;
 }
 
-/** The first wave of the pending tasks, and whether any wave follows. Tasks must be in order of execution and not empty. */
+/** Splits pending tasks (not empty, in execution order) into the next wave and the rest. */
 export function nextWave(pending: readonly SyncTask[]): {
   readonly current: SyncTask[];
   readonly remaining: SyncTask[];
@@ -80,68 +87,76 @@ export function nextWave(pending: readonly SyncTask[]): {
   return { current: pending.filter(isCurrent), remaining: pending.filter((task) => !isCurrent(task)) };
 }
 
-/** With ApplyOutOfSyncOnly: leaves out resources that are there and do not differ. Hooks always stay. */
+/**
+ * With ApplyOutOfSyncOnly: leaves out existing resources without a difference, but no hooks and no
+ * prunes.
+ */
 export function withoutSynced(tasks: readonly SyncTask[], options: SyncOptions): SyncTask[] {
   if (!options.applyOutOfSyncOnly) return [...tasks];
-  return tasks.filter((task) => task.hook || task.modified || task.live === null || task.target === null);
+  return tasks.filter((task) => task.isHook || task.modified || task.live === null || task.target === null);
 }
 
 export type PruneDecision = { readonly delete: true } | { readonly delete: false; readonly message: string };
 
-/** Whether a prune task may delete, by the operation and the resource's own option (gitops-engine: pruneObject). */
+/** Decides a prune by the options of operation and resource (gitops-engine: pruneObject). */
 export function decidePrune(task: SyncTask, options: SyncOptions): PruneDecision {
   if (!options.prune) return { delete: false, message: 'ignored (requires pruning)' };
   const own = resourceOption(task.live, 'Prune') ?? options.defaultPrune;
   return own === 'false' ? { delete: false, message: 'ignored (no prune)' } : { delete: true };
 }
 
-/** True if a prune waits for a person's consent that the operation does not have. */
+/** Whether a prune needs a confirmation that the operation does not have. */
 export function lacksConfirmation(task: SyncTask, options: SyncOptions): boolean {
   if (options.pruneConfirmed || !isPrune(task)) return false;
   return (resourceOption(task.live, 'Prune') ?? options.defaultPrune) === 'confirm';
 }
 
-/** Kinds that CRDs of this very sync define: they need not be known yet. */
-export function kindsToCome(objects: readonly KubeObject[]): ReadonlySet<string> {
+/** Kinds defined by CRDs of the same sync. */
+export function kindsDefinedBySync(objects: readonly KubeObject[]): ReadonlySet<string> {
   return new Set(objects.flatMap((object) => crdGroupKind(object) ?? []));
 }
 
-/** The cluster may not know this kind yet, and that is all right. */
-export function mayBeMissing(target: KubeObject, options: SyncOptions, toCome: ReadonlySet<string>): boolean {
+/** Whether the sync may start although the cluster does not serve this kind yet. */
+export function canKindBeMissing(
+  target: KubeObject,
+  options: SyncOptions,
+  expectedKinds: ReadonlySet<string>,
+): boolean {
   const gk: GroupKind = { group: groupOf(target.apiVersion), kind: target.kind };
   return (
     options.skipDryRunOnMissing ||
     hasResourceOption(target, 'SkipDryRunOnMissingResource=true') ||
-    toCome.has(groupKindText(gk))
+    expectedKinds.has(groupKindText(gk))
   );
 }
 
 /**
- * "waiting for healthy state of apps/Deployment/web and 2 more resources": what an unfinished step waits for. Words and choice of
- * the subject are Argo CD's: clients show and match this text.
+ * Describes what an unfinished step waits for: "waiting for healthy state of apps/Deployment/web
+ * and 2 more resources". The words and the choice of the named object are Argo CD's, because
+ * clients show and match this text.
  */
 export function waitingMessage(tasks: readonly SyncTask[], options: SyncOptions): string {
   const unconfirmed = tasks.filter((task) => isPending(task) && lacksConfirmation(task, options));
-  if (unconfirmed.length > 0) return waitingFor('pruning confirmation of', unconfirmed);
-  const hooks = tasks.some((task) => task.hook);
-  const deletion = tasks.some((task) => isPending(task) && task.live !== null) || tasks.some(isLeaving);
+  if (unconfirmed.length > 0) return waitingForText('pruning confirmation of', unconfirmed);
+  const hooks = tasks.some((task) => task.isHook);
+  const deletion = tasks.some((task) => isPending(task) && task.live !== null) || tasks.some(isDeletionPending);
   if (deletion && tasks.every((task) => !isRunning(task)))
-    return waitingFor(hooks ? 'deletion of hook' : 'deletion of', tasks);
-  return waitingFor(hooks ? 'completion of hook' : 'healthy state of', tasks);
+    return waitingForText(hooks ? 'deletion of hook' : 'deletion of', tasks);
+  return waitingForText(hooks ? 'completion of hook' : 'healthy state of', tasks);
 }
 
-/** The first hook is named before any resource; the rest is counted. */
-export function waitingFor(reason: string, tasks: readonly SyncTask[]): string {
-  const subject = tasks.find((task) => task.hook) ?? tasks[0];
+/** Names the first hook, or else the first resource, and counts the others. */
+export function waitingForText(reason: string, tasks: readonly SyncTask[]): string {
+  const subject = tasks.find((task) => task.isHook) ?? tasks[0];
   if (subject === undefined) return '';
   const object = objectOf(subject);
   const text = `waiting for ${reason} ${groupOf(object.apiVersion)}/${object.kind}/${object.metadata.name ?? ''}`;
   if (tasks.length === 1) return text;
-  const unit = tasks.every((task) => task.hook) ? 'hooks' : 'resources';
+  const unit = tasks.every((task) => task.isHook) ? 'hooks' : 'resources';
   return `${text} and ${tasks.length - 1} more ${unit}`;
 }
 
-/** The end of an operation that failed: message, then the distinct reasons (upstream orders them by chance, we by task). */
+/** Final message with the distinct reasons, in task order (upstream: in random order). */
 export function failureMessage(message: string, failed: readonly SyncTask[]): string {
   const reasons = [
     ...new Set(failed.flatMap((task) => (task.message === undefined || task.message === '' ? [] : [task.message]))),

@@ -1,4 +1,4 @@
-import { isAbort, messageOf } from '#base';
+import { DriftlessError, isAbort, messageOf } from '#base';
 import { findResource } from '#kube';
 import { groupOf } from '#model';
 import type { KubeObject, ResultCode } from '#model';
@@ -6,53 +6,58 @@ import { hasResourceOption, resourceOption } from './options.ts';
 import { crdGroupKind, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { decidePrune, isBeingDeleted, lacksConfirmation } from './step.ts';
-import type { ApplyHow, SyncRequest } from './types.ts';
+import type { ApplyOptions, SyncRequest } from './types.ts';
 
 export interface TaskResult {
   readonly status: ResultCode;
   readonly message: string;
-  /** What the server returned. */
+  /** The object returned by the server. */
   readonly object?: KubeObject;
 }
 
-/** How long a new CustomResourceDefinition may take until its kinds are served, and how often to look. */
-const establishMs = 3000;
-const establishPollMs = 100;
+/** Maximum wait for a new CustomResourceDefinition to be established, and the poll interval. */
+const crdReadyTimeoutMs = 3000;
+const crdReadyPollMs = 100;
 
-/** Applies one target, the way the operation and the object's own options say. Cluster errors become the result; abort and loss of ownership reject. */
+/**
+ * Applies one target with the options of the operation and of the object. Cluster errors become the
+ * result. Rejects after an abort or lost ownership, or if the cluster is not ready.
+ */
 export async function applyTask(task: SyncTask, request: SyncRequest): Promise<TaskResult> {
   const { dryRun } = request.options;
   const target = inNamespace(objectOf(task), request);
   try {
-    const result = await request.writer.apply(target, task.live, howToApply(task, request), request.signal);
+    const result = await request.writer.apply(target, task.live, applyOptionsOf(task, request), request.signal);
     const isNew = result.object !== task.live || !isEstablished(task.live);
-    if (!dryRun && isNew && crdGroupKind(target) !== undefined) await untilEstablished(target, request);
+    if (!dryRun && isNew && crdGroupKind(target) !== undefined)
+      await request.releaseSlotWhile(waitUntilEstablished(target, request));
     return { status: 'Synced', message: result.message, object: result.object };
   } catch (error) {
-    rethrowAbort(error, request);
+    rethrowPostponed(error, request);
     return { status: 'SyncFailed', message: messageOf(error) };
   }
 }
 
-/** What a dry run says of an object whose kind is still to come: nobody can be asked about it. */
-export function notTried(task: SyncTask): TaskResult {
+/** Dry-run result of an object whose kind is not served yet: the server cannot check it. */
+export function dryRunSkipped(task: SyncTask): TaskResult {
   const { kind, metadata } = objectOf(task);
   const name = metadata.name ?? metadata.generateName ?? '';
-  return { status: 'Synced', message: `${kind}/${name} not tried: its kind is not known yet (dry run)` };
+  return { status: 'Synced', message: `${kind}/${name} skipped: the cluster does not serve its kind yet (dry run)` };
 }
 
-/** Deletes one object that is no longer wanted, if it may. */
+/** Deletes one object without a target, if all prune rules permit it. */
 export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<TaskResult> {
   const live = objectOf(task);
   const decision = decidePrune(task, request.options);
   if (!decision.delete) return { status: 'PruneSkipped', message: decision.message };
   const gk = { group: groupOf(live.apiVersion), kind: live.kind };
-  if (!request.mayPrune(gk)) {
+  if (!request.canPrune(gk)) {
     return { status: 'PruneSkipped', message: `ignored (the live state of ${gk.kind} is not fresh)` };
   }
-  const claimant = request.claimant(live);
-  if (claimant !== undefined)
-    return { status: 'PruneSkipped', message: `ignored (application ${claimant} has it, too)` };
+  if (request.pruneBlocked !== undefined)
+    return { status: 'PruneSkipped', message: `ignored (${request.pruneBlocked})` };
+  const other = request.otherApplication(live);
+  if (other !== undefined) return { status: 'PruneSkipped', message: `ignored (application ${other} also manages it)` };
   if (request.options.dryRun)
     return lacksConfirmation(task, request.options)
       ? { status: 'PruneSkipped', message: 'ignored (requires confirmation)' }
@@ -61,32 +66,34 @@ export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<T
   try {
     const deletion = await request.writer.delete(live, request.options.prunePropagationPolicy, request.signal);
     return deletion === 'changed'
-      ? { status: 'PruneSkipped', message: 'ignored (it has been marked otherwise since it was compared)' }
+      ? {
+          status: 'PruneSkipped',
+          message: 'ignored (its tracking, owners or annotations changed since it was compared)',
+        }
       : { status: 'Pruned', message: 'pruned' };
   } catch (error) {
-    rethrowAbort(error, request);
+    rethrowPostponed(error, request);
     if ((error as { readonly status?: unknown }).status === 404) return { status: 'Pruned', message: 'pruned' };
     return { status: 'SyncFailed', message: messageOf(error) };
   }
 }
 
-function howToApply(task: SyncTask, request: SyncRequest): ApplyHow {
+function applyOptionsOf(task: SyncTask, request: SyncRequest): ApplyOptions {
   const { options } = request;
   const { target, live } = task;
-  const says = (option: string): boolean => hasResourceOption(target, option) || hasResourceOption(live, option);
+  const hasOption = (option: string): boolean => hasResourceOption(target, option) || hasResourceOption(live, option);
   const ownServerSide = resourceOption(target, 'ServerSideApply');
   const { migrationManager } = options;
   return {
-    dryRun: options.dryRun,
     serverSide: ownServerSide === undefined ? options.serverSideApply : ownServerSide === 'true',
     ...(migrationManager === undefined ? {} : { adoptFrom: migrationManager }),
-    force: options.force || says('Force=true'),
-    replace: options.replace || says('Replace=true'),
+    force: options.force || hasOption('Force=true'),
+    replace: options.replace || hasOption('Replace=true'),
     validate: options.validate && !hasResourceOption(target, 'Validate=false'),
   };
 }
 
-/** A namespaced object without a namespace goes where the Application goes. */
+/** Adds the destination namespace to a namespaced object without one. */
 function inNamespace(target: KubeObject, request: SyncRequest): KubeObject {
   const resource = findResource(request.writer.discovery, {
     group: groupOf(target.apiVersion),
@@ -98,20 +105,20 @@ function inNamespace(target: KubeObject, request: SyncRequest): KubeObject {
 }
 
 /**
- * Waits a little for the CRD's kinds to be served: what follows in the same sync needs them. Giving up is no failure, and neither is a read
- * that fails: the CRD itself was applied, and what follows will find out (Argo CD: ensureCRDReady).
+ * Waits until the CRD is established: later tasks of the same sync need its kinds. A timeout or a
+ * failed read is only a warning, because the CRD itself was applied (Argo CD: ensureCRDReady).
  */
-async function untilEstablished(crd: KubeObject, request: SyncRequest): Promise<void> {
+async function waitUntilEstablished(crd: KubeObject, request: SyncRequest): Promise<void> {
   const { clock, writer, signal } = request;
-  const end = clock.monotonic() + establishMs;
+  const end = clock.monotonic() + crdReadyTimeoutMs;
   try {
     while (clock.monotonic() < end) {
       if (isEstablished(await writer.get(crd, signal))) return;
-      await clock.sleep(establishPollMs, signal);
+      await clock.sleep(crdReadyPollMs, signal);
     }
     request.warn(`failed to ensure that CRD ${crd.metadata.name ?? ''} is ready`, 'it is not established yet');
   } catch (error) {
-    rethrowAbort(error, request);
+    rethrowPostponed(error, request);
     request.warn(`failed to ensure that CRD ${crd.metadata.name ?? ''} is ready`, error);
   }
 }
@@ -121,7 +128,8 @@ function isEstablished(crd: KubeObject | null): boolean {
   return status?.conditions?.some((c) => c.type === 'Established' && c.status === 'True') === true;
 }
 
-function rethrowAbort(error: unknown, request: SyncRequest): void {
+/** Rethrows errors that end the step: aborts, lost ownership and CLUSTER_NOT_READY. */
+export function rethrowPostponed(error: unknown, request: SyncRequest): void {
   request.signal.throwIfAborted();
-  if (isAbort(error)) throw error;
+  if (isAbort(error) || (error instanceof DriftlessError && error.code === 'CLUSTER_NOT_READY')) throw error;
 }

@@ -2,22 +2,27 @@ import type { Clock } from '#base';
 import type { ApiDiscovery } from '#kube';
 import type { GroupKind, HealthStatus, KubeObject, OperationPhase, ResourceResult } from '#model';
 
-/** One managed resource: what it should be (null: prune candidate) and what it is (null: missing). */
+/** A managed resource. */
 export interface ReconciledResource {
+  /** Desired state; null: prune candidate. */
   readonly target: KubeObject | null;
+  /** Actual state; null: missing. */
   readonly live: KubeObject | null;
-  /** From the comparison: does live differ from target? */
+  /** Whether live differs from target, according to the comparison. */
   readonly modified: boolean;
 }
 
-/** Options of one operation, already read from operation and syncOptions (Argo CD controller/sync.go). */
+/** Options of one operation, from its fields and syncOptions (Argo CD: controller/sync.go). */
 export interface SyncOptions {
   readonly dryRun: boolean;
   readonly prune: boolean;
   readonly force: boolean;
   readonly replace: boolean;
   readonly serverSideApply: boolean;
-  /** The manager of client-side apply whose fields a server-side apply takes over first; absent: none (`ClientSideApplyMigration=false`). */
+  /**
+   * Field manager of client-side applies whose fields server-side apply takes over first. Absent
+   * with `ClientSideApplyMigration=false`.
+   */
   readonly migrationManager?: string;
   readonly validate: boolean;
   readonly skipHooks: boolean;
@@ -26,61 +31,66 @@ export interface SyncOptions {
   readonly createNamespace: boolean;
   readonly skipDryRunOnMissing: boolean;
   readonly prunePropagationPolicy: 'Foreground' | 'Background' | 'Orphan';
-  /** `Prune=` default of the application: undefined, "false" or "confirm". */
+  /** The Application's default for `Prune=`: undefined, "false" or "confirm". */
   readonly defaultPrune?: string;
-  /** deletion-approved is not older than the operation. */
+  /** The deletion-approved annotation is not older than the operation. */
   readonly pruneConfirmed: boolean;
-  /** ARGOCD_SYNC_WAVE_DELAY. */
+  /** ARGOCD_SYNC_WAVE_DELAY: pause between the end of one wave and the start of the next. */
   readonly waveDelayMs: number;
 }
 
-/** What has become of a deletion. `accepted` also when there is no such object any more. */
-export type Deletion = 'accepted' | 'changed';
+/** Result of a deletion. `accepted`: also if the object was gone. `changed`: not deleted. */
+export type DeleteOutcome = 'accepted' | 'changed';
 
 /**
- * The one way to change a managed cluster (decision D9). Implemented by the controller: it checks ownership, project policy and
- * impersonation before each call, then uses the cluster's client. Every method throws KubeApiError as the client does, or
- * OwnershipLost, or PolicyDenied.
+ * The only way to change a managed cluster; in a dry-run operation it sends only dry runs. The
+ * controller implements it and checks ownership, project policy and impersonation before each
+ * call. Methods throw KubeApiError as the client does, OwnershipLost, PolicyDenied, or an error
+ * with the code CLUSTER_NOT_READY, which postpones the whole step.
  */
 export interface ClusterWriter {
   readonly discovery: ApiDiscovery;
   get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | null>;
-  /** kubectl apply: three-way merge with last-applied, or server-side apply. Creates when missing. */
-  apply(target: KubeObject, live: KubeObject | null, how: ApplyHow, signal: AbortSignal): Promise<ApplyResult>;
-  create(object: KubeObject, dryRun: boolean, signal: AbortSignal): Promise<ApplyResult>;
+  /** As kubectl apply: three-way merge with last-applied, or server-side. Creates if missing. */
+  apply(target: KubeObject, live: KubeObject | null, how: ApplyOptions, signal: AbortSignal): Promise<ApplyResult>;
+  create(object: KubeObject, signal: AbortSignal): Promise<ApplyResult>;
   /**
-   * Deletes this object, as it was looked at. `changed`: it was not, because somebody has marked it otherwise since (for another Application, as one that
-   * is to stay): look again.
+   * Deletes this version of the object. `changed`: not deleted, because its tracking, owners or
+   * annotations changed since it was read (moved to another Application, or `Prune=false`).
    */
-  delete(live: KubeObject, propagation: 'Foreground' | 'Background' | 'Orphan', signal: AbortSignal): Promise<Deletion>;
-  /** JSON merge patch of metadata, for finalizers of hooks. */
+  delete(
+    live: KubeObject,
+    propagation: 'Foreground' | 'Background' | 'Orphan',
+    signal: AbortSignal,
+  ): Promise<DeleteOutcome>;
+  /** Merge patch of metadata, for finalizers of hooks. */
   patchMetadata(
     live: KubeObject,
     patch: { readonly finalizers: readonly string[] | null },
     signal: AbortSignal,
   ): Promise<KubeObject>;
-  /** May this application put this kind there? A refusal's text, Argo CD's wording, or undefined. */
+  /** Why the project denies this object, in Argo CD's words; undefined if it permits it. */
   denied(object: KubeObject, namespaced: boolean): string | undefined;
 }
 
-export interface ApplyHow {
-  readonly dryRun: boolean;
+export interface ApplyOptions {
   readonly serverSide: boolean;
   readonly force: boolean;
   readonly replace: boolean;
   readonly validate: boolean;
-  /** With server-side apply: take over the fields of this manager of client-side apply first. */
+  /** Field manager whose fields server-side apply takes over first. */
   readonly adoptFrom?: string;
   /**
-   * What to send over `live` instead of the target. The writer then reads live first, sends under the version that it has read, and asks again
-   * when somebody was faster: what is meant to stay as it is must not be what the cache remembers of it.
+   * Builds the object to send from the current live object, which may be newer than the cached one.
+   * The writer reads the live object, sends with its resourceVersion, and builds again on a
+   * conflict.
    */
-  readonly over?: (live: KubeObject, signal: AbortSignal) => Promise<KubeObject>;
+  readonly buildTarget?: (live: KubeObject, signal: AbortSignal) => Promise<KubeObject>;
 }
 
 export interface ApplyResult {
   readonly object: KubeObject;
-  /** kubectl's words: "deployment.apps/web created | configured | unchanged | serverside-applied | replaced". */
+  /** kubectl's words: "deployment.apps/web created", or configured, unchanged, replaced, … */
   readonly message: string;
 }
 
@@ -88,29 +98,37 @@ export interface SyncRequest {
   readonly resources: readonly ReconciledResource[];
   /** Hook targets (not Pre/PostDelete). */
   readonly hooks: readonly KubeObject[];
-  /** Live objects that are hooks, for pairing with `hooks`. */
+  /** Live hooks, to pair with `hooks`. */
   readonly liveHooks: readonly KubeObject[];
   readonly options: SyncOptions;
   readonly destinationNamespace: string;
-  /** The resolved revision (names generateName hooks). */
+  /** The resolved revision; part of the names of hooks with generateName. */
   readonly revision: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  /** Identity of this attempt of this operation, the same on every replica (start and retry count): hooks are marked with it. */
+  /** Identifies this attempt on every replica (start and retry count). Annotated on hooks. */
   readonly attempt: string;
-  /** `operationState.syncResult.resources` of the steps before, in order; empty for the first. */
+  /** `operationState.syncResult.resources` of the earlier steps, in order. */
   readonly results: readonly ResourceResult[];
-  readonly selected: (object: KubeObject) => boolean;
+  readonly isSelected: (object: KubeObject) => boolean;
   readonly health: (object: KubeObject) => HealthStatus | null;
-  /** Kinds whose live cache is not fresh: nothing of them is pruned. */
-  readonly mayPrune: (gk: GroupKind) => boolean;
-  /** Another application that has this object among its manifests, by its key: then it is not pruned. */
-  readonly claimant: (object: KubeObject) => string | undefined;
-  /** Metadata for the destination namespace with CreateNamespace; null: leave it alone. */
+  /** False for kinds whose live cache is not fresh: none of their objects is pruned. */
+  readonly canPrune: (gk: GroupKind) => boolean;
+  /** Why nothing at all is pruned. Absent: pruning is possible. */
+  readonly pruneBlocked?: string;
+  /**
+   * Key of another Application whose manifests contain this object; the object is then not pruned.
+   */
+  readonly otherApplication: (object: KubeObject) => string | undefined;
+  /** With CreateNamespace: the desired destination namespace; null: no change. */
   readonly namespaceModifier: (live: KubeObject | null) => KubeObject | null;
-  /** Must not be able to write when the operation is a dry run. */
+  /** In a dry-run operation it must send only dry runs. */
   readonly writer: ClusterWriter;
-  /** Something that people should know and that changes nothing in the outcome. */
+  /** Monotonic time when a wave was applied. The first call for a wave records the current time. */
+  readonly waveAppliedAt: (wave: string) => number;
+  /** Waits for slow work on the cluster; frees the caller's worker slot meanwhile. */
+  readonly releaseSlotWhile: <T>(work: Promise<T>) => Promise<T>;
+  /** Reports a problem that does not change the outcome. */
   readonly warn: (message: string, error: unknown) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -119,6 +137,6 @@ export interface SyncRequest {
 export interface SyncOutcome {
   readonly phase: OperationPhase;
   readonly message: string;
-  /** In execution order; hand them to the next step. */
+  /** In execution order; pass them to the next step. */
   readonly results: readonly ResourceResult[];
 }
