@@ -3,7 +3,7 @@ import { FakeClock } from '#support';
 import { PromMetrics } from '#telemetry';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 
-// What syncs of whole Applications send, and what the metrics say of it (decision D5).
+// Requests that syncs of whole Applications send, and their metrics (decision D5).
 
 const serverSide = { syncPolicy: { syncOptions: ['ServerSideApply=true'] } };
 const sha = 'a'.repeat(40);
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => world.close(clock));
 
-/** What one more sync sends to the cluster. */
+/** The requests of one more sync to the cluster. */
 async function sync(options: object = {}): Promise<readonly string[]> {
   const before = world.dest.calls.length;
   world.edit(() => ({ operation: { sync: { syncOptions: ['ServerSideApply=true'], ...options } } }));
@@ -45,11 +45,11 @@ async function start(): Promise<void> {
   await clock.advance(3000);
 }
 
-describe('a sync of an Application that is as it should be', () => {
+describe('a sync of an Application without differences', () => {
   it.each([
     ['server', { syncOptions: ['ServerSideApply=true'] }],
     ['client', { syncOptions: [] }],
-  ])('15.2: makes no call to the cluster when it is applied by the %s, and says the same', async (_, options) => {
+  ])('makes no request when it is applied by the %s, and reports the same results', async (_, options) => {
     await start();
     await sync(options);
     const words = world.app.status?.operationState?.syncResult?.resources?.map(({ status, hookPhase }) => [
@@ -62,11 +62,11 @@ describe('a sync of an Application that is as it should be', () => {
     expect(world.dest.calls.slice(before)).toEqual([]);
     const resources = world.app.status?.operationState?.syncResult?.resources;
     expect(resources?.map(({ status, hookPhase }) => [status, hookPhase])).toEqual(words);
-    const said = options.syncOptions.length > 0 ? 'serverside-applied' : 'unchanged';
-    expect(resources?.map(({ message }) => message)).toEqual([`configmap/one ${said}`, `configmap/two ${said}`]);
+    const message = options.syncOptions.length > 0 ? 'serverside-applied' : 'unchanged';
+    expect(resources?.map((one) => one.message)).toEqual([`configmap/one ${message}`, `configmap/two ${message}`]);
   });
 
-  it('15.2: sends the one that is different, and names why', async () => {
+  it('sends only the object that differs, and records the reason', async () => {
     await start();
     expect(await sync()).toEqual(both);
     world.dest.put({ ...world.dest.get('ConfigMap', 'two')!, data: { key: 'by hand' } });
@@ -86,8 +86,10 @@ describe('a sync of an Application that is as it should be', () => {
   });
 });
 
-describe('T-SHA-5: everything is sent', () => {
-  it('T-SHA-5: by the sync after a hard refresh, not after a normal one', async () => {
+// T-SHA-5
+describe('sends everything', () => {
+  // T-SHA-5
+  it('by the sync after a hard refresh, not after a normal one', async () => {
     await start();
     await sync();
     world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
@@ -99,7 +101,8 @@ describe('T-SHA-5: everything is sent', () => {
     expect(await sync()).toEqual([]);
   });
 
-  it('T-SHA-5: by a sync with Force or Replace', async () => {
+  // T-SHA-5
+  it('by a sync with Force or Replace', async () => {
     await start();
     await sync();
     expect(await sync({ syncStrategy: { apply: { force: true } } })).toEqual(both);
@@ -107,7 +110,8 @@ describe('T-SHA-5: everything is sent', () => {
   });
 });
 
-it('T-SHA-7: entries go with the ownership: who takes a cluster up again sends everything once', async () => {
+// T-SHA-7
+it('entries end with the ownership: a new owner of a cluster sends everything once', async () => {
   await start();
   await sync();
   expect(await sync()).toEqual([]);
@@ -119,7 +123,8 @@ it('T-SHA-7: entries go with the ownership: who takes a cluster up again sends e
   expect(await series('driftless_apply_misses_total{reason="unknown"}')).not.toEqual({});
 });
 
-it('T-SHA-8: who starts anew, with nothing that was remembered, costs the same writes once', async () => {
+// T-SHA-8
+it('a restart loses all entries, and costs the same writes once', async () => {
   world.application(serverSide);
   const first = world.replica({ metrics });
   await clock.advance(3000);
@@ -133,8 +138,8 @@ it('T-SHA-8: who starts anew, with nothing that was remembered, costs the same w
   expect(await sync()).toEqual([]);
 });
 
-describe('metrics of what it costs', () => {
-  it('15.2: at rest nothing is rendered, sent or written, and no resource is compared but at the resync', async () => {
+describe('cost metrics', () => {
+  it('show no rendering, request, write or comparison of an idle Application outside the resync', async () => {
     await start();
     await sync();
     const [calls, writes, asked] = [world.dest.calls.length, world.hub.calls.length, world.git.rendered.length];
@@ -148,7 +153,7 @@ describe('metrics of what it costs', () => {
     expect(await series('driftless_compare_rows_made_total')).toEqual(made);
   });
 
-  it('15.2: a change of one resource makes one row, the others are kept', async () => {
+  it('show one new row, and the others kept, for a change of one resource', async () => {
     await start();
     await sync();
     await clock.advance(1000);
@@ -164,7 +169,7 @@ describe('metrics of what it costs', () => {
     expect(await series(all)).toEqual({ [all]: (kept[all] ?? 0) + 1 });
   });
 
-  it('15.1: a sync and its end compare anew what has changed since the last comparison', async () => {
+  it('show that a sync and its end compare only what changed since the last comparison', async () => {
     await start();
     await sync();
     const full = 'driftless_compare_rows_made_total{reason="full"}';
@@ -176,7 +181,7 @@ describe('metrics of what it costs', () => {
     expect((after[kept] ?? 0) - (before[kept] ?? 0)).toBe(4);
   });
 
-  it('15.2: every stage of a pass has its time', async () => {
+  it('include the duration of each stage of a pass', async () => {
     await start();
     await sync();
     const counts = await series('driftless_stage_seconds_count');

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { defined } from '#base';
 import type { AppProjectSpec, KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { automated, configMap, FakeWorld, server } from './testing/fake-world.ts';
 
 /**
- * The authorisation matrix (T-SEC-10, T-SEC-11): every way in which something gets written to a cluster, against every rule of a project, with one
- * replica, with two and with five. It is generated, so that a new way in or a new rule meets all of the others.
+ * The authorisation matrix (T-SEC-10, T-SEC-11): every way to get an object written to a cluster,
+ * against every rule of a project, with one, two and five replicas. Generated, so that a new way or
+ * rule is tested against all others.
  */
 const sha = 'a'.repeat(40);
 const ours = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
@@ -16,15 +18,18 @@ const elsewhere = (name: string): KubeObject => ({
   metadata: { name, namespace: 'kube-system' },
 });
 
-/** A rule, and what of an attempt breaks it. `written` says which objects must not appear. */
+/** A rule of a project, and an Application that breaks it. */
 interface Rule {
   readonly name: string;
   readonly project: Partial<AppProjectSpec>;
   readonly source?: typeof evil;
   readonly destination?: { readonly server: string; readonly namespace: string };
-  /** What Git has beside the objects that are always there. */
+  /** Additional manifests in Git. */
   readonly object?: KubeObject;
-  /** Git has nothing else: a refused neighbour must not hide that this one would have been let through. */
+  /**
+   * Makes `object` the only manifest in Git: a refusal of another manifest could hide that this one
+   * would have been accepted.
+   */
   readonly alone?: boolean;
   readonly forbids: (object: KubeObject) => boolean;
 }
@@ -99,7 +104,7 @@ type Attempt = (world: FakeWorld, rule: Partial<Rule>, advance: (ms: number) => 
 const specOf = ({ source = ours, destination }: Partial<Rule>): object => ({
   project: 'strict',
   source,
-  ...(destination === undefined ? {} : { destination }),
+  ...defined({ destination }),
 });
 const objectsOf = ({ object, alone }: Partial<Rule>): readonly KubeObject[] => [
   ...(alone === true ? [] : [configMap('one')]),
@@ -113,7 +118,7 @@ const running = (sync: object, syncResult: object): object => ({
   },
 });
 
-/** An Application as it should be, then one write of its owner. */
+/** Creates a valid Application, then changes it once as a tenant would. */
 const afterwards =
   (write: (rule: Partial<Rule>) => object): Attempt =>
   async (world, rule, advance) => {
@@ -193,7 +198,10 @@ afterEach(async () => {
   await world.close(clock);
 });
 
-/** Nothing is refreshed: the steps of an operation ask for themselves, whatever the status says by then. */
+/**
+ * Keeps refreshes from running: the steps of an operation must check for themselves, whatever the
+ * status contains.
+ */
 const busy = {
   config: { statusProcessors: 1 },
   hub: { before: (call: string) => (call === 'patch Application blocker' ? released : undefined) },
@@ -205,20 +213,20 @@ async function attempt(way: Attempt, rule: Partial<Rule>, replicas: number): Pro
   for (let index = 0; index < replicas; index += 1) {
     world.replica({ index, ...(way === ways['an automated sync'] ? {} : busy) });
   }
-  // Its status is never stored: the one processor of refreshes is busy with it.
+  // Occupies the only refresh processor: the patch of its status never completes.
   world.application({}, { metadata: { name: 'blocker' } });
   await advance(3000);
   await way(world, rule, advance);
   return [...world.dest.objects.values()];
 }
 
-describe.each(Object.entries(ways))('14.2: %s', (_name, way) => {
-  it('14.2: writes where nothing is forbidden', async () => {
+describe.each(Object.entries(ways))('%s', (_name, way) => {
+  it('writes if no rule forbids it', async () => {
     expect((await attempt(way, {}, 1)).map(({ metadata }) => metadata.name)).toContain('one');
   });
 
   it.each(rules.flatMap((rule) => [1, 2, 5].map((replicas) => [rule.name, replicas, rule] as const)))(
-    '14.2: obeys %s, with %d replicas',
+    'obeys %s, with %d replicas',
     async (_rule, replicas, rule) => {
       const written = await attempt(way, rule, replicas);
       expect(written.filter(rule.forbids)).toEqual([]);

@@ -3,9 +3,10 @@ import { FakeClock } from '#support';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 
 /**
- * T-OP-1: a process may die at any moment. Each run kills the replica at one of its calls to an API server (either before the server has
- * acted, or after it has and before the answer arrived), lets it make no further call, starts another one, and looks at the end: it must be
- * the same as without the crash, and no resource may have been made twice.
+ * T-OP-1: a process may die at any moment. Each run kills the replica at one of its API calls
+ * (before the server acts, or after it acted and before the response), blocks its further calls,
+ * and starts another replica. The result must be the same as without the crash, without duplicate
+ * resources.
  */
 const wave = (n: number): Record<string, string> => ({ 'argocd.argoproj.io/sync-wave': String(n) });
 const sha = 'a'.repeat(40);
@@ -23,7 +24,7 @@ function makeWorld(clock: FakeClock): FakeWorld {
   return world;
 }
 
-/** Makes every call hang from the n-th on: what a dead process looks like from outside. */
+/** Makes every call hang after call `at`: from outside, the process looks dead. */
 function death(
   at: number,
   moment: 'before' | 'after',
@@ -53,28 +54,33 @@ function death(
 
 interface Scenario {
   readonly name: string;
+  /** ARGOCD_SYNC_WAVE_DELAY. */
+  readonly syncWaveDelayMs?: number;
   readonly begin: (world: FakeWorld) => void;
   readonly end: (world: FakeWorld) => void;
 }
 
-const scenarios: readonly Scenario[] = [
-  {
-    name: 'a sync with waves and a hook, asked by a person',
-    begin: (world) => {
-      world.application({}, { operation: { sync: { revision: sha } } });
-    },
-    end: (world) => {
-      expect(world.app.operation).toBeUndefined();
-      expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
-      expect(world.app.status?.history?.map((entry) => [entry.id, entry.revision])).toEqual([[0, sha]]);
-      expect(world.app.status?.sync?.status).toBe('Synced');
-      expect(['first', 'second'].map((name) => world.dest.get('ConfigMap', name)?.kind)).toEqual([
-        'ConfigMap',
-        'ConfigMap',
-      ]);
-      expect(world.dest.get('ConfigMap', 'done')?.metadata.finalizers ?? []).toEqual([]);
-    },
+const sync: Scenario = {
+  name: 'a sync with waves and a hook, asked by a person',
+  begin: (world) => {
+    world.application({}, { operation: { sync: { revision: sha } } });
   },
+  end: (world) => {
+    expect(world.app.operation).toBeUndefined();
+    expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
+    expect(world.app.status?.history?.map((entry) => [entry.id, entry.revision])).toEqual([[0, sha]]);
+    expect(world.app.status?.sync?.status).toBe('Synced');
+    expect(['first', 'second'].map((name) => world.dest.get('ConfigMap', name)?.kind)).toEqual([
+      'ConfigMap',
+      'ConfigMap',
+    ]);
+    expect(world.dest.get('ConfigMap', 'done')?.metadata.finalizers ?? []).toEqual([]);
+  },
+};
+
+const scenarios: readonly Scenario[] = [
+  sync,
+  { ...sync, name: 'a sync that pauses between its waves', syncWaveDelayMs: 2000 },
   {
     name: 'an automated sync',
     begin: (world) => {
@@ -125,20 +131,33 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** Runs the scenario with a first replica that dies at call `at`, then a second one; returns how many calls the first made. */
+/**
+ * Runs the scenario with a replica that dies at call `at`, then with a second one. Returns the
+ * number of calls of the first.
+ */
 async function run(scenario: Scenario, at: number, moment: 'before' | 'after'): Promise<number> {
   const clock = new FakeClock();
   const world = makeWorld(clock);
   scenario.begin(world);
+  const { syncWaveDelayMs = 0 } = scenario;
+  const madeAt = new Map<string, number>();
+  world.dest.onEvent(({ type, object }) => {
+    if (type === 'ADDED') madeAt.set(object.metadata.name ?? '', clock.now());
+  });
   const fate = death(at, moment);
-  world.replica({ hub: fate, dest: fate });
+  world.replica({ hub: fate, dest: fate, config: { syncWaveDelayMs } });
   await clock.advance(20_000);
   const calls = fate.calls();
-  const second = world.replica();
+  const second = world.replica({ config: { syncWaveDelayMs } });
   await clock.advance(120_000);
   scenario.end(world);
   const made = world.dest.calls.filter((call) => /^create ConfigMap (?:first|second|done|once)$/.test(call));
   expect(made).toHaveLength(new Set(made).size);
+  if (syncWaveDelayMs > 0) {
+    const [one = 0, two = 0, three = 0] = ['first', 'second', 'done'].map((name) => madeAt.get(name));
+    // A restart may lengthen a wave delay by one more delay and its own duration, never shorten it.
+    expect(Math.min(two - one, three - two)).toBeGreaterThanOrEqual(syncWaveDelayMs);
+  }
   const ended = second.stop();
   await clock.advance(2000);
   await ended;
@@ -146,8 +165,9 @@ async function run(scenario: Scenario, at: number, moment: 'before' | 'after'): 
 }
 
 describe.each(scenarios)('$name', (scenario) => {
+  // T-OP-1
   it.each(['before', 'after'] as const)(
-    'ends as it should, wherever the process dies %s the server acts (T-OP-1)',
+    'completes correctly wherever the process dies %s the server acts',
     async (moment) => {
       const total = await run(scenario, Number.POSITIVE_INFINITY, moment);
       expect(total).toBeGreaterThan(4);

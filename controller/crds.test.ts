@@ -5,7 +5,7 @@ import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { automated, configMap, FakeWorld } from './testing/fake-world.ts';
 
-/** Issue 8, 1.1: a definition that is deleted takes every object of its kind along, so none ever is, and none is ever claimed. */
+/** Deleting a CRD deletes all objects of its kind, so none is ever deleted, and none is tracked. */
 const crd: KubeObject = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -45,8 +45,8 @@ function writesOf(kind: string): readonly string[] {
   return world.dest.calls.filter((call) => new RegExp(`^(?:create|replace|patch|delete) ${kind}`).test(call));
 }
 
-describe('8.1.1: a CRD', () => {
-  it('8.1.1: is applied without tracking, found by its name, and stays when it leaves Git', async () => {
+describe('a CRD', () => {
+  it('is applied without tracking, found by its name, and kept when it leaves Git', async () => {
     world.git.push('a'.repeat(40), [crd, configMap('one'), configMap('two')]);
     world.application(automated);
     await start();
@@ -66,11 +66,11 @@ describe('8.1.1: a CRD', () => {
   });
 
   it.each([
-    ['as Argo CD leaves it', withLastApplied(crd)],
-    ['with the tracking of a controller that tracked it', withLastApplied(tracked('demo'))],
-    ['with tracking that came without the record of it', { ...tracked('demo') }],
+    ['as Argo CD applied it', withLastApplied(crd)],
+    ['with tracking', withLastApplied(tracked('demo'))],
+    ['with tracking missing from last-applied', { ...tracked('demo') }],
     ['with the tracking of another application', withLastApplied(tracked('other'))],
-  ])('8.1.1: is Synced on the day of the switch without a write, %s', async (_name, live) => {
+  ])('is Synced without a write after switching from Argo CD, %s', async (_name, live) => {
     world.git.push('a'.repeat(40), [crd]);
     world.dest.put(live);
     world.application(automated);
@@ -81,7 +81,7 @@ describe('8.1.1: a CRD', () => {
     expect(writesOf(crd.kind)).toEqual([]);
   });
 
-  it('8.1.1: is not pruned when an earlier controller tracked it and Git has it no more', async () => {
+  it('is not pruned if an earlier controller tracked it and it left Git', async () => {
     world.git.push('a'.repeat(40), [configMap('one')]);
     world.dest.put(withLastApplied(tracked('demo')));
     world.application(automated);
@@ -95,7 +95,7 @@ describe('8.1.1: a CRD', () => {
     expect(writesOf(crd.kind)).toEqual([]);
   });
 
-  it('8.1.1: loses what is left of tracking when a change of its own is applied', async () => {
+  it('loses leftover tracking when a change of it is applied', async () => {
     world.git.push('a'.repeat(40), [crd]);
     world.dest.put(withLastApplied(tracked('demo')));
     world.application(automated);
@@ -114,7 +114,7 @@ describe('8.1.1: a CRD', () => {
     metadata: { ...crd.metadata, labels: { [defaultSettings.tracking.labelKey]: 'demo' } },
   };
 
-  it('8.1.1: with the tracking label is neither listed nor pruned when Git has it no more', async () => {
+  it('with the tracking label is neither listed nor pruned after it left Git', async () => {
     world.settings = byLabel;
     world.git.push('a'.repeat(40), [configMap('one')]);
     world.dest.put(withLastApplied(labelled));
@@ -129,15 +129,15 @@ describe('8.1.1: a CRD', () => {
     expect(writesOf(crd.kind)).toEqual([]);
   });
 
-  it('8.1.1: with the tracking label stays when its application is deleted with its resources', async () => {
+  it('with the tracking label is kept when its application is deleted with its resources', async () => {
     world.settings = byLabel;
     world.git.push('a'.repeat(40), [configMap('one')]);
     world.dest.put(withLastApplied(labelled));
     const finalizers = ['resources-finalizer.argocd.argoproj.io'];
-    expect(world.dest.get(crd.kind, 'widgets.example.com')?.metadata.labels).toBeDefined();
+    expect(world.dest.get(crd.kind, 'widgets.example.com')?.metadata.labels).toEqual(labelled.metadata.labels);
     world.application(automated, { metadata: { name: 'demo', namespace: 'argocd', finalizers } });
     await start();
-    expect(world.dest.get('ConfigMap', 'one')).toBeDefined();
+    expect(world.dest.get('ConfigMap', 'one')).toMatchObject({ data: { key: '1' } });
     world.hub.delete('Application', 'demo');
     await clock.advance(60_000);
     expect(world.hub.get('Application', 'demo')).toBeUndefined();

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { Limiter } from '#base';
 import { withLastApplied } from '#diff';
 import { apiResource, KubeApiError } from '#kube';
 import { jsonOf } from '#model';
@@ -8,13 +7,14 @@ import type { HealthStatus, KubeObject } from '#model';
 import { pairResources, readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncRequest } from '#sync';
 import { FakeClock } from '#support';
-import { Syncer } from './syncer.ts';
-import { dryRunOnly } from './dry-run-client.ts';
+import { Syncer } from './operation/syncer.ts';
+import { dryRunOnly } from './write/dry-run-client.ts';
+import { unpaced } from './testing/pace.ts';
 import { FakeApi } from './testing/fake-api.ts';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
-import { GuardedWriter } from './writer.ts';
+import { GuardedWriter } from './write/writer.ts';
 
-/** Issue 8, 1.3: an operation that is a dry run changes nothing, whatever its plan is and however long it takes. */
+/** A dry-run operation changes nothing, whatever its plan and duration. */
 const kinds = [
   apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced'),
   apiResource('v1', 'Namespace', 'namespaces', 'cluster'),
@@ -82,12 +82,10 @@ const plan = fc.record({
   force: fc.boolean(),
   health: fc.constantFrom('Healthy', 'Progressing', 'Degraded', 'none'),
   refuse: fc.constantFrom('', 'patch', 'create', 'replace'),
-  /** False: only the steps keep it from writing. True: the writer alone would do. */
-  guarded: fc.boolean(),
 });
 
-describe('8.1.3: a dry-run operation', () => {
-  it('8.1.3: sends no write that is not a dry run, for any plan', async () => {
+describe('a dry-run operation', () => {
+  it('sends only dry-run writes, for any plan', async () => {
     const seen = { confirm: 0, hooks: 0, tried: 0 };
     await fc.assert(
       fc.asyncProperty(plan, async (drawn) => {
@@ -97,6 +95,8 @@ describe('8.1.3: a dry-run operation', () => {
         await run(api, drawn);
         const writes = api.calls.filter((call) => !/^(?:get|list|discover)/.test(call));
         expect(writes.filter((call) => !call.endsWith('(dry run)'))).toEqual([]);
+        // The steps do not even try a deletion: its dry run would tell nothing.
+        expect(writes.filter((call) => call.startsWith('delete'))).toEqual([]);
         expect(JSON.stringify([...api.objects])).toBe(before);
         seen.tried += writes.length;
         seen.confirm += drawn.live.filter(({ option }) => option === 'Prune=confirm').length;
@@ -104,7 +104,7 @@ describe('8.1.3: a dry-run operation', () => {
       }),
       { numRuns: 300, seed: 8 },
     );
-    // The plans must have had something to get wrong.
+    // The plans must have contained writes.
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(100);
   });
 });
@@ -122,11 +122,11 @@ async function run(api: FakeApi, drawn: typeof plan extends fc.Arbitrary<infer T
     cluster,
     client,
     clock,
-    limiter: new Limiter(20),
+    pace: unpaced,
     denied: () => undefined,
     appOf: () => undefined,
     fenced: (signal, send) => send(signal),
-    dryRun: drawn.guarded,
+    dryRun: true,
   });
   let results: SyncRequest['results'] = [];
   for (let i = 0; i < 8; i += 1) {
@@ -170,10 +170,12 @@ function requestFor(
     startedAt: 1_700_000_000_000,
     attempt,
     results: now.results,
-    selected: () => true,
+    isSelected: () => true,
+    releaseSlotWhile: (work) => work,
+    waveAppliedAt: () => 0,
     health: () => health,
-    mayPrune: () => true,
-    claimant: () => undefined,
+    canPrune: () => true,
+    otherApplication: () => undefined,
     namespaceModifier: (live) =>
       live === null ? { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } } : null,
     writer: now.writer,
@@ -183,14 +185,14 @@ function requestFor(
   };
 }
 
-describe('8.1.3: a client for dry runs', () => {
+describe('a client for dry runs', () => {
   it.each([[false], [true]])(
-    '8.1.3: sends every verb as a dry run, whatever its caller asks (impersonating: %s)',
+    'sends every verb as a dry run, whatever its caller requests (impersonating: %s)',
     async (acting) => {
       const api = new FakeApi('https://c', kinds);
       const there = api.put(configMap('there'));
       const plain = dryRunOnly(api.client());
-      const client = acting ? plain.impersonate('somebody') : plain;
+      const client = acting ? plain.impersonate('deployer') : plain;
       const [resource] = kinds;
       if (resource === undefined) throw new Error('there are kinds');
       const name = { namespace: there.metadata.namespace ?? '', name: 'there' };
@@ -209,7 +211,7 @@ describe('8.1.3: a client for dry runs', () => {
   );
 });
 
-describe('8.1.3: the controller', () => {
+describe('the controller', () => {
   const clock = new FakeClock();
   const stops: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -219,7 +221,7 @@ describe('8.1.3: the controller', () => {
     jest.restoreAllMocks();
   });
 
-  it('8.1.3: gives a dry run a writer that cannot write, and tells its user what it would do', async () => {
+  it('gives a dry run a writer that cannot write, and reports what it would do', async () => {
     const world = new FakeWorld(clock);
     const sha = 'a'.repeat(40);
     const hook = { 'argocd.argoproj.io/hook': 'PreSync', 'argocd.argoproj.io/hook-delete-policy': 'HookSucceeded' };
@@ -237,8 +239,11 @@ describe('8.1.3: the controller', () => {
     stops.push(() => replica.stop());
     await clock.advance(30_000);
     expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
-    const told = world.app.status?.operationState?.syncResult?.resources?.map(({ name, message }) => [name, message]);
-    expect(told).toEqual(
+    const results = world.app.status?.operationState?.syncResult?.resources?.map(({ name, message }) => [
+      name,
+      message,
+    ]);
+    expect(results).toEqual(
       expect.arrayContaining([
         ['one', 'configmap/one created (dry run)'],
         ['gone', 'pruned (dry run)'],

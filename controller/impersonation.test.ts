@@ -43,7 +43,9 @@ beforeEach(() => {
 });
 afterEach(() => world.close(clock));
 
-/** Everything that an Application does to its cluster, from the first sync to the end of its deletion. */
+/**
+ * All requests of an Application to its cluster, from the first sync to the end of its deletion.
+ */
 async function live(): Promise<void> {
   await clock.advance(30_000);
   world.dest.put({
@@ -58,9 +60,11 @@ async function live(): Promise<void> {
   await clock.advance(120_000);
 }
 
-describe('T-SEC-13: with impersonation', () => {
+// T-SEC-13
+describe('with impersonation', () => {
+  // T-SEC-13
   it.each([['ServerSideApply=true'], ['Replace=true'], ['ServerSideApply=false']])(
-    'T-SEC-13: each call of hooks, diffs, namespaces, syncs, prunes and deletions is made as the user (%s)',
+    'makes each call of hooks, diffs, namespaces, syncs, prunes and deletions as the user (%s)',
     async (how) => {
       world.edit((object) => ({
         spec: {
@@ -82,7 +86,8 @@ describe('T-SEC-13: with impersonation', () => {
     },
   );
 
-  it('T-SEC-13: a user who may do nothing has nothing done, and nobody else does it instead', async () => {
+  // T-SEC-13
+  it('does nothing if the user has no permissions, and does not fall back to another identity', async () => {
     const refuse = (_call: string, user?: string): void => {
       if (user === deployer)
         throw new KubeApiError({ code: 403, reason: 'Forbidden', message: `User "${user}" cannot do that` }, 'fake');

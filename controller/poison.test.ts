@@ -6,8 +6,9 @@ const sha = 'a'.repeat(40);
 
 const at = stage();
 
-describe('14.6: poison that is stored', () => {
-  it('14.6: a thousand poison Applications that are stored: all others are served, also after a restart (T-SEC-43)', async () => {
+describe('stored poison Applications', () => {
+  // T-SEC-43
+  it('do not delay the others, even a thousand of them and after a restart', async () => {
     const { world } = at;
     const good = { project: 'default', source: { repoURL: 'https://git/x', path: 'p' }, destination: { name: 'dest' } };
     const faults: readonly object[] = [

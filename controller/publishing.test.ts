@@ -5,12 +5,12 @@ import { publisherAfter } from './testing/published.ts';
 
 let clock: FakeClock;
 let world: FakeWorld;
-/** Of each tree that was published: may it come a moment later, and how many writes were before it. */
+/** For each published tree: whether it may be delayed, and the number of writes before it. */
 let published: { readonly mayWait: boolean; readonly writes: number }[];
 
 const writes = (): number => world.writes().length;
 const mayWait = (): readonly boolean[] => published.splice(0).map((one) => one.mayWait);
-/** Whether those that a write followed may come a moment later. */
+/** Whether the trees followed by a write may be delayed. */
 const mayWaitThough = (): readonly boolean[] => {
   const total = writes();
   const all = published.splice(0);
@@ -31,14 +31,14 @@ beforeEach(async () => {
 });
 afterEach(() => world.close(clock));
 
-describe('what is published', () => {
-  it('15.1: before a status is written is there when clients see that', () => {
+describe('published state', () => {
+  it('is available before clients see the status written after it', () => {
     expect(published[0]).toEqual({ mayWait: false, writes: 0 });
     expect(mayWaitThough()).toEqual([false, false]);
     expect(world.app.status?.sync?.status).toBe('Synced');
   });
 
-  it('15.1: may come a moment later where only the cluster has moved, and no status with it', async () => {
+  it('may be delayed if only the cluster changed, and not the status', async () => {
     mayWait();
     const before = writes();
     for (let i = 0; i < 3; i += 1) {
@@ -50,14 +50,14 @@ describe('what is published', () => {
     expect(mayWait()).toEqual([true, true, true]);
   });
 
-  it('15.1: for a refresh that somebody asked for is there before it is answered', async () => {
+  it('of a requested refresh is available before the request is answered', async () => {
     mayWait();
     world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
     await clock.advance(1000);
     expect(mayWait()).toEqual([false]);
   });
 
-  it('15.1: of a drift is there with the status that tells of it, and with that of its repair', async () => {
+  it('of drift is available with the status that reports it, and again with its repair', async () => {
     mayWait();
     const live = world.dest.get('ConfigMap', 'one');
     if (live !== undefined) world.dest.put({ ...live, data: { key: 'by hand' } });

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApplicationStatus } from '#model';
 import { FakeClock } from '#support';
-import { parseTime } from './kube-time.ts';
+import { parseTime } from './shared/kube-time.ts';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 import { publisherAfter } from './testing/published.ts';
 
-// What clients do with the times of a status: `argocd app wait` and notifications take a status for the one after a sync as soon as
-// `reconciledAt` is not before the end of the operation, and times are whole seconds.
+// `argocd app wait` and notifications take a status as later than a sync once `reconciledAt` is not
+// before the end of the operation, and times are whole seconds.
 
 let clock: FakeClock;
 let world: FakeWorld;
-/** How many statuses had been seen when it began. */
+/** The number of statuses seen when it started. */
 let begin: number;
 
 beforeEach(() => {
@@ -23,7 +23,7 @@ afterEach(() => world.close(clock));
 
 const seen = (): readonly ApplicationStatus[] => world.statuses().slice(begin);
 
-/** Those that a client takes for the state after a sync. */
+/** Statuses that a client takes for the state after a sync. */
 function final(): readonly ApplicationStatus[] {
   return seen().filter(({ operationState, reconciledAt }) => {
     const [finished, compared] = [parseTime(operationState?.finishedAt), parseTime(reconciledAt)];
@@ -33,7 +33,7 @@ function final(): readonly ApplicationStatus[] {
   });
 }
 
-/** A refresh, and at once a sync: all of it takes no time. */
+/** A refresh, and a sync at the same instant. */
 async function refreshAndSync(): Promise<void> {
   world.application();
   world.replica();
@@ -45,8 +45,8 @@ async function refreshAndSync(): Promise<void> {
   await clock.settle();
 }
 
-describe('what a client takes for the state after a sync', () => {
-  it('11.3, 11.5: is not that of a comparison of the same second before its end', async () => {
+describe('the first status that clients accept after a sync', () => {
+  it('is not a comparison from the same second before its end', async () => {
     await refreshAndSync();
     await clock.advance(5000);
     const ends = seen().filter(({ operationState }) => operationState?.phase === 'Succeeded');
@@ -55,7 +55,7 @@ describe('what a client takes for the state after a sync', () => {
     expect(final().at(-1)?.sync?.status).toBe('Synced');
   });
 
-  it('11.3, 11.5: is not that of a comparison that began before its end and was written after it', async () => {
+  it('is not a comparison that started before its end and was written after it', async () => {
     let release = (): void => undefined;
     let held = Promise.resolve();
     const publisher = publisherAfter(() => held);

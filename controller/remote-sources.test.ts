@@ -34,7 +34,7 @@ const conditions = (): (readonly [string, string])[] =>
 const applied = (): (string | undefined)[] => [...world.dest.objects.values()].map((object) => object.metadata.name);
 
 describe('manifests of a repo-server', () => {
-  it('10.4: the demand of the project goes along with the source', async () => {
+  it('include the signature requirements of the project in the request', async () => {
     world.project('default', { sourceIntegrity: { git: { policies: [policy] } } });
     world.application({ ...automated });
     await start();
@@ -43,13 +43,13 @@ describe('manifests of a repo-server', () => {
     expect(applied()).toEqual(['one']);
   });
 
-  it('10.4: where nothing is demanded, nothing is said of signatures', async () => {
+  it('omit signatures if the project requires none', async () => {
     world.application({ ...automated });
     await start();
     expect(world.git.requests[0]?.sources[0]).not.toHaveProperty('demand');
   });
 
-  it('10.4: problems with signatures are told as by the embedded way, and nothing is compared or pruned', async () => {
+  it('report signature problems as the embedded renderer does: nothing is compared or pruned', async () => {
     world.application({ ...automated });
     await start();
     world.project('default', { signatureKeys: [{ keyID: '0123456789ABCDEF' }] });
@@ -61,7 +61,7 @@ describe('manifests of a repo-server', () => {
     expect(applied()).toEqual(['one']);
   });
 
-  it('10.4: of several sources, the one that has the problem is named', async () => {
+  it('name the one of several sources that has the problem', async () => {
     world.project('default', { sourceIntegrity: { git: { policies: [policy] } } });
     world.git.problems.set(first, ['GIT/GPG: unsigned']);
     const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
@@ -73,7 +73,7 @@ describe('manifests of a repo-server', () => {
     expect(applied()).toEqual([]);
   });
 
-  it('10.4: an error of the repo-server stands in the condition word for word', async () => {
+  it('show an error of the repo-server word for word in the condition', async () => {
     world.application();
     world.git.failure = new SourceFailed(0, new RepoServerError('DeadlineExceeded', 'context deadline exceeded'));
     await start();
@@ -86,7 +86,7 @@ describe('manifests of a repo-server', () => {
     ]);
   });
 
-  it('10.4: tracking and the project go along', async () => {
+  it('include tracking and project in the request', async () => {
     const tracking = { method: 'annotation+label', labelKey: 'example.com/app', installationId: 'blue' } as const;
     world.settings = { ...world.settings, tracking } satisfies Settings;
     world.project('default', { sourceRepos: ['https://git/*'] });
@@ -96,7 +96,7 @@ describe('manifests of a repo-server', () => {
     expect(world.git.requests[0]).not.toHaveProperty('watched');
   });
 
-  it('10.4: so does where in its repository the Application lies, and what was compared before', async () => {
+  it('include the path of the Application in its repository and the last revision in the request', async () => {
     const metadata = { name: 'demo', annotations: { [annotations.manifestGeneratePaths]: ' . ; /lib/;; ../x/ ' } };
     world.application({ ...automated }, { metadata });
     await start();
@@ -108,7 +108,7 @@ describe('manifests of a repo-server', () => {
     expect(after?.watched).toEqual({ annotation, paths: [['p', 'lib/', 'x']], synced: [second] });
   });
 
-  it('10.4: what a hydrator leaves behind lies in its directory', async () => {
+  it('use the directory of the sync source for hydrated manifests', async () => {
     const sourceHydrator = {
       drySource: { repoURL: 'https://git/x', path: 'dry', targetRevision: 'main' },
       syncSource: { targetBranch: 'env/prod', path: 'wet' },

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => world.close(clock));
 
-/** Every status that an Application was given, in order; after so many. */
+/** Every status given to an Application, in order, after the first `from`. */
 const statuses = (after = 0): readonly string[] =>
   world
     .statuses()
@@ -22,8 +22,8 @@ const statuses = (after = 0): readonly string[] =>
     .map(({ sync, health }) => `${sync?.status ?? ''} ${health?.status ?? ''}`);
 const state = (): KubeObject['status'] => world.app.status?.operationState as KubeObject['status'];
 
-describe('14.6: a replica that is asked to end', () => {
-  it('14.6: finishes the step that it is in, writes what came of it, begins no other, and leaves the rest to the next', async () => {
+describe('a replica that is shut down', () => {
+  it('finishes its step, writes the result, starts no other, and leaves the rest to the next replica', async () => {
     world.git.push('a'.repeat(40), [wave('first', 0), wave('second', 0), wave('third', 1)]);
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -39,7 +39,7 @@ describe('14.6: a replica that is asked to end', () => {
     release();
     for (let second = 0; second < 20 && !end.isReached; second += 1) await clock.advance(1000);
     await ended;
-    // Both of the first wave, and what is written says so.
+    // Both of the first wave, as the written results show.
     const isThere = (name: string): boolean => world.dest.get('ConfigMap', name) !== undefined;
     expect(['first', 'second', 'third'].map(isThere)).toEqual([true, true, false]);
     expect(state()).toMatchObject({ phase: 'Running' });
@@ -58,8 +58,10 @@ describe('14.6: a replica that is asked to end', () => {
   });
 });
 
-describe('14.6: T-START-1: a rolling restart', () => {
-  it('14.6: T-START-1: of ten replicas in turn writes no status at all while nothing has changed, and none that is passing when something has', async () => {
+// T-START-1
+describe('a rolling restart', () => {
+  // T-START-1
+  it('of ten replicas in turn writes no status without a change, and no transient one after a change', async () => {
     world.git.push('a'.repeat(40), [configMap('one'), configMap('two')]);
     world.application(automated);
     let replica = world.replica();
@@ -70,7 +72,7 @@ describe('14.6: T-START-1: a rolling restart', () => {
       const ended = replica.stop();
       await clock.advance(2000);
       await ended;
-      // Its caches are empty, and the cluster's is not there yet.
+      // Its caches are empty, and that of the cluster is not filled yet.
       world.ready = false;
       replica = world.replica();
       await clock.advance(30_000);

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { at, isObject, parseYamlDocuments } from '#base';
+import { valueAt, isObject, parseYamlDocuments } from '#base';
 import type { Json, JsonObject } from '#base';
 import { comparedToOf, equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from '#compare';
 import type { Application, ApplicationSource } from '#model';
-import { decideAutosync } from './autosync.ts';
-import { refreshDue } from './freshness.ts';
+import { decideAutosync } from './application/autosync.ts';
+import { refreshDue } from './application/freshness.ts';
 
 interface Schema {
   readonly type?: string;
@@ -16,9 +16,12 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-/** The schema of a source as the API server enforces it: a field that is added there is tried here. */
+/**
+ * The schema of a source as the API server enforces it, so that a new field is tested
+ * automatically.
+ */
 const schema = sourceSchema();
-/** Where Go has a pointer, or raw JSON, whose mere presence says something: null is absent, `{}` is not. */
+/** Pointers and raw JSON in Go, whose presence alone has a meaning: null is absent, `{}` is not. */
 const pointers = new Set([
   'plugin',
   'helm.valuesObject',
@@ -32,14 +35,14 @@ function sourceSchema(): Schema {
   const file = new URL('../manifests/crds/application-crd.yaml', import.meta.url);
   const [crd] = parseYamlDocuments(readFileSync(file, 'utf8'));
   const path = ['spec', 'properties', 'source'];
-  const found = at(crd, 'spec', 'versions', 0, 'schema', 'openAPIV3Schema', 'properties', ...path);
+  const found = valueAt(crd, 'spec', 'versions', 0, 'schema', 'openAPIV3Schema', 'properties', ...path);
   if (!isObject(found)) throw new Error('the CRD has no spec.source');
   return found;
 }
 
 const word = fc.stringMatching(/^[a-z]{1,4}$/);
 
-/** A value in which everything says something. */
+/** A value without empty members. */
 function real(part: Schema): fc.Arbitrary<Json> {
   if (part.properties !== undefined) {
     const members = Object.entries(part.properties).map(([key, member]) => [key, real(member)] as const);
@@ -56,7 +59,7 @@ function real(part: Schema): fc.Arbitrary<Json> {
 
 type Coin = () => number;
 
-/** The same with members that say nothing, anywhere. */
+/** The same value with empty members anywhere. */
 function padded(value: Json, part: Schema, coin: Coin, path = ''): Json {
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => padded(item, part.items ?? {}, coin, path));
   if (!isObject(value) || part.properties === undefined) return value;
@@ -78,7 +81,7 @@ function nothing(part: Schema, coin: Coin, path: string): Json {
   return part.type === 'boolean' ? false : '';
 }
 
-/** The value with one thing changed, at the n-th place where something can be. */
+/** The value with one change, at its n-th leaf. */
 function changed(value: Json, n: number): Json {
   let left = n;
   const walk = (here: Json): Json => {
@@ -141,6 +144,7 @@ function decision(app: Application, several: boolean): string {
     driftSeenAt: undefined,
     unread: false,
     stale: [],
+    pruneBlocked: false,
     claimed: new Set(),
     now: 0,
   }).do;
@@ -149,8 +153,8 @@ function decision(app: Application, several: boolean): string {
 const isFresh = (app: Application): boolean =>
   refreshDue(app, undefined, { now: 0, comparedAt: undefined, softMs: 0, hardMs: 0 }) === undefined;
 
-describe('8.1.7: a source that was tried', () => {
-  it('8.1.7: is not synced again for members that say nothing, wherever they are, in Git or in the status', () => {
+describe('a source that was already attempted', () => {
+  it('is not synced again for empty members, anywhere, in Git or in the status', () => {
     fc.assert(
       fc.property(sources, coins, fc.boolean(), fc.boolean(), (source, coin, inSpec, several) => {
         const same = padded(source, schema, coin) as unknown as ApplicationSource;
@@ -163,7 +167,7 @@ describe('8.1.7: a source that was tried', () => {
     );
   });
 
-  it('8.1.7: is synced again for whatever says something', () => {
+  it('is synced again for any effective change', () => {
     fc.assert(
       fc.property(sources, coins, fc.nat(30), fc.boolean(), (source, coin, place, several) => {
         const other = changed(source, place) as unknown as ApplicationSource;
@@ -177,58 +181,63 @@ describe('8.1.7: a source that was tried', () => {
 
   const git = { repoURL: 'https://git/x' };
   it.each<[string, JsonObject, JsonObject, boolean]>([
-    ['blocks without content are absent', { helm: {}, kustomize: {}, directory: { jsonnet: {} } }, {}, true],
-    ['the order of members does not count', { path: 'p', chart: 'c' }, { chart: 'c', path: 'p' }, true],
-    ['the order of elements does', { helm: { valueFiles: ['a', 'b'] } }, { helm: { valueFiles: ['b', 'a'] } }, false],
-    ['an element without text is an element', { helm: { valueFiles: [''] } }, { helm: { valueFiles: [] } }, false],
+    ['empty blocks as absent', { helm: {}, kustomize: {}, directory: { jsonnet: {} } }, {}, true],
+    ['member order as irrelevant', { path: 'p', chart: 'c' }, { chart: 'c', path: 'p' }, true],
+    ['list order as relevant', { helm: { valueFiles: ['a', 'b'] } }, { helm: { valueFiles: ['b', 'a'] } }, false],
+    ['an empty list element as an element', { helm: { valueFiles: [''] } }, { helm: { valueFiles: [] } }, false],
     [
-      'elements decode too',
+      'empty members of list elements as absent',
       { helm: { parameters: [{ name: 'a', value: '', forceString: false }] } },
       { helm: { parameters: [{ name: 'a' }] } },
       true,
     ],
-    ['empty values are values: they win', { helm: { valuesObject: {} } }, { helm: {} }, false],
-    ['inside of values all counts', { helm: { valuesObject: { a: false } } }, { helm: { valuesObject: {} } }, false],
-    ['values that are null are absent', { helm: { valuesObject: null } }, {}, true],
-    ['a plugin without name finds itself', { plugin: {} }, {}, false],
+    ['empty valuesObject as a value, because it takes precedence', { helm: { valuesObject: {} } }, { helm: {} }, false],
     [
-      'an empty parameter of a plugin is one',
+      'every member of valuesObject as relevant',
+      { helm: { valuesObject: { a: false } } },
+      { helm: { valuesObject: {} } },
+      false,
+    ],
+    ['null values as absent', { helm: { valuesObject: null } }, {}, true],
+    ['a plugin without a name as set, because it is discovered', { plugin: {} }, {}, false],
+    [
+      'an empty array parameter of a plugin as set',
       { plugin: { parameters: [{ name: 'a', array: [] }] } },
       { plugin: { parameters: [{ name: 'a' }] } },
       false,
     ],
     [
-      'an empty target is everything',
+      'an empty patch target as set, because it selects everything',
       { kustomize: { patches: [{ patch: 'p', target: {} }] } },
       { kustomize: { patches: [{ patch: 'p' }] } },
       false,
     ],
     [
-      'no replicas are a number',
+      'zero replicas as set',
       { kustomize: { replicas: [{ name: 'a', count: 0 }] } },
       { kustomize: { replicas: [{ name: 'a' }] } },
       false,
     ],
     [
-      'a label without text is a label',
+      'an empty label value as set',
       { kustomize: { commonLabels: { a: '' } } },
       { kustomize: { commonLabels: {} } },
       false,
     ],
-    ['no labels are none', { kustomize: { commonLabels: {} } }, {}, true],
-  ])('8.1.7: %s', (_name, a, b, same) => {
+    ['an empty label map as absent', { kustomize: { commonLabels: {} } }, {}, true],
+  ])('treats %s', (_name, a, b, same) => {
     expect(equalSources({ ...git, ...a }, { ...git, ...b })).toBe(same);
     expect(equalSourceLists([{ ...git, ...a }], [{ ...git, ...b }])).toBe(same);
   });
 
-  it('8.1.7: a source that is missing is an empty one, a list that is missing has none', () => {
+  it('without a value equals an empty one, and a missing list equals an empty list', () => {
     expect(equalSources(undefined, { repoURL: '' })).toBe(true);
     expect(equalSourceLists(undefined, [])).toBe(true);
     expect(equalSourceLists(undefined, [git])).toBe(false);
   });
 });
 
-it('a label without text is wanted too in the metadata of the namespace', () => {
+it('an empty label value in the namespace metadata still requires the label', () => {
   expect(equalNamespaceMetadata({ labels: { a: '' } }, { labels: {} })).toBe(false);
   expect(equalNamespaceMetadata({ labels: {} }, undefined)).toBe(true);
   expect(equalNamespaceMetadata({ labels: { a: 'b', c: '' } }, { labels: { c: '', a: 'b' }, annotations: {} })).toBe(
@@ -236,7 +245,7 @@ it('a label without text is wanted too in the metadata of the namespace', () => 
   );
 });
 
-it('a destination and ignore rules are equal when what they say is', () => {
+it('destinations and ignore rules are compared by meaning', () => {
   expect(equalLoosely({ server: 's', name: '' }, { server: 's' })).toBe(true);
   expect(equalLoosely([{ kind: 'A', jsonPointers: [] }], [{ kind: 'A' }])).toBe(true);
   expect(equalLoosely([{ kind: 'A' }], [{ kind: 'B' }])).toBe(false);
@@ -246,18 +255,38 @@ it('a destination and ignore rules are equal when what they say is', () => {
   ]);
 });
 
-describe('8.1.7: what is stored as compared to', () => {
+it('what is compared loosely is equal when a source with it as an unknown member is', () => {
+  const leaf = fc.constantFrom<Json>(null, '', false, 0, 1, 'a', true);
+  const { value } = fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      leaf,
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3 }) as fc.Arbitrary<Json>,
+    ),
+  }));
+  const source = (unknown: Json): ApplicationSource => ({ repoURL: 'r', unknown }) as ApplicationSource;
+  fc.assert(
+    fc.property(value, value, (a, b) => {
+      expect(equalLoosely(a, b)).toBe(equalSources(source(a), source(b)));
+      expect(equalLoosely(a, a)).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+describe('the stored comparedTo', () => {
   const spec = {
     source: { repoURL: 'https://git/a', path: 'p', directory: { recurse: true } },
     destination: { server: 'https://a', namespace: 'n' },
   };
   const decoded = { ...spec, source: { ...spec.source, directory: { recurse: true, jsonnet: {} } } };
 
-  it('8.1.7: stays as another controller wrote it while it means the same', () => {
+  it('stays as another controller wrote it while its meaning is the same', () => {
     expect(comparedToOf(spec, decoded)).toBe(decoded);
   });
 
-  it('8.1.7: is written anew when anything in it means something else', () => {
+  it('is written again when its meaning changes', () => {
     const other = { ...spec, source: { ...spec.source, path: 'q' } };
     expect(comparedToOf(other, decoded)).toEqual(other);
     expect(

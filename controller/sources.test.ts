@@ -30,12 +30,12 @@ async function start(): Promise<void> {
   await clock.advance(2000);
 }
 
-/** An Application with these members of the spec and no others about sources. */
+/** An Application with these members of the spec and no other sources. */
 function application(spec: Partial<ApplicationSpec>): void {
   world.application({ ...automated });
   world.edit((object) => {
     const { source, ...rest } = object['spec'] as Record<string, unknown>;
-    expect(source).toBeDefined();
+    expect(source).toMatchObject({ path: expect.any(String) });
     return { spec: { ...rest, ...spec } };
   });
 }
@@ -50,7 +50,7 @@ const conditions = (): (readonly [string, string])[] =>
 const applied = (): (string | undefined)[] => [...world.dest.objects.values()].map((object) => object.metadata.name);
 
 describe('a source hydrator', () => {
-  it('8.1.4: without spec.source the hydrated branch is compared and synced, in the repository of the dry source', async () => {
+  it('without spec.source compares and syncs the hydrated branch in the repository of the dry source', async () => {
     application({ sourceHydrator: hydrator });
     await start();
     const synced = { repoURL: 'https://git/dry', path: 'x', targetRevision: 'env/prod' };
@@ -63,13 +63,13 @@ describe('a source hydrator', () => {
       operationState: { phase: 'Succeeded', syncResult: { source: synced, revision: first } },
     });
     expect(applied()).toEqual(['one', 'two']);
-    // Equal sources: at rest nothing is due, and automated sync does not start again.
+    // Equal sources: nothing is due when idle, and automated sync does not start again.
     const before = world.hub.calls.filter((call) => call.startsWith('patch Application')).length;
     await clock.advance(600_000);
     expect(world.hub.calls.filter((call) => call.startsWith('patch Application'))).toHaveLength(before);
   });
 
-  it('8.1.4: wins over spec.source and spec.sources, which are not rendered', async () => {
+  it('takes precedence over spec.source and spec.sources, which are not rendered', async () => {
     const other = { repoURL: 'https://git/other', path: 'p', targetRevision: 'main' };
     application({ source: other, sources: [other, other], sourceHydrator: hydrator });
     await start();
@@ -77,7 +77,7 @@ describe('a source hydrator', () => {
     expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: first });
   });
 
-  it('8.1.4: a sync that somebody asks for is of the hydrated branch too, also beside another spec.source', async () => {
+  it('also provides the hydrated branch for a sync by a user, even with another spec.source', async () => {
     const other = { repoURL: 'https://git/other', path: 'p', targetRevision: 'main' };
     application({ source: other, sourceHydrator: hydrator, syncPolicy: {} });
     await start();
@@ -88,7 +88,7 @@ describe('a source hydrator', () => {
     expect(applied()).toEqual(['one', 'two']);
   });
 
-  it('8.1.4: the hooks of a deletion are those of the hydrated branch', async () => {
+  it('provides the delete hooks from the hydrated branch', async () => {
     const other = { repoURL: 'https://git/other', path: 'p', targetRevision: 'main' };
     world.git.push(first, [configMap('before', '1', { 'argocd.argoproj.io/hook': 'PreDelete' })]);
     application({ source: other, sourceHydrator: hydrator });
@@ -102,7 +102,7 @@ describe('a source hydrator', () => {
     expect(new Set(world.git.rendered.map(({ repoURL }) => repoURL))).toEqual(new Set(['https://git/dry']));
   });
 
-  it('8.1.4: the project must permit what is read and what is rendered', async () => {
+  it('needs project permission for the dry source and for the hydrated one', async () => {
     world.project('strict', { sourceRepos: ['https://git/other', 'https://git/x'] });
     const elsewhere = { ...hydrator, syncSource: { ...hydrator.syncSource, repoURL: 'https://git/hydrated' } };
     application({ project: 'strict', sourceHydrator: elsewhere });
@@ -114,7 +114,7 @@ describe('a source hydrator', () => {
     expect([world.git.asked, applied()]).toEqual([[], []]);
   });
 
-  it('8.1.4: says that it waits where the hydrated manifests go to another branch first', async () => {
+  it('reports that it waits if hydrated manifests go to a staging branch first', async () => {
     application({ sourceHydrator: { ...hydrator, hydrateTo: { targetBranch: 'env/prod-next' } } });
     world.git.failure = new Error('x: app path does not exist');
     await start();
@@ -126,14 +126,14 @@ describe('a source hydrator', () => {
     await clock.advance(600_000);
   });
 
-  it('8.1.4: hydration that is asked for is answered by a condition, and the request stays', async () => {
+  it('answers a hydration request with a condition, and keeps the request', async () => {
     application({ sourceHydrator: hydrator });
     await start();
     expect(conditions()).toEqual([]);
     world.annotate({ 'argocd.argoproj.io/hydrate': 'normal' });
     await clock.advance(1000);
-    const told = 'compares and syncs branch "env/prod", path "x", as it is';
-    expect(conditions()).toEqual([['HydrationWarning', expect.stringContaining(told)]]);
+    const expected = 'compares and syncs branch "env/prod", path "x", as it is';
+    expect(conditions()).toEqual([['HydrationWarning', expect.stringContaining(expected)]]);
     expect(conditions()[0]?.[1]).toContain('annotation argocd.argoproj.io/hydrate');
     expect(world.app.metadata.annotations).toEqual({ 'argocd.argoproj.io/hydrate': 'normal' });
     expect(world.app.status?.sync?.status).toBe('Synced');
@@ -156,8 +156,8 @@ describe('an Application without a source', () => {
       { sources: [{ repoURL: 'https://git/x', ref: 'values' }] },
       'spec.sources has only sources with a ref, which render nothing: at least one source needs a path or a chart',
     ],
-    ['a hydrator that says nothing', { sourceHydrator: {} }, 'spec.sourceHydrator.drySource.repoURL is required'],
-  ])('8.1.4: %s: InvalidSpecError, and nothing is pruned', async (_name, spec, message) => {
+    ['an empty hydrator', { sourceHydrator: {} }, 'spec.sourceHydrator.drySource.repoURL is required'],
+  ])('gets InvalidSpecError and prunes nothing: %s', async (_name, spec, message) => {
     world.application(automated);
     await start();
     expect(applied()).toEqual(['one', 'two']);
@@ -173,7 +173,7 @@ describe('an Application without a source', () => {
 });
 
 describe('an operation', () => {
-  it('8.1.4: that names a repository which the project forbids renders nothing of it', async () => {
+  it('with a repository that the project forbids renders nothing of it', async () => {
     world.project('strict', { sourceRepos: ['https://git/x'] });
     world.application({ project: 'strict' });
     await start();
@@ -187,9 +187,9 @@ describe('an operation', () => {
   });
 });
 
-describe('an operation of which nothing would be rendered', () => {
+describe('an operation without a renderable source', () => {
   it.each([[{ sources: [{ repoURL: 'https://git/x', ref: 'values' }] }], [{ source: { repoURL: '', ref: 'values' } }]])(
-    '8.1.4: %j ends in Error, and prunes nothing',
+    '%j ends in Error, and prunes nothing',
     async (sources) => {
       world.application();
       await start();
@@ -198,7 +198,7 @@ describe('an operation of which nothing would be rendered', () => {
       await sync({ sync: { prune: true, ...sources } });
       expect(world.app.status?.operationState).toMatchObject({
         phase: 'Error',
-        message: expect.stringMatching(/^InvalidSpecError: the application has no source that could be rendered/),
+        message: expect.stringMatching(/^InvalidSpecError: the application has no source to render/),
       });
       expect(applied()).toEqual(['one', 'two']);
     },
@@ -212,7 +212,7 @@ describe('signatures', () => {
   const legacy = { signatureKeys: [{ keyID: 'K' }] };
   const unsigned = "Failed verifying revision bbb by 'Ann': unsigned (key_id=)";
 
-  it('8.1.5: a commit that fails is a ComparisonError: nothing of it is applied, nothing is pruned', async () => {
+  it('stop the comparison with a ComparisonError if a commit fails: nothing is applied or pruned', async () => {
     world.project('default', policy);
     world.application(automated);
     await start();
@@ -241,7 +241,7 @@ describe('signatures', () => {
     expect(applied()).toEqual(['evil']);
   });
 
-  it('8.1.5: signatureKeys are one policy for every repository, and each source is named', async () => {
+  it('of signatureKeys apply one policy to every repository, and name each source', async () => {
     world.project('default', legacy);
     world.git.problems.set(first, ['p']);
     const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
@@ -253,14 +253,14 @@ describe('signatures', () => {
     expect(applied()).toEqual([]);
   });
 
-  it('8.1.5: the commit that was verified is the one that is rendered', async () => {
+  it('pin rendering to the verified commit', async () => {
     world.project('default', policy);
     world.application();
     await start();
     expect(new Set(world.git.asked)).toEqual(new Set([first]));
   });
 
-  it('8.1.5: without gpg the source is refused at once, with a condition', async () => {
+  it('refuse the source at once, with a condition, if gpg is missing', async () => {
     world.project('default', policy);
     world.application(automated);
     world.git.gpgFailure = new KeyringUnavailable(undefined);
@@ -274,7 +274,7 @@ describe('signatures', () => {
     expect(applied()).toEqual([]);
   });
 
-  it('8.1.5: rules that contradict each other refuse the source at once', async () => {
+  it('refuse the source at once if rules contradict each other', async () => {
     const twice = policy.sourceIntegrity.git.policies;
     world.project('default', { sourceIntegrity: { git: { policies: [...twice, ...twice] } } });
     world.application(automated);
@@ -288,7 +288,7 @@ describe('signatures', () => {
     expect([applied(), world.git.verified]).toEqual([[], []]);
   });
 
-  it('8.1.5: local manifests are refused where signatures are demanded', async () => {
+  it('refuse local manifests where they are required', async () => {
     world.project('default', policy);
     world.application();
     await start();
@@ -300,7 +300,7 @@ describe('signatures', () => {
     expect(applied()).toEqual([]);
   });
 
-  it('8.1.5: ARGOCD_GPG_ENABLED=false turns all of it off', async () => {
+  it('are not verified with ARGOCD_GPG_ENABLED=false', async () => {
     world.project('default', policy);
     world.application();
     world.replica({ config: { gpgEnabled: false } });
@@ -312,7 +312,7 @@ describe('signatures', () => {
     expect(world.git.verified).toEqual([]);
   });
 
-  it('8.1.5: delete hooks of an unverified commit do not run', async () => {
+  it('keep delete hooks of an unverified commit from running', async () => {
     world.project('default', policy);
     world.git.push(first, [configMap('hook', '1', { 'argocd.argoproj.io/hook': 'PreDelete' })]);
     world.git.problems.set(first, [unsigned]);
@@ -328,7 +328,7 @@ describe('signatures', () => {
 });
 
 describe('the request to the generator', () => {
-  it('9.3: one for a comparison: all sources, what the cluster offers, the repositories, the settings', async () => {
+  it('combines all sources, API versions, repositories and settings for a comparison', async () => {
     const [one, two] = [
       { repoURL: 'https://git/one', path: 'p', targetRevision: 'main' },
       { repoURL: 'https://git/two', targetRevision: 'main', ref: 'values' },
@@ -348,7 +348,7 @@ describe('the request to the generator', () => {
     expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revisions: [first, first] });
   });
 
-  it('9.3: a project gets the credentials of the chart repositories that it may read from, and no others', async () => {
+  it('contains only credentials of chart repositories that the project may read', async () => {
     world.project('default', { sourceRepos: ['https://git/*', 'https://charts/ours'] });
     application({ source: { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' } });
     await start();
@@ -356,8 +356,8 @@ describe('the request to the generator', () => {
   });
 });
 
-describe('what an operation may not do, whatever the status and the operation say', () => {
-  it('8.1.4: delete hooks go to no forbidden cluster, also not those that have no namespace', async () => {
+describe('refuses whatever the status and the operation contain', () => {
+  it('delete hooks for a forbidden cluster, even without a namespace', async () => {
     const metadata = { name: 'taken', annotations: { 'argocd.argoproj.io/hook': 'PostDelete' } };
     world.git.push(first, [{ apiVersion: 'v1', kind: 'Namespace', metadata }]);
     world.project('default', { destinations: [{ server: 'https://mine', namespace: '*' }] });
@@ -368,7 +368,7 @@ describe('what an operation may not do, whatever the status and the operation sa
     expect(conditions()).toContainEqual(['DeletionError', expect.stringContaining('do not match any of the allowed')]);
   });
 
-  it('8.1.5: local manifests are refused whatever source the operation names', async () => {
+  it('local manifests, whatever source the operation names', async () => {
     world.project('default', { signatureKeys: [{ keyID: 'K' }] });
     world.application();
     await start();
@@ -381,7 +381,7 @@ describe('what an operation may not do, whatever the status and the operation sa
     expect(applied()).toEqual([]);
   });
 
-  it('8.1.4: local manifests with a source that the project forbids are refused', async () => {
+  it('local manifests with a source that the project forbids', async () => {
     world.project('strict', { sourceRepos: ['https://git/x'] });
     world.application({ project: 'strict' });
     await start();

@@ -4,8 +4,10 @@ import { stage } from './testing/stage.ts';
 
 const at = stage();
 
-describe('T-STORM-2: a hundred new Applications at once', () => {
-  it('T-STORM-2: in a namespace whose orphans each of them watches are all compared and synced within a minute', async () => {
+// T-STORM-2
+describe('a hundred new Applications at once', () => {
+  // T-STORM-2
+  it('are compared and synced within a minute in a namespace whose orphans each of them watches', async () => {
     const { clock, world } = at;
     const spec = { orphanedResources: { warn: true } };
     world.project('default', spec);
@@ -19,7 +21,7 @@ describe('T-STORM-2: a hundred new Applications at once', () => {
       const source = { repoURL: 'https://git/x', path: 'p', targetRevision: sha };
       world.application({ ...automated, source }, { metadata: { name } });
     }
-    // What is synced changes the namespace for all the others, and somebody else changes it, too.
+    // Each sync changes the namespace for all others, and another writer changes it too.
     for (let turn = 0; turn < 10; turn += 1) {
       const metadata = { name: `orphan-${turn}`, namespace: 'apps' };
       world.dest.put({ ...configMap(metadata.name, 'changed'), metadata });

@@ -1,12 +1,11 @@
-import { aborted, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
+import { untilAborted, defined, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
 import type { Clock } from '#base';
-import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
 import { apiResource, findResource } from '#kube';
+import type { KubeClient } from '#kube';
 import type { ClusterInfo, DegradedKinds, KindState, LiveCluster, LiveClusters, UnreadObject } from '#live';
 import { asApplication, bareRepository, defaultSettings, keyOf, refOf, trackedApp, versionOf } from '#model';
 import type {
   Application,
-  ApplicationSource,
   ApplicationSpec,
   ApplicationStatus,
   AppProjectSpec,
@@ -15,7 +14,6 @@ import type {
   ObjectName,
   Settings,
 } from '#model';
-import { isReferenceOnly } from '#policy';
 import { createMemoryPublisher } from '#publish';
 import type { Publisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
@@ -24,12 +22,13 @@ import type { Ownership, OwnershipChange } from '#sharding';
 import type { FakeClock } from '#support';
 import { createLogger, PromMetrics, silentLogger } from '#telemetry';
 import type { Logger } from '#telemetry';
-import type { Controller, ControllerConfig, WatchDeps } from '../types.ts';
-import type { Verdict } from '../verdict.ts';
-import { createShadowController } from '../create-shadow.ts';
-import { createController } from '../create-controller.ts';
+import type { Controller, ControllerConfig, WatchDeps } from '../assembly/types.ts';
+import type { ShadowVerdict } from '../application/verdict.ts';
+import { createShadowController } from '../shadow/create-shadow.ts';
+import { createController } from '../assembly/create-controller.ts';
 import { FakeApi } from './fake-api.ts';
-import type { Interference } from './fake-api.ts';
+import { FakeGit } from './fake-git.ts';
+import type { CallInterference } from './fake-api.ts';
 import { changeOf, rowOf } from './live-rows.ts';
 
 export const server = 'https://dest';
@@ -60,107 +59,49 @@ export const config: ControllerConfig = {
   graceMs: 1000,
 };
 
-/** A line of the log. */
-export type Line = Readonly<Record<string, unknown>>;
+/** A log line. */
+export type LogLine = Readonly<Record<string, unknown>>;
 
-export interface Shadow {
+export interface ShadowRun {
   readonly controller: Controller;
-  readonly lines: readonly Line[];
-  readonly verdicts: readonly Verdict[];
+  readonly lines: readonly LogLine[];
+  readonly verdicts: readonly ShadowVerdict[];
   readonly metrics: Pick<PromMetrics, 'expose'>;
   stop(): Promise<void>;
 }
 
-/** Commits and what is in them; a test pushes, and may make reading fail. */
-export class FakeGit {
-  readonly commits = new Map<string, readonly KubeObject[]>();
-  readonly asked: string[] = [];
-  readonly rendered: ApplicationSource[] = [];
-  readonly requests: ManifestsRequest[] = [];
-  head = '';
-  failure: Error | undefined;
-  /** Which sources the failure is of. */
-  fails: (source: ApplicationSource) => boolean = () => true;
-  /** What verifying finds, by commit; and all that was to be verified. */
-  readonly problems = new Map<string, readonly string[]>();
-  readonly verified: VerifyRequest[] = [];
-  gpgFailure: Error | undefined;
-  /** False: signatures are looked at while it renders, as a repo-server does. */
-  verifiesBefore = true;
-  /** What happens while manifests are asked for. */
-  meanwhile: () => void = () => undefined;
-
-  push(sha: string, objects: readonly KubeObject[]): void {
-    this.commits.set(sha, objects);
-    this.head = sha;
-  }
-
-  source(): DesiredSource {
-    const resolve = (revision: string): string => (this.commits.has(revision) ? revision : this.head);
-    const verify: DesiredSource['verify'] = (request) => {
-      this.verified.push(request);
-      if (this.gpgFailure !== undefined) return Promise.reject(this.gpgFailure);
-      const revision = resolve(request.revision);
-      return Promise.resolve({ revision, problems: this.problems.get(revision) ?? [] });
-    };
-    return {
-      name: 'desired',
-      run: (signal) => aborted(signal),
-      resolve: ({ revision }) => Promise.resolve(resolve(revision)),
-      ...(this.verifiesBefore ? { verify } : {}),
-      manifests: (request): Promise<Manifests> => {
-        this.requests.push(request);
-        this.meanwhile();
-        const sources: SourceManifests[] = [];
-        for (const { source, revision: asked, demand } of request.sources) {
-          const revision = resolve(asked);
-          const problems = demand === undefined ? [] : (this.problems.get(revision) ?? []);
-          if (problems.length > 0) {
-            sources.push({ objects: [], revision, sourceType: 'Directory', problems });
-            continue;
-          }
-          if (isReferenceOnly(source)) {
-            sources.push({ objects: [], revision, sourceType: '' });
-            continue;
-          }
-          this.asked.push(asked);
-          this.rendered.push(source);
-          if (this.failure !== undefined && this.fails(source)) return Promise.reject(this.failure);
-          sources.push({ objects: this.commits.get(revision) ?? [], revision, sourceType: 'Directory' });
-        }
-        return Promise.resolve({ sources });
-      },
-    };
-  }
-}
-
 /**
- * A hub, one destination cluster and Git, all in memory and in virtual time; replicas of the real controller start, stop and die over them.
- * What survives a replica is exactly what would survive a process: the two API servers and Git.
+ * A hub, one destination cluster and Git, in memory and in virtual time, for replicas of the real
+ * controller that start, stop and die. Only the two API servers and Git outlive a replica, as in
+ * reality.
  */
 export class FakeWorld {
   readonly hub = new FakeApi('https://hub', []);
   readonly dest: FakeApi;
+  /** Destination clusters besides `dest`, by URL. */
+  readonly others = new Map<string, FakeApi>();
   readonly git = new FakeGit();
-  /** Why there may be kinds that discovery does not name. */
+  /** Why discovery may not name all kinds. */
   unsure: string | undefined;
-  /** Kinds whose live cache is not fresh. */
+  /** Kinds whose live cache is stale. */
   degraded: KindState[] = [];
-  /** Objects that the destination does not show just now, and why. */
+  /** Why the destination currently hides an object; undefined: it does not. */
   unread: (object: ObjectName) => string | undefined = () => undefined;
-  /** The chart repositories that Secrets name. */
+  /** The chart repositories that have Secrets. */
   readonly charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
   /** False: the cluster has no cache yet. */
   ready = true;
-  /** False: its Secret is gone. */
+  /** Clusters of `others` whose cache is never filled. */
+  readonly unfilled = new Set<string>();
+  /** False: the cluster's Secret is gone. */
   known = true;
-  /** False: there is no client for it. */
+  /** False: the cluster has no client. */
   connected = true;
-  /** Another cluster stands at its URL since it was asked. */
+  /** Another cluster is now served at the URL. */
   replaced = false;
-  /** What argocd-cm says. */
+  /** The settings from argocd-cm. */
   settings: Settings = defaultSettings;
-  /** Which replica owns the cluster. */
+  /** Index of the replica that owns the cluster. */
   owner = 0;
   readonly clock: Clock;
   #degraded: DegradedKinds = { version: 1, kinds: [] };
@@ -168,7 +109,7 @@ export class FakeWorld {
   readonly #owners = new Set<(change: OwnershipChange) => void>();
   readonly #statuses: ApplicationStatus[] = [];
 
-  /** `dest`: of another world, whose installation manages the same cluster. */
+  /** `dest`: shared with another world, whose installation manages the same cluster. */
   constructor(clock: Clock, dest = new FakeApi(server, kinds)) {
     this.clock = clock;
     this.dest = dest;
@@ -178,17 +119,24 @@ export class FakeWorld {
     this.project('default');
   }
 
-  /** The statuses of Applications that watchers have seen, in order: of each write, whoever made it. */
+  /** Adds a destination cluster; call it before starting the first replica. */
+  addCluster(url: string): FakeApi {
+    const api = new FakeApi(url, kinds);
+    this.others.set(url, api);
+    return api;
+  }
+
+  /** Statuses of Applications after each write by any client, in order. */
   statuses(): readonly ApplicationStatus[] {
     return [...this.#statuses];
   }
 
-  /** The writes of Applications that replicas made, by their verbs. */
+  /** Verbs of the replicas' writes to Applications. */
   writes(): readonly string[] {
     return this.hub.calls.flatMap((call) => /^(patch|replace) Application/.exec(call)?.[1] ?? []);
   }
 
-  /** A project that allows everything, but for what `more` says. */
+  /** A project that permits everything, unless `more` restricts it. */
   project(name: string, more: Partial<AppProjectSpec> = {}): void {
     this.hub.put({
       apiVersion: 'argoproj.io/v1alpha1',
@@ -218,7 +166,7 @@ export class FakeWorld {
     });
   }
 
-  /** The cluster goes to another replica. */
+  /** Hands the cluster over to another replica. */
   handOver(index: number): void {
     this.owner = index;
     for (const tell of this.#owners) tell({ gained: [server], lost: [server] });
@@ -234,7 +182,7 @@ export class FakeWorld {
     return asApplication(object);
   }
 
-  /** Changes the application as someone else would. */
+  /** Changes the Application as another client. */
   edit(change: (object: KubeObject) => object, name = 'demo'): void {
     const object = this.applicationOf(name) as unknown as KubeObject;
     this.hub.put({ ...object, ...change(object) });
@@ -246,11 +194,15 @@ export class FakeWorld {
     }));
   }
 
-  /** Starts a replica. `stop` ends it in order; a test that lets it die just makes its clients fail for ever. */
+  /**
+   * Starts a replica. `stop` shuts it down in order; to crash it, make its clients fail forever.
+   */
   replica(
     options: {
-      readonly hub?: Interference;
-      readonly dest?: Interference;
+      readonly hub?: CallInterference;
+      readonly dest?: CallInterference;
+      /** Hooks around the calls to `others`. */
+      readonly others?: CallInterference;
       readonly config?: Partial<ControllerConfig>;
       readonly index?: number;
       readonly metrics?: PromMetrics;
@@ -258,28 +210,31 @@ export class FakeWorld {
       readonly publisher?: Publisher;
     } = {},
   ): { readonly controller: Controller; stop(): Promise<void> } {
-    const { hub, index = 0, dest = {} } = options;
+    const { hub, index = 0, dest = {}, others = {} } = options;
+    const clientOf = (url: string): KubeClient | undefined => {
+      if (url === server) return this.connected ? this.dest.client(dest) : undefined;
+      return this.others.get(url)?.client(others);
+    };
     const deps = {
       ...this.#deps(index),
       hub: this.hub.client(hub),
-      clients: { of: () => (this.connected ? this.dest.client(dest) : undefined) },
+      clients: { of: clientOf },
       publisher: options.publisher ?? createMemoryPublisher(),
-      ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
-      ...(options.logger === undefined ? {} : { logger: options.logger }),
+      ...defined({ metrics: options.metrics, logger: options.logger }),
     };
     return this.#started(createController(deps, { ...config, ...options.config }));
   }
 
-  /** Starts a controller that only looks, and keeps what it says. */
-  shadow(over: Partial<ControllerConfig> = {}): Shadow {
-    const lines: Line[] = [];
-    const verdicts: Verdict[] = [];
-    const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Line) };
+  /** Starts a shadow controller, and records its log lines and verdicts. */
+  shadow(over: Partial<ControllerConfig> = {}): ShadowRun {
+    const lines: LogLine[] = [];
+    const verdicts: ShadowVerdict[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) };
     const deps = {
       ...this.#deps(0),
       hub: this.hub.client(),
       logger: createLogger({ level: 'info', format: 'json', destination }),
-      onVerdict: (verdict: Verdict) => void verdicts.push(verdict),
+      onVerdict: (verdict: ShadowVerdict) => void verdicts.push(verdict),
     };
     const controller = createShadowController(deps, { ...config, ...over, disagreementMs: 30_000 });
     return { ...this.#started(controller), lines, verdicts, metrics: deps.metrics };
@@ -311,7 +266,7 @@ export class FakeWorld {
     return { controller, stop };
   }
 
-  /** Ends everything that was started here and runs still, one after the other. `clock` is the one that the world goes by. */
+  /** Stops everything still running, one after the other. `clock` is this world's clock. */
   async close(clock: FakeClock): Promise<void> {
     for (const stop of this.#stops.splice(0)) {
       const ended = stop();
@@ -320,12 +275,12 @@ export class FakeWorld {
     }
   }
 
-  #cluster(): Cluster {
-    const connection = { server, insecure: false, credentials: {} };
+  #cluster(url: string): Cluster {
+    const connection = { server: url, insecure: false, credentials: {} };
     return {
-      id: 'c1',
-      server,
-      name: 'dest',
+      id: url === server ? 'c1' : url,
+      server: url,
+      name: url === server ? 'dest' : url,
       namespaces: [],
       clusterResources: false,
       labels: {},
@@ -337,13 +292,15 @@ export class FakeWorld {
   #settings(): SettingsStore {
     return {
       name: 'settings',
-      run: (signal) => aborted(signal),
+      run: (signal) => untilAborted(signal),
       settings: () => this.settings,
-      clusters: () => (this.known ? [this.#cluster()] : []),
-      resolve: (destination) =>
-        this.known && (destination.server === server || destination.name === 'dest')
-          ? this.#cluster()
-          : { error: `error getting cluster by server "${destination.server ?? ''}"` },
+      clusters: () => [...(this.known ? [server] : []), ...this.others.keys()].map((url) => this.#cluster(url)),
+      resolve: (destination) => {
+        if (this.others.has(destination.server ?? '')) return this.#cluster(destination.server ?? '');
+        return this.known && (destination.server === server || destination.name === 'dest')
+          ? this.#cluster(server)
+          : { error: `error getting cluster by server "${destination.server ?? ''}"` };
+      },
       repository: (url) => bareRepository(url),
       chartRepositories: () => ({ repositories: this.charts, credentials: [] }),
       gpgKeys: () => Promise.resolve({}),
@@ -356,7 +313,7 @@ export class FakeWorld {
     const mine = (): boolean => this.owner === index;
     return {
       name: 'ownership',
-      run: (signal) => aborted(signal),
+      run: (signal) => untilAborted(signal),
       identity: () => ({ shard: index, replicas: 2 }),
       ownsCluster: mine,
       ownsApp: mine,
@@ -382,16 +339,29 @@ export class FakeWorld {
   }
 
   #live(): LiveClusters {
-    const cluster = this.#liveCluster();
+    const cluster = this.#liveCluster(this.dest);
+    const others = new Map([...this.others].map(([url, api]) => [url, this.#liveCluster(api)]));
     return {
       name: 'live',
-      run: (signal) => aborted(signal),
+      run: (signal) => untilAborted(signal),
       setClusters: () => undefined,
-      cluster: (_server, signal) =>
-        this.ready ? Promise.resolve(cluster) : aborted(signal).then(() => Promise.reject(signal.reason as Error)),
-      peek: () => (this.replaced ? this.#liveCluster() : cluster),
+      cluster: (url, signal) => {
+        const other = others.get(url);
+        if (other !== undefined && !this.unfilled.has(url)) return Promise.resolve(other);
+        return this.ready && other === undefined
+          ? Promise.resolve(cluster)
+          : untilAborted(signal).then(() => Promise.reject(signal.reason as Error));
+      },
+      peek: (url) => others.get(url) ?? (this.replaced ? this.#liveCluster(this.dest) : cluster),
       infos: () => [],
-      onChange: (listener) => this.dest.onEvent(({ object }) => listener(changeOf(server, object))),
+      onChange: (listener) => {
+        const stops = [this.dest, ...this.others.values()].map((api) =>
+          api.onEvent(({ object }) => listener(changeOf(api.server, object))),
+        );
+        return () => {
+          for (const stop of stops) stop();
+        };
+      },
     };
   }
 
@@ -401,17 +371,18 @@ export class FakeWorld {
     return this.#degraded;
   }
 
-  #liveCluster(): LiveCluster {
+  #liveCluster(api: FakeApi): LiveCluster {
     const all = (): readonly KubeObject[] =>
-      [...this.dest.objects.values()].filter(
-        (o) => !this.dest.failedGroups.has(refOf(o).group) && !this.dest.unnamedGroups.has(refOf(o).group),
+      [...api.objects.values()].filter(
+        (o) => !api.failedGroups.has(refOf(o).group) && !api.unnamedGroups.has(refOf(o).group),
       );
-    const info: ClusterInfo = { server, state: 'synced', serverVersion: 'v1.30.0', ...noCounts, kinds: [] };
+    const info: ClusterInfo = { server: api.server, state: 'synced', serverVersion: 'v1.30.0', ...noCounts, kinds: [] };
     return {
-      server,
+      server: api.server,
       info: () => info,
-      discovery: () => this.dest.discovered(),
-      unsure: () => this.unsure,
+      discovery: () => api.discovered(),
+      discoveryDoubt: () => this.unsure,
+      capabilities: () => api.capabilities(this.unsure),
       managed: ({ app, targets }) => {
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
@@ -424,9 +395,9 @@ export class FakeWorld {
         return Promise.resolve({ objects: new Map(shown), unread, degraded: this.#degradedKinds() });
       },
       rows: () => Promise.resolve(new Map()),
-      news: () => Promise.resolve({ version: 0, changed: undefined }),
-      tree: ({ roots, leaveOut }) => {
-        const found = roots.filter((key) => !leaveOut.includes(key)).map((key) => this.dest.objects.get(key));
+      changesSince: () => Promise.resolve({ version: 0, changed: undefined }),
+      tree: ({ roots, excluded }) => {
+        const found = roots.filter((key) => !excluded.includes(key)).map((key) => api.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
       topLevel: (namespace) =>
@@ -437,7 +408,7 @@ export class FakeWorld {
         ),
       machines: () => Promise.resolve([]),
       schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
-      isNamespaced: (gk) => findResource(this.dest.discovery, gk)?.namespaced,
+      isNamespaced: (gk) => findResource(api.discovery, gk)?.namespaced,
       observe: () => undefined,
     };
   }
@@ -445,13 +416,13 @@ export class FakeWorld {
 
 const noCounts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
 
-/** A ConfigMap in the namespace of the application. */
+/** A ConfigMap in the Application's namespace. */
 export function configMap(name: string, value = '1', annotations: Readonly<Record<string, string>> = {}): KubeObject {
   const metadata = Object.keys(annotations).length === 0 ? { name } : { name, annotations };
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { key: value } };
 }
 
-/** A spec that is synced by itself, with whatever else its policy says. */
+/** A spec with automated sync, and the given policy options. */
 export function automatedBy(more: { readonly allowEmpty?: boolean } = {}): Pick<ApplicationSpec, 'syncPolicy'> {
   return { syncPolicy: { automated: { prune: true, selfHeal: true, ...more } } };
 }

@@ -1,20 +1,23 @@
+import { defined } from '#base';
 import type { LiveChange, LiveRow } from '#live';
 import { groupOf, keyOf, parseTrackingId, refOf, versionOf } from '#model';
 import type { KubeObject } from '#model';
 
-/** What the watch of a cluster tells of a change: whose object it is, or whose orphans it may be among. */
+/**
+ * The change that a cluster's watch reports: the owner of the object, or its namespace for orphans.
+ */
 export function changeOf(server: string, object: KubeObject): LiveChange {
   const id = parseTrackingId(object.metadata.annotations?.['argocd.argoproj.io/tracking-id'] ?? '');
   const change = { server, key: keyOf(object) };
   if (id !== undefined) return { ...change, apps: new Map([[id.app, { managed: true }]]) };
   const { namespace } = object.metadata;
-  return { ...change, apps: new Map(), ...(namespace === undefined ? {} : { orphanNamespace: namespace }) };
+  return { ...change, apps: new Map(), ...defined({ orphanNamespace: namespace }) };
 }
 
-/** Stored objects are never changed in place. */
+/** Rows by object; stored objects are never mutated. */
 const rows = new WeakMap<KubeObject, LiveRow>();
 
-/** What is kept of an object beside its body. */
+/** The cached row of an object. */
 export function rowOf(object: KubeObject): LiveRow {
   const known = rows.get(object);
   if (known !== undefined) return known;

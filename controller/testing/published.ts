@@ -1,7 +1,7 @@
 import { createMemoryPublisher } from '#publish';
 import type { MemoryPublisher, Publisher, PublishTerms } from '#publish';
 
-/** A publisher in memory that does something before each tree that it publishes, and waits for that. */
+/** A memory publisher that awaits `before` ahead of each tree that it publishes. */
 export function publisherAfter(
   before: (instance: string, terms: PublishTerms) => Promise<void> | void,
   memory: MemoryPublisher = createMemoryPublisher(),

@@ -1,26 +1,48 @@
-import { afterEach, beforeEach } from '@jest/globals';
+import { afterEach, beforeEach, expect } from '@jest/globals';
 import { FakeClock } from '#support';
 import { FakeWorld } from './fake-world.ts';
 
-export interface Stage {
+export interface TestStage {
   readonly clock: FakeClock;
   readonly world: FakeWorld;
-  /** Second by second: a long list is taken in slices, and each wants its turn of the loop. */
+  /** The world, and others that a test adds in the same time: all are closed. */
+  readonly worlds: FakeWorld[];
+  /** Starts a replica and gives it time for a first pass. */
+  start(options?: Parameters<FakeWorld['replica']>[0]): Promise<void>;
+  /** Advances second by second, since long lists need several turns of the event loop. */
   pass(seconds: number): Promise<void>;
+  /** Names of the objects on the cluster, sorted. */
+  names(): readonly string[];
+  /** Deletes an Application that has these finalizers. */
+  setDeleting(finalizers: readonly string[], name?: string): void;
+  /** Begins with an empty world at the begin of time, for a test of several runs. */
+  renew(): void;
 }
 
-/** A world of its own for each test of a file, in virtual time, with what `prepare` puts there; ended after the test. */
-export function stage(prepare: (world: FakeWorld) => void = () => undefined): Stage {
-  const make = (): { readonly clock: FakeClock; readonly world: FakeWorld } => {
+interface StageNow {
+  readonly clock: FakeClock;
+  readonly world: FakeWorld;
+  readonly worlds: FakeWorld[];
+}
+
+/**
+ * Gives each test of a file its own world in virtual time, set up by `prepare` and closed
+ * afterwards.
+ */
+export function stage(prepare: (world: FakeWorld) => void = () => undefined): TestStage {
+  const make = (): StageNow => {
     const clock = new FakeClock();
-    return { clock, world: new FakeWorld(clock) };
+    const world = new FakeWorld(clock);
+    return { clock, world, worlds: [world] };
   };
   let now = make();
   beforeEach(() => {
     now = make();
     prepare(now.world);
   });
-  afterEach(() => now.world.close(now.clock));
+  afterEach(async () => {
+    for (const world of now.worlds) await world.close(now.clock);
+  });
   return {
     get clock() {
       return now.clock;
@@ -28,8 +50,32 @@ export function stage(prepare: (world: FakeWorld) => void = () => undefined): St
     get world() {
       return now.world;
     },
+    get worlds() {
+      return now.worlds;
+    },
+    start: async (options = {}) => {
+      now.world.replica(options);
+      await now.clock.advance(2000);
+    },
     pass: async (seconds) => {
       for (let i = 0; i < seconds; i += 1) await now.clock.advance(1000);
     },
+    names: () => [...now.world.dest.objects.values()].map(({ metadata }) => metadata.name ?? '').sort(),
+    setDeleting: (finalizers, name = 'demo') => {
+      now.world.edit((object) => ({ metadata: { ...object.metadata, finalizers } }), name);
+      now.world.hub.delete('Application', name);
+    },
+    renew: () => {
+      now = make();
+    },
   };
+}
+
+/** A {@link stage} that also expects every timer to be gone at the end. */
+export function tidyStage(prepare?: (world: FakeWorld) => void): TestStage {
+  const at = stage(prepare);
+  afterEach(() => {
+    expect(at.clock.pending).toBe(0);
+  });
+  return at;
 }

@@ -1,0 +1,45 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { createMemoryPublisher } from '#publish';
+import { automated, configMap } from '../testing/fake-world.ts';
+import { wave } from '../testing/manifests.ts';
+import { tidyStage } from '../testing/stage.ts';
+
+const at = tidyStage(({ git }) => git.push('a'.repeat(40), [configMap('one'), configMap('two')]));
+
+describe('a hand-over', () => {
+  // T-OP-5
+  it('in the middle of an operation: the old owner stops writing, the new one completes it', async () => {
+    at.world.git.push('a'.repeat(40), [configMap('one', '1', wave(0)), configMap('two', '1', wave(1))]);
+    at.world.application(automated);
+    const late: string[] = [];
+    const handOver = (call: string): void => {
+      if (call === 'create ConfigMap one') at.world.handOver(1);
+    };
+    const watch = (call: string): void => {
+      if (at.world.owner === 1 && /^(?:patch|replace|create|delete) /.test(call)) late.push(call);
+    };
+    at.world.replica({ index: 0, hub: { before: watch }, dest: { before: watch, after: handOver } });
+    await at.start({ index: 1 });
+    await at.clock.advance(60_000);
+    expect(late.filter((call) => !call.includes(' Event '))).toEqual([]);
+    expect(at.world.app.status?.operationState?.phase).toBe('Succeeded');
+    expect(at.world.app.status?.history).toHaveLength(1);
+    expect(at.world.dest.calls.filter((call) => call.startsWith('create'))).toEqual([
+      'create ConfigMap one',
+      'create ConfigMap two',
+    ]);
+  });
+
+  it('invalidates what was published: it is not assumed to be in the store', async () => {
+    at.world.application();
+    const publisher = createMemoryPublisher();
+    const forget = jest.spyOn(publisher, 'forget');
+    await at.start({ publisher });
+    await at.clock.advance(5000);
+    expect(publisher.tree('demo')?.nodes.map(({ name }) => name)).toEqual(['one', 'two']);
+    expect(forget.mock.calls).toEqual([]);
+    at.world.handOver(1);
+    await at.clock.advance(5000);
+    expect(forget.mock.calls).toEqual([['demo']]);
+  });
+});

@@ -1,0 +1,221 @@
+import { defined, DriftlessError, hashJson, isObject } from '#base';
+import type { Clock } from '#base';
+import type { Informer } from '#kube';
+import { appKeyOf, asProject, destinationNamespaceOf, jsonOf, projectOf, refOf, repositoryUrlsOf } from '#model';
+import type { Application, AppProject, Cluster, KubeObject, OperationState, ResourceRef } from '#model';
+import {
+  appNamespaceDenied,
+  canSync,
+  destinationDenied,
+  effectiveProject,
+  impersonationTarget,
+  isAppNamespacePermitted,
+  isDestinationPermitted,
+  isGroupKindPermitted,
+  validateSpec,
+} from '#policy';
+import type { SettingsStore } from '#settings';
+import type { BoundApplication, ImpersonationUsers, ResourceGate, SpecVerdict, WindowGate } from './bound.ts';
+import { conflictConditions } from '../shared/conditions.ts';
+import { ProjectUnusable } from '../shared/errors.ts';
+import type { OwnershipGuard } from './ownership-guard.ts';
+import { parseTime } from '../shared/kube-time.ts';
+
+export interface ProjectsDeps {
+  /** AppProjects in the controller's namespace. */
+  readonly informer: Informer;
+  readonly settings: SettingsStore;
+  readonly guard: OwnershipGuard;
+  readonly clock: Clock;
+}
+
+/**
+ * Evaluates AppProjects: which sources, destinations, resources and sync times an Application may
+ * use. Source: Argo CD util/argo/argo.go and appcontroller.go (refreshAppConditions). Nothing is
+ * cached, so a changed project takes effect at once.
+ */
+export class ProjectPolicies {
+  readonly #deps: ProjectsDeps;
+  readonly #namespace: string;
+
+  constructor(deps: ProjectsDeps, config: { readonly namespace: string }) {
+    this.#deps = deps;
+    this.#namespace = config.namespace;
+  }
+
+  /**
+   * The effective project of an Application.
+   * @throws ProjectUnusable when it does not exist or does not permit the Application's namespace.
+   */
+  of(app: Application): AppProject {
+    const name = projectOf(app);
+    const stored = this.#lookup(name);
+    if (stored === undefined)
+      throw new ProjectUnusable(`Application referencing project ${name} which does not exist`, true);
+    const { name: appName = '', namespace = '' } = app.metadata;
+    if (!isAppNamespacePermitted(namespace, stored, this.#namespace))
+      throw new ProjectUnusable(appNamespaceDenied(appName, namespace, stored), false);
+    const { settings } = this.#deps;
+    return effectiveProject(stored, {
+      globalProjects: settings.settings().globalProjects,
+      lookup: (other) => this.#lookup(other),
+      // Only the repositories that this Application names are relevant to it.
+      repositories: repositoryUrlsOf(app).map((url) => settings.repository(url, name)),
+      clusters: settings.clusters(),
+    });
+  }
+
+  /** Whether the project exists and permits the Application's namespace. */
+  permitsNamespaceOf(app: Application): boolean {
+    const stored = this.#lookup(projectOf(app));
+    return stored !== undefined && isAppNamespacePermitted(app.metadata.namespace ?? '', stored, this.#namespace);
+  }
+
+  /** Validates project, cluster and spec; returns the bound Application or conditions. */
+  validate(app: Application): SpecVerdict {
+    const cluster = this.#deps.guard.resolve(app);
+    try {
+      const project = this.of(app);
+      const conditions = validateSpec(app, project, cluster, this.#scoped(app));
+      if ('error' in cluster) return { ok: false, conditions };
+      if (conditions.length > 0) return { ok: false, conditions: [...conditions, ...conflictConditions(cluster)] };
+      return { ok: true, bound: this.#bind(app, project, cluster) };
+    } catch (error) {
+      if (!(error instanceof ProjectUnusable)) throw error;
+      const type = error.missing ? 'InvalidSpecError' : 'UnknownError';
+      return { ok: false, conditions: [{ type, message: error.message }] };
+    }
+  }
+
+  /**
+   * Binds an Application for an operation.
+   * @throws with the message that the operation shows.
+   */
+  ofOperation(app: Application): BoundApplication {
+    const cluster = this.#deps.guard.resolve(app);
+    let project: AppProject;
+    try {
+      project = this.of(app);
+    } catch (error) {
+      throw new DriftlessError('PROJECT', `Failed to load application project: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+    if ('error' in cluster)
+      throw new DriftlessError('DESTINATION', `Failed to get destination cluster: ${cluster.error}`);
+    return this.#bind(app, project, cluster);
+  }
+
+  /**
+   * Binds an Application for deletion; undefined when its destination cannot be resolved.
+   * @throws ProjectUnusable: deletion waits for the project, also while it may not use the cluster.
+   */
+  ofDeletion(app: Application): BoundApplication | undefined {
+    const project = this.of(app);
+    const cluster = this.#deps.guard.resolve(app);
+    if (!('error' in cluster)) return this.#bind(app, project, cluster);
+    if (cluster.refused === true) throw new ProjectUnusable(cluster.error, false);
+    return undefined;
+  }
+
+  /**
+   * Whether an Application may have an object on its cluster.
+   * @throws ProjectUnusable.
+   */
+  permits(app: Application, ref: ResourceRef): boolean {
+    const cluster = this.#deps.guard.clusterOf(app);
+    return cluster !== undefined && this.#gate(app, this.of(app), cluster).permitsRef(ref);
+  }
+
+  watchesOrphans(app: Application): boolean {
+    return isObject(this.#lookup(projectOf(app))?.spec.orphanedResources);
+  }
+
+  #bind(app: Application, project: AppProject, cluster: Cluster): BoundApplication {
+    return {
+      app,
+      key: appKeyOf(app),
+      project,
+      cluster,
+      settings: this.#deps.settings.settings(),
+      gate: this.#gate(app, project, cluster),
+      windows: this.#windows(app, project),
+      identity: this.#identity(app, project, cluster),
+    };
+  }
+
+  #gate(app: Application, project: AppProject, cluster: Cluster): ResourceGate {
+    const scoped = this.#scoped(app);
+    const { server, name } = cluster;
+    const inPlace = (namespace: string): boolean =>
+      isDestinationPermitted(project, { server, name, namespace }, scoped);
+    const permitsRef = (ref: ResourceRef): boolean =>
+      isGroupKindPermitted(project, ref, ref.namespace !== '') && (ref.namespace === '' || inPlace(ref.namespace));
+    const denied = (object: KubeObject, namespaced: boolean): string | undefined => {
+      const ref = refOf(object);
+      const projectName = project.metadata.name ?? '';
+      if (!isGroupKindPermitted(project, ref, namespaced))
+        return `resource ${ref.group}:${ref.kind} is not permitted in project ${projectName}`;
+      return namespaced && !inPlace(ref.namespace)
+        ? `namespace ${ref.namespace} is not permitted in project '${projectName}'`
+        : undefined;
+    };
+    const misplaced = destinationDenied(app, project, cluster, scoped);
+    const permitsKind = (object: KubeObject, namespaced: boolean): boolean =>
+      isGroupKindPermitted(project, refOf(object), namespaced);
+    const { spec, metadata } = project;
+    const places = scoped.map((one) => [one.server, one.name]);
+    const version = hashJson(jsonOf([metadata.name ?? '', spec, server, name, places, destinationNamespaceOf(app)]));
+    return { version, permits: (object) => permitsRef(refOf(object)), permitsRef, permitsKind, misplaced, denied };
+  }
+
+  #windows(app: Application, project: AppProject): WindowGate {
+    const { clock } = this.#deps;
+    const facts = { name: app.metadata.name ?? '', destination: app.spec.destination };
+    const blocks = (state: OperationState): string | undefined => {
+      const startedAt = parseTime(state.startedAt);
+      const trigger = {
+        manual: state.operation.initiatedBy?.automated !== true,
+        ...defined({ startedAt }),
+      };
+      const verdict = canSync(project.spec.syncWindows, facts, trigger, clock.now());
+      if (verdict.allowed) return undefined;
+      return `Sync operation blocked by sync window${verdict.error === undefined ? '' : `: ${verdict.error}`}`;
+    };
+    return {
+      automated: () => canSync(project.spec.syncWindows, facts, { manual: false }, clock.now()).allowed,
+      blocks,
+    };
+  }
+
+  #identity(app: Application, project: AppProject, cluster: Cluster): ImpersonationUsers {
+    const { impersonation } = this.#deps.settings.settings();
+    const namespace = destinationNamespaceOf(app);
+    const deletes = (): string | undefined => {
+      if (!impersonation.enabled) return undefined;
+      const target = impersonationTarget(project, cluster.server, namespace, app.metadata.namespace ?? '');
+      if ('error' in target)
+        throw new DriftlessError('IMPERSONATION', `failed to derive service account to impersonate: ${target.error}`);
+      return target.user === '' ? undefined : target.user;
+    };
+    const syncs = (): string | undefined => {
+      const user = deletes();
+      if (user !== undefined || !impersonation.enabled || !impersonation.enforced) return user;
+      throw new DriftlessError(
+        'IMPERSONATION',
+        `no matching service account found for destination server ${cluster.server} and namespace ${namespace}`,
+      );
+    };
+    return { syncs, deletes };
+  }
+
+  #lookup(name: string): AppProject | undefined {
+    const object = this.#deps.informer.get(`${this.#namespace}/${name}`);
+    return object === undefined ? undefined : asProject(object);
+  }
+
+  #scoped(app: Application): readonly Cluster[] {
+    const name = projectOf(app);
+    return this.#deps.settings.clusters().filter((cluster) => cluster.project === name);
+  }
+}

@@ -1,0 +1,494 @@
+import { deepEqual, isAbort, KeyedMutex, messageOf, Superseded } from '#base';
+import type { Clock, JsonObject } from '#base';
+import { isConflict, isNotFound, isTooLarge, KubeApiError } from '#kube';
+import type { Informer, KubeClient, Patch } from '#kube';
+import { appKeyOf, appNameOf, asApplication, asObject, isCompleted, jsonOf } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationCondition,
+  ApplicationStatus,
+  KubeObject,
+  Operation,
+  OperationState,
+  RevisionHistory,
+} from '#model';
+import type { Logger } from '#telemetry';
+import { ownedConditions } from '../shared/conditions.ts';
+import { ApplicationChanged } from '../shared/errors.ts';
+import type { AppEvent, EventRecorder } from './events.ts';
+import { syncEndedAt, initialOperationState } from './operation-state.ts';
+import {
+  isSameRequest,
+  markRefreshPatch,
+  noRefreshAnnotations,
+  refreshAnnotation,
+  removeRefreshPatch,
+} from './refresh-annotation.ts';
+import type { RefreshAnnotation } from './refresh-annotation.ts';
+import { applicationResource } from '../shared/resources.ts';
+import { storableState } from './state-size.ts';
+import {
+  reconciledAtBeforeEnd,
+  endPatch,
+  normalizationPatch,
+  withMergePatch,
+  statusEvents,
+  statusChange,
+  statusPatch,
+  tooLargeStatus,
+  withConditions,
+} from './status-patch.ts';
+import type { StatusChange } from './status-patch.ts';
+import type { FencedSend } from '../admission/ownership-guard.ts';
+import { kubeTime } from '../shared/kube-time.ts';
+import {
+  operationPatch,
+  shrinkState,
+  isPatchRefused,
+  isTransient,
+  hasForeignChanges,
+  lastRunId,
+  SyncEnded,
+} from './application-writes.ts';
+import type { ApplicationWriteTerms, StatusWrite } from './application-writes.ts';
+
+export interface ApplicationStoreDeps {
+  readonly hub: KubeClient;
+  readonly informer: Informer;
+  readonly events: EventRecorder;
+  /**
+   * Sends a write if this replica may write this Application now; throws OwnershipLost otherwise.
+   */
+  readonly fenced: <T>(app: Application, signal: AbortSignal, send: FencedSend<T>) => Promise<T>;
+  /** The response to our write contained another client's change: check the Application again. */
+  readonly onForeignChange: (key: AppKey) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /**
+   * Aborts later than the work: a finished step must still reach the API server during shutdown.
+   */
+  readonly signal: AbortSignal;
+}
+
+/** Conflicts after which a write is left to the next pass, so that one tenant cannot block us. */
+const maxWriteConflicts = 5;
+
+/** The outcome of starting an operation, and the Application as stored afterwards. */
+export interface OperationStart {
+  readonly result: 'started' | 'busy' | 'changed' | 'gone';
+  readonly app: Application;
+}
+
+/**
+ * The only writer of Application objects. Writes of one Application never overlap; each checks
+ * ownership first and puts its response into the informer's store, so that the next pass does not
+ * read a stale version. All methods may be called concurrently.
+ *
+ * Errors: OwnershipLost, KubeApiError, KubeConnectionError. Superseded when the Application is gone
+ * and the write has lost its purpose.
+ */
+export class ApplicationStore {
+  readonly #deps: ApplicationStoreDeps;
+  readonly #locks = new KeyedMutex<AppKey>();
+  /** Writes in flight: the resourceVersion that each produces. */
+  readonly #inFlight = new Map<AppKey, Promise<string | undefined>>();
+
+  constructor(deps: ApplicationStoreDeps) {
+    this.#deps = deps;
+  }
+
+  /** The last known version, from the informer's cache. */
+  get(key: AppKey): Application | undefined {
+    const object = this.#deps.informer.get(key);
+    return object === undefined ? undefined : asApplication(object);
+  }
+
+  list(): readonly Application[] {
+    return this.#deps.informer.list().map(asApplication);
+  }
+
+  /** The current version, from the API server; undefined when it is deleted. */
+  async fetch(app: Application): Promise<Application | undefined> {
+    try {
+      return asApplication(await this.#deps.hub.get(applicationResource, appNameOf(app), this.#callOptions()));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Writes the difference between `before.status` and `assessed`, if any, and records Events. A
+   * status that is too large is replaced by a condition that reports this.
+   */
+  async persistStatus(before: Application, assessed: ApplicationStatus): Promise<Application> {
+    return this.#persist(before, statusChange(before.status, assessed), { expected: before });
+  }
+
+  async #persist(before: Application, change: StatusChange, manner: ApplicationWriteTerms): Promise<Application> {
+    const { status: after, patch } = this.#withSafeReconciledAt(before, change);
+    if (patch === undefined) return before;
+    try {
+      const stored = await this.#patchExisting(before, { type: 'merge', body: patch }, manner);
+      this.#announceStatus(before, after);
+      return stored;
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      const smaller = statusPatch(before.status, tooLargeStatus(before.status, kubeTime(this.#deps.clock.now())));
+      return smaller === undefined ? before : this.#patchExisting(before, { type: 'merge', body: smaller }, manner);
+    }
+  }
+
+  /** A comparison during which an operation ended must not count as one that followed it. */
+  #withSafeReconciledAt(before: Application, change: StatusChange): StatusChange {
+    const { status } = change;
+    const known = this.#endedSince(before);
+    if (known === undefined || status.reconciledAt === before.status?.reconciledAt) return change;
+    const reconciledAt = reconciledAtBeforeEnd(status.reconciledAt, known.status?.operationState);
+    return reconciledAt === undefined ? change : statusChange(before.status, { ...status, reconciledAt });
+  }
+
+  /** The latest known Application, if one of its syncs ended after `before` was read. */
+  #endedSince(before: Application): Application | undefined {
+    const known = this.get(appKeyOf(before));
+    if (known === undefined || lastRunId(known) === lastRunId(before)) return undefined;
+    return syncEndedAt(known.status?.operationState) === undefined ? undefined : known;
+  }
+
+  /** Records why the deletion failed, once. */
+  async persistDeletionError(app: Application, message: string): Promise<void> {
+    const fresh: ApplicationCondition = { type: 'DeletionError', message };
+    const status = withConditions(
+      app.status ?? {},
+      [fresh],
+      ownedConditions.deletion,
+      kubeTime(this.#deps.clock.now()),
+    );
+    const patch = statusPatch(app.status, status);
+    if (patch === undefined) return;
+    this.#announce(app, {
+      type: 'Warning',
+      reason: 'StatusRefreshed',
+      message: `Unable to delete application resources: ${message}`,
+    });
+    await this.#patchExisting(app, { type: 'merge', body: patch });
+  }
+
+  /**
+   * Marks a refresh request without a timestamp as in progress, so that an identical later request
+   * changes the object. Returns the request as it is now; undefined when it is gone.
+   */
+  async markRefresh(app: Application, asked: RefreshAnnotation): Promise<RefreshAnnotation | undefined> {
+    const body = markRefreshPatch(asked);
+    if (body === undefined) return asked;
+    try {
+      return refreshAnnotation(await this.#patch(app, { type: 'json', body }));
+    } catch (error) {
+      if (!isPatchRefused(error)) throw error;
+      const now = await this.fetch(app);
+      return now === undefined ? undefined : refreshAnnotation(now);
+    }
+  }
+
+  /**
+   * Removes the answered refresh request. False when a new one is present, which must be answered
+   * too.
+   */
+  async consumeRefresh(app: Application, asked: RefreshAnnotation): Promise<boolean> {
+    try {
+      const stored = await this.#patch(app, { type: 'json', body: removeRefreshPatch(asked) });
+      return refreshAnnotation(stored) === undefined;
+    } catch (error) {
+      if (!isPatchRefused(error)) throw error;
+      const fresh = await this.fetch(app);
+      if (fresh === undefined) return true;
+      this.#store(app, asObject(fresh));
+      const now = refreshAnnotation(fresh);
+      // The same request is still present: the patch was refused for another reason. Do not loop.
+      if (isSameRequest(now, asked)) throw error;
+      return now === undefined;
+    }
+  }
+
+  /**
+   * Stores a change to `before` and removes the refresh request that it answers, in one write if
+   * `before` is current. `answered` is false when a new request is present. `again`: a sync ended
+   * in the meantime. Without a request, nothing is written then, since the end may hold a later
+   * comparison.
+   */
+  async settle(before: Application, change: StatusChange, asked: RefreshAnnotation | undefined): Promise<StatusWrite> {
+    if (asked === undefined) return this.#settleUnlessEnded(before, change);
+    if (isSameRequest(refreshAnnotation(before), asked)) {
+      const app = await this.#settleAtOnce(before, change);
+      if (app !== undefined) return { app, answered: true };
+    }
+    const app = await this.#persist(before, change, { expected: before });
+    const again = this.#endedSince(before) === undefined ? {} : { again: true };
+    return { app, answered: await this.consumeRefresh(app, asked), ...again };
+  }
+
+  /**
+   * Checks for an ended sync after the preceding writes: one of them may store that end with a
+   * later comparison, and our diff against the older status would mix the two.
+   */
+  async #settleUnlessEnded(before: Application, change: StatusChange): Promise<StatusWrite> {
+    const key = appKeyOf(before);
+    const check = (): void => {
+      const ended = this.#endedSince(before);
+      if (ended !== undefined) throw new SyncEnded(ended);
+    };
+    try {
+      // Check even if there is nothing to write.
+      await this.#locks.run(key, this.#deps.signal, () => Promise.resolve().then(check));
+      const app = await this.#persist(before, change, { expected: before, check });
+      return { app, answered: true };
+    } catch (error) {
+      if (error instanceof SyncEnded) return { app: error.app, answered: true, again: true };
+      throw error;
+    }
+  }
+
+  /** Undefined: the object changed in the meantime, or the status is too large. */
+  async #settleAtOnce(before: Application, { status, patch }: StatusChange): Promise<Application | undefined> {
+    const { resourceVersion = null } = before.metadata;
+    const metadata = { resourceVersion, annotations: noRefreshAnnotations };
+    const body = { ...patch, metadata };
+    try {
+      const app = await this.#patchExisting(
+        before,
+        { type: 'merge', body },
+        { expected: withMergePatch(before, body) },
+      );
+      this.#announceStatus(before, status);
+      return app;
+    } catch (error) {
+      if (isConflict(error) || isTooLarge(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Starts an operation together with the status that explains it, in one PUT with the version just
+   * read, so that two starters cannot both win. `busy`: an operation is set. `changed`: decide
+   * again, because one ran since `app` was read, the Application is being deleted, or there were
+   * too many conflicts. Both still store the status.
+   */
+  async startOperation(app: Application, operation: Operation, change: StatusChange): Promise<OperationStart> {
+    let { patch } = change;
+    for (let attempt = 1; ; attempt += 1) {
+      const fresh = await this.fetch(app);
+      if (fresh === undefined) return { result: 'gone', app };
+      const isBusy = fresh.operation !== undefined;
+      const isContended = attempt > maxWriteConflicts;
+      const isChanged =
+        lastRunId(fresh) !== lastRunId(app) || fresh.metadata.deletionTimestamp !== undefined || isContended;
+      if (isBusy || isChanged)
+        return { result: isBusy ? 'busy' : 'changed', app: (await this.settle(app, change, undefined)).app };
+      const begun = { operation, operationState: initialOperationState(operation, this.#deps.clock.now()) };
+      try {
+        const stored = await this.#replace(fresh, begun, patch);
+        if (patch !== undefined) this.#announceStatus(app, change.status);
+        return { result: 'started', app: stored };
+      } catch (error) {
+        if (isNotFound(error)) return { result: 'gone', app };
+        if (isTooLarge(error) && patch !== undefined) {
+          await this.#persist(app, change, { expected: app });
+          patch = undefined;
+        } else if (!isConflict(error)) throw error;
+      }
+    }
+  }
+
+  async #replace(
+    fresh: Application,
+    { operation, operationState }: { readonly operation: Operation; readonly operationState: OperationState },
+    patch: JsonObject | undefined,
+  ): Promise<Application> {
+    const { status = {} } = patch === undefined ? fresh : withMergePatch(fresh, patch);
+    const begun = { operation: jsonOf(operation), status: jsonOf({ ...status, operationState }) };
+    const next = { ...asObject(fresh), ...begun } as KubeObject;
+    const send: FencedSend<KubeObject> = (signal) =>
+      this.#deps.hub.replace(applicationResource, next, { signal, fieldValidation: 'Ignore' });
+    return this.#locked(fresh, send, { expected: asApplication(next) });
+  }
+
+  /**
+   * Stores an operation's state, cut by {@link storableState}; a final one also clears `operation`
+   * and adds `history`. Retries until shutdown: without this write the operation would run again.
+   * @throws StateTooLarge when even the cut state is refused and the operation still runs: end it.
+   * @throws ApplicationChanged when the stored operation or its phase is not that of `app`.
+   */
+  async writeOperationState(
+    app: Application,
+    wanted: OperationState,
+    history: readonly RevisionHistory[] | undefined,
+  ): Promise<Application | undefined> {
+    let state = storableState(wanted, (this.get(appKeyOf(app)) ?? app).status);
+    if (
+      history === undefined &&
+      !isCompleted(state.phase) &&
+      deepEqual(jsonOf(state), jsonOf(app.status?.operationState))
+    )
+      return app;
+    for (;;) {
+      try {
+        return await this.#patch(app, operationPatch(this.#withLastComparison(app), state, history));
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (isTooLarge(error)) {
+          state = shrinkState(state, error);
+          continue;
+        }
+        if (isPatchRefused(error)) {
+          await this.#handleRefusal(app, error);
+          return;
+        }
+        if (error instanceof KubeApiError && error.status < 500 && error.status !== 429) throw error;
+        if (!(error instanceof KubeApiError) && !isTransient(error)) throw error;
+        this.#deps.logger.warn('Unable to store the state of an operation, retrying', { error });
+        await this.#deps.clock.sleep(1000, this.#deps.signal);
+      }
+    }
+  }
+
+  /**
+   * Stores an operation's end and the comparison after it in one write, only against version
+   * `known`. Undefined on any failure; {@link writeOperationState} then stores the end alone.
+   */
+  async endOperation(
+    known: Application,
+    { state, status }: { readonly state: OperationState; readonly status: ApplicationStatus },
+  ): Promise<Application | undefined> {
+    const body = endPatch(known, state, status);
+    try {
+      const stored = await this.#patch(known, { type: 'merge', body }, { expected: withMergePatch(known, body) });
+      this.#announceStatus(known, status);
+      return stored;
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      this.#deps.logger.debug('Storing the end of an operation without a final comparison', { error });
+      return undefined;
+    }
+  }
+
+  /** Takes over the time of the last comparison, which other writes may have changed. */
+  #withLastComparison(app: Application): Application {
+    const { reconciledAt } = this.get(appKeyOf(app))?.status ?? {};
+    return reconciledAt === undefined ? app : { ...app, status: { ...app.status, reconciledAt } };
+  }
+
+  /**
+   * A state was refused: the stored operation differs from ours, or the server rejects the state.
+   */
+  async #handleRefusal(app: Application, error: unknown): Promise<undefined> {
+    const fresh = await this.fetch(app);
+    if (fresh === undefined) return undefined;
+    const [now, then] = [fresh, app].map(({ status }) => status?.operationState);
+    if (now?.phase === then?.phase && now?.startedAt === then?.startedAt) throw error as Error;
+    this.#store(app, asObject(fresh));
+    throw new ApplicationChanged(appKeyOf(app));
+  }
+
+  /** Replaces the finalizers if the object is unchanged since it was read. */
+  async setFinalizers(app: Application, finalizers: readonly string[]): Promise<Application | undefined> {
+    const metadata = { finalizers, resourceVersion: app.metadata.resourceVersion ?? null };
+    try {
+      return await this.#patch(app, { type: 'merge', body: jsonOf({ metadata }) });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Normalizes the stored spec if necessary. */
+  async normalize(app: Application): Promise<Application> {
+    const body = normalizationPatch(app);
+    return body === undefined ? app : this.#patchExisting(app, { type: 'merge', body });
+  }
+
+  #announce(app: Application, event: AppEvent): void {
+    void this.#deps.events.record(app, event, this.#deps.signal);
+  }
+
+  announce(app: Application, event: AppEvent): void {
+    this.#announce(app, event);
+  }
+
+  #announceStatus(before: Application, after: ApplicationStatus): void {
+    for (const event of statusEvents(before.status, after)) this.#announce(before, { type: 'Normal', ...event });
+  }
+
+  /**
+   * Sends a patch that is pointless once the Application is deleted: the pass then ends silently.
+   */
+  async #patchExisting(
+    app: Application,
+    patch: Patch,
+    manner: ApplicationWriteTerms = { expected: app },
+  ): Promise<Application> {
+    try {
+      return await this.#patch(app, patch, manner);
+    } catch (error) {
+      // A 404 without our name means that the API server does not serve Applications just now.
+      const named = messageOf(error).includes(`"${app.metadata.name ?? ''}"`);
+      if (isNotFound(error) && named) throw new Superseded(`the deletion of ${appKeyOf(app)}`);
+      throw error;
+    }
+  }
+
+  async #patch(
+    app: Application,
+    patch: Patch,
+    manner: ApplicationWriteTerms = { expected: app },
+  ): Promise<Application> {
+    const send: FencedSend<KubeObject> = (signal) =>
+      this.#deps.hub.patch(applicationResource, appNameOf(app), patch, { signal });
+    return this.#locked(app, send, manner);
+  }
+
+  /** Serializes the writes of an Application: each sees what the previous ones stored. */
+  #locked(
+    app: Application,
+    send: FencedSend<KubeObject>,
+    { expected, check }: ApplicationWriteTerms,
+  ): Promise<Application> {
+    const { signal, fenced } = this.#deps;
+    const key = appKeyOf(app);
+    return this.#locks.run(key, signal, async () => {
+      check?.();
+      const sent = fenced(app, signal, send);
+      this.#inFlight.set(
+        key,
+        sent.then(
+          ({ metadata }) => metadata.resourceVersion,
+          () => undefined,
+        ),
+      );
+      try {
+        const stored = await sent;
+        this.#store(expected, stored);
+        return asApplication(stored);
+      } finally {
+        this.#inFlight.delete(key);
+      }
+    });
+  }
+
+  /**
+   * The resourceVersion of the write in flight (undefined if it fails); undefined: no write in
+   * flight.
+   */
+  written(key: AppKey): Promise<string | undefined> | undefined {
+    return this.#inFlight.get(key);
+  }
+
+  #callOptions(): { readonly signal: AbortSignal } {
+    return { signal: this.#deps.signal };
+  }
+
+  #store(before: Application, stored: KubeObject): void {
+    this.#deps.informer.writeBack(stored);
+    if (hasForeignChanges(before, asApplication(stored))) this.#deps.onForeignChange(appKeyOf(before));
+  }
+}

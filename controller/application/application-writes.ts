@@ -1,0 +1,85 @@
+import { deepEqual } from '#base';
+import { KubeApiError } from '#kube';
+import type { Patch } from '#kube';
+import { isCompleted, jsonOf } from '#model';
+import type { Application, OperationState, RevisionHistory } from '#model';
+import { StateTooLarge } from '../shared/errors.ts';
+import { isSameRequest, refreshAnnotation } from './refresh-annotation.ts';
+import { stateWithoutResults } from './state-size.ts';
+import { operationStateMerge, operationStatePatch } from './status-patch.ts';
+
+/** The outcome of a status write. */
+export interface StatusWrite {
+  /** The Application as the API server stores it now. */
+  readonly app: Application;
+  /** False when a new request was made in the meantime. */
+  readonly answered: boolean;
+  /** Compare again: a sync ended or is about to end. Without a request, nothing was stored. */
+  readonly again?: boolean;
+}
+
+/** How to perform a write of an Application. */
+export interface ApplicationWriteTerms {
+  /** The Application after the write if no other client changes it. */
+  readonly expected: Application;
+  /** Called after the preceding writes have completed; throws to prevent this one. */
+  readonly check?: () => void;
+}
+
+/** A sync ended after the comparison whose result was to be written. */
+export class SyncEnded extends Error {
+  readonly app: Application;
+
+  constructor(app: Application) {
+    super('a sync ended in the meantime');
+    this.app = app;
+  }
+}
+
+/**
+ * Detects other clients' changes in the response to our own write. The informer drops their events
+ * if our write overtakes them.
+ */
+export function hasForeignChanges(before: Application, after: Application): boolean {
+  return (
+    !deepEqual(jsonOf(before.spec), jsonOf(after.spec)) ||
+    before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
+    (before.operation === undefined) !== (after.operation === undefined) ||
+    before.status?.operationState?.phase !== after.status?.operationState?.phase ||
+    !isSameRequest(refreshAnnotation(before), refreshAnnotation(after))
+  );
+}
+
+export function lastRunId(app: Application): string {
+  const state = app.status?.operationState;
+  return `${state?.phase ?? ''} ${state?.startedAt ?? ''} ${state?.finishedAt ?? ''}`;
+}
+
+export function operationPatch(
+  app: Application,
+  state: OperationState,
+  history: readonly RevisionHistory[] | undefined,
+): Patch {
+  return app.status === undefined
+    ? { type: 'merge', body: operationStateMerge(state, history) }
+    : { type: 'json', body: operationStatePatch(app, state, history) };
+}
+
+/** @throws the server's error, or {@link StateTooLarge}, when nothing can be dropped. */
+export function shrinkState(state: OperationState, refusal: unknown): OperationState {
+  if (!isCompleted(state.phase)) throw new StateTooLarge(refusal);
+  const bare = stateWithoutResults(state);
+  if (bare === undefined) throw refusal as Error;
+  return bare;
+}
+
+/** A JSON patch test failed, or its path does not exist. */
+export function isPatchRefused(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 422;
+}
+
+export function isTransient(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && ['KUBE_CONNECTION', 'DEADLINE_EXCEEDED'].includes(String(error.code))
+  );
+}

@@ -1,0 +1,276 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Application, ApplicationSpec, OperationState, ResourceStatus } from '#model';
+import { decideAutosync, selfHealDelayMs } from './autosync.ts';
+import type { AutosyncFacts } from './autosync.ts';
+
+const now = Date.UTC(2026, 0, 1, 12);
+const backoff = { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 };
+const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
+const drifted: ResourceStatus = {
+  group: 'apps',
+  kind: 'Deployment',
+  namespace: 'ns',
+  name: 'web',
+  status: 'OutOfSync',
+};
+const fine: ResourceStatus = { kind: 'ConfigMap', namespace: 'ns', name: 'c', status: 'Synced' };
+const extra: ResourceStatus = {
+  kind: 'Secret',
+  namespace: 'ns',
+  name: 's',
+  status: 'OutOfSync',
+  requiresPruning: true,
+};
+
+function application(
+  automated: object | undefined,
+  over: Partial<Application> = {},
+  spec: Partial<ApplicationSpec> = {},
+): Application {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'a', namespace: 'argocd' },
+    spec: {
+      source,
+      destination: { server: 'https://c' },
+      ...(automated === undefined ? {} : { syncPolicy: { automated } }),
+      ...spec,
+    },
+    ...over,
+  };
+}
+
+function ran(over: Partial<OperationState> = {}): Partial<Application> {
+  return {
+    status: {
+      operationState: {
+        operation: { sync: {} },
+        phase: 'Succeeded',
+        startedAt: '2026-01-01T11:59:00Z',
+        finishedAt: '2026-01-01T11:59:59Z',
+        syncResult: { revision: 'sha1', source },
+        ...over,
+      },
+    },
+  };
+}
+
+function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFacts {
+  return {
+    app,
+    syncStatus: { status: 'OutOfSync', revision: 'sha1' },
+    resources: [drifted, fine],
+    revisionsMayHaveChanges: true,
+    backoff,
+    driftSeenAt: undefined,
+    unread: false,
+    stale: [],
+    pruneBlocked: false,
+    claimed: new Set(),
+    now,
+    ...over,
+  };
+}
+
+describe('decideAutosync', () => {
+  const on = { prune: true, selfHeal: true };
+  it.each([
+    ['no automated block', facts(application(undefined)), 'automated sync is off'],
+    ['switched off', facts(application({ enabled: false })), 'automated sync is off'],
+    ['operation set', facts(application(on, { operation: { sync: {} } })), 'another operation is in progress'],
+    [
+      'being deleted',
+      facts(application(on, { metadata: { name: 'a', namespace: 'argocd', deletionTimestamp: 'now' } })),
+      'the application is being deleted',
+    ],
+    ['synced', facts(application(on), { syncStatus: { status: 'Synced' } }), 'the application is Synced'],
+    ['unknown', facts(application(on), { syncStatus: { status: 'Unknown' } }), 'the application is Unknown'],
+    [
+      'only prunes left',
+      facts(application({}), { resources: [extra, fine] }),
+      'only pruning is left, and pruning is off',
+    ],
+    [
+      'only prunes left, while API versions are missing',
+      facts(application(on), { resources: [extra, fine], pruneBlocked: true }),
+      'only pruning is left, and the API versions of the cluster are not fully known',
+    ],
+    [
+      'synced once, no self-heal',
+      facts(application({ prune: true }, ran())),
+      'this revision was already synced and self-heal is off',
+    ],
+  ])('skips: %s', (_name, given, reason) => {
+    expect(decideAutosync(given)).toEqual({ do: 'skip', reason });
+  });
+
+  it('starts a full sync of a new revision', () => {
+    const app = application(
+      { prune: true },
+      {},
+      { syncPolicy: { automated: { prune: true }, syncOptions: ['A=true'] } },
+    );
+    expect(decideAutosync(facts(app))).toEqual({
+      do: 'start',
+      reason: 'new revision [sha1]',
+      operation: {
+        sync: { source, revision: 'sha1', prune: true, syncOptions: ['A=true'] },
+        initiatedBy: { automated: true },
+        retry: { limit: 5 },
+      },
+    });
+  });
+
+  it('starts for another revision or another source than the last attempt', () => {
+    const failed = ran({ phase: 'Failed', message: 'boom' });
+    const other = facts(application({}, failed), { syncStatus: { status: 'OutOfSync', revision: 'sha2' } });
+    expect(decideAutosync(other)).toMatchObject({ do: 'start' });
+    const moved = ran({ phase: 'Failed', syncResult: { revision: 'sha1', source: { ...source, path: 'q' } } });
+    expect(decideAutosync(facts(application({}, moved)))).toMatchObject({ do: 'start' });
+  });
+
+  it('does not repeat a failed attempt at the hydrated branch, whatever spec.source is', () => {
+    const sourceHydrator = {
+      drySource: { repoURL: 'https://git/dry', path: 'p', targetRevision: 'main' },
+      syncSource: { targetBranch: 'env/prod', path: 'x' },
+    };
+    const tried = { repoURL: 'https://git/dry', path: 'x', targetRevision: 'env/prod' };
+    const failed = ran({ phase: 'Failed', message: 'boom', syncResult: { revision: 'sha1', source: tried } });
+    expect(decideAutosync(facts(application(on, failed, { sourceHydrator })))).toMatchObject({ do: 'refuse' });
+  });
+
+  it('does not repeat a failed attempt, even with self-heal', () => {
+    expect(decideAutosync(facts(application(on, ran({ phase: 'Failed', message: 'boom' }))))).toEqual({
+      do: 'refuse',
+      message: 'Failed last sync attempt to [sha1]: boom',
+    });
+  });
+
+  it('heals with a partial operation without namespaces, at once the first time', () => {
+    expect(decideAutosync(facts(application(on, ran())))).toEqual({
+      do: 'start',
+      reason: 'self-heal attempt 1',
+      operation: {
+        sync: {
+          source,
+          revision: 'sha1',
+          prune: true,
+          autoHealAttemptsCount: 1,
+          resources: [{ group: 'apps', kind: 'Deployment', name: 'web' }],
+        },
+        initiatedBy: { automated: true },
+        retry: { limit: 5 },
+      },
+    });
+  });
+
+  const third = ran({ operation: { sync: { autoHealAttemptsCount: 3 } } });
+  // T-HEAL-2
+  it('waits for the rest of the backoff for the same drift', () => {
+    expect(decideAutosync(facts(application(on, third)))).toMatchObject({ do: 'wait', ms: 17_000 });
+  });
+
+  const quiet = { now: now + 300_000 };
+  const healed = { ...third.status, sync: { status: 'Synced' as const } };
+  it('resets the attempts after a time without drift that is longer than the longest delay', () => {
+    const first = { do: 'start', reason: 'self-heal attempt 1' };
+    expect(decideAutosync(facts(application(on, { status: healed }), quiet))).toMatchObject(first);
+    const linear = { ...backoff, backoffMs: 0, capMs: 0, timeoutMs: 5000 };
+    expect(decideAutosync(facts(application(on, { status: healed }), { ...quiet, backoff: linear }))).toMatchObject(
+      first,
+    );
+  });
+
+  it.each<[string, Partial<Application>, Partial<AutosyncFacts>]>([
+    ['it waited the whole time', { status: { ...third.status, sync: { status: 'OutOfSync' } } }, quiet],
+    ['the meantime is unknown', third, quiet],
+    ['it drifted in the meantime and recovered', { status: healed }, { ...quiet, driftSeenAt: now + 200_000 }],
+    [
+      'without a cap the delays are longer than that',
+      {
+        status: {
+          ...healed,
+          operationState: { ...healed.operationState!, operation: { sync: { autoHealAttemptsCount: 9 } } },
+        },
+      },
+      { ...quiet, backoff: { ...backoff, capMs: 0 } },
+    ],
+  ])('does not reset the attempts when %s', (_name, over, more) => {
+    const decision = decideAutosync(facts(application(on, over), more));
+    expect(decision.do === 'refuse' ? '' : decision.reason).toMatch(/self-heal attempt (?:4|10)/);
+  });
+
+  it('an operation that ended by a clock ahead of ours does not freeze self-heal until our clock catches up', () => {
+    const finishedAt = new Date(now + 86_400_000).toISOString();
+    const ahead = { status: { ...third.status, operationState: { ...healed.operationState!, finishedAt } } };
+    expect(decideAutosync(facts(application(on, ahead)))).toMatchObject({ do: 'start' });
+  });
+
+  it('without backoff delays the first attempt too, from the end of the last operation', () => {
+    const linear = { ...backoff, backoffMs: 0, timeoutMs: 5000 };
+    const wait = decideAutosync(facts(application(on, ran()), { backoff: linear }));
+    expect(wait).toEqual({ do: 'wait', ms: 4000, reason: 'self-heal attempt 1 waits for its backoff' });
+    const later = decideAutosync(facts(application(on, ran()), { backoff: linear, now: now + 4000 }));
+    expect(later).toMatchObject({ do: 'start', operation: { sync: { autoHealAttemptsCount: 1 } } });
+  });
+
+  it('ignores the revision when its manifests are unchanged', () => {
+    const app = application({ prune: true }, ran());
+    const given = facts(app, { syncStatus: { status: 'OutOfSync', revision: 'sha2' }, revisionsMayHaveChanges: false });
+    expect(decideAutosync(given)).toMatchObject({ do: 'skip' });
+  });
+
+  it('does not prune everything unless allowed', () => {
+    const refusal = {
+      do: 'refuse',
+      message: 'Skipping sync attempt to [sha1]: auto-sync will wipe out all resources',
+    };
+    expect(decideAutosync(facts(application({ prune: true }), { resources: [extra] }))).toEqual(refusal);
+    expect(decideAutosync(facts(application({ prune: true }), { resources: [] }))).toEqual(refusal);
+    expect(decideAutosync(facts(application({ prune: true, allowEmpty: true }), { resources: [extra] }))).toMatchObject(
+      {
+        do: 'start',
+      },
+    );
+  });
+
+  it('compares lists of revisions and sources for several sources', () => {
+    const sources = [source, { ...source, path: 'q' }];
+    const result = { revision: '', source: { repoURL: '' }, sources, revisions: ['a', 'b'] };
+    const app = application({}, ran({ phase: 'Failed', message: 'm', syncResult: result }), { sources });
+    const same = facts(
+      { ...app, spec: { ...app.spec, syncPolicy: { automated: {} } } },
+      {
+        syncStatus: { status: 'OutOfSync', revisions: ['a', 'b'] },
+      },
+    );
+    expect(decideAutosync(same)).toEqual({ do: 'refuse', message: 'Failed last sync attempt to [a b]: m' });
+    const next = { ...same, syncStatus: { status: 'OutOfSync' as const, revisions: ['a', 'c'] } };
+    expect(decideAutosync(next)).toMatchObject({
+      do: 'start',
+      operation: { sync: { sources, revisions: ['a', 'c'] } },
+    });
+  });
+});
+
+describe('selfHealDelayMs', () => {
+  it("matches Argo CD's sequence", () => {
+    expect([0, 1, 2, 3, 4, 5, 6, 7].map((n) => selfHealDelayMs(n, backoff) / 1000)).toEqual([
+      0, 2, 6, 18, 54, 162, 300, 300,
+    ]);
+    expect(selfHealDelayMs(3, { ...backoff, factor: 0 })).toBe(2000);
+    expect([0, 3].map((n) => selfHealDelayMs(n, { ...backoff, backoffMs: 0, timeoutMs: 5000 }))).toEqual([5000, 5000]);
+  });
+
+  it('never decreases and never exceeds the cap', () => {
+    fc.assert(
+      fc.property(fc.nat(200), (n) => {
+        const [here, next] = [selfHealDelayMs(n, backoff), selfHealDelayMs(n + 1, backoff)];
+        expect(next).toBeGreaterThanOrEqual(here);
+        expect(next).toBeLessThanOrEqual(backoff.capMs);
+      }),
+    );
+  });
+});

@@ -1,0 +1,225 @@
+import { deepEqual } from '#base';
+import { equalSourceLists, equalSources } from '#compare';
+import { hasMultipleSources, isAutomated, isCompleted, keyOfRef, keyOfStatus, sourceOf } from '#model';
+import type {
+  Application,
+  GroupKind,
+  Operation,
+  OperationState,
+  ResourceKey,
+  ResourceStatus,
+  SyncOperation,
+  SyncStatus,
+} from '#model';
+import { isPrunePostponed } from '#sync';
+import { parseTime } from '../shared/kube-time.ts';
+
+/** Delays between self-heal attempts. */
+export interface SelfHealBackoff {
+  /** Exponential mode: the first delay; 0 selects linear mode. */
+  readonly backoffMs: number;
+  readonly factor: number;
+  readonly capMs: number;
+  /** Linear mode: the delay before every attempt, including the first. */
+  readonly timeoutMs: number;
+}
+
+export interface AutosyncFacts {
+  readonly app: Application;
+  readonly syncStatus: SyncStatus;
+  readonly resources: readonly ResourceStatus[];
+  /** False when the new revision's manifests are known to equal those of the last one. */
+  readonly revisionsMayHaveChanges: boolean;
+  readonly backoff: SelfHealBackoff;
+  /** When an earlier comparison by this process last found it OutOfSync. */
+  readonly driftSeenAt: number | undefined;
+  /**
+   * Some live objects could not be read: an operation would fail, and a failed one is not repeated.
+   */
+  readonly unread: boolean;
+  /** Kinds whose live state is stale: none of their objects is pruned. */
+  readonly stale: readonly GroupKind[];
+  /** Nothing is pruned, because the sources may have rendered less than they should. */
+  readonly pruneBlocked: boolean;
+  /** Resources that require pruning, but that another Application declares too: not pruned. */
+  readonly claimed: ReadonlySet<ResourceKey>;
+  readonly now: number;
+}
+
+/**
+ * The action of automated sync after a comparison. Each but `refuse` clears the last SyncError.
+ */
+export type AutosyncDecision =
+  | { readonly do: 'skip'; readonly reason: string }
+  | { readonly do: 'wait'; readonly ms: number; readonly reason: string }
+  | { readonly do: 'refuse'; readonly message: string }
+  | { readonly do: 'start'; readonly operation: Operation; readonly reason: string };
+
+/**
+ * The decision list of automated sync, in Argo CD's order (controller: autoSync,
+ * alreadyAttemptedSync, selfHealRemainingBackoff).
+ *
+ * Differences: the self-heal counter restarts after a quiet time longer than the cap; Argo CD never
+ * resets it, so a drift years later would wait for the cap. Sources are compared semantically, see
+ * {@link equalSources}.
+ */
+export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
+  const refusal = reasonToSkip(facts);
+  if (refusal !== undefined) return { do: 'skip', reason: refusal };
+  const revisions = revisionsOf(facts.syncStatus);
+  const last = facts.app.status?.operationState;
+  if (last === undefined || !hasAttempted(facts, last, revisions) || hasPrunesToResume(facts, last))
+    return startOrRefuse(facts, undefined);
+  if (last.phase !== 'Succeeded')
+    return { do: 'refuse', message: `Failed last sync attempt to [${revisions.join(' ')}]: ${last.message ?? ''}` };
+  if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true)
+    return { do: 'skip', reason: 'this revision was already synced and self-heal is off' };
+  const heal = nextSelfHeal(facts, last);
+  if (heal.waitMs > 0)
+    return { do: 'wait', ms: heal.waitMs, reason: `self-heal attempt ${heal.attempt} waits for its backoff` };
+  return startOrRefuse(facts, heal.attempt);
+}
+
+/** Refuses to prune everything; otherwise starts the operation. */
+function startOrRefuse(facts: AutosyncFacts, healAttempt: number | undefined): AutosyncDecision {
+  const revisions = revisionsOf(facts.syncStatus).join(' ');
+  const automated = facts.app.spec.syncPolicy?.automated;
+  if (automated?.prune === true && automated.allowEmpty !== true && facts.resources.every((r) => r.requiresPruning))
+    return { do: 'refuse', message: `Skipping sync attempt to [${revisions}]: auto-sync will wipe out all resources` };
+  return {
+    do: 'start',
+    operation: automatedOperation(facts, healAttempt),
+    reason: healAttempt === undefined ? `new revision [${revisions}]` : `self-heal attempt ${healAttempt}`,
+  };
+}
+
+function reasonToSkip({
+  app,
+  syncStatus,
+  resources,
+  unread,
+  claimed,
+  pruneBlocked,
+}: AutosyncFacts): string | undefined {
+  if (!isAutomated(app.spec)) return 'automated sync is off';
+  if (app.operation !== undefined) return 'another operation is in progress';
+  if (app.metadata.deletionTimestamp !== undefined) return 'the application is being deleted';
+  if (syncStatus.status !== 'OutOfSync') return `the application is ${syncStatus.status}`;
+  if (unread) return 'the live state of some of its resources is unknown';
+  const open = resources.filter((resource) => resource.status !== 'Synced');
+  if (app.spec.syncPolicy?.automated?.prune !== true && open.every((resource) => resource.requiresPruning === true))
+    return 'only pruning is left, and pruning is off';
+  if (open.length > 0 && open.every((resource) => claimed.has(keyOfStatus(resource))))
+    return 'only pruning is left, and other applications have the objects too';
+  if (pruneBlocked && open.length > 0 && open.every((resource) => resource.requiresPruning === true))
+    return 'only pruning is left, and the API versions of the cluster are not fully known';
+  return undefined;
+}
+
+function revisionsOf(status: SyncStatus): readonly string[] {
+  return (status.revisions?.length ?? 0) > 0 ? (status.revisions ?? []) : [status.revision ?? ''];
+}
+
+/** Whether the last operation already tried the same revisions (where they matter) and sources. */
+function hasAttempted(facts: AutosyncFacts, last: OperationState, revisions: readonly string[]): boolean {
+  const result = last.syncResult;
+  if (result === undefined) return isCompleted(last.phase);
+  const { spec } = facts.app;
+  const multiple = hasMultipleSources(spec);
+  if (facts.revisionsMayHaveChanges) {
+    const tried = multiple ? (result.revisions ?? []) : [result.revision];
+    if (!deepEqual([...tried], [...revisions])) return false;
+  }
+  return multiple ? equalSourceLists(spec.sources, result.sources) : equalSources(sourceOf(spec), result.source);
+}
+
+/**
+ * Whether prunes that the last sync held back (stale kind, unknown API versions, another owner) are
+ * possible now. Without this, they would wait for the next commit, while Argo CD would have pruned
+ * at once.
+ */
+function hasPrunesToResume(facts: AutosyncFacts, last: OperationState): boolean {
+  const { resources, stale, claimed, pruneBlocked, app } = facts;
+  if (pruneBlocked || last.phase !== 'Succeeded' || app.spec.syncPolicy?.automated?.prune !== true) return false;
+  const skipped = (last.syncResult?.resources ?? []).filter(isPrunePostponed);
+  return skipped.some(
+    (ref) =>
+      !stale.some((gk) => gk.group === ref.group && gk.kind === ref.kind) &&
+      !claimed.has(keyOfRef(ref)) &&
+      resources.some((row) => row.requiresPruning === true && keyOfStatus(row) === keyOfRef(ref)),
+  );
+}
+
+function nextSelfHeal(
+  facts: AutosyncFacts,
+  last: OperationState,
+): { readonly attempt: number; readonly waitMs: number } {
+  const finished = clampFutureTime(facts, parseTime(last.finishedAt));
+  const sinceMs = finished === undefined ? 0 : facts.now - finished;
+  const counted = last.operation.sync?.autoHealAttemptsCount ?? 0;
+  const attempts = finished !== undefined && hasBeenQuiet(facts, finished, counted) ? 0 : counted;
+  return { attempt: attempts + 1, waitMs: Math.max(0, selfHealDelayMs(attempts, facts.backoff) - sinceMs) };
+}
+
+/** Treats a time further in the future than any delay (a skewed clock) as long past. */
+function clampFutureTime({ backoff, now }: AutosyncFacts, time: number | undefined): number | undefined {
+  const longest = Math.max(backoff.capMs, backoff.timeoutMs, backoff.backoffMs);
+  return time !== undefined && time - now > longest ? now - longest - 1 : time;
+}
+
+/**
+ * Whether there was no drift for longer than any delay. Only a Synced status counts: if waiting for
+ * the backoff counted too, two rival writers would get new attempts after each longest delay.
+ */
+function hasBeenQuiet(
+  { app, backoff, driftSeenAt = 0, now }: AutosyncFacts,
+  finished: number,
+  attempts: number,
+): boolean {
+  if (app.status?.sync?.status !== 'Synced') return false;
+  const longest = Math.max(backoff.capMs, backoff.timeoutMs, selfHealDelayMs(attempts, backoff));
+  return now - Math.max(finished, driftSeenAt) > longest;
+}
+
+/**
+ * The delay before attempt `attempts + 1`, from the end of the last operation. Exponential mode:
+ * none at first, then d·f^(n-1) up to the cap. Linear mode: always the timeout.
+ */
+export function selfHealDelayMs(attempts: number, backoff: SelfHealBackoff): number {
+  if (backoff.backoffMs <= 0) return backoff.timeoutMs;
+  if (attempts === 0) return 0;
+  if (backoff.factor <= 0) return backoff.backoffMs;
+  const delay = backoff.backoffMs * backoff.factor ** (attempts - 1);
+  return backoff.capMs > 0 ? Math.min(backoff.capMs, delay) : delay;
+}
+
+function automatedOperation(facts: AutosyncFacts, healAttempt: number | undefined): Operation {
+  const { spec } = facts.app;
+  const sources: Partial<SyncOperation> = hasMultipleSources(spec)
+    ? { sources: spec.sources ?? [], revisions: facts.syncStatus.revisions ?? [] }
+    : { source: sourceOf(spec), revision: facts.syncStatus.revision ?? '' };
+  const options = spec.syncPolicy?.syncOptions ?? [];
+  return {
+    sync: {
+      ...sources,
+      ...(spec.syncPolicy?.automated?.prune === true ? { prune: true } : {}),
+      ...(options.length > 0 ? { syncOptions: options } : {}),
+      ...(healAttempt === undefined
+        ? {}
+        : { autoHealAttemptsCount: healAttempt, resources: driftedResources(facts.resources) }),
+    },
+    initiatedBy: { automated: true },
+    retry: spec.syncPolicy?.retry ?? { limit: 5 },
+  };
+}
+
+/** All resources that are not Synced, including hooks, without namespaces (Argo CD's shape). */
+function driftedResources(resources: readonly ResourceStatus[]): NonNullable<SyncOperation['resources']> {
+  return resources
+    .filter((resource) => resource.status !== 'Synced')
+    .map(({ group, kind, name }) => ({
+      ...(group === undefined || group === '' ? {} : { group }),
+      kind: kind ?? '',
+      name: name ?? '',
+    }));
+}

@@ -1,0 +1,180 @@
+import { omit, outsideText, parseSecondsOrDuration } from '#base';
+import { isCompleted } from '#model';
+import type { Application, Operation, OperationState, RetryStrategy } from '#model';
+import { kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
+
+/**
+ * The state machine of `status.operationState`. The object is the only memory of an operation
+ * (decision D8): each pass reads it, runs one step and writes what the next pass needs, here, after
+ * a restart, or on another replica.
+ *
+ *   (none, completed) --operation set--> Running --step ends--> Succeeded | Failed | Error
+ *                                         |  ^  |
+ *                        retries left --> |  |  +-- timeout, user request --> Terminating
+ *                                  Running + finishedAt                        |
+ *                                  (waits for its retry)                       +--> Failed | Error
+ *
+ * Source: Argo CD appcontroller.go processRequestedAppOperation. Differences: the wait before a
+ * retry matches its message (Argo CD waits one exponent longer); a complete automated operation
+ * retries with the latest revision, so that retries of a broken commit do not delay its fix.
+ */
+export type PassStart =
+  /** Write `state`, then run a step of it. */
+  | { readonly do: 'begin' | 'continue'; readonly state: OperationState; readonly timedOut: boolean }
+  /** Run a step; nothing to write first. */
+  | { readonly do: 'resume'; readonly state: OperationState }
+  | { readonly do: 'wait'; readonly ms: number; readonly reason: string }
+  /** Write `state`, which is final. */
+  | { readonly do: 'end'; readonly state: OperationState };
+
+/** How a pass begins. Requires `app.operation`. */
+export function startPass(app: Application, now: number, syncTimeoutMs: number): PassStart {
+  const current = app.status?.operationState;
+  if (current === undefined || isCompleted(current.phase))
+    return { do: 'begin', timedOut: false, state: initialOperationState(app.operation ?? {}, now) };
+  if (current.phase === 'Terminating') return { do: 'resume', state: current };
+  const started = parseTime(current.startedAt) ?? now;
+  if (syncTimeoutMs > 0 && now > started + syncTimeoutMs)
+    return {
+      do: 'continue',
+      timedOut: true,
+      state: { ...current, phase: 'Terminating', message: 'operation is terminating due to timeout' },
+    };
+  return current.finishedAt === undefined ? { do: 'resume', state: current } : startRetry(current, now);
+}
+
+/** Identifies this attempt of this operation on every replica. */
+export function attemptOf({ startedAt, retryCount = 0 }: OperationState): string {
+  return `${startedAt}/${retryCount}`;
+}
+
+/** The initial state of an operation. */
+export function initialOperationState(operation: Operation, now: number): OperationState {
+  // Argo CD's structs always include these two, even when empty.
+  const shown = { ...operation, initiatedBy: operation.initiatedBy ?? {}, retry: operation.retry ?? {} };
+  return { operation: shown, phase: 'Running', startedAt: kubeTime(now) };
+}
+
+function startRetry(current: OperationState, now: number): PassStart {
+  const finished = parseTime(current.finishedAt) ?? now;
+  const retryAt = nextRetryAt(current.operation.retry, finished, Math.max(0, (current.retryCount ?? 1) - 1));
+  if (typeof retryAt === 'string')
+    return { do: 'end', state: withEndTime({ ...current, phase: 'Error', message: retryAt }, now) };
+  if (retryAt > now)
+    return { do: 'wait', ms: retryAt - now, reason: `retry ${current.retryCount ?? 1} of the operation` };
+  const latest = shouldRetryLatest(current.operation);
+  const rest = omit(current, 'finishedAt', 'syncResult');
+  const attempt = `Attempt #${current.retryCount ?? 1}`;
+  return {
+    do: 'continue',
+    timedOut: false,
+    state: {
+      ...rest,
+      operation: latest ? withoutRevisions(current.operation) : current.operation,
+      message: latest ? `Retrying operation with latest revisions. ${attempt}` : `Retrying operation. ${attempt}`,
+    },
+  };
+}
+
+function shouldRetryLatest(operation: Operation): boolean {
+  if (operation.retry?.refresh !== undefined) return operation.retry.refresh;
+  return operation.initiatedBy?.automated === true && (operation.sync?.resources?.length ?? 0) === 0;
+}
+
+function withoutRevisions(operation: Operation): Operation {
+  if (operation.sync === undefined) return operation;
+  return { ...operation, sync: omit(operation.sync, 'revision', 'revisions') };
+}
+
+/** Whether an operation or a deletion is in progress. */
+export function hasWork(app: Application): boolean {
+  return app.operation !== undefined || app.metadata.deletionTimestamp !== undefined;
+}
+
+/** End of a sync that a comparison must follow; undefined while it runs, and for a dry run. */
+export function syncEndedAt(state: OperationState | undefined): number | undefined {
+  if (state?.operation.sync === undefined || state.operation.sync.dryRun === true) return undefined;
+  return isCompleted(state.phase) ? parseTime(state.finishedAt) : undefined;
+}
+
+export interface PassEnd {
+  /** The state that the step ran with, updated by its phase, message and result. */
+  readonly state: OperationState;
+  /** The phase was Terminating when the step began. */
+  readonly wasTerminating: boolean;
+  /** The sync timeout was detected in this pass. */
+  readonly timedOut: boolean;
+  readonly now: number;
+}
+
+/** The state to store after a step: counts retries, and gives final states a time and message. */
+export function endPass({ state, wasTerminating, timedOut, now }: PassEnd): OperationState {
+  if (state.phase === 'Succeeded') return withEndTime(state, now);
+  if (state.phase !== 'Failed' && state.phase !== 'Error') return state;
+  const retried = state.retryCount ?? 0;
+  const limit = state.operation.retry?.limit ?? 0;
+  if (!wasTerminating && (limit < 0 || retried < limit)) return retryLater(state, now);
+  const message = (state.message ?? '') + (wasTerminating && timedOut ? ', triggered by controller sync timeout' : '');
+  return withEndTime({ ...state, message: retried > 0 ? `${message} (retried ${retried} times).` : message }, now);
+}
+
+function retryLater(state: OperationState, now: number): OperationState {
+  const retried = state.retryCount ?? 0;
+  const retryAt = nextRetryAt(state.operation.retry, now, retried);
+  if (typeof retryAt === 'string')
+    return withEndTime(
+      { ...state, phase: 'Error', message: `${state.message ?? ''} (failed to retry: ${retryAt})` },
+      now,
+    );
+  return {
+    ...state,
+    phase: 'Running',
+    finishedAt: kubeTime(now),
+    retryCount: retried + 1,
+    message: `${state.message ?? ''}. Retrying attempt #${retried + 1} at ${kitchenTime(retryAt)}.`,
+  };
+}
+
+function withEndTime(state: OperationState, now: number): OperationState {
+  return { ...state, finishedAt: kubeTime(now) };
+}
+
+/**
+ * When attempt `retryCount + 1` starts, or why the backoff is invalid. Defaults: 5 s, doubled each
+ * time, at most 3 minutes.
+ */
+export function nextRetryAt(retry: RetryStrategy | undefined, from: number, retryCount: number): number | string {
+  const backoff = retry?.backoff;
+  const duration = parseDurationMs(backoff?.duration, 5000);
+  const max = parseDurationMs(backoff?.maxDuration, 180_000);
+  if (typeof duration === 'string') return duration;
+  if (typeof max === 'string') return max;
+  const wait = duration * (backoff?.factor ?? 2) ** retryCount;
+  return from + (max > 0 ? Math.min(wait, max) : wait);
+}
+
+function parseDurationMs(text: string | undefined, fallback: number): number | string {
+  if (text === undefined || text === '') return fallback;
+  return parseSecondsOrDuration(text) ?? `time: invalid duration "${text}"`;
+}
+
+/** Longest time until an operation in this state must be checked again, in milliseconds. */
+export function backstopMs(state: OperationState, now: number, syncTimeoutMs: number): number {
+  const backstop = 30_000;
+  if (syncTimeoutMs <= 0 || state.phase === 'Terminating') return backstop;
+  const started = parseTime(state.startedAt) ?? now;
+  return Math.max(1000, Math.min(backstop, started + syncTimeoutMs + 1000 - now));
+}
+
+/** A state that is safe to store: messages may quote servers, or URLs that contain a password. */
+export function redactedState(state: OperationState): OperationState {
+  const { message, syncResult } = state;
+  const resources = syncResult?.resources?.map((result) =>
+    result.message === undefined ? result : { ...result, message: outsideText('field', result.message) },
+  );
+  return {
+    ...state,
+    ...(message === undefined ? {} : { message: outsideText('field', message) }),
+    ...(syncResult === undefined || resources === undefined ? {} : { syncResult: { ...syncResult, resources } }),
+  };
+}

@@ -1,0 +1,81 @@
+import { omit } from '#base';
+import type { JsonObject } from '#base';
+import { annotationOf, annotations, asObject } from '#model';
+import type { Application } from '#model';
+
+/** A user's or webhook's refresh request, as found in the annotations. */
+export interface RefreshAnnotation {
+  readonly type: 'normal' | 'hard';
+  /** The exact value, tested before it is removed. */
+  readonly value: string;
+  readonly timestamp: string | undefined;
+  /** A pass that has read the request added {@link inProgressMark}. */
+  readonly marked: boolean;
+}
+
+/**
+ * Suffix of a refresh annotation without a timestamp while its refresh runs. Otherwise an identical
+ * request made meanwhile would be a no-op for the API server, and be lost.
+ */
+const inProgressMark = '-in-progress';
+
+/**
+ * The request in the annotations; any value other than `hard` means normal. The only reader of
+ * both annotations.
+ */
+export function refreshAnnotation(app: Application): RefreshAnnotation | undefined {
+  const value = annotationOf(asObject(app), annotations.refresh);
+  if (value === undefined) return undefined;
+  const marked = value.endsWith(inProgressMark);
+  const type = (marked ? value.slice(0, -inProgressMark.length) : value) === 'hard' ? 'hard' : 'normal';
+  return { type, value, timestamp: annotationOf(asObject(app), annotations.refreshTimestamp), marked };
+}
+
+/** Whether both are the same request, marked as in progress or not. */
+export function isSameRequest(a: RefreshAnnotation | undefined, b: RefreshAnnotation | undefined): boolean {
+  return a?.value === b?.value && a?.timestamp === b?.timestamp;
+}
+
+/** Whether `now` is the request `then`, which a pass may have marked in the meantime. */
+export function isStillPending(then: RefreshAnnotation, now: RefreshAnnotation | undefined): boolean {
+  return now?.value === then.value || now?.value === `${then.value}${inProgressMark}`;
+}
+
+/** The Application without its refresh request. */
+export function withoutRefreshAnnotation(app: Application): Application {
+  const { annotations: all = {}, ...metadata } = app.metadata;
+  return { ...app, metadata: { ...metadata, annotations: omit(all, annotations.refresh) } };
+}
+
+/** The JSON patch that marks a request as in progress; undefined when that is not necessary. */
+export function markRefreshPatch({ value, timestamp, marked }: RefreshAnnotation): readonly JsonObject[] | undefined {
+  if (timestamp !== undefined || marked) return undefined;
+  const path = annotationPointer(annotations.refresh);
+  return [
+    { op: 'test', path, value },
+    { op: 'replace', path, value: `${value}${inProgressMark}` },
+  ];
+}
+
+/** The JSON patch that removes exactly this request. */
+export function removeRefreshPatch({ value, timestamp }: RefreshAnnotation): readonly JsonObject[] {
+  const path = annotationPointer(annotations.refresh);
+  const timestampPath = annotationPointer(annotations.refreshTimestamp);
+  return [
+    { op: 'test', path, value },
+    ...(timestamp === undefined
+      ? []
+      : [
+          { op: 'test', path: timestampPath, value: timestamp },
+          { op: 'remove', path: timestampPath },
+        ]),
+    { op: 'remove', path },
+  ];
+}
+
+/** Removes any request, as the annotations of a merge patch. */
+export const noRefreshAnnotations = { [annotations.refresh]: null, [annotations.refreshTimestamp]: null };
+
+function annotationPointer(annotation: string): string {
+  return `/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}

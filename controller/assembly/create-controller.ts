@@ -1,0 +1,425 @@
+import { untilAborted, defined, newAbortController, OwnershipLost } from '#base';
+import type { Runnable } from '#base';
+import type { Informer } from '#kube';
+import { appKeyOf, appKeyOfInstance, asApplication, instanceName, isReconcileSkipped } from '#model';
+import type { AppKey, Application } from '#model';
+import type { OwnershipFence } from '#publish';
+import { createWorkQueue } from '#queues';
+import type { ItemHandler, WorkQueue } from '#queues';
+import { AskedRefreshes } from '../refresh/asked-refreshes.ts';
+import { ApplyGate } from '../write/apply-gate.ts';
+import { WorkMetrics } from '../write/apply-metrics.ts';
+import type { ManifestClaims } from '../admission/claims.ts';
+import { ClusterLabels } from '../clusters/cluster-labels.ts';
+import { ClusterReports } from '../clusters/cluster-reports.ts';
+import { OperationCompleter } from '../operation/completion.ts';
+import { Syncer } from '../operation/syncer.ts';
+import { ArgoController } from './controller.ts';
+import { Deleter } from '../operation/deletion.ts';
+import { EventRecorder } from '../application/events.ts';
+import { compareLevel } from '../application/freshness.ts';
+import type { RefreshRequest } from '../application/freshness.ts';
+import type { JqRunner } from '../comparison/jq-runner.ts';
+import { LoopWatch } from '../comparison/loop-watch.ts';
+import { AppMemories } from '../comparison/memory.ts';
+import { AppMetrics, exposeApplications, exposeOverdue } from '../report/metrics.ts';
+import { OperationProcessor } from '../operation/operation.ts';
+import {
+  applicationIn,
+  isWatched,
+  limiters,
+  makeClaims,
+  makeComparer,
+  makeInformers,
+  makeJq,
+  makePool,
+  makeRefreshQueue,
+  makeTriggers,
+  ownApplications,
+  tenantOfApplication,
+  warnOfPatterns,
+} from './parts.ts';
+import type { ControllerParts } from './parts.ts';
+import { ProjectFinalizers } from '../application/project-finalizers.ts';
+import { ProjectPolicies } from '../admission/projects.ts';
+import { ApplicationQuarantine, quarantineAfterMs } from '../triggers/quarantine.ts';
+import { RefreshWrites } from '../refresh/refresh-writes.ts';
+import { RefreshProcessor } from '../refresh/refresh.ts';
+import { DryRuns } from '../comparison/server-side-diff.ts';
+import { ApplicationStore } from '../application/application-store.ts';
+import { ownedPasses, OwnershipGuard } from '../admission/ownership-guard.ts';
+import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
+import { UnownedWarnings } from '../triggers/unowned.ts';
+import { WriteSlots } from '../write/write-slots.ts';
+
+interface ControllerQueues {
+  readonly refresh: WorkQueue<AppKey, RefreshRequest>;
+  readonly operation: WorkQueue<AppKey, undefined>;
+  readonly project: WorkQueue<string, undefined>;
+}
+
+const neverAborted = new AbortController().signal;
+
+/** Builds the controller; `run` starts it. */
+export function createController(deps: ControllerDeps, config: ControllerConfig): Controller {
+  // Aborted after the work, so that finished passes can still write their status.
+  const persist = newAbortController();
+  return new ArgoController({
+    ...deps,
+    parts: wireController(deps, config, persist.signal),
+    persist,
+    graceMs: config.graceMs,
+  });
+}
+
+/**
+ * Constructs every part once and connects them.
+ * @param persist signal for status writes; aborted after the work.
+ */
+function wireController(deps: ControllerDeps, config: ControllerConfig, persist: AbortSignal): ControllerParts {
+  warnOfPatterns(deps, config);
+  const { apps, projects: projectInformer } = makeInformers(deps, config);
+  const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
+  const work = new WorkMetrics(deps);
+  const memories = new AppMemories(new ApplyGate({ ...deps, counts: work.gate }));
+  const loop = new LoopWatch(deps);
+  const projects = new ProjectPolicies({ ...deps, informer: projectInformer, guard }, config);
+  const queues = makeQueues(deps, config, { apps, guard, projects });
+  const triggers = makeTriggers(deps, config, {
+    queues: { refreshQueue: queues.refresh, operationQueue: queues.operation, projectQueue: queues.project },
+    apps,
+    projectInformer,
+    guard,
+    projects,
+    seen: (key) => {
+      memories.of(key).seenAt = deps.clock.monotonic();
+    },
+    written: (key) => store.written(key),
+    forget: (key, deleted) => {
+      memories.forget(key);
+      if (deleted === undefined) deps.publisher.forget(instanceName(key, config.namespace));
+      else void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
+    },
+  });
+  const store = new ApplicationStore({
+    hub: deps.hub,
+    informer: apps,
+    events: new EventRecorder(deps),
+    fenced: (app, signal, send) => guard.toApplication(app, signal, send),
+    onForeignChange: (key) => triggers.look(key, 'the application changed'),
+    clock: deps.clock,
+    logger: deps.logger,
+    signal: persist,
+  });
+  const [jq, jqEnd] = makeJq(deps, config);
+  const claims = makeClaims(apps, guard, projects);
+  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, claims, work });
+  const mine = ownApplications(triggers, apps);
+  const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
+  exposeMetrics(deps, config, { memories, guard, mine });
+  return {
+    apps,
+    projects: projectInformer,
+    triggers,
+    watchers: [
+      jqEnd,
+      recompareLostPublications(deps, config, queues.refresh),
+      makeClusterReports(deps, config, { apps, guard, projects }),
+      makeUnownedWarnings(deps, config, { apps, guard }),
+    ],
+    pools: makePools(deps, config, queues, { ...handlers, project: (taken, signal) => cleanup.handle(taken, signal) }),
+    queues: [queues.refresh, queues.operation, queues.project],
+    memories,
+    loop,
+    guard,
+    mine,
+  };
+}
+
+/** Registers the metrics that are computed at each scrape. */
+function exposeMetrics(
+  { metrics, clock }: ControllerDeps,
+  config: ControllerConfig,
+  { memories, guard, mine }: Pick<ControllerParts, 'memories' | 'guard' | 'mine'>,
+): void {
+  const serverOf = (app: Application): string | undefined => guard.clusterOf(app)?.server;
+  exposeApplications(metrics, mine, serverOf);
+  exposeOverdue(metrics, {
+    mine,
+    serverOf,
+    comparedAt: (key) => memories.peek(key)?.comparedAt,
+    now: () => clock.now(),
+    resyncMs: config.appResyncMs > 0 ? config.appResyncMs : config.hardResyncMs,
+  });
+}
+
+function makeUnownedWarnings(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  { apps, guard }: { readonly apps: Informer; readonly guard: OwnershipGuard },
+): UnownedWarnings {
+  return new UnownedWarnings({
+    ...deps,
+    apps,
+    clusterOf: (app) => guard.clusterOf(app),
+    isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isReconcileSkipped(app.metadata.annotations),
+  });
+}
+
+interface QueueHandlers {
+  readonly refresh: ItemHandler<AppKey, RefreshRequest>;
+  readonly operation: ItemHandler<AppKey, undefined>;
+  readonly project: ItemHandler<string, undefined>;
+}
+
+/** In the order of the queues. */
+function makePools(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  queues: ControllerQueues,
+  handlers: QueueHandlers,
+): ControllerParts['pools'] {
+  const { statusProcessors, operationProcessors } = config;
+  return [
+    makePool(deps, config, { queue: queues.refresh, handler: handlers.refresh, workers: statusProcessors }),
+    makePool(deps, config, { queue: queues.operation, handler: handlers.operation, workers: operationProcessors }),
+    makePool(deps, config, { queue: queues.project, handler: handlers.project, workers: 1 }),
+  ];
+}
+
+/** The duration of an operation depends on its cluster, so tenants take turns on each cluster. */
+function makeQueues(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  {
+    apps,
+    guard,
+    projects,
+  }: { readonly apps: Informer; readonly guard: OwnershipGuard; readonly projects: ProjectPolicies },
+): ControllerQueues {
+  const tenantOf = tenantOfApplication(apps, (app) => projects.permitsNamespaceOf(app));
+  const serverOf = (key: AppKey): string => {
+    const app = applicationIn(apps, key);
+    return app === undefined ? '' : (guard.clusterOf(app)?.server ?? '');
+  };
+  const common = { clock: deps.clock, ...defined({ metrics: deps.queueMetrics }) };
+  return {
+    refresh: makeRefreshQueue(deps, config, tenantOf),
+    operation: createWorkQueue<AppKey>({
+      ...common,
+      name: 'app_operation_processing_queue',
+      flowOf: (key) => `${tenantOf(key)} ${serverOf(key)}`,
+      ...limiters(config),
+    }),
+    project: createWorkQueue<string>({
+      ...common,
+      name: 'project_reconciliation_queue',
+      ...limiters(config),
+    }),
+  };
+}
+
+/** Guards publishing with the ownership of the Application as cached at that moment. */
+function publishFence(guard: OwnershipGuard, current: () => Application | undefined, key: AppKey): OwnershipFence {
+  return (send) => {
+    const app = current();
+    if (app === undefined) return Promise.reject(new OwnershipLost(`application ${key}, which is gone`));
+    return guard.toApplication(app, neverAborted, send);
+  };
+}
+
+/**
+ * Removes the published state of a deleted application; another replica may already own a new one
+ * with the same name.
+ */
+async function unpublish(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  gone: { readonly guard: OwnershipGuard; readonly app: Application; readonly current: () => Application | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const key = appKeyOf(gone.app);
+  const fence = publishFence(gone.guard, () => gone.current() ?? gone.app, key);
+  try {
+    await deps.publisher.remove(instanceName(key, config.namespace), { signal, fence });
+  } catch (error) {
+    if (!signal.aborted)
+      deps.logger.warn('Unable to remove the published state of an application', { application: key, error });
+  }
+}
+
+/** Refreshes applications whose published state was lost and is not in memory. */
+function recompareLostPublications(
+  { publisher }: ControllerDeps,
+  config: ControllerConfig,
+  refresh: WorkQueue<AppKey, RefreshRequest>,
+): Runnable {
+  return {
+    name: 'published again',
+    run: async (signal) => {
+      const stop = publisher.onLost((instance) => {
+        const payload = { level: compareLevel.recent, reason: 'its published state was lost' };
+        refresh.add(appKeyOfInstance(instance, config.namespace), { payload, priority: 'resync' });
+      });
+      await untilAborted(signal);
+      stop();
+    },
+  };
+}
+
+function makeClusterReports(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  { apps, guard, projects }: Pick<SharedParts, 'guard' | 'projects'> & { readonly apps: Informer },
+): ClusterReports {
+  return new ClusterReports(
+    {
+      ...deps,
+      labels: new ClusterLabels(deps, config.namespace),
+      clusters: () => deps.settings.clusters(),
+      apps: () => apps.list().map(asApplication),
+      serverOf: (app) => (projects.permitsNamespaceOf(app) ? guard.clusterOf(app)?.server : undefined),
+    },
+    config.clusterInfoMs ?? 10_000,
+  );
+}
+
+interface SharedParts {
+  readonly queues: ControllerQueues;
+  readonly store: ApplicationStore;
+  readonly memories: AppMemories;
+  readonly loop: LoopWatch;
+  readonly guard: OwnershipGuard;
+  readonly projects: ProjectPolicies;
+  readonly jq: JqRunner;
+  readonly claims: ManifestClaims;
+  readonly work: WorkMetrics;
+}
+
+function makeHandlers(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  shared: SharedParts,
+): Omit<QueueHandlers, 'project'> {
+  const { queues, store, memories, loop, guard, projects, jq, claims, work } = shared;
+  const { clock, random, logger, live, clients } = deps;
+  const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
+  const slots = new WriteSlots(clock, config.kubectlParallelism);
+  const dryRuns = new DryRuns({ clients, slots, known: memories.dryRuns });
+  const comparer = makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work });
+  const common = { store, comparer, memories, claims, metrics, work, clock, logger };
+  const syncer = makeSyncer(deps, config, shared, { ...common, slots });
+  const effects = makeEffects(deps, config, shared);
+  const asks = new AskedRefreshes({
+    memories,
+    clock,
+    metrics: deps.metrics,
+    lookup: (key) => store.get(key),
+    hasProject: (app) => projects.permitsNamespaceOf(app),
+  });
+  const refresher = new RefreshProcessor(
+    {
+      ...common,
+      lookup: (key) => asks.view(key),
+      effects,
+      random,
+      validate: (app) => loop.run(appKeyOf(app), 'validation', () => projects.validate(app)),
+      peek: (server) => live.peek(server),
+    },
+    config,
+  );
+  const operator = new OperationProcessor(
+    {
+      ...common,
+      syncer,
+      deleter: makeDeleter(deps, config, shared, { ...common, syncer }),
+      completer: new OperationCompleter({ store, refresher, effects, clock, logger }),
+      bind: (app) => projects.ofOperation(app),
+      isStalled: (app) => slots.isStalled(guard.clusterOf(app)?.server ?? ''),
+      refresh: (key, request) => queues.refresh.add(key, { payload: request, priority: 'user' }),
+    },
+    config,
+  );
+  const refresh = withQuarantine(deps, config, { ...shared, asks }, (taken, signal, place) =>
+    refresher.handle(taken, signal, place),
+  );
+  const owned = { lookup: (key: AppKey) => store.get(key), isMine: (app: Application) => guard.isMine(app) };
+  return {
+    refresh: ownedPasses({ ...owned, forget: (key) => memories.forget(key) }, refresh),
+    operation: ownedPasses(owned, (taken, signal, place) => operator.handle(taken, signal, place)),
+  };
+}
+
+function makeSyncer(
+  { clients, live }: ControllerDeps,
+  config: ControllerConfig,
+  { guard, jq }: SharedParts,
+  common: Omit<ConstructorParameters<typeof Syncer>[0], 'clients' | 'peek' | 'toCluster' | 'jq'>,
+): Syncer {
+  return new Syncer(
+    {
+      ...common,
+      clients,
+      peek: (server) => live.peek(server),
+      toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
+      jq,
+    },
+    { waveDelayMs: config.syncWaveDelayMs },
+  );
+}
+
+function withQuarantine(
+  { clock, logger }: ControllerDeps,
+  { quarantineAfterMs: limitMs = quarantineAfterMs }: ControllerConfig,
+  { loop, memories, store, asks }: Pick<SharedParts, 'loop' | 'memories' | 'store'> & { readonly asks: AskedRefreshes },
+  inner: QueueHandlers['refresh'],
+): QueueHandlers['refresh'] {
+  const quarantine = new ApplicationQuarantine({
+    inner: asks.limited(inner),
+    askedDelayMs: (key, app) => asks.delayMs(key, app),
+    loop,
+    memories,
+    lookup: (key) => store.get(key),
+    persist: (app, status) => store.persistStatus(app, status),
+    clock,
+    logger,
+    limitMs,
+  });
+  return (taken, signal, place) => quarantine.handle(taken, signal, place);
+}
+
+function makeEffects(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  { store, queues, guard }: SharedParts,
+): RefreshWrites {
+  return new RefreshWrites({
+    store,
+    publisher: deps.publisher,
+    fence: (key) => publishFence(guard, () => store.get(key), key),
+    requeue: (key, options) => queues.refresh.add(key, options),
+    startOperation: (key) => queues.operation.add(key),
+    namespace: config.namespace,
+  });
+}
+
+function makeDeleter(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  { queues, guard, projects, memories, store }: SharedParts,
+  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'bind' | 'forget'>,
+): Deleter {
+  return new Deleter(
+    {
+      ...common,
+      live: deps.live,
+      bind: (app) => projects.ofDeletion(app),
+      forget: async (key, app) => {
+        memories.forget(key);
+        queues.project.add(`${config.namespace}/${app.spec.project ?? 'default'}`);
+        await unpublish(deps, config, { guard, app, current: () => store.get(key) }, neverAborted);
+      },
+    },
+    config,
+  );
+}

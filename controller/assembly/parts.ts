@@ -1,0 +1,220 @@
+import { untilAborted, defined } from '#base';
+import type { Runnable } from '#base';
+import type { KnownRepositories } from '#desired';
+import { createInformer } from '#kube';
+import type { Informer } from '#kube';
+import { asApplication, projectOf } from '#model';
+import type { AppKey, Application, Repository } from '#model';
+import { matchesNamespacePattern, namespacePatternFault } from '#policy';
+import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
+import type { ItemHandler, RateLimiter, WorkQueue } from '#queues';
+import { ManifestClaims } from '../admission/claims.ts';
+import { cacheFillRecorder } from '../clusters/cluster-caches.ts';
+import { Comparer } from '../comparison/comparer.ts';
+import type { ComparerDeps } from '../comparison/comparer.ts';
+import { JqRunner } from '../comparison/jq-runner.ts';
+import type { LoopWatch } from '../comparison/loop-watch.ts';
+import { mergeRequests } from '../application/freshness.ts';
+import type { RefreshRequest } from '../application/freshness.ts';
+import type { AppMemories } from '../comparison/memory.ts';
+import type { ProjectPolicies } from '../admission/projects.ts';
+import { applicationResource, projectResource } from '../shared/resources.ts';
+import type { OwnershipGuard } from '../admission/ownership-guard.ts';
+import { EventTriggers } from '../triggers/triggers.ts';
+import type { TriggerDeps } from '../triggers/triggers.ts';
+import type { ControllerConfig, WatchDeps } from './types.ts';
+
+/**
+ * Builds the comparer with the configured repositories. Without `rows` every comparison is full;
+ * without `dryRuns` server-side diff is computed locally.
+ */
+export function makeComparer(
+  { desired, live, settings, clock }: WatchDeps,
+  config: ControllerConfig,
+  helpers: Pick<ComparerDeps, 'loop' | 'rows' | 'dryRuns' | 'jq' | 'work'>,
+): Comparer {
+  const repository = (url: string, project: string): Repository => settings.repository(url, project);
+  const chartRepositories = (): KnownRepositories => settings.chartRepositories();
+  return new Comparer({ desired, live, repository, chartRepositories, clock, ...helpers }, config);
+}
+
+/** Builds the shared jq runner, and the part that closes it on shutdown. */
+export function makeJq({ clock }: WatchDeps, { jqLimitMs = 1000 }: ControllerConfig): readonly [JqRunner, Runnable] {
+  const jq = new JqRunner({ clock }, { limitMs: jqLimitMs });
+  const run = async (signal: AbortSignal): Promise<void> => {
+    await untilAborted(signal);
+    await jq.close();
+  };
+  return [jq, { name: 'jq', run }];
+}
+
+/** The queues that triggers fill. */
+export type TriggerQueues = Pick<TriggerDeps, 'refreshQueue' | 'operationQueue' | 'projectQueue'>;
+
+/** A pool and its queue, with their types erased. */
+type WorkerPool = Runnable & Pick<Processors<string, unknown>, 'progress'>;
+
+/** All parts of the controller. */
+export interface ControllerParts {
+  readonly apps: Informer;
+  readonly projects: Informer;
+  readonly triggers: EventTriggers;
+  /** Run beside the pools. */
+  readonly watchers: readonly Runnable[];
+  readonly pools: readonly WorkerPool[];
+  /** In the order of `pools`. */
+  readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
+  readonly memories: AppMemories;
+  readonly loop: LoopWatch;
+  readonly guard: OwnershipGuard;
+  /** The applications of this replica. */
+  readonly mine: () => Iterable<Application>;
+}
+
+export function makeRefreshQueue(
+  deps: WatchDeps,
+  config: ControllerConfig,
+  tenantOf: (key: AppKey) => string,
+): WorkQueue<AppKey, RefreshRequest> {
+  return createWorkQueue<AppKey, RefreshRequest>({
+    clock: deps.clock,
+    ...defined({ metrics: deps.queueMetrics }),
+    name: 'app_reconciliation_queue',
+    merge: mergeRequests,
+    flowOf: tenantOf,
+    ...limiters(config),
+  });
+}
+
+/** Whether the project that an Application names exists and permits its namespace. */
+export type HasProject = (app: Application) => boolean;
+
+/**
+ * The key by which the queue shares the processors fairly: projects take turns, and within a
+ * project the namespaces of its Applications. An Application that may not use the project it names
+ * takes no turn of that project.
+ */
+export function tenantOfApplication(apps: Informer, hasProject: HasProject): (key: AppKey) => string {
+  return (key) => {
+    const app = applicationIn(apps, key);
+    if (app === undefined) return '';
+    return `${hasProject(app) ? projectOf(app) : ''}/${app.metadata.namespace ?? ''}`;
+  };
+}
+
+/**
+ * Rate limiters of a queue. Failed passes are retried after half a second, doubled up to half a
+ * minute: most causes are external and temporary.
+ */
+export function limiters<K>(config: Pick<ControllerConfig, 'rateLimiter'>): {
+  readonly rateLimiter: RateLimiter<K>;
+  readonly failureBackoff: RateLimiter<K>;
+} {
+  const failure = { baseDelayMs: 500, maxDelayMs: 30_000, backoffFactor: 2, coolDownMs: Number.POSITIVE_INFINITY };
+  return { rateLimiter: createRateLimiter(config.rateLimiter), failureBackoff: new ItemBackoff<K>(failure) };
+}
+
+export function makeInformers(
+  deps: WatchDeps,
+  config: ControllerConfig,
+): { readonly apps: Informer; readonly projects: Informer } {
+  const { hub, clock, random, logger } = deps;
+  const common = { client: hub, clock, random, logger };
+  const everywhere = config.applicationNamespaces.length > 0;
+  return {
+    apps: createInformer({
+      ...common,
+      resource: applicationResource,
+      ...(everywhere ? {} : { namespace: config.namespace }),
+    }),
+    projects: createInformer({ ...common, resource: projectResource, namespace: config.namespace }),
+  };
+}
+
+/**
+ * Warns of patterns that match nothing: the Applications of that namespace would not be reconciled.
+ */
+export function warnOfPatterns({ logger }: Pick<WatchDeps, 'logger'>, config: ControllerConfig): void {
+  for (const pattern of config.applicationNamespaces) {
+    const fault = namespacePatternFault(pattern);
+    if (fault !== undefined) logger.warn('A pattern of application.namespaces matches nothing', { pattern, fault });
+  }
+}
+
+export function isWatched(config: ControllerConfig, namespace: string): boolean {
+  return (
+    namespace === config.namespace ||
+    config.applicationNamespaces.some((pattern) => matchesNamespacePattern(pattern, namespace))
+  );
+}
+
+export function makeTriggers(
+  deps: WatchDeps,
+  config: ControllerConfig,
+  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen' | 'written'> & {
+    readonly queues: TriggerQueues;
+    readonly projectInformer: Informer;
+    readonly guard: OwnershipGuard;
+    readonly projects: ProjectPolicies;
+  },
+): EventTriggers {
+  const { queues, guard, projects } = parts;
+  return new EventTriggers({
+    apps: parts.apps,
+    projects: parts.projectInformer,
+    settings: deps.settings,
+    ownership: deps.ownership,
+    live: deps.live,
+    ...queues,
+    isMine: (app) => guard.isMine(app),
+    isWatched: (namespace) => isWatched(config, namespace),
+    watchesOrphans: (app) => projects.watchesOrphans(app),
+    forget: parts.forget,
+    seen: parts.seen,
+    ...defined({ written: parts.written }),
+    namespace: config.namespace,
+    clock: deps.clock,
+    keepLostMs: config.keepLostClustersMs ?? 0,
+    onCacheFilled: cacheFillRecorder(deps.metrics),
+  });
+}
+
+/** Cached versions of the applications that this replica owns. */
+export function ownApplications(triggers: EventTriggers, apps: Informer): () => Iterable<Application> {
+  return function* () {
+    for (const key of triggers.mine()) {
+      const app = applicationIn(apps, key);
+      if (app !== undefined) yield app;
+    }
+  };
+}
+
+/** Finds the Applications that declare an object in their manifests. */
+export function makeClaims(apps: Informer, guard: OwnershipGuard, projects: ProjectPolicies): ManifestClaims {
+  return new ManifestClaims({
+    apps: () => apps.list().map(asApplication),
+    serverOf: (app) => guard.clusterOf(app)?.server,
+    permits: (app, ref) => projects.permits(app, ref),
+  });
+}
+
+export function applicationIn(apps: Informer, key: AppKey): Application | undefined {
+  const object = apps.get(key);
+  return object === undefined ? undefined : asApplication(object);
+}
+
+/** A queue, its handler and the number of workers. */
+interface PoolWork<K extends string, P> {
+  readonly queue: WorkQueue<K, P>;
+  readonly handler: ItemHandler<K, P>;
+  readonly workers: number;
+}
+
+export function makePool<K extends string, P>(
+  { clock, logger, queueMetrics }: WatchDeps,
+  { graceMs }: ControllerConfig,
+  { queue, handler, workers }: PoolWork<K, P>,
+): WorkerPool {
+  const metrics = queueMetrics === undefined ? {} : { metrics: queueMetrics };
+  return new Processors<K, P>({ queue, handler, clock, logger, ...metrics }, { workers, graceMs });
+}

@@ -1,0 +1,344 @@
+import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
+import type { Clock } from '#base';
+import { normalizeTargets, RowStore, schemaApiVersions, toDryRun } from '#compare';
+import type { CompareFacts, Comparison, LiveState, NormalTargets, StoredComparison } from '#compare';
+import { JqAnswers } from '#diff';
+import { findResource } from '#kube';
+import type { ApiDiscovery } from '#kube';
+import { ClusterIgnored, ClusterUnavailable, failureOf, isExcluded } from '#live';
+import type { LiveCluster, LiveClusters, ManagedObjects, ManagedQuery, UnreadObject } from '#live';
+import { apiVersionOf, destinationNamespaceOf, instanceName, keyOfRef, refOfStatus, sourcesOf } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationSource,
+  KubeObject,
+  ObjectName,
+  ResourceKey,
+  ResourceStatus,
+} from '#model';
+import { SlotLoan } from '#queues';
+import type { WorkerSlot } from '#queues';
+import type { WorkMetrics } from '../write/apply-metrics.ts';
+import { withIncompleteApis } from '../discovery/capabilities.ts';
+import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
+import { DerivedCache } from './derived-cache.ts';
+import { Renderer } from './rendering.ts';
+import type { LoopWatch } from './loop-watch.ts';
+import type { RendererConfig, RendererDeps, RenderRequest } from './rendering.ts';
+import { serverSideDiffOf } from './compare-options.ts';
+import type { DryRuns } from './server-side-diff.ts';
+import type { JqRunner } from './jq-runner.ts';
+
+export interface ComparerDeps extends RendererDeps {
+  readonly live: LiveClusters;
+  readonly loop: LoopWatch;
+  /** Keeps rows between comparisons; absent: every comparison is a full one. */
+  readonly rows?: RowStore;
+  /** Runs server-side dry runs; absent: not permitted, and server-side diff is computed locally. */
+  readonly dryRuns?: Pick<DryRuns, 'outcomes'>;
+  /** Runs jq programs beyond path expressions; absent: they are refused. */
+  readonly jq?: Pick<JqRunner, 'answer'>;
+  /** Counts rows and measures stages. */
+  readonly work: Pick<WorkMetrics, 'rows' | 'stage'>;
+}
+
+export interface ComparerConfig extends RendererConfig {
+  readonly persistResourceHealth: boolean;
+  /** --server-side-diff-enabled. */
+  readonly serverSideDiff?: boolean;
+}
+
+export interface CompareRequest extends Omit<RenderRequest, 'sources'> {
+  /** Overrides the sources of the spec (rollback). */
+  readonly sources?: readonly ApplicationSource[];
+  /** Resources that changed since the last comparison; only these are compared. Absent: all. */
+  readonly changed?: ReadonlySet<ResourceKey>;
+}
+
+export interface ComparedApplication {
+  readonly comparison: Comparison;
+  readonly cluster: LiveCluster;
+  readonly revisions: readonly string[];
+}
+
+const noResources: readonly ResourceStatus[] = [];
+
+/** Upper bound on rounds of dependent jq programs for one comparison. */
+const maxJqRounds = 50;
+
+/** How long a pass waits for a cluster cache to fill before it is requeued. */
+const cacheWaitMs = 3000;
+
+/**
+ * Waits briefly, without the worker slot, until the cache is filled or discovery has failed.
+ * @throws ClusterNotReady after that time: the pass is requeued and does not hold a worker.
+ */
+export async function filledCluster(
+  deps: { readonly live: LiveClusters; readonly clock: Clock },
+  server: string,
+  { signal, place }: { readonly signal: AbortSignal; readonly place: WorkerSlot | undefined },
+): Promise<LiveCluster> {
+  const what = `the filled cache of cluster ${server}`;
+  try {
+    const filled = withDeadline(signal, { clock: deps.clock, limitMs: cacheWaitMs, what }, (inner) =>
+      deps.live.cluster(server, inner),
+    );
+    return await new SlotLoan(place, deps.clock).during(filled);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (error instanceof DeadlineExceeded || error instanceof ClusterIgnored) throw new ClusterNotReady(server, error);
+    throw error;
+  }
+}
+
+/**
+ * Fetches both sides of a comparison and compares them with {@link RowStore.steps}, which is pure
+ * apart from the rows it keeps.
+ *
+ * A side that fails becomes a condition, and the comparison is `failed`, as in Argo CD. Throws only
+ * what prevents a comparison: the abort reason, {@link ClusterNotReady}, and {@link
+ * SourceUnavailable} if `tolerate` accepts the source error for now.
+ */
+export class Comparer {
+  readonly #deps: ComparerDeps;
+  readonly #config: ComparerConfig;
+  readonly #renderer: Renderer;
+  /**
+   * The normalized objects of each rendered list; a list that is reused is not normalized again.
+   */
+  readonly #normal = new DerivedCache<readonly KubeObject[], NormalTargets>();
+  readonly #described = new DerivedCache<readonly KubeObject[], readonly string[]>();
+  /** The names of the resources in each status. */
+  readonly #had = new DerivedCache<readonly ResourceStatus[], readonly ObjectName[]>();
+
+  constructor(deps: ComparerDeps, config: ComparerConfig) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#renderer = new Renderer(deps, config);
+  }
+
+  async compare(
+    request: CompareRequest,
+    tolerate: (error: unknown) => boolean,
+    signal: AbortSignal,
+  ): Promise<ComparedApplication> {
+    const { app, key, settings, gate } = request.bound;
+    const sources = request.sources ?? sourcesOf(app.spec);
+    const wait = { signal, place: request.place };
+    const cluster = await filledCluster(this.#deps, request.bound.cluster.server, wait);
+    const { loop, work } = this.#deps;
+    const rendered = await work.stage('sources', () =>
+      this.#renderer.render({ ...request, sources }, cluster, tolerate, signal),
+    );
+    const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
+    const live = await work.stage('live', () => this.#live(request, cluster, normal.targets, signal));
+    const described = this.#described.of(
+      normal.targets,
+      [settings, app.spec.ignoreDifferences, app.spec.syncPolicy],
+      () => schemaApiVersions(app, normal.targets, settings),
+    );
+    const facts: CompareFacts = {
+      app,
+      key,
+      instance: this.#instance(key),
+      settings,
+      rendered: {
+        ...rendered.facts,
+        targets: normal.targets,
+        conditions: [...rendered.facts.conditions, ...normal.conditions],
+      },
+      live,
+      requested: request.revisions,
+      isNamespaced: scopesOf(cluster),
+      permitted: (object) => gate.permits(object),
+      permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
+      ...policyVersionOf(cluster, gate.version),
+      persistResourceHealth: this.#config.persistResourceHealth,
+      ...(described.length === 0 ? {} : { schemas: await cluster.schemas(described, signal) }),
+    };
+    const complete = await this.#withDryRuns(facts, request, cluster, signal);
+    const compared = await work.stage('comparison', () => this.#compareFacts(complete, request.changed, signal));
+    const comparison = withIncompleteApis(compared, rendered.apis);
+    return { comparison, cluster, revisions: rendered.facts.revisions };
+  }
+
+  /**
+   * Renders and normalizes the manifests only, for delete hooks. Throws whatever prevents
+   * rendering.
+   */
+  async targets(request: CompareRequest, cluster: LiveCluster, signal: AbortSignal): Promise<readonly KubeObject[]> {
+    const sources = sourcesOf(request.bound.app.spec);
+    const rendered = await this.#renderer.sources({ ...request, sources }, cluster, signal);
+    const [refusal] = rendered.facts.conditions;
+    if (refusal !== undefined) throw new SourceRefused(refusal);
+    // A missing delete hook would be skipped, and everything would be deleted without it.
+    if (rendered.apis?.mayLack === true)
+      throw new SourceRefused({ type: 'ComparisonError', message: rendered.apis.message });
+    return this.#normalize(request, cluster, rendered.objects).targets;
+  }
+
+  /**
+   * Compares, runs the jq programs that the comparison needs, and repeats until it needs no more: a
+   * later rule depends on the results of earlier ones.
+   */
+  async #compareFacts(
+    facts: CompareFacts,
+    changed: ReadonlySet<ResourceKey> | undefined,
+    signal: AbortSignal,
+  ): Promise<Comparison> {
+    const { rows, jq: runner, loop } = this.#deps;
+    const store = rows ?? new RowStore();
+    const once = async (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Promise<Comparison> =>
+      this.#count(await loop.slices(facts.key, 'comparison', store.steps(given, fresh), signal));
+    if (runner === undefined) return once(facts, changed);
+    const jq = new JqAnswers();
+    let comparison = await once({ ...facts, jq }, changed);
+    for (let round = 0; jq.openQuestions().length > 0 && round < maxJqRounds; round += 1) {
+      await runner.answer(jq, signal);
+      comparison = await once({ ...facts, jq }, new Set());
+    }
+    return comparison;
+  }
+
+  #count({ comparison, rows, made, misses }: StoredComparison): Comparison {
+    this.#deps.work.rows({ kept: rows.length - made, made: misses });
+    return comparison;
+  }
+
+  /** Adds the dry-run results of the API server if the application uses server-side diff. */
+  async #withDryRuns(
+    facts: CompareFacts,
+    { bound, cache, place }: CompareRequest,
+    cluster: LiveCluster,
+    signal: AbortSignal,
+  ): Promise<CompareFacts> {
+    const { dryRuns } = this.#deps;
+    const wanted = serverSideDiffOf(bound.app, this.#config.serverSideDiff === true);
+    if (dryRuns === undefined || wanted === undefined) return facts;
+    let user: string;
+    try {
+      user = bound.identity.syncs() ?? '';
+    } catch (error) {
+      const message = `Failed to compare desired state to live state: ${messageOf(error)}`;
+      const condition = { type: 'ComparisonError' as const, message };
+      return { ...facts, live: { ...facts.live, failed: true, conditions: [...facts.live.conditions, condition] } };
+    }
+    const loan = new SlotLoan(place, this.#deps.clock);
+    const asking = { key: bound.key, cluster, user, useKnown: cache.manifests === 'cached', loan };
+    const outcomes = await dryRuns.outcomes(asking, toDryRun(facts), signal);
+    return { ...facts, serverSideDiff: { ...wanted, user, outcomes } };
+  }
+
+  #instance(key: AppKey): string {
+    return instanceName(key, this.#config.namespace);
+  }
+
+  #normalize(
+    { bound: { app, key, settings } }: CompareRequest,
+    cluster: LiveCluster,
+    objects: readonly KubeObject[],
+  ): NormalTargets {
+    const [instance, destinationNamespace] = [this.#instance(key), destinationNamespaceOf(app)];
+    const served = discoveryOf(cluster);
+    const make = (): NormalTargets =>
+      normalizeTargets(objects, {
+        instance,
+        destinationNamespace,
+        tracking: settings.tracking,
+        isNamespaced: (gk) => cluster.isNamespaced(gk),
+        isExcluded: (gk) => isExcluded(settings, gk, cluster.server),
+      });
+    if (served === undefined) return make();
+    return this.#normal.of(objects, [instance, destinationNamespace, settings, cluster, served], make);
+  }
+
+  async #live(
+    request: CompareRequest,
+    cluster: LiveCluster,
+    targets: readonly KubeObject[],
+    signal: AbortSignal,
+  ): Promise<LiveState> {
+    try {
+      cluster.discovery();
+      const { key, app } = request.bound;
+      // Hooks are not looked up one by one: a finished one may be gone.
+      const resources = app.status?.resources ?? noResources;
+      const lastKnown = this.#had.of(resources, [], () => namesOf(resources.filter(({ hook }) => hook !== true)));
+      const since = this.#deps.rows?.lastObjects(key);
+      const query: ManagedQuery = { app: this.#instance(key), targets, lastKnown, since };
+      const { degraded, ...cache } = await cluster.managed(query, signal);
+      const unread = [...cache.unread, ...undiscoveredResources(app, cache, cluster.discovery())];
+      return { ...cache, unread, degraded: degraded.kinds, conditions: [], failed: false };
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) throw error;
+      const where = error instanceof ClusterUnavailable ? `failed to get cluster info for "${cluster.server}": ` : '';
+      const message = `Failed to load live state: ${where}${messageOf(error)}`;
+      const conditions = [{ type: 'ComparisonError' as const, message }];
+      return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
+    }
+  }
+}
+
+/** Undefined while the cluster is unreachable. */
+function discoveryOf(cluster: LiveCluster): ApiDiscovery | undefined {
+  try {
+    return cluster.discovery();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A snapshot: discovery may change between the slices of one comparison. */
+function scopesOf(cluster: LiveCluster): CompareFacts['isNamespaced'] {
+  const discovery = discoveryOf(cluster);
+  return (gk) => (discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced);
+}
+
+/** The object names in the resource list of a status. */
+export function namesOf(resources: readonly ResourceStatus[]): readonly ObjectName[] {
+  return resources.flatMap(({ group = '', version = '', kind = '', namespace = '', name = '' }) => {
+    if (kind === '' || name === '' || version === '') return [];
+    const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
+    return [{ apiVersion: apiVersionOf(group, version), kind, metadata }];
+  });
+}
+
+/** Discovery versions restart when another cluster takes over a URL, so clusters are numbered. */
+const clusterNumbers = new WeakMap<LiveCluster, number>();
+let lastCluster = 0;
+
+/**
+ * Identifies the discovery and the project rules that a comparison is based on; empty while the
+ * cluster is unreachable.
+ */
+function policyVersionOf(cluster: LiveCluster, gate: string): { readonly policyVersion?: string } {
+  try {
+    const number = clusterNumbers.get(cluster) ?? (lastCluster += 1);
+    clusterNumbers.set(cluster, number);
+    return { policyVersion: `${number} ${cluster.discovery().version} ${gate}` };
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Resources of the last comparison whose API group discovery has never read. They are not watched,
+ * so their absence from the cache proves nothing. `unread` already contains those with a target.
+ */
+function undiscoveredResources(
+  app: Application,
+  { objects, unread }: Pick<ManagedObjects, 'objects' | 'unread'>,
+  discovery: ApiDiscovery,
+): readonly UnreadObject[] {
+  if (discovery.failedGroups.size === 0) return [];
+  const known = new Set([...objects.keys(), ...unread.map(({ key }) => key)]);
+  return (app.status?.resources ?? []).flatMap((resource): UnreadObject[] => {
+    const ref = refOfStatus(resource);
+    const failure = failureOf(discovery, ref.group);
+    const isOpen = failure !== undefined && resource.hook !== true && !known.has(keyOfRef(ref));
+    if (!isOpen || findResource(discovery, ref) !== undefined) return [];
+    const message = `failed to get managed objects: unexpected error getting managed object: ${failure}`;
+    return [{ ...ref, key: keyOfRef(ref), version: resource.version ?? '', message }];
+  });
+}

@@ -1,0 +1,89 @@
+import { RowStore } from '#compare';
+import type { DryRunOutcome } from '#compare';
+import type { TreeRoot } from '#compare';
+import type { AppKey, ResourceKey } from '#model';
+import type { RefreshBudget } from '../admission/refresh-budget.ts';
+import type { ApplyGate } from '../write/apply-gate.ts';
+import type { CompareLevel } from '../application/freshness.ts';
+import { StatusHold } from './status-hold.ts';
+import { TreeStore } from './tree-store.ts';
+
+/** In-memory state of one application. Losing it (restart, hand-over) costs one comparison. */
+export interface AppMemory {
+  /** Delays the status writes of refreshes while an operation runs. */
+  readonly hold: StatusHold;
+  /** When a comparison at level 2 or deeper last succeeded. */
+  comparedAt?: number;
+  /** Remaining budget of user-requested refreshes; absent: full. */
+  asks?: RefreshBudget;
+  /** When the Application object last changed, by the monotonic clock. */
+  seenAt?: number;
+  /** Since when the source has been unreadable. */
+  sourceFailedAt?: number;
+  /** The last comparison could not read one of its sides in full, so it is repeated soon. */
+  unreadable?: boolean;
+  /** How many passes in a row have blocked the event loop for long. */
+  consecutiveHolds?: number;
+  /** When a comparison last found it OutOfSync. */
+  driftSeenAt?: number;
+  /** Managed resources of the last comparison, for the tree. */
+  roots?: readonly TreeRoot[];
+  lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };
+  /** The reason it waits, and until when (0: unknown). */
+  waiting?: { readonly what: string; readonly since: number; readonly until: number };
+  /** The reason its deletion is blocked, and since when. */
+  deletionBlockedBy?: { readonly what: string; readonly since: number };
+  /** The wave applied last, and when, by the monotonic clock. A restart restarts the wave delay. */
+  wave?: { readonly name: string; readonly at: number };
+  /** Since when a terminating operation has waited for an unresponsive cluster. */
+  terminatingSince?: number;
+  /** The first differences as `<Kind>/<name>: <paths>`. */
+  differences?: readonly string[];
+}
+
+/** The result of a dry run, and the hash of its inputs. */
+export interface KnownDryRun {
+  readonly id: string;
+  readonly outcome: DryRunOutcome;
+}
+
+/** The in-memory state of all applications of this replica. */
+export class AppMemories {
+  /** Row results of the last comparison of each application. */
+  readonly rows = new RowStore();
+  /** Their resource trees. */
+  readonly trees = new TreeStore();
+  /** Results of server-side diff, valid while their inputs are unchanged. */
+  readonly dryRuns = new Map<AppKey, ReadonlyMap<ResourceKey, KnownDryRun>>();
+  /** Remembers which applies would change nothing; absent: this process does not write. */
+  readonly gate: ApplyGate | undefined;
+  readonly #byKey = new Map<AppKey, AppMemory>();
+
+  constructor(gate?: ApplyGate) {
+    this.gate = gate;
+  }
+
+  /** The memory of an application, created on first use; mutate it in place. */
+  of(key: AppKey): AppMemory {
+    const known = this.#byKey.get(key) ?? { hold: new StatusHold() };
+    this.#byKey.set(key, known);
+    return known;
+  }
+
+  /** The memory of an application if there is one. */
+  peek(key: AppKey): AppMemory | undefined {
+    return this.#byKey.get(key);
+  }
+
+  forget(key: AppKey): void {
+    this.#byKey.delete(key);
+    this.rows.forget(key);
+    this.trees.forget(key);
+    this.dryRuns.delete(key);
+    this.gate?.forget(key);
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+}

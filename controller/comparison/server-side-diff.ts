@@ -1,0 +1,119 @@
+import { isAbort, mapLimit, messageOf } from '#base';
+import type { DryRunOutcome, DryRunPair } from '#compare';
+import { dryRunTarget } from '#diff';
+import { findResource } from '#kube';
+import type { ClusterClients, KubeClient } from '#kube';
+import { ClusterIgnored } from '#live';
+import type { LiveCluster } from '#live';
+import { fieldManager, gkOf, versionOf } from '#model';
+import type { AppKey, ResourceKey } from '#model';
+import type { SlotLoan } from '#queues';
+import { dryRunOnly } from '../write/dry-run-client.ts';
+import { ClusterNotReady, ClusterStalled } from '../shared/errors.ts';
+import type { KnownDryRun, AppMemories } from './memory.ts';
+import { WritePace } from '../write/write-pace.ts';
+import type { WriteSlots } from '../write/write-slots.ts';
+
+/**
+ * Concurrent dry runs of one application; `--kubectl-parallelism-limit` bounds all of them
+ * together.
+ */
+const parallelDryRuns = 10;
+
+export interface DryRunsDeps {
+  readonly clients: ClusterClients;
+  /** Cached results by application. */
+  readonly known: AppMemories['dryRuns'];
+  /** Dry runs count as writes. */
+  readonly slots: WriteSlots;
+}
+
+/** The application, cluster and identity of a set of dry runs. */
+export interface DryRunRequest {
+  readonly key: AppKey;
+  readonly cluster: LiveCluster;
+  /** Impersonated user; "": our own identity. */
+  readonly user: string;
+  /** False: ignores cached results (a hard refresh). */
+  readonly useKnown: boolean;
+  /** Lends the worker slot of the pass while the cluster is slow. */
+  readonly loan: SlotLoan;
+}
+
+/** Client and rate limit for one cluster. */
+interface DryRunAccess {
+  readonly client: KubeClient;
+  readonly pace: WritePace;
+  readonly cluster: LiveCluster;
+}
+
+/**
+ * Runs server-side dry-run applies (Argo CD: gitops-engine, with force and our field manager).
+ * Sends one request for each resource whose target or live object changed; refusals are not cached,
+ * because a webhook or quota may decide differently next time.
+ *
+ * Writes nothing: its client turns every write into a dry run, so it needs neither ownership nor a
+ * fence. It still sends PATCH requests, so read-only processes (`run --shadow`) do without it.
+ */
+export class DryRuns {
+  readonly #deps: DryRunsDeps;
+
+  constructor(deps: DryRunsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The outcome of each pair. Drops cached results of all other resources.
+   * @throws ClusterNotReady, also when the cluster is stalled and a request is needed; the abort
+   * reason.
+   */
+  async outcomes(
+    request: DryRunRequest,
+    pairs: readonly DryRunPair[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<ResourceKey, DryRunOutcome>> {
+    const before = request.useKnown ? this.#deps.known.get(request.key) : undefined;
+    const client = this.#client(request);
+    const { server } = request.cluster;
+    const pace = new WritePace(this.#deps.slots, server, request.loan);
+    const answers = await mapLimit(pairs, parallelDryRuns, async (pair) => {
+      const id = pair.id === undefined ? undefined : `${server} ${request.user} ${pair.id}`;
+      const known = before?.get(pair.key);
+      if (known !== undefined && known.id === id) return { pair, id, outcome: known.outcome };
+      if (this.#deps.slots.isStalled(server)) throw new ClusterStalled(server);
+      return { pair, id, outcome: await this.#ask({ client, pace, cluster: request.cluster }, pair, signal) };
+    });
+    const kept = answers.flatMap(({ pair, id, outcome }): [ResourceKey, KnownDryRun][] =>
+      id === undefined || 'refused' in outcome ? [] : [[pair.key, { id, outcome }]],
+    );
+    this.#deps.known.set(request.key, new Map(kept));
+    return new Map(answers.map(({ pair, outcome }) => [pair.key, outcome]));
+  }
+
+  #client({ cluster, user }: DryRunRequest): KubeClient {
+    const client = this.#deps.clients.of(cluster.server);
+    if (client === undefined) throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
+    return dryRunOnly(user === '' ? client : client.impersonate(user));
+  }
+
+  async #ask({ client, pace, cluster }: DryRunAccess, pair: DryRunPair, signal: AbortSignal): Promise<DryRunOutcome> {
+    const { target } = pair;
+    const resource = findResource(cluster.discovery(), gkOf(target), versionOf(target.apiVersion));
+    if (resource === undefined) return { refused: 'the server could not find the requested resource' };
+    const { name = '', namespace = '' } = target.metadata;
+    try {
+      const predicted = await pace.write(signal, () =>
+        client.patch(
+          resource,
+          { namespace: resource.namespaced ? namespace : '', name },
+          { type: 'apply', body: dryRunTarget(target) },
+          { signal, fieldManager, force: true, fieldValidation: 'Ignore' },
+        ),
+      );
+      return { predicted };
+    } catch (error) {
+      if (signal.aborted || isAbort(error) || error instanceof ClusterNotReady) throw error;
+      return { refused: messageOf(error) };
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { KubeConnectionError } from '#kube';
+import { automated, configMap, server } from '../testing/fake-world.ts';
+import { cascade, hook } from '../testing/manifests.ts';
+import { tidyStage } from '../testing/stage.ts';
+
+const at = tidyStage();
+
+const first = 'a'.repeat(40);
+
+const writes = (): number => at.world.writes().length;
+
+describe('a deletion', () => {
+  const all = [
+    cascade,
+    'pre-delete-finalizer.argocd.argoproj.io',
+    'pre-delete-finalizer.argocd.argoproj.io/cleanup',
+    'post-delete-finalizer.argocd.argoproj.io',
+    'post-delete-finalizer.argocd.argoproj.io/cleanup',
+  ];
+  const deletionErrors = (): readonly string[] =>
+    (at.world.app.status?.conditions ?? [])
+      .filter(({ type }) => type === 'DeletionError')
+      .map(({ message }) => message);
+
+  beforeEach(() => at.world.git.push(first, [configMap('one')]));
+
+  // T-DEL-1
+  it.each([[all], [[cascade]], [all.slice(3)], [all.slice(4)]])(
+    'ends without the Secret of its cluster, with the finalizers %j, and reports that the resources stay',
+    async (finalizers) => {
+      at.world.application(automated);
+      await at.start();
+      at.world.known = false;
+      at.setDeleting(finalizers);
+      await at.clock.advance(10_000);
+      expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+      expect(at.names()).toEqual(['one']);
+      const events = [...at.world.hub.objects.values()].filter(({ kind }) => kind === 'Event');
+      expect(events.map((event) => event['message'])).toContain(
+        'The destination cluster cannot be resolved: the application is deleted and its resources are left behind',
+      );
+    },
+  );
+
+  const refused = (): never => {
+    throw new KubeConnectionError(server, 'connection refused', new Error('ECONNREFUSED'));
+  };
+  // T-DEL-2
+  it.each<[string, string, () => void, () => void]>([
+    [
+      'that refuses connections',
+      'cannot reach https://dest: connection refused',
+      () => (answers = false),
+      () => (answers = true),
+    ],
+    [
+      'that never answered',
+      'failed to sync cluster https://dest: failed to get server version: refused',
+      () => (at.world.dest.unreachable = 'failed to get server version: refused'),
+      () => (at.world.dest.unreachable = undefined),
+    ],
+    [
+      'whose cache is never filled',
+      'waiting for the cache of cluster https://dest to fill for more than five minutes',
+      () => (at.world.ready = false),
+      () => (at.world.ready = true),
+    ],
+  ])(
+    'on a cluster %s is reported once with advice, and continues when it answers',
+    async (_name, why, leave, comeBack) => {
+      answers = true;
+      at.world.application(automated);
+      await at.start({ dest: { before: () => (answers ? undefined : refused()) } });
+      expect(at.names()).toEqual(['one']);
+      leave();
+      at.setDeleting([cascade]);
+      const before = writes();
+      await at.clock.advance(900_000);
+      expect(deletionErrors()).toEqual([expect.stringContaining(why)]);
+      expect(deletionErrors()[0]).toContain(
+        'Removing its finalizers deletes the Application immediately and leaves its remaining resources behind.',
+      );
+      expect(writes() - before).toBeLessThanOrEqual(3);
+      comeBack();
+      await at.clock.advance(60_000);
+      expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+      expect(at.names()).toEqual([]);
+    },
+  );
+  let answers = true;
+
+  // T-DEL-2
+  it('on a cluster that never answers ends when a user removes the finalizers', async () => {
+    answers = true;
+    at.world.application(automated);
+    await at.start({ dest: { before: () => (answers ? undefined : refused()) } });
+    answers = false;
+    at.setDeleting([cascade]);
+    await at.clock.advance(60_000);
+    at.world.edit((object) => ({ metadata: { ...object.metadata, finalizers: [] } }));
+    await at.clock.advance(60_000);
+    expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+    expect(at.names()).toEqual(['one']);
+  });
+
+  // T-DEL-3
+  it('names a post-delete hook that does not end, and continues when it ends', async () => {
+    const job = {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'farewell', annotations: hook('PostDelete') },
+      spec: {},
+    };
+    at.world.git.push(first, [configMap('one'), job]);
+    at.world.application(automated, { metadata: { name: 'demo', namespace: 'argocd', finalizers: [cascade] } });
+    const { controller } = at.world.replica();
+    await at.clock.advance(2000);
+    at.world.hub.delete('Application', 'demo');
+    await at.clock.advance(120_000);
+    const what = 'waiting for the end of PostDelete hook(s) Job apps/farewell';
+    // A hook may take time; a user who asks sees at once what the deletion waits for.
+    expect(deletionErrors()).toEqual([]);
+    expect(controller.snapshot().applications[0]?.waiting).toMatchObject({ what });
+    await at.clock.advance(900_000);
+    expect(deletionErrors()).toEqual([expect.stringContaining(`${what} for more than five minutes. `)]);
+    expect(at.names()).toEqual(['farewell']);
+    const done = { conditions: [{ type: 'Complete', status: 'True' }], succeeded: 1 };
+    at.world.dest.put({ ...at.world.dest.get('Job', 'farewell')!, status: done });
+    await at.clock.advance(30_000);
+    expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+  });
+
+  // T-DEL-3
+  it('names an object held by another finalizer, with that finalizer', async () => {
+    at.world.application(automated);
+    await at.start();
+    const live = at.world.dest.get('ConfigMap', 'one')!;
+    at.world.dest.put({ ...live, metadata: { ...live.metadata, finalizers: ['example.com/slow'] } });
+    at.setDeleting([cascade]);
+    await at.clock.advance(400_000);
+    expect(deletionErrors()).toEqual([
+      expect.stringContaining('waiting for the deletion of ConfigMap apps/one (finalizers: example.com/slow) for more'),
+    ]);
+  });
+
+  // T-DEL-3
+  it('runs a hook of several types at each of them', async () => {
+    at.world.git.push(first, [configMap('one'), configMap('both', '1', hook('PreDelete,PostDelete'))]);
+    at.world.application(automated, { metadata: { name: 'demo', namespace: 'argocd', finalizers: [cascade] } });
+    await at.start();
+    at.world.hub.delete('Application', 'demo');
+    await at.clock.advance(60_000);
+    expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+    const order = at.world.dest.calls.filter((call) => /^(?:create ConfigMap both|delete ConfigMap one)$/.test(call));
+    expect(order).toEqual(['create ConfigMap both', 'delete ConfigMap one', 'create ConfigMap both']);
+  });
+});

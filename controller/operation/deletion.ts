@@ -1,0 +1,404 @@
+import { isAbort, mapLimit, messageOf } from '#base';
+import type { Clock } from '#base';
+import { healthOf } from '#health';
+import { findResource, isAlreadyExists, isConflict, isNotFound } from '#kube';
+import { failureOf } from '#live';
+import type { LiveCluster, LiveClusters } from '#live';
+import {
+  annotationOf,
+  annotations,
+  asObject,
+  csvAnnotation,
+  finalizers,
+  gkOf,
+  instanceName,
+  isTrackable,
+  isWorseHealth,
+  keyOf,
+  refOf,
+  sourcesOf,
+} from '#model';
+import type { AppKey, Application, HealthStatusCode, KubeObject, ResourceKey, ResourceStatus } from '#model';
+import { SlotLoan } from '#queues';
+import type { HandlerResult } from '#queues';
+import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
+import type { Logger } from '#telemetry';
+import type { BoundApplication } from '../admission/bound.ts';
+import type { ManifestClaims } from '../admission/claims.ts';
+import type { StepWork, Syncer } from './syncer.ts';
+import { filledCluster, namesOf } from '../comparison/comparer.ts';
+import type { Comparer } from '../comparison/comparer.ts';
+import { ClusterNotReady, DeletionBlocked } from '../shared/errors.ts';
+import { cleanupFinalizers, hookFinalizerNames } from '../application/finalizers.ts';
+import type { DeleteHook } from '../application/finalizers.ts';
+import type { ApplicationStore } from '../application/application-store.ts';
+import { parseTime } from '../shared/kube-time.ts';
+import type { AppMemories } from '../comparison/memory.ts';
+import type { GuardedWriter } from '../write/writer.ts';
+
+export interface DeleterDeps {
+  readonly store: ApplicationStore;
+  readonly comparer: Comparer;
+  readonly live: LiveClusters;
+  readonly syncer: Syncer;
+  readonly memories: AppMemories;
+  readonly claims: Pick<ManifestClaims, 'claimants'>;
+  /**
+   * Undefined if the destination cannot be resolved. Throws if the project is unusable; deletion
+   * then waits.
+   */
+  readonly bind: (app: Application) => BoundApplication | undefined;
+  /** The last of our finalizers is gone: drop all state of the application. */
+  readonly forget: (key: AppKey, app: Application) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Recheck interval when nothing moves; changes of managed objects requeue earlier. */
+const deletionBackstopMs = 5000;
+const conflictRetryMs = 500;
+/** After this time the Application shows what blocks its deletion. */
+const stuckDeletionMs = 300_000;
+const maxShownObjects = 3;
+const stuckDeletionAdvice =
+  'Removing its finalizers deletes the Application immediately and leaves its remaining resources behind.';
+const parallelDeletes = 20;
+
+const isOfType: Readonly<Record<DeleteHook, (object: KubeObject) => boolean>> = {
+  PreDelete: isPreDeleteHook,
+  PostDelete: isPostDeleteHook,
+};
+
+/** Why this step is blocked: a description, `''` to continue now, `undefined` when finished. */
+type BlockedOn = string | undefined;
+
+/** The application, cluster and writer of a deletion step. */
+interface DeletionContext {
+  readonly bound: BoundApplication;
+  readonly cluster: LiveCluster;
+  readonly writer: GuardedWriter;
+}
+
+/**
+ * Deletes what an Application with finalizers owns: pre-delete hooks, its resources by descending
+ * wave, post-delete hooks, then both kinds of hooks themselves. One call runs one step; progress is
+ * in the cluster and the finalizers, so any replica can continue. Source: Argo CD
+ * finalizeApplicationDeletion, controller/hook.go, sort_delete.go.
+ *
+ * Differences: rechecks periodically (Argo CD waits for an event); keeps the finalizer while the
+ * live state of a managed kind is stale, because unseen objects would be left behind.
+ */
+export class Deleter {
+  readonly #deps: DeleterDeps;
+  readonly #namespace: string;
+
+  constructor(deps: DeleterDeps, config: { readonly namespace: string }) {
+    this.#deps = deps;
+    this.#namespace = config.namespace;
+  }
+
+  async handle(key: AppKey, app: Application, work: StepWork): Promise<HandlerResult<undefined>> {
+    const { signal } = work;
+    try {
+      const left = await this.#step(key, app, work);
+      if (left === undefined) return 'done';
+      await this.recordBlocked(key, app, left);
+      return { requeueAfterMs: deletionBackstopMs };
+    } catch (error) {
+      if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
+      // A write conflict is harmless: read again.
+      if (isConflict(error)) return { requeueAfterMs: conflictRetryMs };
+      this.#deps.logger.warn('Unable to delete application resources', { application: key, error });
+      const message = messageOf(error);
+      const condition =
+        error instanceof DeletionBlocked ? message : `${message}. It will be retried. ${stuckDeletionAdvice}`;
+      await this.#deps.store.persistDeletionError(app, condition);
+      return { requeueAfterMs: deletionBackstopMs };
+    }
+  }
+
+  /** Records what blocks a deletion. After five minutes a condition shows it, with advice. */
+  async recordBlocked(key: AppKey, app: Application, what: string): Promise<void> {
+    const memory = this.#deps.memories.of(key);
+    if (what === '') {
+      delete memory.deletionBlockedBy;
+      return;
+    }
+    const now = this.#deps.clock.now();
+    const since = memory.deletionBlockedBy?.what === what ? memory.deletionBlockedBy.since : now;
+    memory.deletionBlockedBy = { what, since };
+    if (now - since >= stuckDeletionMs && what !== awaitingConfirmation)
+      await this.#deps.store.persistDeletionError(app, `${what} for more than five minutes. ${stuckDeletionAdvice}`);
+  }
+
+  async #step(key: AppKey, app: Application, work: StepWork): Promise<BlockedOn> {
+    const { signal } = work;
+    if (!ownFinalizers(app).length) {
+      await this.#deps.forget(key, app);
+      return undefined;
+    }
+    const bound = this.#deps.bind(app);
+    if (bound === undefined) return this.#giveUp(app);
+    const context = await this.#context(bound, work);
+    if (hasFinalizer(app, finalizers.preDelete)) {
+      return (await this.#runHooks(context, 'PreDelete', signal)) ?? this.#without(app, [finalizers.preDelete]);
+    }
+    if (cascadeFinalizer(app) !== undefined) {
+      return (await this.#cascade(context, signal)) ?? this.#without(app, cascadeNames);
+    }
+    if (hasFinalizer(app, finalizers.postDelete)) {
+      return (await this.#runHooks(context, 'PostDelete', signal)) ?? this.#without(app, [finalizers.postDelete]);
+    }
+    const type = hasFinalizer(app, cleanupFinalizers.PreDelete) ? 'PreDelete' : 'PostDelete';
+    return (await this.#cleanUp(context, type, signal)) ?? this.#without(app, [cleanupFinalizers[type]]);
+  }
+
+  async #context(bound: BoundApplication, { signal, place }: StepWork): Promise<DeletionContext> {
+    this.#deps.syncer.refuseStalled(bound.cluster.server);
+    const cluster = await filledCluster(this.#deps, bound.cluster.server, { signal, place });
+    cluster.discovery();
+    // A missing service account is no reason to refuse a deletion.
+    const loan = new SlotLoan(place, this.#deps.clock);
+    const writer = this.#deps.syncer.writer(bound, cluster, { user: bound.identity.deletes(), loan });
+    return { bound, cluster, writer };
+  }
+
+  /**
+   * The resources cannot be located, so the finalizers are removed and the resources stay, as in
+   * Argo CD; an Event reports it.
+   */
+  async #giveUp(app: Application): Promise<BlockedOn> {
+    this.#deps.store.announce(app, {
+      type: 'Warning',
+      reason: 'StatusRefreshed',
+      message:
+        'The destination cluster cannot be resolved: the application is deleted and its resources are left behind',
+    });
+    return this.#without(app, ownFinalizers(app));
+  }
+
+  async #without(app: Application, names: readonly string[]): Promise<BlockedOn> {
+    const left = (app.metadata.finalizers ?? []).filter((name) => !names.includes(name));
+    const stored = await this.#deps.store.setFinalizers(app, left);
+    return stored === undefined || left.length === 0 ? undefined : '';
+  }
+
+  /** Deletes one wave of the resources. */
+  async #cascade(context: DeletionContext, signal: AbortSignal): Promise<BlockedOn> {
+    const { writer } = context;
+    const { app, gate } = context.bound;
+    const live = await this.#managed(context, [], signal);
+    const objects = [...live.values()].filter((object) => gate.permits(object));
+    const candidates = this.#unclaimed(
+      context,
+      objects.filter((object) => isDeletable(app, object)),
+    );
+    if (candidates.length === 0) return undefined;
+    const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
+    if (going.length > 0) return `waiting for the deletion of ${describeObjects(going)}`;
+    if (candidates.some((object) => lacksApproval(app, object))) return awaitingConfirmation;
+    const top = Math.max(...candidates.map(waveOf));
+    const background = cascadeFinalizer(app) === finalizers.resourcesBackground;
+    await mapLimit(
+      candidates.filter((object) => waveOf(object) === top),
+      parallelDeletes,
+      (object) => ignoreGone(writer.delete(object, background ? 'Background' : 'Foreground', signal)),
+    );
+    return '';
+  }
+
+  /** Excludes objects that other Applications also declare. */
+  #unclaimed({ bound, cluster }: DeletionContext, objects: readonly KubeObject[]): readonly KubeObject[] {
+    const claimed = this.#deps.claims.claimants({ key: bound.key, server: cluster.server, refs: objects.map(refOf) });
+    return objects.filter((object) => !claimed.has(keyOf(object)));
+  }
+
+  async #managed(
+    context: DeletionContext,
+    targets: readonly KubeObject[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
+    const instance = instanceName(context.bound.key, this.#namespace);
+    const known = context.bound.app.status?.resources ?? [];
+    const { cluster } = context;
+    const { objects, degraded, unread } = await cluster.managed(
+      { app: instance, targets, lastKnown: namesOf(known) },
+      signal,
+    );
+    if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
+    // A kind that is left out is not watched: all its known objects were read one by one.
+    const blind = degraded.kinds.find(
+      (kind) => kind.state !== 'left-out' && known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
+    );
+    if (blind !== undefined)
+      throw new DeletionBlocked(
+        `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,
+      );
+    refuseUnreadKinds(known, cluster);
+    return objects;
+  }
+
+  /** Creates the missing hooks of a type and waits for all of them. */
+  async #runHooks(context: DeletionContext, type: DeleteHook, signal: AbortSignal): Promise<BlockedOn> {
+    const hooks = (await this.#targets(context, signal))
+      .filter(isOfType[type])
+      .map((hook) => withStableName(hook, type, context.bound));
+    const live = await this.#managed(context, hooks, signal);
+    const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
+    const { misplaced } = context.bound.gate;
+    if (missing.length > 0 && misplaced !== undefined) throw new DeletionBlocked(misplaced);
+    for (const hook of missing) {
+      await context.writer.create(hook, signal).catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
+    }
+    if (missing.length > 0) return '';
+    const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
+    const degraded = present.filter((hook) => this.#health(hook, context) === 'Degraded');
+    for (const hook of degraded) await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
+    if (degraded.length > 0) {
+      const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
+      throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
+    }
+    const running = present.filter((hook) => this.#health(hook, context) === 'Progressing');
+    return running.length === 0 ? undefined : `waiting for the end of ${type} hook(s) ${describeObjects(running)}`;
+  }
+
+  /** Deletes the hooks of a type according to their delete policy. */
+  async #cleanUp(context: DeletionContext, type: DeleteHook, signal: AbortSignal): Promise<BlockedOn> {
+    const live = [...(await this.#managed(context, [], signal)).values()].filter(isOfType[type]);
+    const worst = live.map((hook) => this.#health(hook, context)).reduce(worseOf, 'Healthy');
+    const doomed = live.filter(
+      (hook) =>
+        (worst === 'Healthy' && hasDeletePolicy(hook, 'HookSucceeded', 'hook-succeeded')) ||
+        (worst === 'Degraded' && hasDeletePolicy(hook, 'HookFailed', 'hook-failed')),
+    );
+    for (const hook of doomed)
+      if (hook.metadata.deletionTimestamp === undefined)
+        await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
+    return doomed.length === 0 ? undefined : `waiting for the deletion of ${type} hook(s) ${describeObjects(doomed)}`;
+  }
+
+  #targets({ bound, cluster }: DeletionContext, signal: AbortSignal): Promise<readonly KubeObject[]> {
+    const revisions = sourcesOf(bound.app.spec).map((source) => source.targetRevision ?? '');
+    const cache = { revision: 'cached', manifests: 'cached' } as const;
+    const request = { bound, revisions, cache, localManifests: [] };
+    return this.#deps.comparer.targets(request, cluster, signal);
+  }
+
+  #health(object: KubeObject, { bound }: DeletionContext): HealthStatusCode {
+    return healthOf(object, bound.settings)?.status ?? 'Healthy';
+  }
+}
+
+/**
+ * Blocks the deletion while discovery cannot read the kind of a known resource: such a kind is not
+ * watched, and its objects would be left behind.
+ */
+function refuseUnreadKinds(known: readonly ResourceStatus[], cluster: LiveCluster): void {
+  const discovery = cluster.discovery();
+  for (const { group = '', kind = '' } of known) {
+    const failure = failureOf(discovery, group) ?? cluster.discoveryDoubt();
+    if (failure !== undefined && findResource(discovery, { group, kind }) === undefined)
+      throw new DeletionBlocked(`the live state of ${group}/${kind} cannot be read: ${failure}`);
+  }
+}
+
+/**
+ * Gives a hook that has only a generateName a stable name for this deletion. Otherwise no pass
+ * would find it again, and each would create another one, which happens in Argo CD.
+ */
+function withStableName(hook: KubeObject, type: DeleteHook, { app }: BoundApplication): KubeObject {
+  const { generateName, ...metadata } = hook.metadata;
+  if (generateName === undefined || (metadata.name ?? '') !== '') return hook;
+  const since = Math.floor((parseTime(app.metadata.deletionTimestamp) ?? 0) / 1000);
+  return { ...hook, metadata: { ...metadata, name: `${generateName}${type.toLowerCase()}-${since}` } };
+}
+
+/** Never reported as a stuck deletion: a user may take any time to confirm. */
+const awaitingConfirmation = 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)';
+
+/** The objects a user has to look at: `ConfigMap apps/a (finalizers: x/y)`. */
+function describeObjects(objects: readonly KubeObject[]): string {
+  const names = objects.slice(0, maxShownObjects).map(({ kind, metadata }) => {
+    const place = metadata.namespace === undefined ? '' : `${metadata.namespace}/`;
+    const held = metadata.deletionTimestamp === undefined ? [] : (metadata.finalizers ?? []);
+    return `${kind} ${place}${metadata.name ?? ''}${held.length === 0 ? '' : ` (finalizers: ${held.join(', ')})`}`;
+  });
+  const more = objects.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+const cascadeNames: readonly string[] = [
+  finalizers.resources,
+  finalizers.resourcesForeground,
+  finalizers.resourcesBackground,
+];
+function hasFinalizer(app: Application, name: string): boolean {
+  return app.metadata.finalizers?.includes(name) ?? false;
+}
+
+function ownFinalizers(app: Application): readonly string[] {
+  return (app.metadata.finalizers ?? []).filter(
+    (name) => cascadeNames.includes(name) || hookFinalizerNames.includes(name),
+  );
+}
+
+/** The first one in the list decides how resources are deleted. */
+function cascadeFinalizer(app: Application): string | undefined {
+  return app.metadata.finalizers?.find((name) => cascadeNames.includes(name));
+}
+
+/**
+ * False for CRDs (deleting one also deletes instances that belong to other applications), for the
+ * Application itself, and for objects marked to keep.
+ */
+function isDeletable(app: Application, object: KubeObject): boolean {
+  const { group, kind } = gkOf(object);
+  if (!isTrackable(object)) return false;
+  if (group === 'argoproj.io' && kind === 'Application' && object.metadata.uid === app.metadata.uid) return false;
+  if (deleteOption(app, object) === 'false') return false;
+  return !csvAnnotation(object, annotations.helmResourcePolicy).includes('keep');
+}
+
+function deleteOption(app: Application, object: KubeObject): string | undefined {
+  return resourceOption(object, 'Delete') ?? optionValue(app.spec.syncPolicy?.syncOptions ?? [], 'Delete');
+}
+
+function lacksApproval(app: Application, object: KubeObject): boolean {
+  const { group, kind } = gkOf(object);
+  const { name, namespace } = object.metadata;
+  const needed = app.status?.resources?.some(
+    (r) =>
+      r.requiresDeletionConfirmation === true &&
+      (r.group ?? '') === group &&
+      r.kind === kind &&
+      r.name === name &&
+      (r.namespace ?? '') === (namespace ?? ''),
+  );
+  if (needed !== true) return false;
+  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
+  const since = parseTime(app.metadata.deletionTimestamp);
+  return approved === undefined || (since !== undefined && approved < since);
+}
+
+function hasDeletePolicy(hook: KubeObject, argo: string, helm: string): boolean {
+  return (
+    csvAnnotation(hook, annotations.hookDeletePolicy).includes(argo) ||
+    csvAnnotation(hook, annotations.helmHookDeletePolicy).includes(helm)
+  );
+}
+
+function worseOf(a: HealthStatusCode, b: HealthStatusCode): HealthStatusCode {
+  return isWorseHealth(a, b) ? b : a;
+}
+
+/**
+ * Treats missing and replaced objects as deleted. The next step rereads objects that changed
+ * meanwhile.
+ */
+async function ignoreGone(deletion: Promise<unknown>): Promise<void> {
+  await deletion.catch((error: unknown) => {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  });
+}

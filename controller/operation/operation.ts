@@ -1,0 +1,289 @@
+import { deepEqual, isAbort, messageOf } from '#base';
+import type { Clock } from '#base';
+import { isCompleted, jsonOf } from '#model';
+import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
+import { SlotLoan } from '#queues';
+import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
+import type { Logger } from '#telemetry';
+import type { BoundApplication } from '../admission/bound.ts';
+import type { Syncer } from './syncer.ts';
+import type { OperationCompleter } from './completion.ts';
+import type { Deleter } from './deletion.ts';
+import { ApplicationChanged, ClusterNotReady, StateTooLarge } from '../shared/errors.ts';
+import { compareLevel } from '../application/freshness.ts';
+import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
+import { nextHistory } from '../application/history.ts';
+import type { AppMemories } from '../comparison/memory.ts';
+import type { AppMetrics } from '../report/metrics.ts';
+import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
+import type { ApplicationStore } from '../application/application-store.ts';
+import { tooLargeState } from '../application/state-size.ts';
+
+export interface OperationDeps {
+  readonly store: ApplicationStore;
+  readonly syncer: Syncer;
+  readonly deleter: Deleter;
+  readonly completer: Pick<OperationCompleter, 'complete'>;
+  readonly memories: AppMemories;
+  readonly metrics: AppMetrics;
+  /** Resolves project and cluster; throws with the message that the operation shows. */
+  readonly bind: (app: Application) => BoundApplication;
+  /** Whether its cluster stopped answering writes. */
+  readonly isStalled: (app: Application) => boolean;
+  readonly refresh: (key: AppKey, request: RefreshRequest) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface OperationConfig {
+  readonly syncTimeoutMs: number;
+  readonly syncWaveDelayMs: number;
+}
+
+/** Delay after a step that changed results: its objects may be healthy already. */
+const progressRecheckMs = 50;
+/** Recheck interval while the cluster does not answer writes. */
+const stalledRecheckMs = 5000;
+/** How long termination waits for the cluster in order to stop hooks. */
+const terminateLimitMs = 60_000;
+const notTimedOut = { wasTerminating: true, timedOut: false };
+
+/** One step of an operation. */
+interface OperationPass {
+  readonly key: AppKey;
+  /** Adds the application and the id of the pass to each line. */
+  readonly logger: Logger;
+  readonly place: WorkerSlot | undefined;
+}
+
+/** The state after a step, and the history entry that goes with it. */
+interface StepResult {
+  readonly state: OperationState;
+  readonly history: readonly RevisionHistory[] | undefined;
+}
+
+/** Empty: the state of an operation is in its object. */
+export type OperationPayload = undefined;
+
+/**
+ * Runs one step of an Application's operation or deletion per call. All state is in the object
+ * (decision D8), so it can stop anywhere and continue here or on another replica. Source: Argo CD
+ * processAppOperationQueueItem.
+ */
+export class OperationProcessor {
+  readonly #deps: OperationDeps;
+  readonly #config: OperationConfig;
+  #passes = 0;
+
+  constructor(deps: OperationDeps, config: OperationConfig) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  /**
+   * @param place the worker slot, lent to others while the cluster or sources are slow; undefined:
+   * kept.
+   */
+  async handle(
+    taken: TakenItem<AppKey, OperationPayload>,
+    signal: AbortSignal,
+    place?: WorkerSlot,
+  ): Promise<HandlerResult<OperationPayload>> {
+    const known = this.#deps.store.get(taken.key);
+    if (known === undefined || !hasWork(known)) return 'done';
+    const restMs = this.#restMs(taken.key, known);
+    if (restMs > 0) return { requeueAfterMs: restMs };
+    const app = await this.#deps.store.fetch(known);
+    if (app === undefined || !hasWork(app)) return 'done';
+    this.#passes += 1;
+    const logger = this.#deps.logger.child({ application: taken.key, pass: `operation-${this.#passes}` });
+    const pass = { key: taken.key, logger, place };
+    try {
+      return app.operation === undefined
+        ? await this.#deps.deleter.handle(taken.key, app, { signal, place })
+        : await this.#pass(pass, app, signal);
+    } catch (error) {
+      // The operation changed between our read and our write: read and decide again.
+      if (error instanceof ApplicationChanged) return { requeueAfterMs: 0 };
+      if (error instanceof ClusterNotReady) return this.#await(pass, app, error, signal);
+      throw error;
+    }
+  }
+
+  async #pass(pass: OperationPass, app: Application, signal: AbortSignal): Promise<HandlerResult<OperationPayload>> {
+    const start = startPass(app, this.#now(), this.#config.syncTimeoutMs);
+    if (start.do === 'wait') {
+      this.#remember(pass.key, start.reason, start.ms);
+      return { requeueAfterMs: start.ms };
+    }
+    if (start.do === 'end') return this.#finish(pass, app, { state: start.state, history: undefined }, signal);
+    const begun = start.do === 'resume' ? app : await this.#deps.store.writeOperationState(app, start.state, undefined);
+    if (begun === undefined) return 'done';
+    if (start.do === 'begin') this.#deps.memories.of(pass.key).hold.operationStarted();
+    const { state } = start;
+    const after = await this.#step(pass, begun, state, signal);
+    const next = endPass({
+      state: after,
+      wasTerminating: state.phase === 'Terminating',
+      timedOut: start.do !== 'resume' && start.timedOut,
+      now: this.#now(),
+    });
+    return this.#finish(pass, begun, { state: next, history: nextHistory(begun, next, this.#now()) }, signal);
+  }
+
+  /**
+   * How long a running operation has nothing to do, because its cluster is stalled or a wave delay
+   * runs. Sends no request.
+   */
+  #restMs(key: AppKey, app: Application): number {
+    const state = app.status?.operationState;
+    const { syncTimeoutMs, syncWaveDelayMs } = this.#config;
+    if (state?.phase !== 'Running' || startPass(app, this.#now(), syncTimeoutMs).do !== 'resume') return 0;
+    if (this.#deps.isStalled(app)) {
+      this.#remember(key, 'its cluster, which does not answer writes', stalledRecheckMs);
+      return stalledRecheckMs;
+    }
+    const wave = this.#deps.memories.peek(key)?.wave;
+    if (wave?.name.startsWith(`${attemptOf(state)} `) !== true) return 0;
+    const pauseMs = wave.at + syncWaveDelayMs - this.#deps.clock.monotonic();
+    return Math.min(pauseMs, backstopMs(state, this.#now(), syncTimeoutMs));
+  }
+
+  async #step(
+    pass: OperationPass,
+    app: Application,
+    state: OperationState,
+    signal: AbortSignal,
+  ): Promise<OperationState> {
+    try {
+      return redactedState(await this.#deps.syncer.step(this.#deps.bind(app), state, { signal, place: pass.place }));
+    } catch (error) {
+      if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
+      pass.logger.warn('A step of an operation failed', { error });
+      return redactedState({ ...state, phase: 'Error', message: messageOf(error) });
+    }
+  }
+
+  async #finish(
+    pass: OperationPass,
+    app: Application,
+    { state, history }: StepResult,
+    signal: AbortSignal,
+  ): Promise<HandlerResult<OperationPayload>> {
+    if (isCompleted(state.phase)) return this.#end(pass, app, { state, history }, signal);
+    let stored: Application | undefined;
+    try {
+      stored = await this.#deps.store.writeOperationState(app, state, history);
+    } catch (error) {
+      if (!(error instanceof StateTooLarge)) throw error;
+      // A retry would produce the same state.
+      const over = endPass({ ...notTimedOut, state: tooLargeState(state), now: this.#now() });
+      return this.#finish(pass, app, { state: over, history: undefined }, signal);
+    }
+    if (stored === undefined) return 'done';
+    const waiting = startPass(stored, this.#now(), this.#config.syncTimeoutMs);
+    const moved = !deepEqual(
+      jsonOf(state.syncResult?.resources),
+      jsonOf(app.status?.operationState?.syncResult?.resources),
+    );
+    const quiet = moved ? progressRecheckMs : backstopMs(state, this.#now(), this.#config.syncTimeoutMs);
+    const restMs = this.#restMs(pass.key, stored);
+    const ms = waiting.do === 'wait' ? waiting.ms : restMs > 0 ? restMs : quiet;
+    this.#remember(pass.key, state.message ?? 'the next step of the operation', ms);
+    return { requeueAfterMs: ms };
+  }
+
+  /** Writes the end, together with the final comparison if possible. */
+  async #end(
+    pass: OperationPass,
+    app: Application,
+    { state, history }: StepResult,
+    signal: AbortSignal,
+  ): Promise<HandlerResult<OperationPayload>> {
+    const { store, completer } = this.#deps;
+    const level = levelAfter(state);
+    const { hold } = this.#deps.memories.of(pass.key);
+    const { stored, isCompared } = await hold.complete(this.#deps.clock.monotonic(), async () => {
+      const loan = new SlotLoan(pass.place, this.#deps.clock);
+      const completion = level === undefined ? undefined : completer.complete(app, { state, history, level }, signal);
+      const closed = completion === undefined ? undefined : await loan.during(completion);
+      return {
+        stored: closed ?? (await store.writeOperationState(app, state, history)),
+        isCompared: closed !== undefined,
+      };
+    });
+    if (stored === undefined) return 'done';
+    this.#completed(pass, stored, state);
+    if (level !== undefined)
+      this.#deps.refresh(pass.key, {
+        reason: 'an operation completed',
+        // After the final comparison, check only for results that were held back.
+        ...(isCompared ? {} : { level }),
+      });
+    // A deletion waiting for the operation continues now.
+    return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
+  }
+
+  #completed({ key, logger }: OperationPass, app: Application, state: OperationState): void {
+    const { store, metrics, memories } = this.#deps;
+    const memory = memories.of(key);
+    memory.hold.operationEnded();
+    delete memory.waiting;
+    delete memory.terminatingSince;
+    delete memory.wave;
+    metrics.synced(app, state);
+    const partial = (state.operation.sync?.resources?.length ?? 0) > 0;
+    const revision = state.syncResult === undefined ? '' : ` to ${state.syncResult.revision}`;
+    const what = `${partial ? 'Partial sync' : 'Sync'} operation${revision}`;
+    const ok = state.phase === 'Succeeded';
+    store.announce(app, {
+      type: ok ? 'Normal' : 'Warning',
+      reason: 'OperationCompleted',
+      message: ok ? `${what} succeeded` : `${what} failed: ${state.message ?? ''}`,
+    });
+    logger.info('Operation completed', { phase: state.phase, message: state.message });
+  }
+
+  /**
+   * Waits for a cluster that is not ready. Like Argo CD, does not keep a termination waiting
+   * forever.
+   */
+  async #await(
+    pass: OperationPass,
+    app: Application,
+    { message, afterMs }: ClusterNotReady,
+    signal: AbortSignal,
+  ): Promise<HandlerResult<OperationPayload>> {
+    const { key } = pass;
+    if (app.metadata.deletionTimestamp === undefined) this.#remember(key, message, afterMs);
+    else await this.#deps.deleter.recordBlocked(key, app, message);
+    const memory = this.#deps.memories.of(key);
+    // The operation may have timed out, and become Terminating, in this pass.
+    const fresh = this.#deps.store.get(key) ?? app;
+    const state = fresh.status?.operationState;
+    if (state?.phase !== 'Terminating') {
+      delete memory.terminatingSince;
+      return { requeueAfterMs: afterMs };
+    }
+    memory.terminatingSince ??= this.#now();
+    if (this.#now() - memory.terminatingSince < terminateLimitMs) return { requeueAfterMs: afterMs };
+    const failure = `Operation termination had errors: ${message}, its hooks may still run`;
+    const ended = { ...state, phase: 'Error' as const, message: failure };
+    const next = endPass({ ...notTimedOut, state: ended, now: this.#now() });
+    return this.#finish(pass, fresh, { state: next, history: undefined }, signal);
+  }
+
+  #remember(key: AppKey, what: string, ms: number): void {
+    this.#deps.memories.of(key).waiting = { what, since: this.#now(), until: this.#now() + ms };
+  }
+
+  #now(): number {
+    return this.#deps.clock.now();
+  }
+}
+
+/** The level of the comparison that must follow; undefined: nothing can have changed. */
+function levelAfter({ operation: { sync, initiatedBy } }: OperationState): CompareLevel | undefined {
+  if (sync === undefined || sync.dryRun === true) return undefined;
+  return initiatedBy?.automated === true ? compareLevel.latest : compareLevel.forceResolve;
+}

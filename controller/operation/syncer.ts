@@ -1,0 +1,434 @@
+import { defined, messageOf } from '#base';
+import type { Clock } from '#base';
+import { isUnreadKind, maxJqSteps, managedNamespace, unreadConditions } from '#compare';
+import type { Comparison } from '#compare';
+import { healthOf } from '#health';
+import { findResource } from '#kube';
+import type { ClusterClients } from '#kube';
+import { ClusterIgnored } from '#live';
+import type { LiveCluster } from '#live';
+import {
+  annotationOf,
+  annotations,
+  asObject,
+  destinationNamespaceOf,
+  hasMultipleSources,
+  hasSyncOption,
+  keyOf,
+  refOf,
+  sourceOf,
+  trackedApp,
+} from '#model';
+import type {
+  AppKey,
+  Application,
+  KubeObject,
+  OperationState,
+  ResourceKey,
+  ResourceRef,
+  ResourceResult,
+  SyncOperation,
+  SyncOperationResult,
+} from '#model';
+import { SlotLoan } from '#queues';
+import type { WorkerSlot } from '#queues';
+import { readSyncOptions, syncStep, terminateSync } from '#sync';
+import type { SyncOutcome, SyncRequest } from '#sync';
+import type { Logger } from '#telemetry';
+import type { GateQuestion } from '../write/apply-gate.ts';
+import type { WorkMetrics } from '../write/apply-metrics.ts';
+import type { BoundApplication } from '../admission/bound.ts';
+import type { ComparedApplication, Comparer } from '../comparison/comparer.ts';
+import { pruneCandidates } from '../admission/claims.ts';
+import type { ManifestClaims } from '../admission/claims.ts';
+import { formatConditions } from '../shared/conditions.ts';
+import { ClusterNotReady, ClusterStalled } from '../shared/errors.ts';
+import type { JqRunner } from '../comparison/jq-runner.ts';
+import type { AppMemories } from '../comparison/memory.ts';
+import { respectingWriter } from './respect.ts';
+import type { OwnershipGuard } from '../admission/ownership-guard.ts';
+import { parseTime } from '../shared/kube-time.ts';
+import { attemptOf } from '../application/operation-state.ts';
+import { WritePace } from '../write/write-pace.ts';
+import type { WriteSlots } from '../write/write-slots.ts';
+import { GuardedWriter } from '../write/writer.ts';
+import type { ApplyIntent, WriterDeps } from '../write/writer.ts';
+
+export interface SyncDeps {
+  readonly comparer: Comparer;
+  readonly clients: ClusterClients;
+  /** The cluster currently cached for this URL. */
+  readonly peek: (server: string) => LiveCluster | undefined;
+  readonly toCluster: OwnershipGuard['toCluster'];
+  readonly claims: Pick<ManifestClaims, 'claimants'>;
+  /** Shared by all writes of syncs and deletions, and by dry runs. */
+  readonly slots: WriteSlots;
+  readonly jq: Pick<JqRunner, 'answer'>;
+  readonly memories: Pick<AppMemories, 'gate' | 'of'>;
+  readonly work: Pick<WorkMetrics, 'stage'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface SyncConfig {
+  readonly waveDelayMs: number;
+}
+
+/** Identity and options of a writer. */
+export interface WritingAs {
+  /** Impersonated user; undefined: our own identity. */
+  readonly user: string | undefined;
+  /** Sends every write as a dry run. */
+  readonly dryRun?: boolean;
+  /** Objects the comparison found different; absent: no comparison, everything is sent. */
+  readonly differing?: ReadonlySet<ResourceKey>;
+  /** Lends the worker slot of the pass while the cluster is slow. */
+  readonly loan: SlotLoan;
+}
+
+/** The signal and worker slot of a step. */
+export interface StepWork {
+  readonly signal: AbortSignal;
+  /** Undefined: the step keeps its slot while it waits. */
+  readonly place: WorkerSlot | undefined;
+}
+
+/** The state after a step, input of endPass. */
+type StepState = OperationState;
+
+/**
+ * Runs one step of a sync: pins the revisions, compares at them, checks policy, and lets `sync`
+ * apply one wave. Source: Argo CD controller/sync.go SyncAppState. A problem of the application
+ * becomes a phase (Error, Failed) with a message.
+ *
+ * Throws the abort reason, OwnershipLost, and errors that prevent the comparison (the caller shows
+ * them as phase Error).
+ *
+ * Differences: sync windows are checked against the running operation (Argo CD checks the previous
+ * one in the first pass), and do not delay termination.
+ */
+export class Syncer {
+  readonly #deps: SyncDeps;
+  readonly #config: SyncConfig;
+
+  constructor(deps: SyncDeps, config: SyncConfig) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  async step(bound: BoundApplication, state: OperationState, work: StepWork): Promise<StepState> {
+    const sync = state.operation.sync;
+    if (sync === undefined) return failedStep(state, 'Error', 'Invalid operation request: no operation specified');
+    const terminating = state.phase === 'Terminating';
+    const blocked = terminating ? undefined : bound.windows.blocks(state);
+    if (blocked !== undefined) return { ...state, message: blocked };
+    const started = withResult(bound.app, state, sync);
+    // Check the destination again: the condition in the status may be outdated or edited by a user.
+    const { misplaced } = bound.gate;
+    if (misplaced !== undefined && !terminating)
+      return failedStep(started, 'Error', formatConditions([{ type: 'InvalidSpecError', message: misplaced }]));
+    // Termination is not refused: usually no hook runs, and it writes nothing.
+    if (!terminating) this.refuseStalled(bound.cluster.server);
+    const compared = await this.#compare(bound, started, sync, work);
+    const pinned = pinRevisions(started, compared);
+    const refusal = refusalOf(bound.app, sync, compared.comparison);
+    if (refusal !== undefined && !terminating) return failedStep(pinned, refusal.phase, refusal.message);
+    let user: string | undefined;
+    try {
+      user = bound.identity.syncs();
+    } catch (error) {
+      return failedStep(pinned, 'Error', messageOf(error));
+    }
+    const request = this.#request(bound, pinned, compared, {
+      user,
+      signal: work.signal,
+      loan: new SlotLoan(work.place, this.#deps.clock),
+    });
+    const outcome = await this.#deps.work.stage('sync', () =>
+      terminating ? terminateSync(request) : syncStep(request),
+    );
+    return afterStep(bound.app, pinned, outcome, compared.cluster);
+  }
+
+  #compare(
+    bound: BoundApplication,
+    state: OperationState,
+    sync: SyncOperation,
+    { signal, place }: StepWork,
+  ): Promise<ComparedApplication> {
+    const result = state.syncResult;
+    const multiple = (result?.sources?.length ?? 0) > 0;
+    return this.#deps.comparer.compare(
+      {
+        bound,
+        sources: multiple ? (result?.sources ?? []) : [result?.source ?? sourceOf(bound.app.spec)],
+        revisions: requestedRevisions(result, multiple),
+        cache: { revision: 'current', manifests: 'cached' },
+        localManifests: sync.manifests ?? [],
+        // Reuse valid rows: a sync of one object in thousands compares that one.
+        changed: new Set(),
+        place,
+      },
+      () => false,
+      signal,
+    );
+  }
+
+  #request(
+    bound: BoundApplication,
+    state: OperationState,
+    compared: ComparedApplication,
+    context: { readonly user: string | undefined; readonly signal: AbortSignal; readonly loan: SlotLoan },
+  ): SyncRequest {
+    const { comparison, cluster } = compared;
+    const { app, settings } = bound;
+    const sync = state.operation.sync ?? {};
+    const startedAt = parseTime(state.startedAt) ?? this.#deps.clock.now();
+    return {
+      resources: comparison.pairs.map(({ target, live, diff }) => ({ target, live, modified: diff.modified })),
+      hooks: comparison.hooks,
+      liveHooks: comparison.liveHooks,
+      options: readSyncOptions(sync, {
+        pruneConfirmed: isApproved(app, startedAt),
+        waveDelayMs: this.#config.waveDelayMs,
+        migrationManager:
+          annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) ?? 'kubectl-client-side-apply',
+      }),
+      destinationNamespace: destinationNamespaceOf(app),
+      revision: state.syncResult?.revision ?? '',
+      startedAt,
+      attempt: attemptOf(state),
+      results: state.syncResult?.resources ?? [],
+      isSelected: selectedBy(sync, comparison),
+      health: (object) => healthOf(object, settings),
+      canPrune: (gk) =>
+        !comparison.failed &&
+        !isUnreadKind(comparison.unread, gk) &&
+        !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
+      ...defined({ pruneBlocked: comparison.pruneBlocked }),
+      otherApplication: this.#claimant(bound, compared),
+      namespaceModifier: (live) => managedNamespace(app, live),
+      writer: respectingWriter(
+        this.writer(bound, cluster, {
+          user: context.user,
+          dryRun: sync.dryRun === true,
+          differing: differingKeys(comparison),
+          loan: context.loan,
+        }),
+        comparison.pairs,
+        hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
+          ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: maxJqSteps } }
+          : undefined,
+        this.#deps.jq,
+      ),
+      waveAppliedAt: (wave) => this.#waveAppliedAt(bound.key, wave),
+      releaseSlotWhile: (work) => context.loan.during(work),
+      warn: (message, error) => this.#deps.logger.warn(message, { application: bound.key, error }),
+      clock: this.#deps.clock,
+      signal: context.signal,
+    };
+  }
+
+  #waveAppliedAt(key: AppKey, name: string): number {
+    const memory = this.#deps.memories.of(key);
+    if (memory.wave?.name !== name) memory.wave = { name, at: this.#deps.clock.monotonic() };
+    return memory.wave.at;
+  }
+
+  /** Looks up the claimants of all prunable objects, on first use. */
+  #claimant({ key }: BoundApplication, { comparison, cluster }: ComparedApplication): SyncRequest['otherApplication'] {
+    let known: ReadonlyMap<ResourceKey, AppKey> | undefined;
+    return (object) => {
+      known ??= this.#deps.claims.claimants({ key, server: cluster.server, refs: pruneCandidates(comparison) });
+      return known.get(keyOf(object));
+    };
+  }
+
+  /**
+   * Refuses work that would only queue behind stalled writes.
+   * @throws ClusterStalled
+   */
+  refuseStalled(server: string): void {
+    if (this.#deps.slots.isStalled(server)) throw new ClusterStalled(server);
+  }
+
+  /**
+   * The write choke point for one application on one cluster.
+   * @throws ClusterNotReady if the cluster was just removed or another one took its URL: state read
+   * from one must not be written to the other.
+   */
+  writer({ key, gate, settings }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
+    const { user, dryRun = false, differing: differs } = as;
+    const client = this.#deps.clients.of(cluster.server);
+    if (client === undefined || this.#deps.peek(cluster.server) !== cluster)
+      throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
+    return new GuardedWriter({
+      cluster,
+      client: user === undefined ? client : client.impersonate(user),
+      fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
+      denied: (object, namespaced) => gate.denied(object, namespaced),
+      appOf: (object) => trackedApp(object, settings.tracking),
+      pace: new WritePace(this.#deps.slots, cluster.server, as.loan),
+      clock: this.#deps.clock,
+      ...(differs === undefined ? {} : this.#gate({ app: key, server: cluster.server, user }, differs)),
+      dryRun,
+    });
+  }
+
+  #gate(
+    who: Pick<GateQuestion, 'app' | 'server' | 'user'>,
+    differing: ReadonlySet<ResourceKey>,
+  ): Pick<WriterDeps, 'gate'> {
+    const { gate } = this.#deps.memories;
+    if (gate === undefined) return {};
+    const differs = ({ target }: ApplyIntent): boolean => differing.has(keyOf(target));
+    return {
+      gate: {
+        ask: (sending) => gate.ask({ ...who, ...sending, differs: differs(sending) }),
+        merged: (sending, unchanged) => gate.merged({ ...sending, differs: differs(sending) }, unchanged),
+      },
+    };
+  }
+}
+
+function failedStep(state: OperationState, phase: 'Error' | 'Failed', message: string): StepState {
+  return { ...state, phase, message };
+}
+
+/** The first step records the sources and revisions of this operation. */
+function withResult(app: Application, state: OperationState, sync: SyncOperation): OperationState {
+  if (state.syncResult !== undefined) return state;
+  const named = sync.source !== undefined || (sync.sources?.length ?? 0) > 0;
+  const sources = named ? (sync.sources ?? []) : hasMultipleSources(app.spec) ? (app.spec.sources ?? []) : [];
+  const source = named ? sync.source : hasMultipleSources(app.spec) ? undefined : sourceOf(app.spec);
+  return {
+    ...state,
+    syncResult: {
+      revision: sync.revision ?? '',
+      source: source ?? { repoURL: '' },
+      ...(sources.length > 0 ? { sources, revisions: sync.revisions ?? [] } : {}),
+    },
+  };
+}
+
+function requestedRevisions(result: SyncOperationResult | undefined, multiple: boolean): readonly string[] {
+  if (!multiple) return [nonEmpty(result?.revision) ?? result?.source.targetRevision ?? ''];
+  const revisions = result?.revisions ?? [];
+  return (result?.sources ?? []).map((source, i) => nonEmpty(revisions[i]) ?? source.targetRevision ?? '');
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** Pins the operation to the resolved commits, for later passes and other replicas. */
+function pinRevisions(state: OperationState, { revisions }: ComparedApplication): OperationState {
+  const result = state.syncResult;
+  if (result === undefined || revisions.length === 0) return state;
+  const pinned = (result.sources?.length ?? 0) > 0 ? { revisions } : { revision: revisions[0] ?? '' };
+  return { ...state, syncResult: { ...result, ...pinned } };
+}
+
+function refusalOf(
+  app: Application,
+  sync: SyncOperation,
+  comparison: Comparison,
+): { readonly phase: 'Error' | 'Failed'; readonly message: string } | undefined {
+  const shared = comparison.conditions.find((condition) => condition.type === 'SharedResourceWarning');
+  if (shared !== undefined && hasSyncOption(sync.syncOptions, 'FailOnSharedResource=true'))
+    return { phase: 'Failed', message: `Shared resource found: ${shared.message}` };
+  const invalid = (app.status?.conditions ?? []).filter((condition) => condition.type === 'InvalidSpecError');
+  const fresh = comparison.conditions.filter(({ type }) => type === 'ComparisonError' || type === 'InvalidSpecError');
+  const untouched = untouchedConditions(sync, comparison);
+  const errors = [
+    ...fresh.filter(({ message }) => !untouched.has(message)),
+    ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message)),
+  ];
+  return errors.length === 0 ? undefined : { phase: 'Error', message: formatConditions(errors) };
+}
+
+/**
+ * Messages about unread objects that this operation may ignore, because it names none of them. If
+ * it names any, it is refused as a whole, as in Argo CD: its waves could not be kept in order.
+ */
+function untouchedConditions(sync: SyncOperation, comparison: Comparison): ReadonlySet<string> {
+  if (comparison.unread.some((ref) => isNamed(sync, ref))) return new Set();
+  return new Set(unreadConditions(comparison.unread).map(({ message }) => message));
+}
+
+/** A user confirmed the prunes of this operation: the annotation is not older than its start. */
+function isApproved(app: Application, startedAt: number): boolean {
+  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
+  return approved !== undefined && approved >= startedAt;
+}
+
+function differingKeys({ pairs }: Comparison): ReadonlySet<ResourceKey> {
+  return new Set(pairs.filter(({ diff }) => diff.modified).map(({ key }) => key));
+}
+
+/**
+ * The objects that this operation touches: those it names, except unread ones and copies that carry
+ * the tracking of another object.
+ */
+function selectedBy(sync: SyncOperation, comparison: Comparison): (object: KubeObject) => boolean {
+  const foreign = new Set(comparison.pairs.filter((pair) => !pair.own).map((pair) => pair.key));
+  const unread = new Set(comparison.unread.map(({ key }) => key));
+  return (object) => {
+    const key = keyOf(object);
+    return !foreign.has(key) && !unread.has(key) && isNamed(sync, refOf(object));
+  };
+}
+
+/** An operation without a resource list names all. */
+function isNamed(sync: SyncOperation, { group, kind, namespace, name }: ResourceRef): boolean {
+  const named = sync.resources ?? [];
+  return (
+    named.length === 0 ||
+    named.some(
+      (r) =>
+        r.kind === kind &&
+        r.name === name &&
+        (r.group ?? '') === group &&
+        ((r.namespace ?? '') === '' || r.namespace === namespace),
+    )
+  );
+}
+
+function afterStep(app: Application, state: OperationState, outcome: SyncOutcome, cluster: LiveCluster): StepState {
+  const result = state.syncResult ?? { revision: '', source: { repoURL: '' } };
+  const metadata = app.spec.syncPolicy?.managedNamespaceMetadata;
+  return {
+    ...state,
+    phase: outcome.phase,
+    message: outcome.message,
+    syncResult: {
+      ...result,
+      resources: outcome.results.map((item) => ({ ...item, ...withAdvice(item, cluster) })),
+      ...defined({ managedNamespaceMetadata: metadata }),
+    },
+  };
+}
+
+/** Replaces or extends two unhelpful API server messages with Argo CD's advice. */
+function withAdvice(item: ResourceResult, cluster: LiveCluster): { readonly message?: string } {
+  const message = item.message ?? '';
+  const { group, kind, version, namespace, name } = item;
+  if (message.includes('the server could not find the requested resource')) {
+    const served = findResource(cluster.discovery(), { group, kind });
+    const which = `${group}/${kind}`;
+    if (served === undefined)
+      return {
+        message: `The Kubernetes API could not find ${which} for requested resource ${namespace}/${name}. Make sure the "${kind}" CRD is installed on the destination cluster.`,
+      };
+    return {
+      message: `The Kubernetes API could not find version "${version}" of ${which} for requested resource ${namespace}/${name}. Version "${served.version}" of ${served.group}/${served.kind} is installed on the destination cluster.`,
+    };
+  }
+  if (message.includes('metadata.annotations: Too long: must have at most 262144 bytes') && !message.includes(infoMark))
+    return {
+      message: `${message}${infoMark}use the sync option ServerSideApply=true or Replace=true for this resource, so that it needs no last-applied annotation`,
+    };
+  return {};
+}
+
+const infoMark = ' \n -Additional Info: ';

@@ -1,0 +1,89 @@
+import type { BuiltTree, Comparison } from '#compare';
+import type { AppKey, Application, ApplicationCondition } from '#model';
+import type { ManagedResource } from '#publish';
+import type { WorkerSlot } from '#queues';
+import type { Logger } from '#telemetry';
+import type { StatusWrite } from '../application/application-writes.ts';
+import type { AutosyncDecision } from '../application/autosync.ts';
+import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
+import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
+import type { StatusChange } from '../application/status-patch.ts';
+import type { AppMemory } from '../comparison/memory.ts';
+
+/** One pass over one application. */
+export interface RefreshPass {
+  readonly key: AppKey;
+  readonly refresh: DueRefresh;
+  readonly asked: RefreshAnnotation | undefined;
+  /** The object as stored when the pass starts; the patch is computed against it. */
+  readonly before: Application;
+  readonly memory: AppMemory;
+  /** One timestamp for the whole pass; the settings snapshot is in {@link BoundApplication}. */
+  readonly time: string;
+  readonly now: number;
+  /** Adds the application and the id of the pass to each line. */
+  readonly logger: Logger;
+  /** The refresh was requested no later than this, by the monotonic clock. */
+  readonly askedAt?: number | undefined;
+  /** The worker slot of the pass. */
+  readonly place?: WorkerSlot | undefined;
+}
+
+/** The result of one pass, for the caller to store. */
+export interface PassResult {
+  readonly pass: RefreshPass;
+  /** By the monotonic clock. */
+  readonly started: number;
+  readonly assessment: PassAssessment;
+}
+
+/** A comparison and the decisions that follow from it. */
+export interface Decisions {
+  readonly comparison: Comparison;
+  /** The finalizers that the application should have; undefined when it has them. */
+  readonly finalizers: readonly string[] | undefined;
+  /** The decision about automated sync; undefined while a sync window forbids it. */
+  readonly decision: AutosyncDecision | undefined;
+}
+
+/**
+ * The result of a pass, before anything is published or written: the status that the application
+ * should have, and the patch from {@link RefreshPass.before} to it.
+ */
+export interface PassAssessment extends StatusChange {
+  readonly tree: BuiltTree['tree'];
+  /**
+   * Undefined: keep what was published. 'none': remove it, so that clients show the conditions
+   * instead.
+   */
+  readonly managed: readonly ManagedResource[] | 'none' | undefined;
+  /** Conditions of this pass only; `status` also has those of other steps. */
+  readonly conditions: readonly ApplicationCondition[];
+  /** Undefined: nothing was compared, because the spec is invalid or only the tree changed. */
+  readonly decisions: Decisions | undefined;
+}
+
+/**
+ * All side effects of a pass, in call order. The seam between the controller in charge
+ * (`refresh-writes`) and the shadow, which must not write (`shadow`).
+ */
+export interface RefreshEffects {
+  /** The refresh request to serve: the queued one, or a deeper one. */
+  request(key: AppKey, queued: RefreshRequest | undefined): RefreshRequest | undefined;
+  /**
+   * Returns the Application that the pass works on, and its refresh request as stored from now on.
+   * @param requested the refresh request in `app`.
+   */
+  begin(app: Application, requested: RefreshAnnotation | undefined): Promise<PassStart>;
+  publish(pass: RefreshPass, assessment: PassAssessment, signal: AbortSignal): Promise<void>;
+  /**
+   * Stores the status, starts a sync and removes the answered refresh request, in as few writes as
+   * possible.
+   */
+  settle(pass: RefreshPass, assessment: PassAssessment): Promise<StatusWrite>;
+}
+
+export interface PassStart {
+  readonly before: Application;
+  readonly asked: RefreshAnnotation | undefined;
+}

@@ -1,0 +1,155 @@
+import { isAbort, messageOf } from '#base';
+import { appKeyOf, instanceName } from '#model';
+import type { AppKey, Application } from '#model';
+import type { OwnershipFence, Publisher } from '#publish';
+import type { AddOptions } from '#queues';
+import type { AutosyncDecision } from '../application/autosync.ts';
+import { compareLevel } from '../application/freshness.ts';
+import type { RefreshRequest } from '../application/freshness.ts';
+import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
+import { withSyncError } from './refresh.ts';
+import type { StatusWrite } from '../application/application-writes.ts';
+import type { PassAssessment, PassStart, RefreshEffects, RefreshPass } from './pass.ts';
+import type { ApplicationStore } from '../application/application-store.ts';
+import type { StatusChange } from '../application/status-patch.ts';
+
+export interface RefreshWritesDeps {
+  readonly store: ApplicationStore;
+  readonly publisher: Publisher;
+  /** Guards publishing for an application: valid while this replica owns it. */
+  readonly fence: (key: AppKey) => OwnershipFence;
+  readonly requeue: (key: AppKey, options: AddOptions<RefreshRequest>) => void;
+  readonly startOperation: (key: AppKey) => void;
+  /** The controller's own namespace. */
+  readonly namespace: string;
+}
+
+type StartDecision = AutosyncDecision & { readonly do: 'start' };
+
+/** An automated sync to start, with the status that explains it. */
+interface AutosyncStart {
+  readonly before: Application;
+  readonly change: StatusChange;
+  readonly decision: StartDecision;
+}
+
+/**
+ * Whether publishing may be delayed a little: no user requested the refresh, and no status write
+ * follows. Argo CD's API server copies health from the tree when a status is written, so the tree
+ * must be published before that write.
+ */
+function mayWait({ asked, refresh }: RefreshPass, { patch, decisions }: PassAssessment): boolean {
+  const isLive = asked === undefined && refresh.level <= compareLevel.recent;
+  return isLive && decisions?.decision?.do !== 'start' && patch === undefined;
+}
+
+/**
+ * The effects of the controller in charge: publishes, writes differences and starts automated
+ * syncs.
+ */
+export class RefreshWrites implements RefreshEffects {
+  readonly #deps: RefreshWritesDeps;
+
+  constructor(deps: RefreshWritesDeps) {
+    this.#deps = deps;
+  }
+
+  request(_key: AppKey, queued: RefreshRequest | undefined): RefreshRequest | undefined {
+    return queued;
+  }
+
+  async begin(app: Application, requested: RefreshAnnotation | undefined): Promise<PassStart> {
+    const { store } = this.#deps;
+    const asked = requested === undefined ? undefined : await store.markRefresh(app, requested);
+    return { asked, before: await store.normalize(store.get(appKeyOf(app)) ?? app) };
+  }
+
+  /** Without Redis the UI shows stale data, but reconciliation continues. */
+  async publish(pass: RefreshPass, assessment: PassAssessment, signal: AbortSignal): Promise<void> {
+    const { publisher, namespace, fence } = this.#deps;
+    const { tree, managed } = assessment;
+    const terms = { signal, fence: fence(pass.key), mayWait: mayWait(pass, assessment) };
+    const instance = instanceName(pass.key, namespace);
+    try {
+      await publisher.setTree(instance, tree, terms);
+      if (managed === undefined) return;
+      await publisher.setManagedResources(instance, managed === 'none' ? undefined : managed, terms);
+    } catch (error) {
+      if (signal.aborted || isAbort(error)) throw error;
+      pass.logger.warn('Unable to publish the state of an application', { error });
+    }
+  }
+
+  /**
+   * Postpones background results while the final write of an operation is in flight: they were
+   * computed against a status that this write replaces.
+   */
+  async settle(pass: RefreshPass, assessment: PassAssessment): Promise<StatusWrite> {
+    if (pass.asked === undefined && pass.memory.hold.isCompleting)
+      return { app: pass.before, answered: true, again: true };
+    const { decisions } = assessment;
+    const before =
+      decisions?.finalizers === undefined ? pass.before : await this.#setHookFinalizers(pass, decisions.finalizers);
+    const decision = decisions?.decision;
+    if (decision !== undefined) delete pass.memory.waiting;
+    if (decision?.do === 'start') return this.#start(pass, { before, change: assessment, decision });
+    const settled = await this.#deps.store.settle(before, assessment, pass.asked);
+    if (decision?.do === 'wait') {
+      pass.memory.waiting = { what: decision.reason, since: pass.now, until: pass.now + decision.ms };
+      const payload = { level: compareLevel.latest, reason: decision.reason };
+      this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
+    }
+    return settled;
+  }
+
+  /**
+   * Starts the sync before it removes the refresh request, so that a client that waits for the
+   * removal sees the operation.
+   */
+  async #start(pass: RefreshPass, { before, change, decision }: AutosyncStart): Promise<StatusWrite> {
+    const { store } = this.#deps;
+    try {
+      const { result, app } = await store.startOperation(before, decision.operation, change);
+      if (result === 'changed')
+        this.#deps.requeue(pass.key, { payload: { level: compareLevel.latest, reason: 'the last operation changed' } });
+      if (result === 'started') {
+        pass.memory.hold.operationStarted();
+        this.#announceStart(pass, app, decision);
+      }
+      return { app, answered: pass.asked === undefined || (await store.consumeRefresh(app, pass.asked)) };
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      const refusal = { do: 'refuse', message: messageOf(error) } as const;
+      await store.persistStatus(before, withSyncError(change.status, refusal, pass.time));
+      throw error;
+    }
+  }
+
+  /**
+   * Runs before the status write, as in Argo CD: an Application must not be deleted without its
+   * delete hooks. A failure is only logged.
+   */
+  async #setHookFinalizers(pass: RefreshPass, names: readonly string[]): Promise<Application> {
+    try {
+      const stored = await this.#deps.store.setFinalizers(pass.before, names);
+      // Keep the status that this pass read: the patch is computed against it.
+      return stored === undefined ? pass.before : { ...pass.before, metadata: stored.metadata };
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      pass.logger.warn('Unable to update finalizers of delete hooks', { error });
+      return pass.before;
+    }
+  }
+
+  #announceStart(pass: RefreshPass, app: Application, decision: StartDecision): void {
+    const sync = decision.operation.sync;
+    const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
+    pass.logger.info('Initiated automated sync', { reason: decision.reason });
+    this.#deps.store.announce(app, {
+      type: 'Normal',
+      reason: 'OperationStarted',
+      message: `Initiated automated sync to '${revisions}'`,
+    });
+    this.#deps.startOperation(pass.key);
+  }
+}

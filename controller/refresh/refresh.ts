@@ -1,0 +1,442 @@
+import { defined, inSlices, omit } from '#base';
+import type { Clock, RandomSource } from '#base';
+import { buildTree, managedResourceSteps, treeRoots } from '#compare';
+import type { BuiltTree, Comparison } from '#compare';
+import type { CachePolicy } from '#desired';
+import type { LiveCluster } from '#live';
+import { appKeyOf, appKeyOfInstance, hasMultipleSources, isCompleted, isErrorCondition, sourcesOf } from '#model';
+import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey } from '#model';
+import type { ManagedResource } from '#publish';
+import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
+import type { Logger } from '#telemetry';
+import type { StatusWrite } from '../application/application-writes.ts';
+import { decideAutosync } from '../application/autosync.ts';
+import type { AutosyncDecision, SelfHealBackoff } from '../application/autosync.ts';
+import type { BoundApplication, SpecVerdict } from '../admission/bound.ts';
+import { pruneCandidates } from '../admission/claims.ts';
+import type { ManifestClaims } from '../admission/claims.ts';
+import type { Comparer } from '../comparison/comparer.ts';
+import { conflictConditions, ownedConditions } from '../shared/conditions.ts';
+import { ClusterNotReady, SourceUnavailable } from '../shared/errors.ts';
+import { finalizersOf } from '../application/finalizers.ts';
+import { compareLevel, msUntilExpiry, refreshDue } from '../application/freshness.ts';
+import type { FreshnessFacts, DueRefresh, RefreshRequest } from '../application/freshness.ts';
+import { describeDifferences } from '../comparison/differences.ts';
+import { hydrationConditions } from '../application/hydration.ts';
+import type { AppMemory, AppMemories } from '../comparison/memory.ts';
+import type { AppMetrics } from '../report/metrics.ts';
+import type { WorkMetrics } from '../write/apply-metrics.ts';
+import {
+  nextHealth,
+  shouldStampReconciledAt,
+  statusChange,
+  withConditions,
+  withReconciledAt,
+} from '../application/status-patch.ts';
+import type { StatusChange } from '../application/status-patch.ts';
+import { kubeTime } from '../shared/kube-time.ts';
+import type { PassAssessment, PassResult, RefreshEffects, RefreshPass } from './pass.ts';
+
+export interface RefreshDeps {
+  /** The cached Application, with the status that this controller compared last. */
+  readonly lookup: (key: AppKey) => Application | undefined;
+  readonly effects: RefreshEffects;
+  readonly comparer: Comparer;
+  readonly memories: AppMemories;
+  readonly metrics: AppMetrics;
+  readonly work: Pick<WorkMetrics, 'stage'>;
+  readonly claims: Pick<ManifestClaims, 'claimants'>;
+  readonly validate: (app: Application) => SpecVerdict;
+  readonly peek: (server: string) => LiveCluster | undefined;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly logger: Logger;
+}
+
+export interface RefreshConfig {
+  readonly namespace: string;
+  readonly appResyncMs: number;
+  readonly hardResyncMs: number;
+  readonly jitterMs: number;
+  readonly repoErrorGraceMs: number;
+  readonly persistResourceHealth: boolean;
+  readonly selfHeal: SelfHealBackoff;
+}
+
+/** Retry delays that are shorter than the resync period. */
+const completionRecheckMs = 1000;
+const unreadableRetryMs = 30_000;
+
+/** A comparison and what is published from it. */
+interface ComparisonResult {
+  readonly comparison: Comparison;
+  readonly built: BuiltTree;
+  readonly bound: BoundApplication;
+  readonly managed: readonly ManagedResource[];
+}
+
+/**
+ * Refreshes one Application: decides whether it is stale, at which level and why; compares it;
+ * decides about automated sync; passes the result to {@link RefreshEffects}. Source: Argo CD
+ * processAppRefreshQueueItem.
+ *
+ * Errors are thrown, and the queue retries the key with its request (Argo CD drops the request
+ * until the next event). No partial results: the status is written last, as a patch.
+ */
+export class RefreshProcessor {
+  readonly #deps: RefreshDeps;
+  readonly #config: RefreshConfig;
+  #passes = 0;
+
+  constructor(deps: RefreshDeps, config: RefreshConfig) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  async handle(
+    { key, payload }: TakenItem<AppKey, RefreshRequest>,
+    signal: AbortSignal,
+    place?: WorkerSlot,
+  ): Promise<HandlerResult<RefreshRequest>> {
+    const app = this.#deps.lookup(key);
+    if (app === undefined) return 'done';
+    const memory = this.#deps.memories.of(key);
+    const due = refreshDue(app, this.#deps.effects.request(key, payload), this.#facts(memory));
+    if (due === undefined) return this.#untilExpiry(app, memory);
+    const { level, reason, resources } = due;
+    const again = { level, reason, ...defined({ resources }) };
+    const heldMs = this.#heldMs(app, due, memory);
+    if (heldMs > 0) return { requeueAfterMs: heldMs, payload: again };
+    memory.lastRefresh = { at: this.#now(), reason, level };
+    let settled: StatusWrite;
+    try {
+      settled = await this.#run(app, due, signal, place);
+    } catch (error) {
+      if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
+      const ms = error instanceof ClusterNotReady ? error.afterMs : unreadableRetryMs;
+      memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
+      return { requeueAfterMs: ms, payload: again };
+    }
+    if (!settled.answered) return { requeueAfterMs: 0, priority: 'user' };
+    // An operation that is completing requests the next refresh itself; this recheck is a fallback.
+    if (settled.again === true)
+      return { requeueAfterMs: memory.hold.isCompleting ? completionRecheckMs : 0, payload: again };
+    return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
+  }
+
+  /**
+   * How long a running operation delays this refresh. Refreshes that users request are not delayed.
+   */
+  #heldMs(app: Application, { requested }: DueRefresh, { hold }: AppMemory): number {
+    if (!isRunning(app)) hold.operationEnded();
+    return requested === undefined ? hold.remainingMs(this.#deps.clock.monotonic()) : 0;
+  }
+
+  /**
+   * Compares `app` exactly as passed in with its sources and cluster, without publishing or
+   * writing. Throws like a pass.
+   */
+  async evaluate(app: Application, refresh: DueRefresh, signal: AbortSignal): Promise<PassResult> {
+    const started = this.#deps.clock.monotonic();
+    const pass = this.#newPass(app, refresh);
+    return { pass, started, assessment: await this.#assess(pass, signal) };
+  }
+
+  /** Records and logs a result that the caller has stored. */
+  recordStored({ pass, started, assessment }: PassResult, stored: Application): void {
+    const { level, reason } = pass.refresh;
+    pass.memory.lastRefresh = { at: pass.now, reason, level };
+    this.#remember(pass, assessment);
+    this.#report(pass, stored, started);
+  }
+
+  async #run(
+    app: Application,
+    due: DueRefresh,
+    signal: AbortSignal,
+    place: WorkerSlot | undefined,
+  ): Promise<StatusWrite> {
+    const started = this.#deps.clock.monotonic();
+    const { before, asked } = await this.#deps.effects.begin(app, due.requested);
+    const pass: RefreshPass = { ...this.#newPass(before, due), asked, place };
+    const settled = await this.#pass(pass, signal);
+    this.#report(pass, settled.app, started);
+    return settled;
+  }
+
+  #newPass(before: Application, refresh: DueRefresh): RefreshPass {
+    const key = appKeyOf(before);
+    const memory = this.#deps.memories.of(key);
+    const now = this.#now();
+    const logger = this.#deps.logger.child({ application: key, pass: this.#nextPass() });
+    return { key, refresh, asked: undefined, before, memory, askedAt: memory.seenAt, time: kubeTime(now), now, logger };
+  }
+
+  #report({ refresh, logger }: RefreshPass, stored: Application, started: number): void {
+    const durationMs = this.#deps.clock.monotonic() - started;
+    this.#deps.metrics.reconciled(stored, durationMs);
+    logger.info('Reconciliation completed', {
+      'comparison-level': refresh.level,
+      reason: refresh.reason,
+      time_ms: Math.round(durationMs),
+      sync: stored.status?.sync?.status,
+      health: stored.status?.health?.status,
+    });
+  }
+
+  async #pass(pass: RefreshPass, signal: AbortSignal): Promise<StatusWrite> {
+    const { effects, work } = this.#deps;
+    const assessment = await this.#assess(pass, signal);
+    await work.stage('publishing', () => effects.publish(pass, assessment, signal));
+    const settled = await work.stage('status', () => effects.settle(pass, assessment));
+    this.#remember(pass, assessment);
+    return settled;
+  }
+
+  #remember(pass: RefreshPass, { decisions }: PassAssessment): void {
+    const compared = pass.refresh.level >= compareLevel.latest && decisions?.comparison.failed === false;
+    if (compared) pass.memory.comparedAt = pass.now;
+  }
+
+  async #assess(pass: RefreshPass, signal: AbortSignal): Promise<PassAssessment> {
+    const verdict = this.#deps.validate(pass.before);
+    if (pass.refresh.level === compareLevel.nothing && verdict.ok) {
+      const done = await this.#treeOnly(pass, verdict.bound, signal);
+      if (done !== undefined) return done;
+    }
+    const conditions = [
+      ...(verdict.ok ? conflictConditions(verdict.bound.cluster) : verdict.conditions),
+      ...hydrationConditions(pass.before),
+    ];
+    const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);
+    if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, conditions);
+    return this.#compare(pass, status, verdict.bound, signal);
+  }
+
+  /** An invalid spec: Unknown, and nothing is compared. */
+  #invalid(pass: RefreshPass, status: ApplicationStatus, conditions: readonly ApplicationCondition[]): PassAssessment {
+    const unknown: ApplicationStatus = {
+      ...status,
+      sync: { ...status.sync, status: 'Unknown' },
+      health: nextHealth(status.health, { status: 'Unknown', message: '' }, { inline: true, time: pass.time }),
+    };
+    return {
+      ...statusChange(pass.before.status, unknown),
+      tree: { nodes: [], orphanedNodes: [] },
+      managed: 'none',
+      conditions,
+      decisions: undefined,
+    };
+  }
+
+  /**
+   * Rebuilds only the tree, after a child resource changed. Undefined if no earlier comparison
+   * provides its roots.
+   */
+  async #treeOnly(
+    pass: RefreshPass,
+    bound: BoundApplication,
+    signal: AbortSignal,
+  ): Promise<PassAssessment | undefined> {
+    const cluster = this.#deps.peek(bound.cluster.server);
+    if (cluster === undefined || pass.memory.roots === undefined) return undefined;
+    const { tree, conditions, summary } = await this.#tree(pass, bound, cluster, signal);
+    const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.tree, pass.time);
+    const change = statusChange(pass.before.status, { ...status, summary });
+    return { ...change, tree, managed: undefined, conditions, decisions: undefined };
+  }
+
+  async #compare(
+    pass: RefreshPass,
+    status: ApplicationStatus,
+    bound: BoundApplication,
+    signal: AbortSignal,
+  ): Promise<PassAssessment> {
+    const { app } = bound;
+    // A hard refresh discards the entries of the apply gate, so the next sync sends every resource.
+    if (pass.refresh.hard) this.#deps.memories.gate?.forget(pass.key);
+    const { comparison, cluster } = await this.#deps.comparer.compare(
+      {
+        bound,
+        revisions: this.#revisions(app, pass.refresh),
+        cache: cachePolicyOf(pass),
+        localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
+        ...defined({ changed: pass.refresh.resources }),
+        place: pass.place,
+      },
+      (error) => this.#tolerates(pass, error),
+      signal,
+    );
+    if (!comparison.failed) delete pass.memory.sourceFailedAt;
+    const isBlocked = comparison.pruneBlocked !== undefined && pruneCandidates(comparison).length > 0;
+    pass.memory.unreadable = comparison.failed || comparison.unread.length > 0 || isBlocked;
+    pass.memory.roots = treeRoots(comparison);
+    pass.memory.differences = describeDifferences(comparison);
+    const built = await this.#tree(pass, bound, cluster, signal);
+    const managed = await inSlices(managedResourceSteps(comparison, bound.settings), this.#deps, signal);
+    return this.#conclude(pass, status, { comparison, built, bound, managed });
+  }
+
+  #conclude(pass: RefreshPass, status: ApplicationStatus, result: ComparisonResult): PassAssessment {
+    const { comparison, built } = result;
+    const fresh = [...comparison.conditions, ...built.conditions];
+    const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
+    const compared = withConditions(status, fresh, evaluated, pass.time);
+    const decision = this.#decide(pass, comparison, result.bound);
+    const decided = decision === undefined ? compared : withSyncError(compared, decision, pass.time);
+    return {
+      ...this.#nextStatus(pass, decided, comparison, built),
+      tree: built.tree,
+      managed: result.managed,
+      conditions: fresh,
+      decisions: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
+    };
+  }
+
+  #decide(pass: RefreshPass, comparison: Comparison, bound: BoundApplication): AutosyncDecision | undefined {
+    const { driftSeenAt } = pass.memory;
+    if (comparison.syncStatus.status === 'OutOfSync') pass.memory.driftSeenAt = pass.now;
+    if (!bound.windows.automated()) return undefined;
+    return decideAutosync({
+      app: pass.before,
+      syncStatus: comparison.syncStatus,
+      resources: comparison.resources,
+      revisionsMayHaveChanges: comparison.mayHaveChanges,
+      backoff: this.#config.selfHeal,
+      driftSeenAt,
+      unread: comparison.unread.length > 0,
+      stale: comparison.degraded,
+      pruneBlocked: comparison.pruneBlocked !== undefined,
+      claimed: this.#claimed(pass.key, comparison, bound),
+      now: pass.now,
+    });
+  }
+
+  /** Resources that other Applications declare too. Only the few to be pruned are looked up. */
+  #claimed(key: AppKey, comparison: Comparison, { app, cluster }: BoundApplication): ReadonlySet<ResourceKey> {
+    if (app.spec.syncPolicy?.automated?.prune !== true) return new Set();
+    const claimants = this.#deps.claims.claimants({ key, server: cluster.server, refs: pruneCandidates(comparison) });
+    return new Set(claimants.keys());
+  }
+
+  #nextStatus(pass: RefreshPass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): StatusChange {
+    const inline = comparison.resourceHealthSource === '';
+    const rest = omit(status, 'resourceHealthSource', 'sourceType', 'sourceTypes', 'resources');
+    const types = comparison.sourceTypes;
+    const multiple = hasMultipleSources(pass.before.spec);
+    const next: ApplicationStatus = {
+      ...rest,
+      sync: comparison.syncStatus,
+      health: nextHealth(status.health, comparison.health, { inline, time: pass.time }),
+      ...(comparison.resources.length === 0 ? {} : { resources: comparison.resources }),
+      ...(inline ? {} : { resourceHealthSource: comparison.resourceHealthSource }),
+      ...(multiple && types.length > 0 ? { sourceTypes: types } : {}),
+      ...(!multiple && types[0] !== undefined ? { sourceType: types[0] } : {}),
+      summary: built.summary,
+      sourceHydrator: status.sourceHydrator ?? {},
+      controllerNamespace: this.#config.namespace,
+    };
+    const counts = status.reconciledAt === undefined || pass.refresh.level >= compareLevel.latest;
+    const written = shouldStampReconciledAt(pass.before.status, pass.asked !== undefined);
+    const change = statusChange(pass.before.status, next);
+    return counts && (written || change.patch !== undefined) ? withReconciledAt(change, pass.time) : change;
+  }
+
+  async #tree(
+    pass: RefreshPass,
+    bound: BoundApplication,
+    cluster: LiveCluster,
+    signal: AbortSignal,
+  ): Promise<BuiltTree> {
+    const { app, project, gate, settings } = bound;
+    const subject = { app, project, roots: pass.memory.roots ?? [] };
+    const isApplication = (instance: string): boolean =>
+      this.#deps.lookup(appKeyOfInstance(instance, this.#config.namespace)) !== undefined;
+    const where = {
+      key: pass.key,
+      cluster,
+      permitted: gate.permitsRef,
+      premise: gate.version,
+      clock: this.#deps.clock,
+    };
+    const query = { ...subject, ...where, isApplication };
+    const rows = await this.#deps.work.stage('tree', () => this.#deps.memories.trees.read(query, signal));
+    return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
+  }
+
+  /** The revision to compare each source at. Level 1 reuses those of the last comparison. */
+  #revisions(app: Application, refresh: DueRefresh): readonly string[] {
+    const sync = app.status?.sync;
+    const last = hasMultipleSources(app.spec) ? (sync?.revisions ?? []) : [sync?.revision ?? ''];
+    return sourcesOf(app.spec).map((source, i) => {
+      const recent = refresh.level === compareLevel.recent ? (last[i] ?? '') : '';
+      return recent === '' ? (source.targetRevision ?? '') : recent;
+    });
+  }
+
+  /**
+   * During the grace period an unreadable source keeps the last comparison. Level 3 (a user
+   * request, a changed source or a manual sync) reports the error at once.
+   */
+  #tolerates(pass: RefreshPass, error: unknown): boolean {
+    if (pass.refresh.level === compareLevel.forceResolve) return false;
+    const since = pass.memory.sourceFailedAt ?? pass.now;
+    pass.memory.sourceFailedAt = since;
+    const tolerated = pass.now - since <= this.#config.repoErrorGraceMs;
+    if (tolerated) pass.logger.warn('Source cannot be read, keeping its last comparison', { error });
+    return tolerated;
+  }
+
+  #untilExpiry(app: Application, memory: AppMemory): HandlerResult<RefreshRequest> {
+    if (memory.unreadable === true)
+      return {
+        requeueAfterMs: unreadableRetryMs,
+        priority: 'resync',
+        payload: { level: compareLevel.latest, reason: 'its source or cluster could not be read in full' },
+      };
+    const ms = msUntilExpiry(app, this.#facts(memory));
+    if (ms === undefined) return 'done';
+    const jitter = this.#config.jitterMs > 0 ? this.#deps.random.next() * this.#config.jitterMs : 0;
+    return { requeueAfterMs: Math.max(1000, ms + jitter), priority: 'resync' };
+  }
+
+  #facts(memory: AppMemory): FreshnessFacts {
+    return {
+      now: this.#now(),
+      comparedAt: memory.comparedAt,
+      softMs: this.#config.appResyncMs,
+      hardMs: this.#config.hardResyncMs,
+    };
+  }
+
+  /** A short id that correlates the log lines of one pass. */
+  #nextPass(): string {
+    this.#passes += 1;
+    return `refresh-${this.#passes}`;
+  }
+
+  #now(): number {
+    return this.#deps.clock.now();
+  }
+}
+
+export function withSyncError(status: ApplicationStatus, decision: AutosyncDecision, time: string): ApplicationStatus {
+  const fresh: readonly ApplicationCondition[] =
+    decision.do === 'refuse' ? [{ type: 'SyncError', message: decision.message }] : [];
+  return withConditions(status, fresh, ownedConditions.autosync, time);
+}
+
+/**
+ * A hard refresh renders again. Level 3 accepts only revisions resolved since it was requested.
+ */
+function cachePolicyOf({ refresh, askedAt }: RefreshPass): CachePolicy {
+  const current = askedAt === undefined ? 'current' : { notBefore: askedAt };
+  return {
+    revision: refresh.level === compareLevel.forceResolve ? current : 'cached',
+    manifests: refresh.hard ? 'rerender' : 'cached',
+  };
+}
+
+function isRunning({ status }: Application): boolean {
+  return status?.operationState !== undefined && !isCompleted(status.operationState.phase);
+}

@@ -1,0 +1,170 @@
+import { newAbortController } from '#base';
+import type { AppKey, Application } from '#model';
+import type { ItemHandler, WorkQueue } from '#queues';
+import { WorkMetrics } from '../write/apply-metrics.ts';
+import { ArgoController } from '../assembly/controller.ts';
+import type { ManifestClaims } from '../admission/claims.ts';
+import type { RefreshRequest } from '../application/freshness.ts';
+import type { JqRunner } from '../comparison/jq-runner.ts';
+import { DisagreementLedger } from './ledger.ts';
+import { LoopWatch } from '../comparison/loop-watch.ts';
+import { AppMemories } from '../comparison/memory.ts';
+import { AppMetrics } from '../report/metrics.ts';
+import {
+  applicationIn,
+  isWatched,
+  makeClaims,
+  makeComparer,
+  makeInformers,
+  makeJq,
+  makePool,
+  makeRefreshQueue,
+  tenantOfApplication,
+  makeTriggers,
+  ownApplications,
+  warnOfPatterns,
+} from '../assembly/parts.ts';
+import type { ControllerParts } from '../assembly/parts.ts';
+import { ProjectPolicies } from '../admission/projects.ts';
+import { RefreshProcessor } from '../refresh/refresh.ts';
+import { ShadowEffects } from './shadow.ts';
+import { ownedPasses, OwnershipGuard } from '../admission/ownership-guard.ts';
+import type { Controller, ControllerConfig, WatchDeps } from '../assembly/types.ts';
+import type { ShadowVerdict } from '../application/verdict.ts';
+
+export interface ShadowDeps extends WatchDeps {
+  /** Called synchronously after each comparison. Must not throw. */
+  readonly onVerdict?: (verdict: ShadowVerdict) => void;
+}
+
+export interface ShadowConfig extends ControllerConfig {
+  /**
+   * How long a disagreement must last to count in metrics and log: either controller may see a
+   * change seconds before the other.
+   */
+  readonly disagreementMs: number;
+}
+
+/**
+ * Builds a controller that runs beside the one in charge and writes nothing: the same passes from
+ * the same triggers, with effects that record the intended writes ({@link ShadowEffects}). `run`
+ * starts it.
+ *
+ * Imports no module that writes; test/shadow-writes-nothing.test.ts checks all transitive imports.
+ * Operations, deletions, project finalizers, Events, published trees and `argocd_app_info` (which
+ * would count each Application twice) are left to the controller in charge.
+ */
+export function createShadowController(deps: ShadowDeps, config: ShadowConfig): Controller {
+  return new ArgoController({
+    ...deps,
+    parts: wireShadow(deps, config),
+    persist: newAbortController(),
+    graceMs: config.graceMs,
+  });
+}
+
+/** Discards queue items: a shadow runs no operations and no project cleanup. */
+const discardingQueue = { add: () => undefined, addRateLimited: () => undefined, drop: () => undefined };
+
+function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
+  warnOfPatterns(deps, config);
+  const { apps, projects: informer } = makeInformers(deps, config);
+  const memories = new AppMemories();
+  const loop = new LoopWatch(deps);
+  const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
+  const projects = new ProjectPolicies({ ...deps, informer, guard }, config);
+  const tenantOf = tenantOfApplication(apps, (app) => projects.permitsNamespaceOf(app));
+  const queue = makeRefreshQueue(deps, config, tenantOf);
+  const effects = makeEffects(deps, config, { queue, lookup: (key) => applicationIn(apps, key) });
+  const triggers = makeTriggers(deps, config, {
+    queues: { refreshQueue: queue, operationQueue: discardingQueue, projectQueue: discardingQueue },
+    apps,
+    projectInformer: informer,
+    guard,
+    projects,
+    seen: (key) => {
+      memories.of(key).seenAt = deps.clock.monotonic();
+    },
+    forget: (key) => {
+      memories.forget(key);
+      effects.forget(key);
+    },
+  });
+  const [jq, jqEnd] = makeJq(deps, config);
+  const claims = makeClaims(apps, guard, projects);
+  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq, claims });
+  const handler: ItemHandler<AppKey, RefreshRequest> = ownedPasses(
+    {
+      lookup: (key) => applicationIn(apps, key),
+      isMine: (app) => guard.isMine(app),
+      forget: (key) => memories.forget(key),
+    },
+    (taken, signal, place) => refresher.handle(taken, signal, place),
+  );
+  return {
+    apps,
+    projects: informer,
+    triggers,
+    watchers: [jqEnd],
+    pools: [makePool(deps, config, { queue, handler, workers: config.statusProcessors })],
+    queues: [queue],
+    memories,
+    loop,
+    guard,
+    mine: ownApplications(triggers, apps),
+  };
+}
+
+function makeEffects(
+  deps: ShadowDeps,
+  config: ShadowConfig,
+  parts: {
+    readonly queue: WorkQueue<AppKey, RefreshRequest>;
+    readonly lookup: (key: AppKey) => Application | undefined;
+  },
+): ShadowEffects {
+  const { disagreementMs, appResyncMs, jitterMs } = config;
+  // The other controller looks for commits at its own time, with the same interval.
+  const revisionMs = disagreementMs + appResyncMs + jitterMs;
+  return new ShadowEffects({
+    lookup: parts.lookup,
+    ledger: new DisagreementLedger(deps, { disagreementMs, revisionMs }),
+    requeue: (key, options) => parts.queue.add(key, options),
+    onVerdict: (verdict) => deps.onVerdict?.(verdict),
+  });
+}
+
+function makeRefresher(
+  deps: ShadowDeps,
+  config: ShadowConfig,
+  parts: {
+    readonly effects: ShadowEffects;
+    readonly memories: AppMemories;
+    readonly loop: LoopWatch;
+    readonly guard: OwnershipGuard;
+    readonly projects: ProjectPolicies;
+    readonly jq: JqRunner;
+    readonly claims: ManifestClaims;
+  },
+): RefreshProcessor {
+  const { effects, memories, loop, guard, projects, jq, claims } = parts;
+  const { clock, random, logger, live } = deps;
+  const work = new WorkMetrics(deps);
+  return new RefreshProcessor(
+    {
+      effects,
+      memories,
+      claims,
+      clock,
+      random,
+      logger,
+      lookup: (key) => effects.lookup(key),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq, work }),
+      work,
+      metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
+      validate: (app) => projects.validate(app),
+      peek: (server) => live.peek(server),
+    },
+    config,
+  );
+}

@@ -1,0 +1,68 @@
+import { outsideText } from '#base';
+import type { ApplicationCondition, Cluster, ConditionType } from '#model';
+
+/** Condition types by the step of a pass that owns them: a step replaces its own and no others. */
+export const ownedConditions = {
+  spec: ['InvalidSpecError', 'UnknownError', 'HydrationWarning', 'DuplicateClusterWarning'],
+  comparison: [
+    'ComparisonError',
+    'SharedResourceWarning',
+    'RepeatedResourceWarning',
+    'ExcludedResourceWarning',
+    'StaleResourceWarning',
+    'IncompleteDiscoveryWarning',
+    'IgnoreRuleWarning',
+    'UnownedClusterWarning',
+  ],
+  tree: ['OrphanedResourceWarning'],
+  autosync: ['SyncError'],
+  deletion: ['DeletionError'],
+  quarantine: ['QuarantineWarning'],
+} as const satisfies Record<string, readonly ConditionType[]>;
+
+/**
+ * Conditions after one step evaluated some types: other types stay, the fresh ones replace the
+ * evaluated ones. A fresh condition with a known message keeps the time of its first appearance.
+ *
+ * Source: Argo CD types.go SetConditions. Difference: the message is looked up among all conditions
+ * of the type, not only the first, so that several conditions of one type do not get a new time
+ * (and a write) at each comparison. Passwords in URLs are removed from messages.
+ */
+export function setConditions(
+  existing: readonly ApplicationCondition[] | undefined,
+  fresh: readonly ApplicationCondition[],
+  evaluated: readonly ConditionType[],
+  now: string,
+): readonly ApplicationCondition[] {
+  const before = existing ?? [];
+  const kept = before.filter((condition) => !evaluated.includes(condition.type));
+  const known = (condition: ApplicationCondition): ApplicationCondition | undefined =>
+    before.find((old) => old.type === condition.type && old.message === condition.message);
+  const shown = fresh.map((condition) => ({ ...condition, message: outsideText('field', condition.message) }));
+  const result = [...kept, ...shown.map((condition) => known(condition) ?? condition)];
+  return dedupe(result.map((condition) => ({ lastTransitionTime: now, ...condition }))).sort(byText);
+}
+
+function dedupe(conditions: readonly ApplicationCondition[]): ApplicationCondition[] {
+  const seen = new Map(conditions.map((condition) => [`${condition.type}/${condition.message}`, condition]));
+  return [...seen.values()];
+}
+
+function byText(a: ApplicationCondition, b: ApplicationCondition): number {
+  const [left, right] = [sortKey(a), sortKey(b)];
+  return left < right ? -1 : Number(left > right);
+}
+
+function sortKey(condition: ApplicationCondition): string {
+  return `${condition.type}/${condition.message}/${condition.lastTransitionTime ?? ''}`;
+}
+
+/** Warns when several Secrets describe the Application's cluster: names the one in use. */
+export function conflictConditions({ conflict }: Pick<Cluster, 'conflict'>): readonly ApplicationCondition[] {
+  return conflict === undefined ? [] : [{ type: 'DuplicateClusterWarning', message: conflict }];
+}
+
+/** Conditions as one line for an operation's message: `<Type>: <message>;<Type>: <message>`. */
+export function formatConditions(conditions: readonly ApplicationCondition[]): string {
+  return conditions.map((condition) => `${condition.type}: ${condition.message}`).join(';');
+}

@@ -1,0 +1,113 @@
+import { DriftlessError } from '#base';
+import type { ApplicationCondition } from '#model';
+
+/**
+ * The Application's project does not allow a write to a managed cluster; the project must change.
+ * The message is Argo CD's.
+ */
+export class PolicyDenied extends DriftlessError {
+  constructor(message: string) {
+    super('POLICY_DENIED', message, { retry: 'never' });
+  }
+}
+
+/**
+ * The cluster does not serve the object's kind: install its CRD, or correct apiVersion and kind.
+ */
+export class UnknownKind extends DriftlessError {
+  constructor(group: string, kind: string, version: string) {
+    super('UNKNOWN_KIND', `the server could not find the requested resource`, { fields: { group, kind, version } });
+  }
+}
+
+/** The Application changed between our read and our write; the caller must read it again. */
+export class ApplicationChanged extends DriftlessError {
+  constructor(key: string) {
+    super('APPLICATION_CHANGED', `application ${key} changed in the meantime`);
+  }
+}
+
+/**
+ * The source could not be read; its last comparison is recent enough to keep until the next retry.
+ */
+export class SourceUnavailable extends DriftlessError {
+  constructor(cause: unknown, message: string) {
+    super('SOURCE_UNAVAILABLE', message, { cause, retry: { afterMs: 15_000 } });
+  }
+}
+
+/**
+ * The source must not be rendered: the project forbids it, or a signature is missing. Retrying does
+ * not help.
+ */
+export class SourceRefused extends DriftlessError {
+  readonly condition: ApplicationCondition;
+
+  constructor(condition: ApplicationCondition) {
+    super('SOURCE_REFUSED', condition.message, { retry: 'never' });
+    this.condition = condition;
+  }
+}
+
+/** The project's signature rules conflict or cannot be parsed; the project must change. */
+export class IntegrityRulesUnusable extends DriftlessError {
+  constructor(message: string) {
+    super('INTEGRITY_RULES', message, { retry: 'never' });
+  }
+}
+
+/**
+ * The Application cannot use the AppProject that it names. `missing`: the AppProject does not
+ * exist.
+ */
+export class ProjectUnusable extends DriftlessError {
+  readonly missing: boolean;
+
+  constructor(message: string, missing: boolean) {
+    super('PROJECT_UNUSABLE', message, { retry: 'never' });
+    this.missing = missing;
+  }
+}
+
+/** The deletion of an Application cannot proceed for now; the message becomes its DeletionError. */
+export class DeletionBlocked extends DriftlessError {
+  constructor(message: string) {
+    super('DELETION_BLOCKED', message);
+  }
+}
+
+/**
+ * The cluster cannot be used yet: its cache is incomplete, or this replica is taking it over. The
+ * pass is retried soon.
+ */
+export class ClusterNotReady extends DriftlessError {
+  /** Delay before the retry. */
+  readonly afterMs: number;
+
+  constructor(
+    server: string,
+    cause: unknown,
+    { message = `waiting for the cache of cluster ${server} to fill`, afterMs = 1000 } = {},
+  ) {
+    super('CLUSTER_NOT_READY', message, { cause, retry: { afterMs }, fields: { server } });
+    this.afterMs = afterMs;
+  }
+}
+
+/** The cluster does not answer writes: the pass is requeued and holds no slot while it waits. */
+export class ClusterStalled extends ClusterNotReady {
+  constructor(server: string) {
+    const message = `waiting for cluster ${server}, which does not answer writes`;
+    super(server, undefined, { message, afterMs: 5000 });
+  }
+}
+
+/**
+ * The server refuses the state of a running operation even after everything optional is dropped.
+ * The caller ends the operation.
+ */
+export class StateTooLarge extends DriftlessError {
+  constructor(cause: unknown) {
+    super('STATE_TOO_LARGE', 'the state of the operation is too large to be stored with the application', { cause });
+  }
+}

@@ -1,0 +1,19 @@
+/** Formats a time as Kubernetes stores it: UTC, whole seconds. */
+export function kubeTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+/** Parses a stored time to milliseconds; undefined if it is missing or invalid. */
+export function parseTime(text: string | null | undefined): number | undefined {
+  if (text === undefined || text === null || text === '') return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** `3:04PM`, like Go's time.Kitchen, in UTC. */
+export function kitchenTime(ms: number): string {
+  const date = new Date(ms);
+  const hours = date.getUTCHours();
+  const minutes = String(date.getUTCMinutes()).padStart(2, '0');
+  return `${hours % 12 === 0 ? 12 : hours % 12}:${minutes}${hours < 12 ? 'AM' : 'PM'}`;
+}

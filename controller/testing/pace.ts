@@ -1,0 +1,11 @@
+import type { WriterDeps } from '../write/writer.ts';
+
+/** A pace without limits. */
+export const unpaced: WriterDeps['pace'] = {
+  write: (signal, send) => {
+    signal.throwIfAborted();
+    return send();
+  },
+  read: (work) => work,
+  during: (work) => work,
+};

@@ -1,0 +1,344 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { createWorkQueue } from '#queues';
+import type { WorkQueue } from '#queues';
+import type { Informer, InformerEvent } from '#kube';
+import type { BodyFilter, LiveChange, LiveClusters } from '#live';
+import { appKeyOf, asApplication, resourceKey } from '#model';
+import type { AppKey, Cluster, KubeObject } from '#model';
+import type { SettingsStore } from '#settings';
+import type { OwnedParts, Ownership } from '#sharding';
+import { FakeClock } from '#support';
+import { mergeRequests } from '../application/freshness.ts';
+import type { RefreshRequest } from '../application/freshness.ts';
+import { EventTriggers } from './triggers.ts';
+
+let clock: FakeClock;
+let objects: Map<string, KubeObject>;
+let appEvent: (event: InformerEvent) => void;
+let ownershipChange: () => void;
+let projectEvent: (event: InformerEvent) => void;
+let liveChange: (change: LiveChange) => void;
+let refreshQueue: WorkQueue<AppKey, RefreshRequest>;
+let operationQueue: WorkQueue<AppKey, undefined>;
+let projectQueue: WorkQueue<string, undefined>;
+let mine: boolean;
+let orphans: boolean;
+let forgotten: string[];
+let measured: object[];
+let writing: Promise<string | undefined> | undefined;
+let clusters: readonly Pick<Cluster, 'server'>[];
+let parts: Readonly<Record<string, OwnedParts>>;
+let bodies: ReadonlyMap<string, BodyFilter>;
+const life = new AbortController().signal;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  objects = new Map();
+  mine = true;
+  orphans = false;
+  forgotten = [];
+  measured = [];
+  writing = undefined;
+  clusters = [];
+  parts = {};
+  refreshQueue = createWorkQueue<AppKey, RefreshRequest>({ clock, name: '', merge: mergeRequests });
+  operationQueue = createWorkQueue<AppKey>({ clock, name: '' });
+  projectQueue = createWorkQueue<string>({ clock, name: '' });
+  const informer = (listen: (listener: (event: InformerEvent) => void) => void): Informer =>
+    ({
+      get: (key: string) => objects.get(key),
+      list: () => [...objects.values()],
+      onEvent: (listener: (event: InformerEvent) => void) => {
+        listen(listener);
+        return () => undefined;
+      },
+    }) as unknown as Informer;
+  const triggers = new EventTriggers({
+    apps: informer((listener) => (appEvent = listener)),
+    projects: informer((listener) => (projectEvent = listener)),
+    settings: {
+      clusters: () => clusters,
+      settings: () => ({}),
+      onChange: () => () => undefined,
+    } as unknown as SettingsStore,
+    ownership: {
+      update: () => undefined,
+      measure: (events: ReadonlyMap<string, number>) => measured.push(Object.fromEntries(events)),
+      ownsCluster: () => mine,
+      ownedParts: (server: string) => parts[server],
+      gaining: () => new Map(),
+      prepared: () => undefined,
+      onChange: (listener: () => void) => {
+        ownershipChange = listener;
+        return () => undefined;
+      },
+    } as unknown as Ownership,
+    live: {
+      setClusters: (_clusters: unknown, _settings: unknown, of: typeof bodies) => (bodies = of),
+      infos: () => [{ server: 'https://c', eventsCount: 1000 + measured.length }],
+      onChange: (listener: (change: LiveChange) => void) => {
+        liveChange = listener;
+        return () => undefined;
+      },
+    } as unknown as LiveClusters,
+    refreshQueue,
+    operationQueue,
+    projectQueue,
+    isMine: () => mine,
+    isWatched: (namespace) => namespace === 'argocd',
+    watchesOrphans: () => orphans,
+    seen: () => undefined,
+    written: () => writing,
+    forget: (key, deleted) => forgotten.push(`${key} ${deleted === undefined ? 'lost' : 'deleted'}`),
+    namespace: 'argocd',
+    clock,
+  });
+  void triggers.run(life);
+  await clock.settle();
+});
+
+function app(version: string, over: object = {}, metadata: object = {}): KubeObject {
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'demo', namespace: 'argocd', resourceVersion: version, ...metadata },
+    spec: { destination: { server: 'https://c', namespace: 'apps' } },
+    ...over,
+  };
+}
+
+function key(object: KubeObject): AppKey {
+  return appKeyOf(asApplication(object));
+}
+
+function appears(object: KubeObject): void {
+  objects.set(key(object), object);
+  appEvent({ type: 'added', object });
+}
+
+function changes(old: KubeObject, object: KubeObject): void {
+  objects.set(key(object), object);
+  appEvent({ type: 'updated', old, object });
+}
+
+/** Takes the keys due within a second, with payload and priority. */
+async function due<K extends string, P>(queue: WorkQueue<K, P>, withinMs = 1000): Promise<unknown[]> {
+  await clock.advance(withinMs);
+  const taken: unknown[] = [];
+  while (queue.depth > 0) {
+    const item = await queue.take(life);
+    taken.push([item?.key, item?.payload, item?.priority]);
+    queue.done(item!.key);
+  }
+  return taken;
+}
+
+describe('an Application', () => {
+  it('that appears is refreshed, and its operation is resumed', async () => {
+    appears(app('1', { operation: { sync: {} } }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', { reason: 'the application appeared' }, 'live']]);
+    expect(await due(operationQueue)).toEqual([['argocd/demo', undefined, 'user']]);
+  });
+
+  it('with a refresh request goes first', async () => {
+    appears(app('1', {}, { annotations: { 'argocd.argoproj.io/refresh': 'normal' } }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', { reason: 'the application appeared' }, 'user']]);
+    expect(await due(operationQueue)).toEqual([]);
+  });
+
+  it('whose automation is switched on is compared with the latest revision', async () => {
+    const old = app('1');
+    appears(old);
+    await due(refreshQueue);
+    changes(old, app('2', { spec: { destination: { server: 'https://c' }, syncPolicy: { automated: {} } } }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', { level: 2, reason: 'the application changed' }, 'live']]);
+  });
+
+  it('is not woken by the echo of our own write', async () => {
+    appears(app('1'));
+    await due(refreshQueue);
+    changes(app('1'), app('1'));
+    expect(await due(refreshQueue)).toEqual([]);
+  });
+
+  it('elsewhere, or of another replica, is ignored', async () => {
+    appears(app('1', {}, { namespace: 'other' }));
+    mine = false;
+    appears(app('1'));
+    expect(await due(refreshQueue)).toEqual([]);
+  });
+
+  it('that is deleted or handed over is dropped from the queues', async () => {
+    const object = app('1', { operation: { sync: {} } });
+    appears(object);
+    mine = false;
+    changes(object, app('2', { operation: { sync: {} } }));
+    expect([await due(refreshQueue), await due(operationQueue)]).toEqual([[], []]);
+    mine = true;
+    appears(object);
+    objects.clear();
+    appEvent({ type: 'deleted', object });
+    expect([await due(refreshQueue), await due(operationQueue)]).toEqual([[], []]);
+    expect(forgotten).toEqual(['argocd/demo lost', 'argocd/demo deleted']);
+    expect(await due(projectQueue)).toEqual([['argocd/default', undefined, 'live']]);
+  });
+});
+
+describe('a live object', () => {
+  const change = (managed: boolean, over: Partial<LiveChange> = {}): LiveChange => ({
+    server: 'https://c',
+    key: resourceKey('', 'ConfigMap', 'apps', 'x'),
+    apps: new Map([['demo', { managed }]]),
+    ...over,
+  });
+
+  beforeEach(async () => {
+    appears(app('1', { operation: { sync: {} } }));
+    await due(refreshQueue);
+    await due(operationQueue);
+  });
+
+  it('that is managed triggers a refresh and the operation at once', async () => {
+    liveChange(change(true));
+    expect(await due(refreshQueue, 0)).toEqual([
+      [
+        'argocd/demo',
+        { level: 1, reason: 'ConfigMap apps/x changed', resources: new Set(['/ConfigMap/apps/x']) },
+        'live',
+      ],
+    ]);
+    expect(await due(operationQueue)).toEqual([['argocd/demo', undefined, 'user']]);
+  });
+
+  it('is named by the refresh, with the others that changed before it began', async () => {
+    liveChange(change(true));
+    liveChange(change(true, { key: resourceKey('', 'Secret', 'apps', 'y') }));
+    const resources = new Set(['/ConfigMap/apps/x', '/Secret/apps/y']);
+    expect(await due(refreshQueue, 0)).toEqual([
+      ['argocd/demo', { level: 1, reason: 'ConfigMap apps/x changed', resources }, 'live'],
+    ]);
+  });
+
+  it('that is a child triggers a tree update, a little later', async () => {
+    liveChange(change(false));
+    expect(await due(refreshQueue, 0)).toEqual([]);
+    expect(await due(refreshQueue)).toEqual([
+      [
+        'argocd/demo',
+        { level: 0, reason: 'ConfigMap apps/x changed', resources: new Set(['/ConfigMap/apps/x']) },
+        'live',
+      ],
+    ]);
+    expect(await due(operationQueue)).toEqual([]);
+  });
+
+  it('that is the application itself changes nothing', async () => {
+    liveChange(change(true, { key: resourceKey('argoproj.io', 'Application', 'argocd', 'demo') }));
+    expect(await due(refreshQueue)).toEqual([]);
+  });
+
+  it('without tracking matters where orphans are watched', async () => {
+    const orphan = change(true, { apps: new Map(), orphanNamespace: 'apps' });
+    liveChange(orphan);
+    expect(await due(refreshQueue)).toEqual([]);
+    orphans = true;
+    projectEvent({
+      type: 'added',
+      object: { ...app('1'), kind: 'AppProject', metadata: { name: 'other', namespace: 'argocd' } },
+    });
+    liveChange(orphan);
+    expect(await due(refreshQueue)).toEqual([
+      [
+        'argocd/demo',
+        { level: 0, reason: 'an orphaned resource changed', resources: new Set(['/ConfigMap/apps/x']) },
+        'live',
+      ],
+    ]);
+  });
+});
+
+it('a project that changes reaches its applications and no others', async () => {
+  appears(app('1'));
+  appears(app('1', { spec: { project: 'other', destination: {} } }, { name: 'second' }));
+  await due(refreshQueue);
+  const project = (warn: boolean): KubeObject => ({
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'AppProject',
+    metadata: { name: 'other', namespace: 'argocd' },
+    spec: { orphanedResources: { warn } },
+  });
+  projectEvent({ type: 'updated', old: project(true), object: project(true) });
+  expect(await due(refreshQueue)).toEqual([]);
+  projectEvent({ type: 'updated', old: project(true), object: project(false) });
+  const changed = [['argocd/second', { level: 1, reason: 'project other changed' }, 'resync']];
+  expect(await due(refreshQueue)).toEqual(changed);
+  // All kinds are allowed, then none.
+  const none = { ...project(true), spec: { ...(project(true)['spec'] as object), namespaceResourceWhitelist: [] } };
+  projectEvent({ type: 'updated', old: project(true), object: none });
+  expect(await due(refreshQueue)).toEqual(changed);
+});
+
+describe('a status written by the former owner', () => {
+  const running = { sync: { status: 'OutOfSync' }, operationState: { phase: 'Running' } };
+  const ended = { sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } };
+
+  async function takenUp(object: KubeObject): Promise<void> {
+    mine = false;
+    appears(object);
+    mine = true;
+    ownershipChange();
+    await due(refreshQueue);
+  }
+
+  it('that arrives late triggers another comparison, since the earlier decision may be wrong', async () => {
+    const [before, after] = [app('1', { status: running }), app('2', { status: ended })];
+    await takenUp(before);
+    changes(before, after);
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), expect.objectContaining({ level: 1 }), 'live']]);
+    changes(after, app('3', { status: running }));
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), expect.objectContaining({ level: 1 }), 'live']]);
+    await clock.advance(1000);
+    changes(app('3', { status: running }), app('4', { status: ended }));
+    expect(await due(refreshQueue)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+  });
+
+  it('is not mistaken for our own write, even if its watch event precedes the response', async () => {
+    const [before, after] = [app('1', { status: running }), app('2', { status: ended })];
+    await takenUp(before);
+    let answer: (version: string | undefined) => void = () => undefined;
+    writing = new Promise((resolve) => (answer = resolve));
+    changes(before, after);
+    answer('2');
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+    // Another client's write still counts, even if our own write fails.
+    writing = Promise.resolve(undefined);
+    changes(after, app('3', { status: running }));
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), expect.objectContaining({ level: 1 }), 'live']]);
+  });
+
+  it('is no longer expected long after the handover', async () => {
+    const [before, after] = [app('1', { status: running }), app('2', { status: ended })];
+    await takenUp(before);
+    await clock.advance(61_000);
+    changes(before, after);
+    expect(await due(refreshQueue, 2000)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+  });
+});
+
+describe('the parts of split clusters', () => {
+  it('are passed to live as plain values, for clusters of which we own only some parts', () => {
+    clusters = [{ server: 'https://c' }, { server: 'https://whole' }];
+    parts = { 'https://c': { of: 4, owned: [1, 2] }, 'https://whole': { of: 2, owned: [0, 1] } };
+    ownershipChange();
+    expect(structuredClone(bodies)).toStrictEqual(
+      new Map([['https://c', { of: 4, owned: [1, 2], namespace: 'argocd' }]]),
+    );
+  });
+});
+
+describe('the cost of clusters', () => {
+  it('is reported to ownership every five minutes', async () => {
+    await clock.advance(900_000);
+    expect(measured).toEqual([1000, 1001, 1002].map((count) => ({ 'https://c': count })));
+  });
+});

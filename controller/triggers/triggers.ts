@@ -1,0 +1,387 @@
+import { untilAborted, deepEqual } from '#base';
+import type { Clock, Runnable, ClockTimer } from '#base';
+import { equalLoosely } from '#compare';
+import type { Informer, InformerEvent } from '#kube';
+import type { LiveChange, LiveClusters } from '#live';
+import {
+  appKeyOf,
+  appKeyOfInstance,
+  asApplication,
+  destinationNamespaceOf,
+  isAutomated,
+  isErrorCondition,
+  jsonOf,
+  parseResourceKey,
+  projectOf,
+} from '#model';
+import type { AppKey, Application, ConditionType } from '#model';
+import type { Priority, WorkQueue } from '#queues';
+import type { SettingsStore } from '#settings';
+import type { Ownership } from '#sharding';
+import { ClusterCaches } from '../clusters/cluster-caches.ts';
+import { compareLevel } from '../application/freshness.ts';
+import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
+import { hasWork } from '../application/operation-state.ts';
+import { refreshAnnotation } from '../application/refresh-annotation.ts';
+
+export interface TriggerDeps {
+  readonly apps: Informer;
+  readonly projects: Informer;
+  readonly settings: SettingsStore;
+  readonly ownership: Ownership;
+  readonly live: LiveClusters;
+  readonly refreshQueue: WorkQueue<AppKey, RefreshRequest>;
+  readonly operationQueue: Pick<WorkQueue<AppKey, undefined>, 'add' | 'addRateLimited' | 'drop'>;
+  readonly projectQueue: Pick<WorkQueue<string, undefined>, 'add'>;
+  readonly isMine: (app: Application) => boolean;
+  /** Whether Applications are watched in a namespace. */
+  readonly isWatched: (namespace: string) => boolean;
+  /** Whether the Application's project watches orphans. */
+  readonly watchesOrphans: (app: Application) => boolean;
+  /** The Application was handed over or deleted; if deleted, `deleted` is its last version. */
+  readonly forget: (key: AppKey, deleted: Application | undefined) => void;
+  /**
+   * The Application changed or appeared: a refresh request in it is not newer than this moment.
+   */
+  readonly seen: (key: AppKey) => void;
+  /**
+   * The version produced by our write in flight (undefined if it fails); undefined: no write in
+   * flight.
+   */
+  readonly written?: (key: AppKey) => Promise<string | undefined> | undefined;
+  /** The controller's namespace. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  /** --lost-cluster-cache-seconds; default: lost clusters are dropped at once. */
+  readonly keepLostMs?: number;
+  readonly onCacheFilled?: (ms: number) => void;
+}
+
+/**
+ * Changes to child resources come in bursts, and each rebuilds a tree. Changes to managed objects
+ * are not delayed.
+ */
+const childRefreshDelayMs = 200;
+/** A running operation continues soon after one of its objects changed. */
+const operationWakeDelayMs = 100;
+/** Debounces the ownership inputs, which change in bursts (startup, mass creation). */
+const ownershipDebounceMs = 20;
+/**
+ * Pause between ownership updates, as a multiple of their duration: they use a tenth of the time.
+ */
+const ownershipPauseFactor = 9;
+/**
+ * How late the former owner's writes may arrive: we may have been disconnected from the hub until
+ * now.
+ */
+const formerOwnerWindowMs = 60_000;
+/** After its first late write, the former owner's other writes arrive within this time. */
+const formerOwnerSettleMs = 1000;
+/** Event rates change all the time and rebalancing is rare, so measure them rarely. */
+const reweighMs = 300_000;
+
+/**
+ * Routes every event to the queues. Source: Argo CD appcontroller.go
+ * newApplicationInformerAndLister, handleObjectUpdated.
+ *
+ *   event                          refresh queue                       operation queue
+ *   Application appears            check                               if busy (restarts too)
+ *   Application changes            check; level 2 when auto-sync or    if busy
+ *                                  self-heal was switched on; level 1
+ *                                  for a late write after a takeover
+ *   managed object changes         level 1, at once                    if busy, soon
+ *   child of a managed object      level 0, soon
+ *   untracked object changes       level 0 of its namespace's orphan
+ *                                  watchers
+ *   AppProject created, changed,   level 1 of its Applications         (project queue: the project)
+ *     deleted
+ *   settings change                level 1 of all
+ *   repository Secrets change      level 2 after spec or source errors
+ *   cluster Secrets change         check after spec or source errors
+ *   cluster Secrets, ownership     level 1 of those gained; lost ones  if busy
+ *                                  are dropped
+ *
+ * Busy: an operation or a deletion is in progress. Differences to Argo CD: operations resume when
+ * the Application appears, not at its next change; a takeover compares at once, which finds drift
+ * since the handover; a changed project or repository reaches its Applications at once, not at
+ * their next resync; the echo of our own write triggers nothing.
+ */
+export class EventTriggers implements Runnable {
+  readonly name = 'triggers';
+  readonly #deps: TriggerDeps;
+  readonly #caches: ClusterCaches;
+  readonly #mine = new Set<AppKey>();
+  /** By key: until when a taken-over Application's status may still be the former owner's. */
+  readonly #takenOver = new Map<AppKey, number>();
+  #orphanWatchers: ReadonlyMap<string, readonly AppKey[]> | undefined;
+  #updateTimer: ClockTimer | undefined;
+  #reweighTimer: ClockTimer | undefined;
+  #lastUpdateMs = 0;
+
+  constructor(deps: TriggerDeps) {
+    this.#deps = deps;
+    this.#caches = new ClusterCaches(deps);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { apps, projects, settings, ownership, live } = this.#deps;
+    this.#caches.start(signal);
+    this.#updateOwnership();
+    const stops = [
+      apps.onEvent((event) => this.#onApp(event)),
+      projects.onEvent((event) => this.#onProject(event)),
+      settings.onChange((change) => this.#onSettings(change)),
+      ownership.onChange(() => this.#updateOwnedApps()),
+      live.onChange((change) => this.#onLive(change)),
+    ];
+    this.#scheduleReweigh();
+    await untilAborted(signal);
+    this.#updateTimer?.cancel();
+    this.#reweighTimer?.cancel();
+    this.#caches.stop();
+    for (const stop of stops) stop();
+  }
+
+  /** Refreshes an Application after a change that no event reports. */
+  look(key: AppKey, reason: string): void {
+    const app = this.#app(key);
+    if (app !== undefined && this.#deps.isMine(app)) this.#enqueue(app, undefined, reason);
+  }
+
+  /** Keys of all Applications that this replica owns. */
+  mine(): ReadonlySet<AppKey> {
+    return this.#mine;
+  }
+
+  #onApp(event: InformerEvent): void {
+    const app = asApplication(event.object);
+    if (!this.#deps.isWatched(app.metadata.namespace ?? '')) return;
+    const key = appKeyOf(app);
+    if (event.type === 'updated' && event.old.metadata.resourceVersion === event.object.metadata.resourceVersion)
+      return;
+    const old = event.type === 'updated' ? asApplication(event.old) : undefined;
+    if (old === undefined || !equalLoosely(old.spec.destination, app.spec.destination)) this.#scheduleOwnershipUpdate();
+    if (event.type === 'deleted') {
+      this.#drop(key, app);
+      return;
+    }
+    if (!this.#deps.isMine(app)) {
+      this.#drop(key);
+      return;
+    }
+    this.#mine.add(key);
+    if (old === undefined) this.#enqueue(app, undefined, 'the application appeared');
+    else if (hasStartedAutomation(old, app)) this.#enqueue(app, compareLevel.latest, 'the application changed');
+    else if (this.#mayBeFormerOwners(old, app)) void this.#onFormerOwnerWrite(app);
+    else this.#enqueue(app, undefined, 'the application changed');
+  }
+
+  /**
+   * A status change soon after a takeover may be the former owner's: decisions based on the older
+   * one (a finished operation, a reported difference) may be wrong.
+   */
+  #mayBeFormerOwners(old: Application, app: Application): boolean {
+    const key = appKeyOf(app);
+    const until = this.#takenOver.get(key);
+    if (until === undefined || equalLoosely(old.status, app.status)) return false;
+    const isOver = this.#deps.clock.monotonic() > until;
+    if (isOver) this.#takenOver.delete(key);
+    return !isOver;
+  }
+
+  /** The watch event may arrive before the response to our own write; ignore the echo. */
+  async #onFormerOwnerWrite(app: Application): Promise<void> {
+    const key = appKeyOf(app);
+    const writing = this.#deps.written?.(key);
+    const isOwn = writing !== undefined && (await writing) === app.metadata.resourceVersion;
+    const until = this.#takenOver.get(key);
+    if (!this.#mine.has(key)) return;
+    if (isOwn || until === undefined) {
+      this.#enqueue(app, undefined, 'the application changed');
+      return;
+    }
+    this.#takenOver.set(key, Math.min(until, this.#deps.clock.monotonic() + formerOwnerSettleMs));
+    this.#enqueue(app, compareLevel.recent, 'the former owner wrote its status late');
+  }
+
+  #enqueue(app: Application, level: CompareLevel | undefined, reason: string): void {
+    const key = appKeyOf(app);
+    this.#deps.seen(key);
+    const isAsked = refreshAnnotation(app) !== undefined;
+    const payload: RefreshRequest = level === undefined ? { reason } : { level, reason };
+    this.#deps.refreshQueue.addRateLimited(key, { payload, priority: isAsked ? 'user' : 'live' });
+    if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
+  }
+
+  /**
+   * Changes before the takeover produce no events: compare at least with the last compared
+   * revision.
+   */
+  #takeOver(app: Application): void {
+    const payload = { level: compareLevel.recent, reason: 'this replica became the owner' };
+    this.#takenOver.set(appKeyOf(app), this.#deps.clock.monotonic() + formerOwnerWindowMs);
+    this.#deps.seen(appKeyOf(app));
+    const isAsked = refreshAnnotation(app) !== undefined;
+    this.#deps.refreshQueue.add(appKeyOf(app), { payload, priority: isAsked ? 'user' : 'resync' });
+    if (hasWork(app)) this.#deps.operationQueue.addRateLimited(appKeyOf(app), { priority: operationPriority(app) });
+  }
+
+  #onLive(change: LiveChange): void {
+    for (const [instance, { managed }] of change.apps) {
+      const app = this.#app(appKeyOfInstance(instance, this.#deps.namespace));
+      if (app === undefined || isItself(app, change) || !this.#deps.isMine(app)) continue;
+      const { kind, namespace, name } = parseResourceKey(change.key);
+      const reason = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name} changed`;
+      const level = managed ? compareLevel.recent : compareLevel.nothing;
+      this.#enqueueLive(app, { level, reason, resources: new Set([change.key]) });
+    }
+    if (change.orphanNamespace === undefined) return;
+    for (const key of this.#watchersOf(change.orphanNamespace)) {
+      const app = this.#app(key);
+      const reason = 'an orphaned resource changed';
+      if (app !== undefined)
+        this.#enqueueLive(app, { level: compareLevel.nothing, reason, resources: new Set([change.key]) });
+    }
+  }
+
+  #enqueueLive(app: Application, payload: RefreshRequest & { readonly level: CompareLevel }): void {
+    const key = appKeyOf(app);
+    const { level } = payload;
+    const soon = level === compareLevel.nothing ? { delayMs: childRefreshDelayMs } : {};
+    this.#deps.refreshQueue.add(key, { payload, priority: 'live', ...soon });
+    if (level !== compareLevel.nothing && hasWork(app))
+      this.#deps.operationQueue.add(key, { delayMs: operationWakeDelayMs, priority: operationPriority(app) });
+  }
+
+  #onProject(event: InformerEvent): void {
+    this.#orphanWatchers = undefined;
+    const { name = '', namespace = '' } = event.object.metadata;
+    this.#deps.projectQueue.add(`${namespace}/${name}`);
+    // Compare strictly: an empty list of kinds permits none, an absent one permits all.
+    if (event.type === 'updated' && deepEqual(jsonOf(event.old['spec']), jsonOf(event.object['spec']))) return;
+    this.#refreshAll(compareLevel.recent, `project ${name} changed`, (app) => projectOf(app) === name);
+  }
+
+  #onSettings(change: {
+    readonly settings: boolean;
+    readonly clusters: boolean;
+    readonly repositories: boolean;
+  }): void {
+    if (change.settings || change.clusters) this.#updateOwnership();
+    if (change.settings) this.#refreshAll(compareLevel.recent, 'settings changed', () => true);
+    if (change.clusters)
+      this.#refreshAll(undefined, 'clusters changed', (app) =>
+        hasCondition(app, ['InvalidSpecError', 'ComparisonError']),
+      );
+    if (change.repositories)
+      this.#refreshAll(compareLevel.latest, 'repositories changed', (app) =>
+        hasCondition(app, ['ComparisonError', 'InvalidSpecError']),
+      );
+  }
+
+  #refreshAll(level: CompareLevel | undefined, reason: string, which: (app: Application) => boolean): void {
+    const payload: RefreshRequest = level === undefined ? { reason } : { level, reason };
+    for (const key of this.#mine) {
+      const app = this.#app(key);
+      if (app !== undefined && which(app)) this.#deps.refreshQueue.add(key, { payload, priority: 'resync' });
+    }
+  }
+
+  #scheduleOwnershipUpdate(): void {
+    this.#orphanWatchers = undefined;
+    const delayMs = Math.max(ownershipDebounceMs, ownershipPauseFactor * this.#lastUpdateMs);
+    this.#updateTimer ??= this.#deps.clock.timer(delayMs, () => {
+      this.#updateTimer = undefined;
+      this.#updateOwnership();
+    });
+  }
+
+  #scheduleReweigh(): void {
+    this.#reweighTimer = this.#deps.clock.timer(reweighMs, () => {
+      const { ownership, live } = this.#deps;
+      ownership.measure(new Map(live.infos().map(({ server, eventsCount }) => [server, eventsCount])));
+      this.#updateOwnership();
+      this.#scheduleReweigh();
+    });
+  }
+
+  /** Updates the ownership table, the watched clusters, and the set of owned Applications. */
+  #updateOwnership(): void {
+    const { ownership, settings, apps, clock } = this.#deps;
+    const begin = clock.monotonic();
+    const watched = apps.list().filter((object) => this.#deps.isWatched(object.metadata.namespace ?? ''));
+    ownership.update(settings.clusters(), watched.map(asApplication));
+    this.#updateOwnedApps();
+    this.#lastUpdateMs = clock.monotonic() - begin;
+  }
+
+  #updateOwnedApps(): void {
+    const { apps, isMine } = this.#deps;
+    this.#caches.update();
+    for (const object of apps.list()) {
+      const app = asApplication(object);
+      const key = appKeyOf(app);
+      if (!isMine(app)) this.#drop(key);
+      else if (!this.#mine.has(key)) {
+        this.#mine.add(key);
+        this.#takeOver(app);
+      }
+    }
+  }
+
+  #drop(key: AppKey, deleted?: Application): void {
+    if (deleted !== undefined) this.#deps.projectQueue.add(`${this.#deps.namespace}/${projectOf(deleted)}`);
+    this.#takenOver.delete(key);
+    if (!this.#mine.delete(key)) return;
+    this.#orphanWatchers = undefined;
+    this.#deps.refreshQueue.drop(key);
+    this.#deps.operationQueue.drop(key);
+    this.#deps.forget(key, deleted);
+  }
+
+  #watchersOf(namespace: string): readonly AppKey[] {
+    this.#orphanWatchers ??= this.#findWatchers();
+    return this.#orphanWatchers.get(namespace) ?? [];
+  }
+
+  #findWatchers(): ReadonlyMap<string, readonly AppKey[]> {
+    const found = new Map<string, AppKey[]>();
+    for (const key of this.#mine) {
+      const app = this.#app(key);
+      const namespace = app === undefined ? '' : destinationNamespaceOf(app);
+      if (app === undefined || namespace === '' || !this.#deps.watchesOrphans(app)) continue;
+      found.set(namespace, [...(found.get(namespace) ?? []), key]);
+    }
+    return found;
+  }
+
+  #app(key: AppKey): Application | undefined {
+    const object = this.#deps.apps.get(key);
+    return object === undefined ? undefined : asApplication(object);
+  }
+}
+
+/** A user waits for every operation that is not automated, and for a deletion. */
+function operationPriority(app: Application): Priority {
+  return app.operation?.initiatedBy?.automated === true ? 'live' : 'user';
+}
+
+function hasStartedAutomation(old: Application, app: Application): boolean {
+  const heals = (a: Application): boolean => isAutomated(a.spec) && a.spec.syncPolicy?.automated?.selfHeal === true;
+  return (isAutomated(app.spec) && !isAutomated(old.spec)) || (heals(app) && !heals(old));
+}
+
+function hasCondition(app: Application, types: readonly ConditionType[]): boolean {
+  return app.status?.conditions?.some((c) => isErrorCondition(c) && types.includes(c.type)) ?? false;
+}
+
+/** An Application may manage itself: its own changes, including its status, must not trigger it. */
+function isItself(app: Application, change: LiveChange): boolean {
+  const { group, kind, namespace, name } = parseResourceKey(change.key);
+  return (
+    group === 'argoproj.io' &&
+    kind === 'Application' &&
+    namespace === app.metadata.namespace &&
+    name === app.metadata.name
+  );
+}

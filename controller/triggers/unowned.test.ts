@@ -1,0 +1,111 @@
+import { describe, expect, it } from '@jest/globals';
+import { KubeApiError } from '#kube';
+import type { Cluster, KubeObject } from '#model';
+import { FakeClock } from '#support';
+import { silentLogger } from '#telemetry';
+import { UnownedWarnings } from './unowned.ts';
+import type { UnownedWarningsDeps } from './unowned.ts';
+
+interface PatchCall {
+  readonly name: string;
+  readonly body: { readonly metadata: object; readonly status: { readonly conditions: readonly object[] } };
+}
+
+function app(name: string, server: string, over: { namespace?: string; conditions?: object[] } = {}): KubeObject {
+  const { namespace = 'argocd', conditions = [] } = over;
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name, namespace, resourceVersion: `v-${name}` },
+    spec: { destination: { server } },
+    status: { conditions },
+  } as unknown as KubeObject;
+}
+
+const other = { type: 'SyncError', message: 'old', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const marked = {
+  type: 'UnownedClusterWarning',
+  message: 'of a moment ago',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+};
+
+interface UnownedWorld {
+  readonly clock: FakeClock;
+  readonly unowned: Map<string, number>;
+  readonly patched: PatchCall[];
+  readonly stop: () => Promise<void>;
+}
+
+function world(objects: readonly KubeObject[], onPatch: (name: string) => void = () => undefined): UnownedWorld {
+  const clock = new FakeClock();
+  const unowned = new Map<string, number>();
+  const patched: PatchCall[] = [];
+  const hub = {
+    patch: (_resource: unknown, { name }: { name: string }, patch: { body: PatchCall['body'] }) => {
+      patched.push({ name, body: patch.body });
+      onPatch(name);
+      return Promise.resolve({});
+    },
+  };
+  const warnings = new UnownedWarnings({
+    hub: hub as unknown as UnownedWarningsDeps['hub'],
+    apps: { list: () => objects },
+    ownership: { unowned: () => unowned },
+    clusterOf: ({ spec }) => ({ server: spec.destination.server ?? '' }) as Cluster,
+    isWanted: ({ metadata }) => metadata.namespace === 'argocd',
+    clock,
+    logger: silentLogger,
+  });
+  const end = new AbortController();
+  const run = warnings.run(end.signal);
+  const stop = (): Promise<void> => {
+    end.abort();
+    return run;
+  };
+  return { clock, unowned, patched, stop };
+}
+
+// T-SHARD-3
+describe('UnownedWarnings', () => {
+  it('marks the Applications of a cluster without an owner once, with a version check, and no others', async () => {
+    const w = world([
+      app('lost', 'https://a/', { conditions: [other] }),
+      app('told', 'https://a', { conditions: [marked] }),
+      app('well', 'https://b'),
+      app('elsewhere', 'https://a', { namespace: 'not-ours' }),
+    ]);
+    await w.clock.advance(60_000);
+    expect(w.patched).toEqual([]);
+    w.unowned.set('https://a', 70_000);
+    await w.clock.advance(15_000);
+    expect(w.patched.map(({ name }) => name)).toEqual(['lost']);
+    expect(w.patched[0]?.body.metadata).toEqual({ resourceVersion: 'v-lost' });
+    expect(w.patched[0]?.body.status.conditions).toEqual([
+      other,
+      {
+        type: 'UnownedClusterWarning',
+        message: 'No replica of the application controller owns cluster "https://a/": this status is not updated',
+        lastTransitionTime: '2026-01-01T00:01:15Z',
+      },
+    ]);
+    await w.stop();
+  });
+
+  it('stops midway when the cluster gets an owner', async () => {
+    const w = world([app('one', 'https://a'), app('two', 'https://a')], () => w.unowned.clear());
+    w.unowned.set('https://a', 70_000);
+    await w.clock.advance(60_000);
+    expect(w.patched.map(({ name }) => name)).toEqual(['one']);
+    await w.stop();
+  });
+
+  it('continues with the others when one cannot be written', async () => {
+    const w = world([app('one', 'https://a'), app('two', 'https://a')], (name) => {
+      if (name === 'one') throw new KubeApiError({ code: 409, reason: 'Conflict', message: 'changed' }, 'patch');
+    });
+    w.unowned.set('https://a', 70_000);
+    await w.clock.advance(15_000);
+    expect(w.patched.map(({ name }) => name)).toEqual(['one', 'two']);
+    await w.stop();
+  });
+});

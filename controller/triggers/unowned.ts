@@ -1,0 +1,93 @@
+import type { Clock, Runnable } from '#base';
+import { isConflict, isNotFound } from '#kube';
+import type { Informer, KubeClient } from '#kube';
+import { appKeyOf, appNameOf, asApplication, jsonOf } from '#model';
+import type { Application, Cluster } from '#model';
+import { clusterKey } from '#sharding';
+import type { Ownership } from '#sharding';
+import type { Logger } from '#telemetry';
+import { setConditions } from '../shared/conditions.ts';
+import { applicationResource } from '../shared/resources.ts';
+import { kubeTime } from '../shared/kube-time.ts';
+
+export interface UnownedWarningsDeps {
+  readonly hub: Pick<KubeClient, 'patch'>;
+  readonly apps: Pick<Informer, 'list'>;
+  readonly ownership: Pick<Ownership, 'unowned'>;
+  readonly clusterOf: (app: Application) => Cluster | undefined;
+  /** Whether any replica would own the Application. */
+  readonly isWanted: (app: Application) => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const unownedCheckMs = 15_000;
+const unownedCondition = 'UnownedClusterWarning';
+
+/**
+ * Marks the Applications of clusters without an owner: their status is frozen, and would keep
+ * showing Synced and Healthy (argo-cd#29476). The next owner's first comparison removes the mark.
+ *
+ * The only write to an Application by a replica that does not own it. It changes only a condition
+ * that nothing acts on, only while there is no owner, and only against the version that was read.
+ */
+export class UnownedWarnings implements Runnable {
+  readonly name = 'warnings about clusters without an owner';
+  readonly #deps: UnownedWarningsDeps;
+
+  constructor(deps: UnownedWarningsDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await this.#deps.clock.sleep(unownedCheckMs, signal);
+        await this.#warn(this.#deps.ownership.unowned(), signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #warn(unowned: ReadonlyMap<string, number>, signal: AbortSignal): Promise<void> {
+    if (unowned.size === 0) return;
+    for (const object of this.#deps.apps.list()) {
+      signal.throwIfAborted();
+      const app = asApplication(object);
+      const server = this.#deps.clusterOf(app)?.server;
+      if (
+        server === undefined ||
+        !unowned.has(clusterKey(server)) ||
+        hasUnownedCondition(app) ||
+        !this.#deps.isWanted(app)
+      )
+        continue;
+      // The cluster may have got an owner in the meantime.
+      if (this.#deps.ownership.unowned().has(clusterKey(server))) await this.#mark(app, server, signal);
+    }
+  }
+
+  async #mark(app: Application, server: string, signal: AbortSignal): Promise<void> {
+    const { hub, clock, logger } = this.#deps;
+    const message = `No replica of the application controller owns cluster "${server}": this status is not updated`;
+    const conditions = setConditions(
+      app.status?.conditions,
+      [{ type: unownedCondition, message }],
+      [unownedCondition],
+      kubeTime(clock.now()),
+    );
+    const { resourceVersion } = app.metadata;
+    const body = jsonOf({ metadata: { resourceVersion }, status: { conditions } });
+    try {
+      await hub.patch(applicationResource, appNameOf(app), { type: 'merge', body }, { signal });
+    } catch (error) {
+      if (!signal.aborted && !isConflict(error) && !isNotFound(error))
+        logger.warn('cannot mark an Application whose cluster has no owner', { application: appKeyOf(app), error });
+    }
+  }
+}
+
+function hasUnownedCondition({ status }: Application): boolean {
+  return status?.conditions?.some(({ type }) => type === unownedCondition) ?? false;
+}

@@ -1,0 +1,54 @@
+import { valueAt, deepEqual } from '#base';
+import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
+import { groupOf, jsonOf } from '#model';
+import type { ApiResource, KubeObject } from '#model';
+import type { ApplyOptions } from '#sync';
+
+/** A binding's role is immutable: recreate the binding, like kubectl auth reconcile. */
+export function isRoleRefChanged(target: KubeObject, live: KubeObject): boolean {
+  if (groupOf(target.apiVersion) !== 'rbac.authorization.k8s.io' || !target.kind.endsWith('RoleBinding')) return false;
+  const same = (field: string): boolean =>
+    deepEqual(valueAt(jsonOf(target), 'roleRef', field), valueAt(jsonOf(live), 'roleRef', field));
+  return !same('kind') || !same('name');
+}
+
+/**
+ * Kinds that are deleted with their contents: never recreated (Argo CD also updates them in place).
+ */
+export function hasContents(resource: ApiResource): boolean {
+  const { group, kind } = resource;
+  return (
+    (group === 'apiextensions.k8s.io' && kind === 'CustomResourceDefinition') || (group === '' && kind === 'Namespace')
+  );
+}
+
+/** Another client changed, created or deleted the object between our read and our write. */
+export function isWriteRace(error: unknown, live: KubeObject | null): boolean {
+  return isAlreadyExists(error) || isConflict(error) || (isNotFound(error) && live !== null);
+}
+
+/** The server requires a version to replace custom resources and some built-in kinds. */
+export function needsVersion(error: unknown): boolean {
+  return (
+    error instanceof KubeApiError && error.status === 422 && error.message.includes('must be specified for an update')
+  );
+}
+
+/**
+ * Whether a forced apply may recreate the object. A conflict on a version that we sent is no
+ * reason: another writer was faster.
+ */
+export function isRefusedChange(error: unknown, { buildTarget }: ApplyOptions): boolean {
+  if (buildTarget !== undefined && isConflict(error)) return false;
+  return error instanceof KubeApiError && (error.status === 409 || error.status === 422);
+}
+
+/**
+ * A dry run cannot succeed if this sync creates the namespace, or if a webhook has no dry-run
+ * support. The real run decides.
+ */
+export function isBeyondDryRun(error: unknown): boolean {
+  if (!(error instanceof KubeApiError)) return false;
+  if (error.status === 404) return /^namespaces ".*" not found$/.test(error.message);
+  return error.status === 400 && error.message.includes('does not support dry run');
+}

@@ -1,0 +1,472 @@
+import { defined, DriftlessError, isObject } from '#base';
+import type { Clock, Json } from '#base';
+import { clientSideApplyPatch, withLastApplied } from '#diff';
+import { findResource, isConflict, isForbidden, isNotFound } from '#kube';
+import type { ApiDiscovery, DeleteOptions, KubeClient, NamedObject, WriteOptions } from '#kube';
+import type { LiveCluster } from '#live';
+import { fieldManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
+import type { ApiResource, KubeObject } from '#model';
+import type { ApplyOptions, ApplyResult, ClusterWriter, DeleteOutcome } from '#sync';
+import type { GateAnswer, GateQuestion } from './apply-gate.ts';
+import {
+  isRoleRefChanged,
+  hasContents,
+  isWriteRace,
+  needsVersion,
+  isRefusedChange,
+  isBeyondDryRun,
+} from './apply-rules.ts';
+import { dryRunOnly } from './dry-run-client.ts';
+import { PolicyDenied, UnknownKind } from '../shared/errors.ts';
+import { hasChangedMarks } from './marks.ts';
+import type { TrackedAppLookup } from './marks.ts';
+import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
+import { recreate, tryCreate } from './recreate.ts';
+import type { RecreateDeps } from './recreate.ts';
+import type { FencedSend } from '../admission/ownership-guard.ts';
+import type { WritePace } from './write-pace.ts';
+
+export interface WriterDeps {
+  readonly cluster: Pick<LiveCluster, 'observe'> & { discovery(): ApiDiscovery };
+  /** The cluster's client, with impersonation already applied. */
+  readonly client: KubeClient;
+  /**
+   * Sends a write if this replica may write for the Application now; throws OwnershipLost
+   * otherwise.
+   */
+  readonly fenced: <T>(signal: AbortSignal, send: FencedSend<T>) => Promise<T>;
+  /** Why the project does not permit the object; undefined when it does. */
+  readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
+  readonly appOf: TrackedAppLookup;
+  /** Paces the writes to this cluster. */
+  readonly pace: Pick<WritePace, 'write' | 'read' | 'during'>;
+  readonly clock: Clock;
+  /** Skips unnecessary applies; without it, everything is sent. */
+  readonly gate?: WriterGate;
+  /** True for a dry-run operation: every write becomes a dry run. */
+  readonly dryRun?: boolean;
+}
+
+/** The hash gate, bound to one Application and cluster. */
+export interface WriterGate {
+  ask(sending: ApplyIntent): GateAnswer;
+  merged(sending: ApplyIntent, unchanged: boolean): void;
+}
+
+/** A manifest to apply, and the live object. */
+export type ApplyIntent = Pick<GateQuestion, 'target' | 'live' | 'how'>;
+
+type DeletePropagation = 'Foreground' | 'Background' | 'Orphan';
+
+/** Attempts of a write that conflicts with other writers. */
+const maxConflictAttempts = 5;
+
+/** One object to send. */
+interface OutgoingObject {
+  readonly resource: ApiResource;
+  readonly target: KubeObject;
+}
+
+/** An object to send, and its live version; null: it does not exist. */
+interface OutgoingApply extends OutgoingObject {
+  readonly how: ApplyOptions;
+  readonly live: KubeObject | null;
+}
+
+/**
+ * The only writer to managed clusters (decision D9): sync, hooks, prune, self-heal, namespaces and
+ * cascade deletion use it. Each write checks ownership and project first. Applying follows kubectl
+ * apply (gitops-engine/pkg/utils/kube): three-way merge with last-applied, creation when missing, a
+ * few retries after conflicts, replacement when forced.
+ *
+ * Differences: dry runs are the server's, which finds refusals before any change; deletions name
+ * UID and version, so that a new object of the same name survives, as does one moved to another
+ * Application; a CRD or Namespace is never recreated, since its contents would be lost.
+ */
+export class GuardedWriter implements ClusterWriter {
+  readonly #deps: WriterDeps;
+  readonly #isDryRun: boolean;
+  readonly #client: KubeClient;
+  readonly #gate: WriterGate | undefined;
+  readonly #tools: RecreateDeps;
+  #freshDiscovery: ApiDiscovery | undefined;
+
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
+    this.#isDryRun = deps.dryRun === true;
+    this.#client = this.#isDryRun ? dryRunOnly(deps.client) : deps.client;
+    this.#gate = this.#isDryRun ? undefined : deps.gate;
+    this.#tools = {
+      client: this.#client,
+      read: this.#read.bind(this),
+      write: (signal, send) => this.#write(signal, send),
+      clock: deps.clock,
+    };
+  }
+
+  get discovery(): ApiDiscovery {
+    return this.#deps.cluster.discovery();
+  }
+
+  denied(object: KubeObject, namespaced: boolean): string | undefined {
+    return this.#deps.denied(object, namespaced);
+  }
+
+  async get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | null> {
+    const resource = await this.#resource(object, signal);
+    return this.#read(resource, namedObjectOf(object, resource), signal);
+  }
+
+  async create(object: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
+    const resource = await this.#permittedResource(object, signal);
+    const created = await this.#write(signal, (inner) => this.#client.create(resource, object, { signal: inner }));
+    return this.#resultOf(created, 'created');
+  }
+
+  async apply(
+    target: KubeObject,
+    known: KubeObject | null,
+    how: ApplyOptions,
+    signal: AbortSignal,
+  ): Promise<ApplyResult> {
+    const resource = await this.#permittedResource(target, signal);
+    // Refused as in kubectl apply: each sync would create another object and never find it again.
+    const prefix = (target.metadata.name ?? '') === '' ? target.metadata.generateName : undefined;
+    if (prefix !== undefined && how.replace) return this.create(target, signal);
+    if (prefix !== undefined)
+      throw new DriftlessError('NAME_MISSING', `from ${prefix}: cannot use generate name with apply`, {
+        retry: 'never',
+      });
+    const live =
+      how.buildTarget === undefined ? known : await this.#read(resource, namedObjectOf(target, resource), signal);
+    try {
+      const apply = { resource, target, live, how };
+      if (how.replace) return await this.#replaceCounted(apply, signal);
+      if (how.serverSide) return await this.#gatedApply(apply, signal);
+      return await this.#clientSide(apply, signal);
+    } catch (error) {
+      if (this.#isDryRun && isBeyondDryRun(error))
+        return this.#resultOf(target, live === null ? 'created' : 'configured');
+      throw error;
+    }
+  }
+
+  /**
+   * Deletes exactly this object in this version; after a conflict, reads it again and stops if its
+   * markings changed. The last attempt, or one without read access, names only the UID.
+   */
+  async delete(live: KubeObject, propagation: DeletePropagation, signal: AbortSignal): Promise<DeleteOutcome> {
+    const resource = await this.#permittedResource(live, signal);
+    let current = live;
+    let mayRead = true;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const preconditions = preconditionsOf(current, mayRead && attempt < maxConflictAttempts);
+        const options = { propagationPolicy: propagation, ...defined({ preconditions }) };
+        await this.#write(signal, (inner) =>
+          this.#client.delete(resource, namedObjectOf(live, resource), { ...options, signal: inner }),
+        );
+        return 'accepted';
+      } catch (error) {
+        if (!isConflict(error) || !mayRead || attempt >= maxConflictAttempts) throw error;
+        const fresh = await this.#readIfAllowed(resource, live, signal);
+        mayRead = fresh !== undefined;
+        if (fresh === undefined) continue;
+        if (fresh === null) return 'accepted';
+        if (fresh.metadata.uid !== live.metadata.uid) throw error;
+        this.#observe(fresh);
+        if (hasChangedMarks(live, fresh, this.#deps.appOf)) return 'changed';
+        current = fresh;
+      }
+    }
+  }
+
+  /** Undefined: forbidden. */
+  async #readIfAllowed(
+    resource: ApiResource,
+    live: KubeObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject | null | undefined> {
+    try {
+      return await this.#read(resource, namedObjectOf(live, resource), signal);
+    } catch (error) {
+      if (isForbidden(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async patchMetadata(
+    live: KubeObject,
+    patch: { readonly finalizers: readonly string[] | null },
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const resource = await this.#permittedResource(live, signal);
+    const name = namedObjectOf(live, resource);
+    const body = jsonOf({
+      metadata: { finalizers: patch.finalizers, resourceVersion: live.metadata.resourceVersion ?? null },
+    });
+    const stored = await this.#write(signal, (inner) =>
+      this.#client.patch(resource, name, { type: 'merge', body }, { signal: inner, fieldManager }),
+    );
+    this.#observe(stored);
+    return stored;
+  }
+
+  async #clientSide(apply: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
+    const { resource, target: wanted, how } = apply;
+    const name = namedObjectOf(wanted, resource);
+    let { live } = apply;
+    for (let attempt = 1; ; attempt += 1) {
+      const target = await resolveManifest(wanted, live, how, signal);
+      try {
+        return await this.#applyOnce({ resource, target, live, how }, signal);
+      } catch (error) {
+        if (isWriteRace(error, live) && attempt < maxConflictAttempts) live = await this.#read(resource, name, signal);
+        else if (how.force && live !== null && !hasContents(resource) && isRefusedChange(error, how))
+          return this.#recreate({ resource, target: withLastApplied(target) }, signal);
+        else throw error;
+      }
+    }
+  }
+
+  async #applyOnce({ live, ...sent }: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
+    if (live === null) this.#countClientSide({ ...sent, live }, false);
+    if (live === null) return this.#createApplied(sent, signal);
+    if (!isRoleRefChanged(sent.target, live)) return this.#patchApplied({ ...sent, live }, signal);
+    return this.#recreate({ ...sent, target: withLastApplied(sent.target) }, signal);
+  }
+
+  async #createApplied({ resource, target }: OutgoingObject, signal: AbortSignal): Promise<ApplyResult> {
+    const body = withoutNulls(withLastApplied(target));
+    const created = await this.#write(signal, (inner) => this.#client.create(resource, body, this.#options(inner)));
+    return this.#resultOf(created, 'created');
+  }
+
+  async #patchApplied(
+    { resource, target, live, how }: OutgoingApply & { readonly live: KubeObject },
+    signal: AbortSignal,
+  ): Promise<ApplyResult> {
+    const patch = clientSideApplyPatch(target, live);
+    this.#countClientSide({ target, live, how }, patch === undefined);
+    if (patch === undefined) return this.#resultOf(live, 'unchanged');
+    const name = namedObjectOf(target, resource);
+    const sent = how.buildTarget === undefined ? patch : { ...patch, body: withResourceVersion(patch.body, live) };
+    const stored = await this.#write(signal, (inner) => this.#client.patch(resource, name, sent, this.#options(inner)));
+    return this.#resultOf(stored, 'configured');
+  }
+
+  #countClientSide(sending: ApplyIntent, unchanged: boolean): void {
+    this.#gate?.merged(sending, unchanged);
+  }
+
+  #replaceCounted(apply: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
+    this.#countClientSide(apply, false);
+    return this.#replace(apply, signal);
+  }
+
+  /** A skipped apply reports the message of an apply: clients see no difference. */
+  async #gatedApply(apply: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
+    const { live } = apply;
+    const answer = this.#gate?.ask(apply);
+    if (answer?.unchanged === true && live !== null)
+      return { object: live, message: `${shortName(live)} serverside-applied` };
+    const result = await this.#serverSide(apply, signal);
+    if (answer?.unchanged === false) answer.learn(result.object);
+    return result;
+  }
+
+  async #serverSide(apply: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
+    const { resource, target, live, how } = apply;
+    const place = { resource, name: namedObjectOf(target, resource) };
+    if (!this.#isDryRun && live !== null && how.adoptFrom !== undefined)
+      await migrateBeforeApply(this.#tools, place, { live, from: how.adoptFrom }, signal);
+    let stored = await this.#applyServerSide(apply, signal);
+    if (!this.#isDryRun && (await migrateAfterApply(this.#tools, place, stored, signal)))
+      stored = await this.#applyServerSide({ ...apply, live: stored }, signal);
+    return this.#resultOf(stored, 'serverside-applied');
+  }
+
+  async #applyServerSide(
+    { resource, target, live: known, how }: OutgoingApply,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const name = namedObjectOf(target, resource);
+    let live = known;
+    for (let attempt = 1; ; attempt += 1) {
+      const wanted = await resolveManifest(target, live, how, signal);
+      const body = live === null || how.buildTarget === undefined ? wanted : withResourceVersion(wanted, live);
+      try {
+        return await this.#write(signal, (inner) =>
+          this.#client.patch(resource, name, { type: 'apply', body }, { ...this.#options(inner), force: true }),
+        );
+      } catch (error) {
+        if (how.buildTarget === undefined || !isConflict(error) || attempt === maxConflictAttempts) throw error;
+        live = await this.#read(resource, name, signal);
+      }
+    }
+  }
+
+  async #replace({ resource, target, live, how }: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
+    const current = await this.#read(resource, namedObjectOf(target, resource), signal);
+    if (current === null) return this.create(target, signal);
+    const inPlace = hasContents(resource);
+    const sent = await resolveManifest(target, inPlace ? (live ?? current) : current, how, signal);
+    if (how.force && !inPlace) {
+      const made = await this.#recreate({ resource, target: sent }, signal);
+      return this.#isDryRun ? made : { object: made.object, message: `${shortName(target)} replaced` };
+    }
+    // Like Argo CD, an update in place names the version that was compared.
+    if (!inPlace) return this.#resultOf(await this.#overwrite(resource, target, current, { how, signal }), 'replaced');
+    const { resourceVersion } = (live ?? current).metadata;
+    const stored = await this.#put(resource, sent, resourceVersion, signal);
+    this.#observe(stored);
+    return { object: stored, message: `${target.kind}/${target.metadata.name ?? ''} updated` };
+  }
+
+  /**
+   * Replaces the current object despite busy writers: without a resourceVersion where the server
+   * allows it, otherwise with the current one. Merged live fields require the version that they
+   * come from.
+   */
+  async #overwrite(
+    resource: ApiResource,
+    target: KubeObject,
+    current: KubeObject,
+    { how, signal }: { readonly how: ApplyOptions; readonly signal: AbortSignal },
+  ): Promise<KubeObject> {
+    const named = target.metadata.resourceVersion;
+    let version = named ?? (how.buildTarget === undefined ? undefined : current.metadata.resourceVersion);
+    let live: KubeObject | null = current;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#put(resource, await resolveManifest(target, live, how, signal), version, signal);
+      } catch (error) {
+        if (named !== undefined || attempt > maxConflictAttempts || !(isConflict(error) || needsVersion(error)))
+          throw error;
+        live = await this.#read(resource, namedObjectOf(target, resource), signal);
+        version = live?.metadata.resourceVersion;
+      }
+    }
+  }
+
+  #put(
+    resource: ApiResource,
+    target: KubeObject,
+    resourceVersion: string | undefined,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const metadata = resourceVersion === undefined ? target.metadata : { ...target.metadata, resourceVersion };
+    return this.#write(signal, (inner) =>
+      this.#client.replace(resource, { ...target, metadata }, this.#options(inner)),
+    );
+  }
+
+  /** Deletes and recreates an object; a dry run only checks whether the server would create it. */
+  async #recreate({ resource, target }: OutgoingObject, signal: AbortSignal): Promise<ApplyResult> {
+    const job = {
+      resource,
+      name: namedObjectOf(target, resource),
+      target: withoutNulls(target),
+      what: shortName(target),
+    };
+    if (!this.#isDryRun)
+      return this.#resultOf(await this.#deps.pace.during(recreate(this.#tools, job, signal)), 'configured');
+    await tryCreate(this.#tools, job, signal);
+    return this.#resultOf(target, 'configured');
+  }
+
+  /** The choke point: every change passes here and is fenced last. */
+  #write<T>(signal: AbortSignal, send: FencedSend<T>): Promise<T> {
+    return this.#deps.pace.write(signal, () => this.#deps.fenced(signal, send));
+  }
+
+  async #read(resource: ApiResource, name: NamedObject, signal: AbortSignal): Promise<KubeObject | null> {
+    try {
+      return await this.#deps.pace.read(this.#client.get(resource, name, { signal }));
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  }
+
+  async #permittedResource(object: KubeObject, signal: AbortSignal): Promise<ApiResource> {
+    const resource = await this.#resource(object, signal);
+    const refusal = this.#deps.denied(object, resource.namespaced);
+    if (refusal !== undefined) throw new PolicyDenied(refusal);
+    return resource;
+  }
+
+  /** The served resource of an object's kind; discovers again if the kind may be new. */
+  async #resource(object: KubeObject, signal: AbortSignal): Promise<ApiResource> {
+    const gk = gkOf(object);
+    const version = versionOf(object.apiVersion);
+    const fresh = this.#freshDiscovery;
+    const known =
+      findResource(this.discovery, gk, version) ?? (fresh === undefined ? undefined : findResource(fresh, gk, version));
+    if (known !== undefined) return known;
+    this.#freshDiscovery = await this.#deps.pace.read(this.#client.discover({ signal }));
+    const found = findResource(this.#freshDiscovery, gk, version);
+    if (found === undefined) throw new UnknownKind(gk.group, gk.kind, version);
+    return found;
+  }
+
+  #options(signal: AbortSignal): WriteOptions {
+    return { signal, fieldManager };
+  }
+
+  #resultOf(object: KubeObject, verb: string): ApplyResult {
+    this.#observe(object);
+    return { object, message: `${shortName(object)} ${verb}${this.#isDryRun ? ' (dry run)' : ''}` };
+  }
+
+  #observe(object: KubeObject): void {
+    if (!this.#isDryRun && object.metadata.resourceVersion !== undefined) this.#deps.cluster.observe(object);
+  }
+}
+
+function preconditionsOf({ metadata }: KubeObject, named: boolean): DeleteOptions['preconditions'] {
+  const { uid, resourceVersion } = metadata;
+  if (uid === undefined) return undefined;
+  return named && resourceVersion !== undefined ? { uid, resourceVersion } : { uid };
+}
+
+function namedObjectOf(object: KubeObject, resource: ApiResource): NamedObject {
+  const name = object.metadata.name ?? '';
+  if (name === '' && object.metadata.generateName === undefined)
+    throw new DriftlessError('NAME_MISSING', 'resource name may not be empty', { retry: 'never' });
+  return { namespace: resource.namespaced ? (object.metadata.namespace ?? '') : '', name };
+}
+
+/** kubectl's short name of an object: `deployment.apps/web`. */
+export function shortName(object: KubeObject): string {
+  const { group, kind } = gvkOf(object);
+  return `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${object.metadata.name ?? object.metadata.generateName ?? ''}`;
+}
+
+/** In a manifest, null means an absent field; a server would store or refuse it on creation. */
+function withoutNulls(object: KubeObject): KubeObject {
+  return dropNulls(jsonOf(object)) as unknown as KubeObject;
+}
+
+function dropNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(dropNulls);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null)]));
+}
+
+/** The manifest to send: the target, with live values merged if requested. */
+async function resolveManifest(
+  target: KubeObject,
+  live: KubeObject | null,
+  { buildTarget }: ApplyOptions,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  return live === null || buildTarget === undefined ? target : buildTarget(live, signal);
+}
+
+/** Adds the live version, so that the server refuses the body after other writes. */
+function withResourceVersion<T extends { readonly metadata?: unknown }>(body: T, live: KubeObject): T {
+  const { resourceVersion } = live.metadata;
+  return { ...body, metadata: { ...(body.metadata as object | undefined), resourceVersion } };
+}
