@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The name under which Argo CD's manifests start the controller: the same flags as `driftless run`.
+// The name under which Argo CD's manifests start the controller. Same flags as `driftless run`.
 import { main } from './driftless.ts';
 
 process.exitCode = await main(['run', ...process.argv.slice(2)]);

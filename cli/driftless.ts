@@ -1,80 +1,97 @@
 import { messageOf, newAbortController, outsideText, Shutdown, systemClock, UsageError } from '#base';
-import type { Timer } from '#base';
-import { nearest } from './args.ts';
-import type { Command, CommandContext } from './command.ts';
-import { onBrokenOutput, processOutput } from './output.ts';
-import { packageVersion } from './root.ts';
+import type { ClockTimer } from '#base';
+import { nearest } from './options/args.ts';
+import type { Command, CommandContext } from './process/command.ts';
+import { onBrokenOutput, processOutput } from './process/output.ts';
+import { packageVersion } from './process/root.ts';
 
-interface Entry {
+interface CommandEntry {
   readonly help: string;
   readonly load: () => Promise<Command>;
 }
 
-type Entries = Readonly<Record<string, Entry>>;
+type CommandEntries = Readonly<Record<string, CommandEntry>>;
 
-/** What people come for, in the order of a first week. Commands load their code when they are called: `--version` must not pay for the controller. */
-const groups: readonly { readonly title: string; readonly commands: Entries }[] = [
+/**
+ * Commands in the order of a first week. Their code is loaded when they are called, so that
+ * `--version` does not load the controller.
+ */
+const commandGroups: readonly { readonly title: string; readonly commands: CommandEntries }[] = [
   {
-    title: 'Try it on this machine, with nothing else installed',
+    title: 'Try it on this machine, without a cluster:',
     commands: {
       demo: {
-        help: 'a simulated hub and clusters, sample repositories, replicas and the dashboard',
+        help: 'Run a simulated hub, clusters, sample repositories, replicas and a dashboard',
         load: async () => (await import('./demo/demo.ts')).demo,
       },
-      sim: { help: 'only the simulated API servers', load: async () => (await import('./sim.ts')).sim },
+      sim: { help: 'Run only the simulated API servers', load: async () => (await import('./simulation/sim.ts')).sim },
     },
   },
   {
-    title: 'Look before you switch from Argo CD',
+    title: 'Check before you switch from Argo CD:',
     commands: {
       preflight: {
-        help: 'what would differ if this controller took over; changes nothing',
+        help: 'Report what would differ if Driftless took over; changes nothing',
         load: async () => (await import('./preflight/preflight.ts')).preflight,
       },
     },
   },
   {
-    title: 'Run it',
+    title: 'Run it:',
     commands: {
       run: {
-        help: 'the controller (--shadow: beside the one in charge, comparing only)',
-        load: async () => (await import('./run.ts')).run,
+        help: 'Run the controller (--shadow: only compare, alongside the active controller)',
+        load: async () => (await import('./run/run.ts')).run,
+      },
+      render: {
+        help: 'Run the renderer: helm, kustomize and jsonnet for controllers, without credentials',
+        load: async () => (await import('./render/render.ts')).render,
       },
       shards: {
-        help: 'which shard each cluster is on, and what a change would move',
+        help: 'Show the shard of each cluster, and what a change would move',
         load: async () => (await import('./shards/shards.ts')).shards,
+      },
+      debug: {
+        help: 'debug state: print the state of the controller in this pod as JSON',
+        load: async () => (await import('./debug/debug.ts')).debug,
       },
     },
   },
   {
-    title: 'Ask what it would do with files of yours',
+    title: 'Check local files:',
     commands: {
-      manifests: { help: 'what a source renders to', load: async () => (await import('./manifests.ts')).manifests },
-      diff: { help: 'difference of a live and a target object', load: async () => (await import('./files.ts')).diff },
-      health: { help: 'health of the objects in a file', load: async () => (await import('./files.ts')).health },
+      manifests: { help: 'Render a source', load: async () => (await import('./commands/manifests.ts')).manifests },
+      diff: {
+        help: 'Compare a live and a target object',
+        load: async () => (await import('./commands/files.ts')).diff,
+      },
+      health: {
+        help: 'Show the health of the objects in a file',
+        load: async () => (await import('./commands/files.ts')).health,
+      },
     },
   },
 ];
 
-const commands = Object.fromEntries(groups.flatMap((group) => Object.entries(group.commands))) as Entries;
+const commands = Object.fromEntries(commandGroups.flatMap((group) => Object.entries(group.commands))) as CommandEntries;
 
-/** How long a second signal or a stuck stop is waited for before the process ends anyway. */
-const lastResortMs = 10_000;
+/** Time after which a stop that is stuck ends the process. */
+const forcedExitMs = 10_000;
 
 /**
- * The whole program: runs a command until it ends or a signal comes. An output that nobody reads ends the command as a
- * signal does; that may show after the command has ended, so the exit code is set then, too.
+ * Runs a command until it ends or a signal arrives. A closed stdout stops the command as a signal
+ * does; that may show after the command has ended, so the exit code is set then, too.
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const output = processOutput(process.env);
   const stop = newAbortController();
-  let lastResort: Timer | undefined;
+  let lastResort: ClockTimer | undefined;
   let ended = false;
   let broken: number | undefined;
   const stopSoon = (exitCode: number): void => {
     if (ended || stop.signal.aborted) return;
     stop.abort(new Shutdown());
-    lastResort = systemClock.timer(lastResortMs, () => process.exit(exitCode));
+    lastResort = systemClock.timer(forcedExitMs, () => process.exit(exitCode));
   };
   const onSignal = (): void => {
     if (stop.signal.aborted) process.exit(130);
@@ -88,7 +105,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   });
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
-    const exitCode = await perform(argv, { env: process.env, output, signal: stop.signal });
+    const exitCode = await runCommandLine(argv, { env: process.env, output, signal: stop.signal });
     return broken ?? exitCode;
   } finally {
     ended = true;
@@ -97,8 +114,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** A command line from its words to its exit code; what a command throws is one line on stderr. */
-export async function perform(argv: readonly string[], context: Omit<CommandContext, 'argv'>): Promise<number> {
+/** Runs a command line and returns its exit code. An error becomes one line on stderr. */
+export async function runCommandLine(argv: readonly string[], context: Omit<CommandContext, 'argv'>): Promise<number> {
   const { output, signal } = context;
   try {
     return await dispatch(argv, context);
@@ -123,7 +140,7 @@ async function dispatch(argv: readonly string[], context: Omit<CommandContext, '
   if (entry === undefined) {
     const near = nearest(name, Object.keys(commands));
     throw new UsageError(
-      `unknown command "${name}"${near === undefined ? '' : `: did you mean ${near}?`} (driftless help lists all)`,
+      `unknown command "${name}"${near === undefined ? '' : `: did you mean ${near}?`} (run "driftless help" for a list)`,
     );
   }
   const command = await entry.load();
@@ -131,12 +148,14 @@ async function dispatch(argv: readonly string[], context: Omit<CommandContext, '
 }
 
 function overview(): string {
-  const row = ([name, { help }]: readonly [string, Entry]): string => `  ${name.padEnd(12)}${help}`;
-  const sections = groups.map(({ title, commands: listed }) => [title, ...Object.entries(listed).map(row)].join('\n'));
+  const row = ([name, { help }]: readonly [string, CommandEntry]): string => `  ${name.padEnd(12)}${help}`;
+  const sections = commandGroups.map(({ title, commands: listed }) =>
+    [title, ...Object.entries(listed).map(row)].join('\n'),
+  );
   return [
-    'driftless: brings Kubernetes clusters to what Git says, and keeps them there',
-    'usage: driftless COMMAND [FLAGS]     (driftless COMMAND --help shows the flags)',
+    'driftless keeps Kubernetes clusters in sync with Git.',
+    'Usage: driftless COMMAND [FLAGS]\n\nUse "driftless COMMAND --help" for the flags of a command.',
     ...sections,
-    `Other\n  ${'version'.padEnd(12)}the version`,
+    `Other commands:\n  ${'version'.padEnd(12)}Print the version`,
   ].join('\n\n');
 }

@@ -1,24 +1,24 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { aborted, systemClock } from '#base';
+import { untilAborted, systemClock } from '#base';
 import { startDashboard } from '#dashboard';
 import type { Application } from '#model';
 import type { SimCluster } from '#sim';
-import { describe, readArgs } from '../args.ts';
-import type { CommandContext } from '../command.ts';
-import { startFleet, writeKubeconfig } from '../fleet.ts';
-import { paint } from '../output.ts';
-import type { Output } from '../output.ts';
-import { packageRoot } from '../root.ts';
+import { describe, readArgs } from '../options/args.ts';
+import type { CommandContext } from '../process/command.ts';
+import { startFleet, writeKubeconfig } from '../simulation/fleet.ts';
+import { paint } from '../process/output.ts';
+import type { CommandOutput } from '../process/output.ts';
+import { packageRoot } from '../process/root.ts';
 import { controllerNamespace, hubObjects } from './objects.ts';
 import { count, demoApplications, isSettled, reasonOf } from './progress.ts';
-import { Replicas } from './replicas.ts';
+import { ReplicaProcesses } from './replicas.ts';
 import { makeRepositories } from './repositories.ts';
-import { demoTools } from './tools.ts';
-import { dashboardSource, hints } from './view.ts';
-import type { Guide } from './view.ts';
-import { help } from '../common-options.ts';
+import { demoTools } from './demo-tools.ts';
+import { dashboardSource, hints } from './dashboard-view.ts';
+import type { DemoGuide } from './dashboard-view.ts';
+import { help } from '../options/common-options.ts';
 
 const options = {
   replicas: {
@@ -27,7 +27,7 @@ const options = {
     default: 3,
     min: 1,
     max: 50,
-    help: 'Controller replicas, each a process.',
+    help: 'Number of controller replicas, each in its own process.',
   },
   clusters: {
     flag: 'clusters',
@@ -35,28 +35,54 @@ const options = {
     default: 3,
     min: 1,
     max: 100,
-    help: 'Simulated clusters besides the hub.',
+    help: 'Number of simulated clusters besides the hub.',
   },
-  apps: { flag: 'apps', kind: 'int', default: 0, min: 0, max: 5000, help: 'Small Applications besides the samples.' },
-  port: { flag: 'port', kind: 'int', default: 8080, min: 0, max: 65_535, help: 'Port of the dashboard; 0 takes any.' },
-  once: { flag: 'once', kind: 'bool', default: false, help: 'End as soon as every Application is Synced and Healthy.' },
-  timeout: { flag: 'timeout', kind: 'duration', default: 120_000, min: 1, help: 'How long that may take.' },
+  apps: {
+    flag: 'apps',
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 5000,
+    help: 'Number of small Applications besides the samples.',
+  },
+  port: {
+    flag: 'port',
+    kind: 'int',
+    default: 8080,
+    min: 0,
+    max: 65_535,
+    help: 'Port of the dashboard; 0 takes any free port.',
+  },
+  once: {
+    flag: 'once',
+    kind: 'bool',
+    default: false,
+    help: 'Exit as soon as every Application is Synced and Healthy.',
+  },
+  timeout: {
+    flag: 'timeout',
+    kind: 'duration',
+    default: 120_000,
+    min: 1,
+    help: 'Maximum time to wait until every Application is Synced and Healthy.',
+  },
   output: {
     flag: 'output',
     short: 'o',
     kind: 'string',
     default: '',
     choices: ['', 'json'],
-    help: 'json: the last line of stdout is an object.',
+    help: 'Output format: json prints one object as the last line of stdout.',
   },
   help,
 } as const;
 
-const lookEveryMs = 100;
+const pollIntervalMs = 100;
 
 /**
- * `driftless demo`: a simulated hub and clusters, real Git repositories and N replicas on this machine. With `--once` the exit code says whether
- * everything became Synced and Healthy in time.
+ * `driftless demo`: a simulated hub and clusters, real Git repositories and N replicas on this
+ * machine. With `--once` the exit code reports whether everything became Synced and Healthy in
+ * time.
  */
 export async function demo({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config } = readArgs(options, argv, env);
@@ -64,18 +90,18 @@ export async function demo({ argv, env, output, signal }: CommandContext): Promi
     output.out(`usage: driftless demo [FLAGS]\n\n${describe(options)}`);
     return 0;
   }
-  const stage = new Stage();
+  const stage = new CleanupStack();
   try {
-    return await play(config, { output, signal, stage });
+    return await runDemo(config, { output, signal, stage });
   } finally {
     await stage.clear();
   }
 }
 
-type Config = ReturnType<typeof readArgs<typeof options>>['config'];
+type DemoConfig = ReturnType<typeof readArgs<typeof options>>['config'];
 
-/** Remembers how to undo what was set up, and undoes it in reverse order, whatever fails on the way. */
-class Stage {
+/** Cleans up in reverse order, whatever fails on the way. */
+class CleanupStack {
   readonly #undo: (() => unknown)[] = [];
 
   onClear(undo: () => unknown): void {
@@ -87,25 +113,25 @@ class Stage {
       try {
         await undo();
       } catch {
-        // The next thing must be cleared all the same.
+        // Continue with the next cleanup.
       }
     }
   }
 }
 
-interface Run {
-  readonly output: Output;
+interface DemoRun {
+  readonly output: CommandOutput;
   readonly signal: AbortSignal;
-  readonly stage: Stage;
+  readonly stage: CleanupStack;
 }
 
-interface Scene {
+interface DemoScene {
   readonly hub: SimCluster;
-  readonly replicas: Replicas;
-  readonly guide: Guide;
+  readonly replicas: ReplicaProcesses;
+  readonly guide: DemoGuide;
 }
 
-async function play(config: Config, run: Run): Promise<number> {
+async function runDemo(config: DemoConfig, run: DemoRun): Promise<number> {
   const started = systemClock.monotonic();
   const scene = await setUp(config, run);
   if (!config.once) await openDashboard(config, run, scene);
@@ -115,21 +141,21 @@ async function play(config: Config, run: Run): Promise<number> {
   const elapsedMs = Math.round(systemClock.monotonic() - started);
   const apps = demoApplications(scene.hub.store);
   const counts = { ...count(apps), clusters: config.clusters, replicas: config.replicas, elapsedMs };
-  if (!settled && !run.signal.aborted) explain(apps, config, run.output);
+  if (!settled && !run.signal.aborted) printUnsettled(apps, config, run.output);
   if (settled && !(config.once && config.output === 'json')) run.output.out(summary(run.output, counts));
-  if (!config.once && !run.signal.aborted) invite(scene, run.output);
+  if (!config.once && !run.signal.aborted) printHints(scene, run.output);
   if (config.output === 'json') run.output.out(JSON.stringify(counts));
   if (config.once) return settled ? 0 : 1;
-  await aborted(run.signal);
+  await untilAborted(run.signal);
   run.output.err('stopping');
   return 0;
 }
 
-/** Repositories, clusters and what the hub holds; each is undone when the stage is cleared. */
-async function setUp(config: Config, { output, stage }: Run): Promise<Scene> {
+/** Creates repositories, clusters and the hub's objects, and registers their cleanup. */
+async function setUp(config: DemoConfig, { output, stage }: DemoRun): Promise<DemoScene> {
   const folder = mkdtempSync(join(tmpdir(), 'driftless-demo-'));
   stage.onClear(() => rmSync(folder, { recursive: true, force: true }));
-  output.progress('making sample repositories and simulated clusters');
+  output.progress('creating sample repositories and simulated clusters');
   const repositories = await makeRepositories(folder, join(packageRoot(), 'examples'), config.apps);
   stage.onClear(() => repositories.close());
   const names = ['hub', ...Array.from({ length: config.clusters }, (_, i) => `sim-${i}`)];
@@ -141,7 +167,7 @@ async function setUp(config: Config, { output, stage }: Run): Promise<Scene> {
   const repository = (name: string): string => repositories.url(name);
   const tools = demoTools(process.env);
   for (const tool of tools.missing)
-    output.err(`${tool} is not on PATH (npm run e2e:setup builds it): its sample is left out`);
+    output.err(`${tool} is not on PATH (npm run e2e:setup builds it): skipping its sample`);
   const plan = {
     clusters: clusters.map(({ name, url }) => ({ name, url })),
     repository,
@@ -149,7 +175,7 @@ async function setUp(config: Config, { output, stage }: Run): Promise<Scene> {
     toolSamples: tools.samples,
   };
   for (const object of hubObjects(plan)) hub.store.create(object, 'driftless-demo');
-  const replicas = new Replicas({
+  const replicas = new ReplicaProcesses({
     count: config.replicas,
     kubeconfig,
     context: 'hub',
@@ -157,12 +183,16 @@ async function setUp(config: Config, { output, stage }: Run): Promise<Scene> {
     path: tools.path,
     folder,
     clock: systemClock,
-    onExit: (name, how) => output.err(`${name} ended (${how}) and is started again; its log is in ${folder}`),
+    onExit: (name, how) => output.err(`${name} ended (${how}) and is restarted; its log is in ${folder}`),
   });
   return { hub, replicas, guide: { kubeconfig, clusters: plan.clusters, repository } };
 }
 
-async function openDashboard(config: Config, { output, stage }: Run, { replicas, guide }: Scene): Promise<void> {
+async function openDashboard(
+  config: DemoConfig,
+  { output, stage }: DemoRun,
+  { replicas, guide }: DemoScene,
+): Promise<void> {
   const source = dashboardSource({ replicas, clusters: guide.clusters, hints: hints(guide) });
   const assets = join(packageRoot(), 'dashboard', 'public');
   const dashboard = await startDashboard({ host: '127.0.0.1', port: config.port, clock: systemClock, source, assets });
@@ -170,35 +200,35 @@ async function openDashboard(config: Config, { output, stage }: Run, { replicas,
   output.err(`dashboard: ${dashboard.url}`);
 }
 
-function explain(apps: readonly Application[], config: Config, output: Output): void {
+function printUnsettled(apps: readonly Application[], config: DemoConfig, output: CommandOutput): void {
   output.err(`not everything is Synced and Healthy after ${config.timeout / 1000} s:`);
   for (const app of apps) if (!isSettled(app)) output.err(`  ${reasonOf(app)}`);
 }
 
-/** Where to look and what to try. */
-function invite({ replicas, guide }: Scene, output: Output): void {
+/** Prints where to look and what to try. */
+function printHints({ replicas, guide }: DemoScene, output: CommandOutput): void {
   for (const line of ['', ...hints(guide), '']) output.out(line);
   for (const { name, pid, log } of replicas.states()) output.out(`  ${name}   pid ${pid ?? 0}   log ${log}`);
-  output.out('\nCtrl-C ends everything.');
+  output.out('\nPress Ctrl-C to stop.');
 }
 
 function summary(
-  output: Output,
+  output: CommandOutput,
   counts: { applications: number; clusters: number; replicas: number; elapsedMs: number },
 ): string {
   const what = `${counts.applications} Applications on ${counts.clusters} clusters are Synced and Healthy`;
   return `${paint(output, 'green', what)}, kept by ${counts.replicas} replicas, after ${(counts.elapsedMs / 1000).toFixed(1)} s`;
 }
 
-/** True when every Application is settled; false at the timeout or when asked to stop. */
-async function waitUntilSettled(hub: SimCluster, timeoutMs: number, { output, signal }: Run): Promise<boolean> {
+/** True if every Application is settled; false at the timeout or when stopped. */
+async function waitUntilSettled(hub: SimCluster, timeoutMs: number, { output, signal }: DemoRun): Promise<boolean> {
   const end = systemClock.monotonic() + timeoutMs;
   while (systemClock.monotonic() < end && !signal.aborted) {
     const apps = demoApplications(hub.store);
     const { applications, synced, healthy } = count(apps);
     output.progress(`${applications} Applications: ${synced} synced, ${healthy} healthy`);
     if (apps.every(isSettled)) return true;
-    await systemClock.sleep(lookEveryMs, signal).catch(() => undefined);
+    await systemClock.sleep(pollIntervalMs, signal).catch(() => undefined);
   }
   return false;
 }

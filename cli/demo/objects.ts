@@ -2,21 +2,21 @@ import type { JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { finalizers, labels } from '#model';
 import { fleetNumber } from './repositories.ts';
-import type { DemoTools } from './tools.ts';
+import type { DemoTools } from './demo-tools.ts';
 
-/** Where the demo's controller lives. */
+/** Namespace of the demo's controller. */
 export const controllerNamespace = 'argocd';
 
 export interface DemoPlan {
   readonly clusters: readonly { readonly name: string; readonly url: string }[];
   readonly repository: (name: string) => string;
-  /** On the first cluster, as far as their programs are here. */
+  /** Samples for the first cluster whose programs were found. */
   readonly toolSamples: DemoTools['samples'];
-  /** How many small Applications besides the samples. */
+  /** Number of small Applications besides the samples. */
   readonly fleetSize: number;
 }
 
-/** Everything that the hub holds at the start, in the order in which it is created. */
+/** The hub's initial objects, in creation order. */
 export function hubObjects(plan: DemoPlan): KubeObject[] {
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: controllerNamespace } },
@@ -59,7 +59,7 @@ function defaultProject(): KubeObject {
   };
 }
 
-/** Each sample on each cluster, then the small ones spread over all. */
+/** Each sample on each cluster, then the small Applications spread over all clusters. */
 function applications(plan: DemoPlan): KubeObject[] {
   const samples = plan.clusters.flatMap(({ name }) =>
     ['guestbook', 'waves', 'platform'].map((sample) =>
@@ -94,7 +94,10 @@ function applications(plan: DemoPlan): KubeObject[] {
   return [...samples, ...rendered, multi, ...fleet];
 }
 
-/** Plain manifests and values of one repository, and the chart of another with these values; without helm, the guestbook in its place. */
+/**
+ * Plain manifests and values from one repository with the chart of another; without helm, the
+ * guestbook replaces the chart.
+ */
 function twoSources(plan: DemoPlan): readonly JsonObject[] {
   const targetRevision = 'main';
   const values = { repoURL: plan.repository('multi'), path: 'config', ref: 'values', targetRevision };

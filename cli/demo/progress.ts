@@ -2,21 +2,21 @@ import type { Application, KubeObject } from '#model';
 import { asApplication } from '#model';
 import { controllerNamespace } from './objects.ts';
 
-export interface Counts {
+export interface ApplicationCounts {
   readonly applications: number;
   readonly synced: number;
   readonly healthy: number;
 }
 
-interface Store {
+interface ObjectStore {
   list(group: string, kind: string, namespace?: string): readonly KubeObject[];
 }
 
-export function demoApplications(hub: Store): Application[] {
+export function demoApplications(hub: ObjectStore): Application[] {
   return hub.list('argoproj.io', 'Application', controllerNamespace).map(asApplication);
 }
 
-export function count(apps: readonly Application[]): Counts {
+export function count(apps: readonly Application[]): ApplicationCounts {
   return {
     applications: apps.length,
     synced: apps.filter((app) => app.status?.sync?.status === 'Synced').length,
@@ -24,17 +24,13 @@ export function count(apps: readonly Application[]): Counts {
   };
 }
 
-/** Synced, Healthy and with nothing left to do. */
+/** Synced, Healthy and without pending work. */
 export function isSettled(app: Application): boolean {
   const status = app.status;
-  return (
-    status?.sync?.status === 'Synced' &&
-    status.health?.status === 'Healthy' &&
-    (app.operation ?? undefined) === undefined
-  );
+  return status?.sync?.status === 'Synced' && status.health?.status === 'Healthy' && app.operation === undefined;
 }
 
-/** Why an Application is not there yet, in one line. */
+/** Why an Application is not settled, in one line. */
 export function reasonOf(app: Application): string {
   const status = app.status;
   const parts = [

@@ -4,27 +4,27 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Clock } from '#base';
-import { packageRoot } from '../root.ts';
+import { packageRoot } from '../process/root.ts';
 
 export interface ReplicaOptions {
   readonly count: number;
   readonly kubeconfig: string;
   readonly context: string;
   readonly namespace: string;
-  /** PATH, with the programs that render sources. */
+  /** PATH with the programs that render sources. */
   readonly path: string;
-  /** Logs and repository caches go below it. */
+  /** Folder for logs and repository caches. */
   readonly folder: string;
   readonly clock: Clock;
-  /** Called when a replica died without being asked, and with its restart. */
+  /** Called when a replica exits unexpectedly and is restarted. */
   readonly onExit: (name: string, how: string) => void;
 }
 
 export interface ReplicaState {
   readonly name: string;
   readonly pid: number | undefined;
-  /** Of /metrics and /debug/state. */
-  readonly port: number | undefined;
+  /** Debug socket, once the replica listens on it. */
+  readonly socket: string | undefined;
   readonly restarts: number;
   readonly log: string;
 }
@@ -33,14 +33,15 @@ const restartAfterMs = 1000;
 const killAfterMs = 3000;
 
 /**
- * Controller replicas as processes of their own, kept alive as a StatefulSet would: one that dies is started again with the same ordinal.
- * They end with this process, even if it is killed, because their standard input closes.
+ * Controller replicas as processes, kept alive as by a StatefulSet: a replica that dies is
+ * restarted with the same ordinal. They end with this process, even if it is killed, because their
+ * stdin closes.
  */
-export class Replicas {
-  readonly #replicas: Replica[];
+export class ReplicaProcesses {
+  readonly #replicas: ReplicaProcess[];
 
   constructor(options: ReplicaOptions) {
-    this.#replicas = Array.from({ length: options.count }, (_, shard) => new Replica(options, shard));
+    this.#replicas = Array.from({ length: options.count }, (_, shard) => new ReplicaProcess(options, shard));
   }
 
   start(): void {
@@ -51,18 +52,18 @@ export class Replicas {
     return this.#replicas.map((replica) => replica.state());
   }
 
-  /** Asks all to stop, and kills those that did not after 3 s. */
+  /** Stops all replicas, and kills those that run after 3 s. */
   async stop(): Promise<void> {
     await Promise.all(this.#replicas.map((replica) => replica.stop()));
   }
 }
 
-class Replica {
+class ReplicaProcess {
   readonly #options: ReplicaOptions;
   readonly #shard: number;
   readonly #name: string;
   #child: ChildProcess | undefined;
-  #port: number | undefined;
+  #socket: string | undefined;
   #restarts = 0;
   #stopping = false;
 
@@ -73,7 +74,13 @@ class Replica {
   }
 
   state(): ReplicaState {
-    return { name: this.#name, pid: this.#child?.pid, port: this.#port, restarts: this.#restarts, log: this.#log() };
+    return {
+      name: this.#name,
+      pid: this.#child?.pid,
+      socket: this.#socket,
+      restarts: this.#restarts,
+      log: this.#log(),
+    };
   }
 
   start(): void {
@@ -107,7 +114,7 @@ class Replica {
 
   #exited(how: string): void {
     this.#child = undefined;
-    this.#port = undefined;
+    this.#socket = undefined;
     if (this.#stopping) return;
     this.#restarts += 1;
     this.#options.onExit(this.#name, how);
@@ -116,11 +123,10 @@ class Replica {
     });
   }
 
-  /** The replica took any free port for its metrics; its log says which. */
   #notice(line: string): void {
-    if (!line.includes('serving metrics and health')) return;
-    const port = (JSON.parse(line) as { readonly port?: unknown }).port;
-    if (typeof port === 'number') this.#port = port;
+    if (!line.includes('Serving the debug state')) return;
+    const { socket } = JSON.parse(line) as { readonly socket?: unknown };
+    if (typeof socket === 'string') this.#socket = socket;
   }
 
   #flags(): string[] {
@@ -135,8 +141,9 @@ class Replica {
       `--sharding-method=round-robin`,
       '--heartbeat-seconds=2',
       `--cache-dir=${join(folder, this.#name)}`,
-      // Without git's HTTP backend, its repositories are served from the disk.
+      // Without git's HTTP backend, repositories are served from disk.
       '--allow-local-repositories',
+      '--allow-local-sources',
       '--metrics-host=127.0.0.1',
       '--metrics-port=0',
       '--sync-wave-delay-seconds=0',

@@ -5,22 +5,22 @@ import { promisify } from 'node:util';
 import { messageOf, UsageError } from '#base';
 import { startGitServer } from '#sim';
 import type { GitServer } from '#sim';
-import { toolSamples } from './tools.ts';
+import { toolSamples } from './demo-tools.ts';
 
 const run = promisify(execFile);
 
-/** The sample repositories: bare, real, and open to pushes. */
-export interface Repositories {
+/** Bare Git repositories with the samples, which accept pushes. */
+export interface SampleRepositories {
   /** URL of a repository by its name. */
   url(name: string): string;
   close(): Promise<void>;
 }
 
 /**
- * Makes one bare repository for each folder of `examples` (and `fleet` with one small application per directory) below `root`, and
- * serves them over HTTP where git can do that, by file:// otherwise.
+ * Creates one bare repository per folder of `examples` (and `fleet` with one small application per
+ * directory) below `root`. Serves them over HTTP if git can, otherwise by file://.
  */
-export async function makeRepositories(root: string, examples: string, fleetSize: number): Promise<Repositories> {
+export async function makeRepositories(root: string, examples: string, fleetSize: number): Promise<SampleRepositories> {
   const bare = join(root, 'repositories');
   mkdirSync(bare, { recursive: true });
   for (const name of ['guestbook', 'waves', 'platform', 'multi', ...toolSamples.map((sample) => sample.name)]) {
@@ -70,17 +70,19 @@ async function git(cwd: string, args: readonly string[]): Promise<void> {
     await run('git', [...args], { cwd, env: { ...gitEnvironment(), PATH: process.env['PATH'] ?? '' } });
   } catch (error) {
     if ((error as { readonly code?: unknown }).code === 'ENOENT')
-      throw new UsageError('git is needed and was not found on PATH: install it and try again');
+      throw new UsageError('git is not on PATH: install it');
     throw new Error(`git ${args[0] ?? ''} failed: ${messageOf(error)}`, { cause: error });
   }
 }
 
-/** Nobody's own configuration (hooks, signing, templates) may change what the demo commits. */
+/** Ignore the user's Git configuration (hooks, signing, templates) for the demo's commits. */
 function gitEnvironment(): Record<string, string> {
   return { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_TERMINAL_PROMPT: '0', HOME: '/nonexistent' };
 }
 
-/** `app-000`, `app-001` ... each from the template, with its number in place of `NUMBER`. */
+/**
+ * Creates `app-000`, `app-001` and so on from the template, with the number in place of `NUMBER`.
+ */
 function writeFleet(tree: string, template: string, size: number): void {
   for (let i = 0; i < size; i += 1) {
     const number = fleetNumber(i);

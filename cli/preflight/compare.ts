@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DriftlessError, messageOf, runGroups, Shutdown, systemClock, systemRandom, withChild } from '#base';
-import type { Timer } from '#base';
+import type { ClockTimer } from '#base';
 import { createShadowController } from '#controller';
-import type { ControllerConfig, Verdict } from '#controller';
+import type { ControllerConfig, ShadowVerdict } from '#controller';
 import { createDesiredSource, SourceFailed } from '#desired';
-import type { CommandRunner, DesiredSource, Proxies, ToolLookup } from '#desired';
+import type { CommandRunner, DesiredSource, ProxySettings, Renderer, SourceReach } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
@@ -14,63 +14,64 @@ import { appKeyOf, appKeyOfInstance } from '#model';
 import type { AppKey, Application, ClusterConnection } from '#model';
 import { createSettingsStore } from '#settings';
 import { PromMetrics, silentLogger } from '#telemetry';
-import { loadHealthScripts } from '../health-scripts.ts';
+import { loadHealthScripts } from '../run/health-scripts.ts';
 import type { ReadInstallation } from './installation.ts';
 import { ownershipOf } from './selection.ts';
 
 export interface ComparisonQuery {
   readonly hub: ClusterConnection;
   readonly installation: ReadInstallation;
-  /** What to compare; nothing else is read, and no cluster that none of these goes to. */
+  /** Applications to compare. No other cluster than their destinations is read. */
   readonly applications: readonly Application[];
   readonly config: ControllerConfig;
   readonly cacheDir: string;
-  /** Sources may lie on this machine's disk. */
+  /** Allows sources on the local disk. */
   readonly localRepositories: boolean;
+  readonly reach: SourceReach;
   readonly commands: CommandRunner;
-  /** Where helm and kustomize lie. */
-  readonly tools: ToolLookup;
-  readonly proxies: Proxies;
+  readonly renderer: Renderer;
+  readonly proxies: ProxySettings;
   readonly timeoutMs: number;
-  /** Called whenever there is something new, and about once a second. */
-  readonly onProgress: (progress: Progress) => void;
+  /** Called after each change, and about once a second. */
+  readonly onProgress: (progress: ComparisonProgress) => void;
 }
 
-export interface Progress {
+export interface ComparisonProgress {
   readonly compared: number;
   readonly of: number;
-  /** Clusters that have been read for the first time, or cannot be. */
+  /** Clusters that have been read, or that cannot be read. */
   readonly clustersRead: number;
   readonly clusters: number;
 }
 
-/** What came of it. An Application without a verdict was not compared in time. */
-export interface Compared {
-  readonly verdicts: ReadonlyMap<AppKey, Verdict>;
+/** Result of the comparison. An Application without a verdict was not compared in time. */
+export interface PreflightComparison {
+  readonly verdicts: ReadonlyMap<AppKey, ShadowVerdict>;
   readonly clusters: readonly ClusterInfo[];
-  /** Why a source could not be rendered, where that was the last word on it. */
+  /** Render error of each source whose last attempt failed. */
   readonly failures: ReadonlyMap<AppKey, SourceFailure>;
 }
 
 export interface SourceFailure {
   readonly url: string;
-  /** Of the error: DESIRED_UNSUPPORTED, DESIRED_REPOSITORY … */
+  /** Error code, such as DESIRED_UNSUPPORTED or DESIRED_REPOSITORY. */
   readonly code: string;
   readonly message: string;
 }
 
 const progressMs = 1000;
-const graceMs = 5000;
+const stopGraceMs = 5000;
 
 /**
- * Compares Applications once, with the very controller that would take over, without its effects: the clients cannot write, the ownership never
- * gives the right to, and nothing is published. Ends when each has its verdict, or at the timeout.
- * @throws what a part that cannot go on throws; the signal's reason when that aborts.
+ * Compares Applications once with the real controller but without its effects: clients are read-
+ * only, ownership never permits a write, and nothing is published. Ends when every Application has
+ * a verdict, or at the timeout.
+ * @throws the error of a part that cannot continue; the signal's reason when it aborts.
  */
-export async function compareApplications(query: ComparisonQuery, signal: AbortSignal): Promise<Compared> {
+export async function compareApplications(query: ComparisonQuery, signal: AbortSignal): Promise<PreflightComparison> {
   const wanted = new Set(query.applications.map(appKeyOf));
-  const verdicts = new Map<AppKey, Verdict>();
-  const clients = new Clients();
+  const verdicts = new Map<AppKey, ShadowVerdict>();
+  const clients = new ReadOnlyClients();
   const failures = new Map<AppKey, SourceFailure>();
   const parts = await build(query, { clients, failures }, (verdict) => {
     if (!wanted.has(verdict.key)) return;
@@ -91,9 +92,9 @@ export async function compareApplications(query: ComparisonQuery, signal: AbortS
       stop(new Shutdown('everything is compared'));
     };
     const timer = systemClock.timer(query.timeoutMs, () => finish());
-    const stopTicking = every(progressMs, tell);
+    const stopTicking = repeatEvery(progressMs, tell);
     try {
-      if (wanted.size > 0) await runGroups(parts.groups, inner, { clock: systemClock, graceMs });
+      if (wanted.size > 0) await runGroups(parts.groups, inner, { clock: systemClock, graceMs: stopGraceMs });
     } finally {
       timer.cancel();
       stopTicking();
@@ -106,13 +107,13 @@ export async function compareApplications(query: ComparisonQuery, signal: AbortS
 
 async function build(
   query: ComparisonQuery,
-  { clients, failures }: { readonly clients: Clients; readonly failures: Map<AppKey, SourceFailure> },
-  onVerdict: (verdict: Verdict) => void,
+  { clients, failures }: { readonly clients: ReadOnlyClients; readonly failures: Map<AppKey, SourceFailure> },
+  onVerdict: (verdict: ShadowVerdict) => void,
 ): Promise<{
   readonly live: ReturnType<typeof createLiveClusters>;
   readonly groups: Parameters<typeof runGroups>[0];
 }> {
-  const { hub, installation, cacheDir, commands, tools, proxies, config } = query;
+  const { hub, installation, cacheDir, commands, renderer, proxies, config } = query;
   const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
   const metrics = new PromMetrics();
   const client = clients.connect(hub);
@@ -132,8 +133,9 @@ async function build(
       ...surroundings,
       cacheDir,
       localRepositories: query.localRepositories,
+      reach: query.reach,
       commands,
-      tools,
+      renderer,
       proxies,
       trust,
       keys: (signal) => settings.gpgKeys(signal),
@@ -144,13 +146,15 @@ async function build(
   const ownership = ownershipOf(query.applications, installation);
   const controller = createShadowController(
     { ...surroundings, hub: client, settings, ownership, live, desired, metrics, onVerdict },
-    // An error of a repository is what people want to see here, and at once.
+    // Report repository errors at once: they are what preflight looks for.
     { ...config, repoErrorGraceMs: 0, disagreementMs: 0 },
   );
-  return { live, groups: [[settings], [ownership, desired, live], [controller]] };
+  return { live, groups: [[renderer], [settings], [ownership, desired, live], [controller]] };
 }
 
-/** The same source, with a note of what it refuses: conditions have the text of an error, but not its code. */
+/**
+ * Wraps a source and records its errors: conditions carry the text of an error, but not its code.
+ */
 function recording(desired: DesiredSource, namespace: string, failures: Map<AppKey, SourceFailure>): DesiredSource {
   return {
     name: desired.name,
@@ -177,8 +181,8 @@ function recording(desired: DesiredSource, namespace: string, failures: Map<AppK
   };
 }
 
-/** Clients that send nothing but GET, and are closed together. */
-class Clients {
+/** Read-only clients that are closed together. */
+class ReadOnlyClients {
   readonly #all: KubeClient[] = [];
 
   connect(connection: ClusterConnection): KubeClient {
@@ -198,7 +202,7 @@ class Clients {
   }
 }
 
-/** Known hosts and CA bundles from their ConfigMaps: on a laptop nobody has mounted them. */
+/** Writes known hosts and CA bundles from their ConfigMaps, which are not mounted on a laptop. */
 async function writeTrust(
   { knownHosts, certificates }: ReadInstallation,
   cacheDir: string,
@@ -214,9 +218,9 @@ async function writeTrust(
   return { sshKnownHosts, tlsCertificates };
 }
 
-function every(ms: number, act: () => void): () => void {
-  let timer: Timer;
-  const next = (): Timer =>
+function repeatEvery(ms: number, act: () => void): () => void {
+  let timer: ClockTimer;
+  const next = (): ClockTimer =>
     systemClock.timer(ms, () => {
       act();
       timer = next();

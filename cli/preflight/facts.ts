@@ -2,56 +2,66 @@ import { parseGoBool } from '#base';
 import { normalizeGitUrl } from '#model';
 import type { AppProject, Application, Cluster, KubeObject, Settings } from '#model';
 import { parseRepositorySecret } from '#settings';
-import type { Problem } from '#settings';
+import type { SettingsProblem } from '#settings';
 
-/** What a repository or repo-creds Secret says about itself. Names of keys, never values: enough to tell which sort of credentials it holds. */
+/**
+ * Facts about a repository or repo-creds Secret. Names of keys, never values: enough to know which
+ * type of credentials it holds.
+ */
 export interface RepositoryFacts {
   /** `argocd/name`. */
   readonly secret: string;
-  /** repo-creds: the URL is a prefix, and projects do not matter. */
+  /** repo-creds Secret: the URL is a prefix, and the project is ignored. */
   readonly template: boolean;
   readonly url: string;
   readonly project: string;
   readonly hasCredentials: boolean;
-  /** Keys that hold something. */
+  /** Keys with a value that is not empty. */
   readonly keys: ReadonlySet<string>;
-  /** Keys that hold a true boolean. */
+  /** Keys whose value is true. */
   readonly on: ReadonlySet<string>;
 }
 
-/** The StatefulSet or Deployment of Argo CD's own controller, as far as it may be read. */
+/** The workload of Argo CD's controller, as far as it can be read. */
 export interface WorkloadFacts {
   readonly kind: 'StatefulSet' | 'Deployment';
   readonly name: string;
   readonly replicas: number;
-  /** Names of environment variables with a value of their own, and of flags: what somebody has added to the manifest. */
+  /**
+   * Environment variables with a literal value, and flags: what was added to the manifest by hand.
+   */
   readonly env: ReadonlyMap<string, string>;
   readonly flags: ReadonlySet<string>;
 }
 
-/** An installation of Argo CD as values: all that features are told from. */
-export interface Installation {
+/** An installation of Argo CD as plain values: the input of all feature detection. */
+export interface InstallationFacts {
   readonly namespace: string;
   readonly settings: Settings;
-  /** Entries of argocd-cm and of Secrets that could not be read. */
-  readonly problems: readonly Problem[];
-  /** What of argocd-cm is in force, but does less than in Argo CD. */
-  readonly weaker: readonly Problem[];
-  /** argocd-cm carries `app.kubernetes.io/part-of: argocd`: without it Argo CD does not see it. True when there is no argocd-cm. */
+  /** Entries of argocd-cm and Secrets that could not be parsed. */
+  readonly problems: readonly SettingsProblem[];
+  /** Settings of argocd-cm that have less effect than in Argo CD. */
+  readonly weaker: readonly SettingsProblem[];
+  /**
+   * argocd-cm has the label `app.kubernetes.io/part-of: argocd`, which Argo CD requires. True if
+   * there is no argocd-cm.
+   */
   readonly labelled: boolean;
   /** argocd-cmd-params-cm. */
   readonly params: Readonly<Record<string, string>>;
-  /** As listed: several may have one URL. With the implicit one. */
+  /** As listed, including the implicit in-cluster one; several may share a URL. */
   readonly clusters: readonly Cluster[];
   readonly repositories: readonly RepositoryFacts[];
   readonly projects: ReadonlyMap<string, AppProject>;
-  /** Those of the controller's namespace and of `application.namespaces`. */
+  /** Applications of the controller's namespace and of `application.namespaces`. */
   readonly applications: readonly Application[];
-  /** Undefined: not there, or not to be seen. */
+  /** Undefined if it does not exist or cannot be read. */
   readonly workload: WorkloadFacts | undefined;
 }
 
-/** What is to be known of a repository Secret; undefined for one that cannot be read, which is a problem and told elsewhere. */
+/**
+ * Facts about a repository Secret; undefined if it is malformed, which is reported as a problem.
+ */
 export function repositoryFacts(secret: KubeObject, template: boolean): RepositoryFacts | undefined {
   const parsed = parseRepositorySecret(secret);
   if ('error' in parsed) return undefined;
@@ -71,8 +81,9 @@ export function repositoryFacts(secret: KubeObject, template: boolean): Reposito
 }
 
 /**
- * The Secrets that speak for a URL in a project: the repository's own, and the template that lends it credentials (Argo CD: util/db,
- * GetRepository). The longest prefix lends, and only to a repository without credentials.
+ * Secrets that apply to a URL in a project: the repository's own, and the template that supplies
+ * credentials (Argo CD: util/db, GetRepository). The longest prefix wins, and only for a repository
+ * without credentials.
  */
 export function secretsFor(url: string, project: string, all: readonly RepositoryFacts[]): readonly RepositoryFacts[] {
   const wanted = normalizeGitUrl(url);
@@ -85,7 +96,10 @@ export function secretsFor(url: string, project: string, all: readonly Repositor
   return [own, lender].filter((each) => each !== undefined);
 }
 
-/** The workload's own flags and variables. Those that come from a ConfigMap are told from argocd-cmd-params-cm. */
+/**
+ * Flags and variables of the workload. Those that come from a ConfigMap are read from argocd-cmd-
+ * params-cm.
+ */
 export function workloadFacts(object: KubeObject): WorkloadFacts {
   const spec = record(object['spec']);
   const containers = list(record(record(spec['template'])['spec'])['containers']).map(record);
@@ -107,12 +121,12 @@ export function workloadFacts(object: KubeObject): WorkloadFacts {
   };
 }
 
-/** Go's strconv.ParseBool; anything else is no. */
+/** Go's strconv.ParseBool; an invalid value is false. */
 export function isTrue(text: string | undefined): boolean {
   return parseGoBool(text) === true;
 }
 
-/** A list or map with something in it. */
+/** A list or map that is not empty. */
 export function isSomething(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0;

@@ -13,19 +13,20 @@ import { namespacePatternFault } from '#policy';
 import { indexClusters, resolveDestination } from '#settings';
 import { isSomething, isTrue, secretsFor } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
-import type { Installation } from './facts.ts';
+import type { InstallationFacts } from './facts.ts';
 import { localDiff, rows } from './rows.ts';
-import type { Feature } from './rows.ts';
+import type { UsedFeature } from './rows.ts';
 
 export { installationFeatures } from './installation-features.ts';
-export type { Feature } from './rows.ts';
+export type { UsedFeature } from './rows.ts';
 
 /**
- * What one Application uses that this controller does not have, or does differently. A pure function of the Application, its project and the
- * settings: what shows only when manifests are rendered (a submodule in the way, an LFS pointer, a `.jsonnet` file) comes from the comparison.
- * The type of a source that does not say it is what Argo CD found (`status.sourceType`).
+ * Features of one Application that Driftless lacks or implements differently. A pure function of
+ * the Application, its project and the settings. Problems that only rendering shows (a submodule,
+ * an LFS pointer, a `.jsonnet` file) come from the comparison. A source without an explicit type
+ * has the type that Argo CD detected (`status.sourceType`).
  */
-export function applicationFeatures(app: Application, installation: Installation): readonly Feature[] {
+export function applicationFeatures(app: Application, installation: InstallationFacts): readonly UsedFeature[] {
   const project = installation.projects.get(projectOf(app));
   return [
     ...sourceFeatures(app, installation),
@@ -36,8 +37,8 @@ export function applicationFeatures(app: Application, installation: Installation
   ];
 }
 
-function sourceFeatures(app: Application, installation: Installation): readonly Feature[] {
-  const found: Feature[] = [];
+function sourceFeatures(app: Application, installation: InstallationFacts): readonly UsedFeature[] {
+  const found: UsedFeature[] = [];
   if (app.spec.sourceHydrator !== undefined)
     found.push({
       feature:
@@ -64,8 +65,8 @@ function sourceFeatures(app: Application, installation: Installation): readonly 
   return found;
 }
 
-/** At most one for each source: that something is needed for it that is not part of this controller. */
-function typeFeatures(source: ApplicationSource, where: string, seen: string | undefined): readonly Feature[] {
+/** At most one feature per source: something outside this controller that the source needs. */
+function typeFeatures(source: ApplicationSource, where: string, seen: string | undefined): readonly UsedFeature[] {
   const isNamed = source.plugin !== undefined && (source.plugin as unknown) !== null;
   if (!isNamed && seen !== 'Plugin') return [];
   const feature = 'config management plugin source: the sidecar of the plugin must stand beside this controller, too';
@@ -74,10 +75,10 @@ function typeFeatures(source: ApplicationSource, where: string, seen: string | u
 
 const azure = ['azureServicePrincipalClientSecret', 'azureServicePrincipalClientId', 'azureServicePrincipalClientID'];
 
-function repositoryFeatures(url: string, project: string, { repositories }: Installation): readonly Feature[] {
-  const found: Feature[] = [];
+function repositoryFeatures(url: string, project: string, { repositories }: InstallationFacts): readonly UsedFeature[] {
+  const found: UsedFeature[] = [];
   for (const { secret, keys, on } of secretsFor(url, project, repositories)) {
-    const add = (feature: string, severity: Feature['severity'], row: Feature['row']): void => {
+    const add = (feature: string, severity: UsedFeature['severity'], row: UsedFeature['row']): void => {
       found.push({ feature, where: `Secret ${secret}`, severity, row });
     };
     const isGit = /^(?:https?:\/\/|ssh:\/\/|[^/]*@[^/]*:)/.test(url);
@@ -91,13 +92,13 @@ function repositoryFeatures(url: string, project: string, { repositories }: Inst
   return found;
 }
 
-function policyFeatures(app: Application, installation: Installation): readonly Feature[] {
+function policyFeatures(app: Application, installation: InstallationFacts): readonly UsedFeature[] {
   return [...optionFeatures(app), ...policyMembers(app), ...impersonation(app, installation)];
 }
 
-/** Sync options, and annotations that stand for some. */
-function optionFeatures(app: Application): readonly Feature[] {
-  const found: Feature[] = [];
+/** Sync options and their annotation equivalents. */
+function optionFeatures(app: Application): readonly UsedFeature[] {
+  const found: UsedFeature[] = [];
   const options = app.spec.syncPolicy?.syncOptions;
   const has = (option: string): boolean => hasSyncOption(options, option);
   const annotationPath = (name: string): string => `metadata.annotations["${name}"]`;
@@ -118,10 +119,10 @@ function optionFeatures(app: Application): readonly Feature[] {
   return found;
 }
 
-function policyMembers(app: Application): readonly Feature[] {
-  const found: Feature[] = [];
+function policyMembers(app: Application): readonly UsedFeature[] {
+  const found: UsedFeature[] = [];
   const { managedNamespaceMetadata, retry } = app.spec.syncPolicy ?? {};
-  const info = (feature: string, where: string, row: Feature['row']): void => {
+  const info = (feature: string, where: string, row: UsedFeature['row']): void => {
     found.push({ feature, where, severity: 'info', row });
   };
   if (managedNamespaceMetadata !== undefined)
@@ -137,7 +138,7 @@ function policyMembers(app: Application): readonly Feature[] {
   return found;
 }
 
-function impersonation(app: Application, { settings, projects }: Installation): readonly Feature[] {
+function impersonation(app: Application, { settings, projects }: InstallationFacts): readonly UsedFeature[] {
   const accounts = projects.get(projectOf(app))?.spec.destinationServiceAccounts ?? [];
   if (!settings.impersonation.enabled || accounts.length === 0) return [];
   return [
@@ -150,18 +151,28 @@ function impersonation(app: Application, { settings, projects }: Installation): 
   ];
 }
 
-/** Programs of jq that are no path expressions, and pointers that are none. */
-function ignoreFeatures(list: readonly ResourceIgnoreDifferences[]): readonly Feature[] {
+/** Invalid JSON pointers, and jq programs that are not path expressions. */
+function ignoreFeatures(list: readonly ResourceIgnoreDifferences[]): readonly UsedFeature[] {
   return list.flatMap((rule, i) => ruleFeatures(rule, `spec.ignoreDifferences[${i}]`));
 }
 
-/** Where it lives, where it goes, and whether it is left alone. */
-function placeFeatures(app: Application, installation: Installation): readonly Feature[] {
-  const found: Feature[] = [];
+/** Namespace, destination, and skip-reconcile. */
+function placeFeatures(app: Application, installation: InstallationFacts): readonly UsedFeature[] {
+  const found: UsedFeature[] = [];
   const { clusters, settings, namespace } = installation;
-  const target = resolveDestination(app.spec.destination, indexClusters(clusters), settings.inClusterEnabled);
+  const target = resolveDestination(
+    app.spec.destination,
+    indexClusters(clusters),
+    settings.inClusterEnabled,
+    projectOf(app),
+  );
   if ('error' in target)
-    found.push({ feature: target.error, where: 'spec.destination', severity: 'info', row: rows.destination });
+    found.push({
+      feature: target.error,
+      where: 'spec.destination',
+      severity: target.refused === true ? 'refused' : 'info',
+      row: target.refused === true ? rows.scopedCluster : rows.destination,
+    });
   if (isTrue(annotationOf(asObject(app), annotations.skipReconcile)))
     found.push({
       feature: 'left alone by both controllers (skip-reconcile); compared here all the same',
@@ -181,8 +192,8 @@ function placeFeatures(app: Application, installation: Installation): readonly F
   return found;
 }
 
-function projectFeatures(project: AppProject): readonly Feature[] {
-  const found: Feature[] = [];
+function projectFeatures(project: AppProject): readonly UsedFeature[] {
+  const found: UsedFeature[] = [];
   const name = project.metadata.name ?? '';
   const spec = project.spec as Readonly<Record<string, unknown>>;
   if ((project.spec.syncWindows?.length ?? 0) > 0)

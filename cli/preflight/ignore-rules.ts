@@ -4,13 +4,14 @@ import type { RuleFault } from '#diff';
 import { defaultSettings } from '#model';
 import type { ResourceIgnoreDifferences } from '#model';
 import { rows } from './rows.ts';
-import type { Feature } from './rows.ts';
+import type { UsedFeature } from './rows.ts';
 
 /**
- * One entry for each part of an ignore rule that has a fault, with the comparison's own words: a rule that cannot be run is left out, and what
- * it may have ignored is not synced; one that has no effect in Argo CD either is only told.
+ * One feature per faulty part of an ignore rule, in the words of the comparison. A rule that cannot
+ * run is left out, and the objects it might concern are not synced; a rule without effect in Argo
+ * CD as well is only reported.
  */
-export function ruleFeatures(rule: Omit<ResourceIgnoreDifferences, 'kind'>, where: string): readonly Feature[] {
+export function ruleFeatures(rule: Omit<ResourceIgnoreDifferences, 'kind'>, where: string): readonly UsedFeature[] {
   return faultsOf(rule).map(({ rule: text, problem, undecided }) => ({
     feature: `an ignore rule with a fault: ${outsideText('field', `${text} ${problem}`)}`,
     where,
@@ -21,7 +22,10 @@ export function ruleFeatures(rule: Omit<ResourceIgnoreDifferences, 'kind'>, wher
 
 const anything = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'any' } };
 
-/** Asks the comparison itself, so that both always agree. What shows only with a certain object is in the verdict on that. */
+/**
+ * Uses the comparison itself, so that both always agree. Faults on particular objects show in their
+ * verdicts.
+ */
 function faultsOf(rule: Omit<ResourceIgnoreDifferences, 'kind'>): readonly RuleFault[] {
   const { jsonPointers = [], jqPathExpressions = [] } = rule;
   const forAnything = { kind: 'ConfigMap', jsonPointers, jqPathExpressions };
@@ -29,8 +33,8 @@ function faultsOf(rule: Omit<ResourceIgnoreDifferences, 'kind'>): readonly RuleF
   const jq = new JqAnswers();
   for (;;) {
     const { faults } = diffObjects(anything, anything, { settings: defaultSettings, ignoreDifferences, jq });
-    if (jq.open().length === 0) return faults;
-    // What only jq can run is run, by those who compare.
-    for (const { key } of jq.open()) jq.put(key, { paths: [] });
+    if (jq.openQuestions().length === 0) return faults;
+    // Programs that need jq run during the comparison.
+    for (const { key } of jq.openQuestions()) jq.put(key, { paths: [] });
   }
 }

@@ -1,17 +1,20 @@
 import { outsideText } from '#base';
 import { annotations, labels } from '#model';
 import type { Cluster } from '#model';
+import { chooseClusters } from '#settings';
 import { clusterKey, parseAlgorithm } from '#sharding';
-import { runOptions } from '../options.ts';
-import type { OptionSpec } from '../args.ts';
+import { runOptions } from '../options/run-options.ts';
+import type { OptionSpec } from '../options/args.ts';
 import { isTrue } from './facts.ts';
-import type { Installation } from './facts.ts';
+import type { InstallationFacts } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
 import { localDiff, rows } from './rows.ts';
-import type { Feature } from './rows.ts';
+import type { UsedFeature } from './rows.ts';
 
-/** What the installation as a whole uses that this controller does not have, or does differently: settings, flags, clusters. */
-export function installationFeatures(installation: Installation): readonly Feature[] {
+/**
+ * Settings, flags and clusters of the installation that Driftless lacks or implements differently.
+ */
+export function installationFeatures(installation: InstallationFacts): readonly UsedFeature[] {
   return [
     ...settingsFeatures(installation),
     ...customizations(installation),
@@ -28,13 +31,19 @@ export function installationFeatures(installation: Installation): readonly Featu
   ];
 }
 
-/** Keys of argocd-cm that Argo CD's controller reads and this one does not. */
-const unread: readonly (readonly [RegExp, string, Feature['severity']])[] = [
+/** Keys of argocd-cm that Argo CD's controller reads and Driftless does not. */
+const unsupportedKeys: readonly (readonly [RegExp, string, UsedFeature['severity']])[] = [
   [/^resource\.(?:include|exclude)EventLabelKeys$/, 'labels of Applications are not copied to Events', 'differs'],
 ];
 
-function settingsFeatures({ settings, problems, weaker, labelled, namespace }: Installation): readonly Feature[] {
-  const found: Feature[] = problems.map(({ object, message }) => ({
+function settingsFeatures({
+  settings,
+  problems,
+  weaker,
+  labelled,
+  namespace,
+}: InstallationFacts): readonly UsedFeature[] {
+  const found: UsedFeature[] = problems.map(({ object, message }) => ({
     feature: `cannot be read, and is left out: ${outsideText('field', message)}`,
     where: object,
     severity: 'differs',
@@ -50,7 +59,7 @@ function settingsFeatures({ settings, problems, weaker, labelled, namespace }: I
       severity: 'differs',
       row: rows.cmLabel,
     });
-  for (const [pattern, feature, severity] of unread) {
+  for (const [pattern, feature, severity] of unsupportedKeys) {
     const keys = Object.keys(settings.raw).filter((key) => pattern.test(key) && settings.raw[key] !== '');
     if (keys.length > 0)
       found.push({ feature, where: `ConfigMap argocd-cm: ${keys.join(', ')}`, severity, row: rows.cmKeys });
@@ -74,8 +83,8 @@ function settingsFeatures({ settings, problems, weaker, labelled, namespace }: I
   return found;
 }
 
-function customizations({ settings }: Installation): readonly Feature[] {
-  return Object.entries(settings.overrides).flatMap(([kind, override]): Feature[] => {
+function customizations({ settings }: InstallationFacts): readonly UsedFeature[] {
+  return Object.entries(settings.overrides).flatMap(([kind, override]): UsedFeature[] => {
     const where = `ConfigMap argocd-cm: resource.customizations of ${kind}`;
     return [
       ...(override.healthLua === undefined
@@ -94,17 +103,20 @@ function customizations({ settings }: Installation): readonly Feature[] {
   });
 }
 
-/** Flags whose effect people would miss; the others have another way here, or none is needed. */
-const missed: ReadonlySet<string> = new Set([
+/**
+ * Flags without effect here that users would miss; for the others there is a replacement, or no
+ * need.
+ */
+const missedFlags: ReadonlySet<string> = new Set([
   'metricsApplicationLabels',
   'metricsApplicationConditions',
   'metricsClusterLabels',
   'otlpAddress',
 ]);
 
-/** Options without effect that this installation sets to something else than their default. */
-function flagFeatures(installation: Installation): readonly Feature[] {
-  return Object.entries(runOptions as Readonly<Record<string, OptionSpec>>).flatMap(([name, spec]): Feature[] => {
+/** Options without effect that the installation sets to a value other than the default. */
+function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {
+  return Object.entries(runOptions as Readonly<Record<string, OptionSpec>>).flatMap(([name, spec]): UsedFeature[] => {
     const isServerSideDiff = name === 'serverSideDiff';
     if ((spec.noEffect === undefined && !isServerSideDiff) || isService(spec)) return [];
     const where = whereSet(spec, installation);
@@ -117,16 +129,16 @@ function flagFeatures(installation: Installation): readonly Feature[] {
 
 const hydratorFlags: ReadonlySet<string> = new Set(['hydratorEnabled', 'commitServer', 'hydrationProcessors']);
 
-function rowOfFlag(name: string): Feature['row'] {
+function rowOfFlag(name: string): UsedFeature['row'] {
   return hydratorFlags.has(name) ? rows.hydrator : rows.flags;
 }
 
-function severityOfFlag(name: string): Feature['severity'] {
-  return missed.has(name) || name === 'hydratorEnabled' ? 'differs' : 'info';
+function severityOfFlag(name: string): UsedFeature['severity'] {
+  return missedFlags.has(name) || name === 'hydratorEnabled' ? 'differs' : 'info';
 }
 
-/** Where the option is set; undefined when it is not, or to its default. */
-function whereSet(spec: OptionSpec, { params, settings, workload }: Installation): string | undefined {
+/** Location of the setting; undefined if it is not set, or set to its default. */
+function whereSet(spec: OptionSpec, { params, settings, workload }: InstallationFacts): string | undefined {
   const differs = (text: string | undefined): boolean =>
     text !== undefined && text.trim() !== '' && text.trim() !== defaultText(spec);
   const [map, key = ''] = spec.key?.split(':') ?? [];
@@ -142,12 +154,12 @@ function defaultText({ default: value }: OptionSpec): string {
   return typeof value === 'object' ? '' : String(value);
 }
 
-/** The repo-server is told of in one line. */
+/** Repo-server settings are reported in one line by `serviceFeatures`. */
 function isService({ key = '', flag }: OptionSpec): boolean {
   return /^P:(?:repo|controller\.repo)\.server/.test(key) || flag.startsWith('repo-server');
 }
 
-function serviceFeatures({ params }: Installation): readonly Feature[] {
+function serviceFeatures({ params }: InstallationFacts): readonly UsedFeature[] {
   const keysOf = (pattern: RegExp): readonly string[] => Object.keys(params).filter((key) => pattern.test(key));
   const where = (keys: readonly string[]): string => `ConfigMap argocd-cmd-params-cm: ${keys.join(', ')}`;
   const servers = keysOf(/^repo\.server$|^controller\.repo\.server\./);
@@ -178,8 +190,8 @@ function serviceFeatures({ params }: Installation): readonly Feature[] {
   ];
 }
 
-function shardingFeatures({ params, clusters, workload }: Installation): readonly Feature[] {
-  const found: Feature[] = [...algorithmFeatures(params, workload)];
+function shardingFeatures({ params, clusters, workload }: InstallationFacts): readonly UsedFeature[] {
+  const found: UsedFeature[] = [...algorithmFeatures(params, workload)];
   if (isDynamic(workload))
     found.push({
       feature: 'dynamic cluster distribution: set controller.dynamicClusterDistribution of the chart',
@@ -201,13 +213,16 @@ function shardingFeatures({ params, clusters, workload }: Installation): readonl
   return [...found, ...sharedUrls(clusters)];
 }
 
-/** With 0 replicas nobody knows how many there are. */
+/** 0 replicas means unknown. */
 function oddPin(shard: number, replicas: number): string | undefined {
   if (shard < 0) return `pinned to shard ${shard}, which counts as no pin`;
   return replicas > 0 && shard >= replicas ? `pinned to shard ${shard} of ${replicas}: it is on shard 0` : undefined;
 }
 
-function algorithmFeatures(params: Installation['params'], workload: Installation['workload']): readonly Feature[] {
+function algorithmFeatures(
+  params: InstallationFacts['params'],
+  workload: InstallationFacts['workload'],
+): readonly UsedFeature[] {
   const key = 'controller.sharding.algorithm';
   const env = 'ARGOCD_CONTROLLER_SHARDING_ALGORITHM';
   const method = params[key] ?? workload?.env.get(env) ?? '';
@@ -220,7 +235,7 @@ function algorithmFeatures(params: Installation['params'], workload: Installatio
   return [{ feature, where, severity: 'info', row: rows.consistentHashing }];
 }
 
-function isDynamic(workload: Installation['workload']): boolean {
+function isDynamic(workload: InstallationFacts['workload']): boolean {
   if (workload === undefined) return false;
   return (
     isTrue(workload.env.get('ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION')) ||
@@ -228,7 +243,7 @@ function isDynamic(workload: Installation['workload']): boolean {
   );
 }
 
-function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
+function sharedUrls(clusters: readonly Cluster[]): readonly UsedFeature[] {
   const byUrl = new Map<string, Cluster[]>();
   for (const cluster of clusters) {
     const same = byUrl.get(clusterKey(cluster.server)) ?? [];
@@ -237,15 +252,29 @@ function sharedUrls(clusters: readonly Cluster[]): readonly Feature[] {
   return [...byUrl]
     .filter(([, same]) => same.length > 1)
     .map(([url, same]) => ({
-      feature: `${same.length} Secrets (${same.map(({ name }) => name).join(', ')}) have one URL: the lowest id counts for all`,
+      feature: `${same.length} Secrets (${same.map(({ name }) => name).join(', ')}) have one URL: ${ruleOf(same)}`,
       where: `cluster ${outsideText('url', url)}`,
       severity: 'differs',
       row: rows.oneUrl,
     }));
 }
 
-function clusterFeatures({ name, server, annotations: own, labels: given, connection }: Cluster): readonly Feature[] {
-  const found: Feature[] = [];
+function ruleOf(same: readonly Cluster[]): string {
+  const [chosen] = chooseClusters(same);
+  const { name = '', project = '' } = chosen ?? {};
+  return project === ''
+    ? `that of ${name}, the oldest without a project, counts for all`
+    : `that of ${name}, the oldest one, serves project ${project}, and the others serve nobody`;
+}
+
+function clusterFeatures({
+  name,
+  server,
+  annotations: own,
+  labels: given,
+  connection,
+}: Cluster): readonly UsedFeature[] {
+  const found: UsedFeature[] = [];
   const where = `cluster ${name === '' ? outsideText('url', server) : name}`;
   const { exec } = connection.credentials;
   if (exec !== undefined)

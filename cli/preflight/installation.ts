@@ -1,37 +1,40 @@
-import { DriftlessError } from '#base';
+import { defined, DriftlessError } from '#base';
 import { apiResource, isForbidden, isNotFound } from '#kube';
 import type { KubeClient } from '#kube';
 import { asApplication, asProject, labelOf, labels } from '#model';
 import type { ApiResource, AppProject, Application, Cluster, ClusterConnection, KubeObject } from '#model';
 import { matchesNamespacePattern } from '#policy';
 import { clusterList, parseClusterSecret, parseRepositorySecret, parseSettings } from '#settings';
-import type { Problem } from '#settings';
+import type { SettingsProblem } from '#settings';
 import { repositoryFacts, workloadFacts } from './facts.ts';
-import type { Installation, RepositoryFacts, WorkloadFacts } from './facts.ts';
+import type { InstallationFacts, RepositoryFacts, WorkloadFacts } from './facts.ts';
 
-/** Nothing can be said without what could not be read. */
-export class CouldNotLook extends DriftlessError {
+/** A required read failed, so there is no report. */
+class PreflightReadError extends DriftlessError {
   constructor(message: string, cause?: unknown) {
-    super('PREFLIGHT_READ', message, { retry: 'never', ...(cause === undefined ? {} : { cause }) });
+    super('PREFLIGHT_READ', message, { retry: 'never', ...defined({ cause }) });
   }
 }
 
 export interface InstallationQuery {
-  /** Reads only. */
+  /** A read-only client. */
   readonly client: KubeClient;
   readonly namespace: string;
-  /** How this process reaches the hub: the connection of `https://kubernetes.default.svc`, also from a laptop. */
+  /**
+   * Connection to the hub, also used for `https://kubernetes.default.svc`, so that it works from a
+   * laptop.
+   */
   readonly hub: ClusterConnection;
   readonly signal: AbortSignal;
 }
 
-/** An installation, and what its repositories are to be trusted by. */
-export interface ReadInstallation extends Installation {
-  /** argocd-ssh-known-hosts-cm: text for a known_hosts file. */
+/** An installation, with the trust data of its repositories. */
+export interface ReadInstallation extends InstallationFacts {
+  /** argocd-ssh-known-hosts-cm: contents of a known_hosts file. */
   readonly knownHosts: string | undefined;
   /** argocd-tls-certs-cm: CA bundles by host. */
   readonly certificates: Readonly<Record<string, string>>;
-  /** What people should know, each in one line. */
+  /** Notes for the user, one line each. */
   readonly notes: readonly string[];
 }
 
@@ -46,14 +49,16 @@ const workloads = [
 const workloadName = 'argocd-application-controller';
 
 /**
- * Reads an installation of Argo CD: two dozen requests, none of which changes anything. What has a default and may not be read is noted.
- * @throws CouldNotLook when Applications, projects, settings or Secrets cannot be read: which right is missing, and where it is written down.
+ * Reads an installation of Argo CD with about two dozen read requests. Missing rights for anything
+ * that has a default become notes.
+ * @throws CouldNotLook if Applications, projects, settings or Secrets cannot be read: which right
+ * is missing, and where it is documented.
  */
 export async function readInstallation(query: InstallationQuery): Promise<ReadInstallation> {
-  return new Reader(query).read();
+  return new InstallationReader(query).read();
 }
 
-class Reader {
+class InstallationReader {
   readonly #query: InstallationQuery;
   readonly #notes: string[] = [];
 
@@ -79,8 +84,8 @@ class Reader {
     const { settings, problems, notes: weaker } = parseSettings(textData(cm));
     const clusters = this.#clusters(found, settings.inClusterEnabled);
     if (cm === undefined && apps.length === 0)
-      throw new CouldNotLook(
-        `namespace ${namespace} has no ConfigMap argocd-cm and no Application: is Argo CD elsewhere? (-n NAMESPACE)`,
+      throw new PreflightReadError(
+        `namespace ${namespace} has no ConfigMap argocd-cm and no Application: set the namespace of Argo CD with -n NAMESPACE`,
       );
     return {
       namespace,
@@ -91,7 +96,7 @@ class Reader {
       params: values,
       clusters,
       repositories: repositoriesOf(found),
-      projects: new Map(appProjects.map((object): [string, AppProject] => [nameOf(object), asProject(object)])),
+      projects: new Map(appProjects.map((object): [string, AppProject] => [objectName(object), asProject(object)])),
       applications: apps,
       workload,
       knownHosts: textData(knownHosts)['ssh_known_hosts'],
@@ -100,7 +105,10 @@ class Reader {
     };
   }
 
-  /** Those that Argo CD watches: in its namespace, and in those that `application.namespaces` names. */
+  /**
+   * Applications that Argo CD watches: in its own namespace, and in those of
+   * `application.namespaces`.
+   */
   async #applications(configured: string): Promise<readonly Application[]> {
     const own = this.#query.namespace;
     const named = configured.split(',').map((pattern) => pattern.trim());
@@ -124,7 +132,7 @@ class Reader {
   async #workload(): Promise<WorkloadFacts | undefined> {
     for (const resource of workloads) {
       const object = await this.#get(resource, workloadName);
-      // With dynamic distribution the StatefulSet stays, scaled to 0, beside the Deployment.
+      // With dynamic distribution the StatefulSet remains, scaled to 0, beside the Deployment.
       if (object !== undefined && workloadFacts(object).replicas > 0) return workloadFacts(object);
     }
     return undefined;
@@ -134,7 +142,7 @@ class Reader {
     return this.#get(configMaps, name);
   }
 
-  /** Undefined when it is not there. */
+  /** Undefined if the object does not exist. */
   async #get(resource: ApiResource, name: string): Promise<KubeObject | undefined> {
     const { client, namespace, signal } = this.#query;
     try {
@@ -166,7 +174,7 @@ class Reader {
       return await read();
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      this.#notes.push(`no right to read ${what}`);
+      this.#notes.push(`not permitted to read ${what}`);
       return undefined;
     }
   }
@@ -179,12 +187,12 @@ class Reader {
       return await read();
     } catch (error) {
       if (isForbidden(error))
-        throw new CouldNotLook(
+        throw new PreflightReadError(
           `no right to ${verb} ${resource.resource} in ${where}: docs/migrate-from-argocd.md lists the rights that preflight needs`,
           error,
         );
       if (resource.group === 'argoproj.io' && isNotFound(error))
-        throw new CouldNotLook(
+        throw new PreflightReadError(
           `${this.#query.client.server} does not know ${resource.kind}s: is Argo CD in another cluster?`,
           error,
         );
@@ -197,7 +205,7 @@ function typeOf(secret: KubeObject): string | undefined {
   return labelOf(secret, labels.secretType);
 }
 
-function nameOf({ metadata }: KubeObject): string {
+function objectName({ metadata }: KubeObject): string {
   return metadata.name ?? '';
 }
 
@@ -208,11 +216,11 @@ function repositoriesOf(found: readonly KubeObject[]): readonly RepositoryFacts[
     .filter((facts) => facts !== undefined);
 }
 
-/** Secrets that cannot be read, in part or at all. The messages name keys, never values. */
-function secretProblems(found: readonly KubeObject[]): readonly Problem[] {
-  return found.flatMap((secret): Problem[] => {
+/** Secrets with errors. Messages name keys, never values. */
+function secretProblems(found: readonly KubeObject[]): readonly SettingsProblem[] {
+  return found.flatMap((secret): SettingsProblem[] => {
     const parsed = typeOf(secret) === 'cluster' ? parseClusterSecret(secret) : parseRepositorySecret(secret);
-    const object = `Secret ${secret.metadata.namespace ?? ''}/${nameOf(secret)}`;
+    const object = `Secret ${secret.metadata.namespace ?? ''}/${objectName(secret)}`;
     if ('error' in parsed) return [{ object, message: parsed.error }];
     return 'problem' in parsed ? [{ object, message: parsed.problem }] : [];
   });

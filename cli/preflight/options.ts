@@ -1,45 +1,54 @@
-import type { OptionSpec } from '../args.ts';
-import { help, output } from '../common-options.ts';
+import type { OptionSpec } from '../options/args.ts';
+import { help, output } from '../options/common-options.ts';
 
-/** The flags of `driftless preflight`. What the controller would go by is read from the installation, not from flags. */
+/**
+ * The flags of `driftless preflight`. The controller's own settings are read from the installation.
+ */
 export const preflightOptions = {
   kubeconfig: {
     flag: 'kubeconfig',
     kind: 'string',
     default: '',
     env: 'KUBECONFIG',
-    help: "Configuration of the hub cluster; when not given the pod's own, or ~/.kube/config.",
+    help: 'Path to the kubeconfig file of the hub cluster. Empty: in-cluster configuration, otherwise ~/.kube/config.',
   },
-  context: { flag: 'context', kind: 'string', default: '', help: 'Context in it.' },
+  context: { flag: 'context', kind: 'string', default: '', help: 'Name of the kubeconfig context to use.' },
   namespace: { flag: 'namespace', short: 'n', kind: 'string', default: '', help: 'Namespace of Argo CD.' },
-  project: { flag: 'project', kind: 'csv', default: [], help: 'Only Applications of these projects.' },
+  project: { flag: 'project', kind: 'csv', default: [], help: 'Projects to filter Applications by.' },
   selector: {
     flag: 'selector',
     short: 'l',
     kind: 'string',
     default: '',
-    help: 'Only Applications with these labels, as kubectl takes them.',
+    help: 'Label selector to filter Applications by, in the syntax of kubectl.',
   },
   timeout: {
     flag: 'timeout',
     kind: 'duration',
     default: 300_000,
     min: 1000,
-    help: 'How long comparing may take; what is not compared by then is said.',
+    help: 'Timeout for the comparison. Applications not compared by then are reported.',
   },
   cacheDir: {
     flag: 'cache-dir',
     kind: 'string',
     default: '',
     env: 'DRIFTLESS_CACHE_DIR',
-    help: 'Where repositories are kept for the next time; a temporary folder, removed at the end, when empty.',
+    help: 'Directory that caches repositories between runs. Empty: a temporary directory that is deleted afterwards.',
   },
   allowLocalRepositories: {
     flag: 'allow-local-repositories',
     kind: 'bool',
     default: false,
     env: 'DRIFTLESS_ALLOW_LOCAL_REPOSITORIES',
-    help: "Sources may lie on this machine's disk (file:// and absolute paths).",
+    help: 'Allow sources on the local disk (file:// and absolute paths).',
+  },
+  allowLocalSources: {
+    flag: 'allow-local-sources',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_ALLOW_LOCAL_SOURCES',
+    help: "Allow sources on loopback, this machine's addresses and the API server's. For labs and tests.",
   },
   output,
   help,

@@ -7,8 +7,8 @@ import type { SimCluster, SimRequest } from '#sim';
 import { seededRandom, systemClock } from '#base';
 import { argoCrds, World } from '../../test/acceptance/world.ts';
 import type { GitFixture } from '../../test/acceptance/world.ts';
-import { perform } from '../driftless.ts';
-import type { ApplicationReport, Report } from './report.ts';
+import { runCommandLine } from '../driftless.ts';
+import type { ApplicationReport, PreflightReport } from './report.ts';
 
 interface Finished {
   readonly code: number;
@@ -16,14 +16,14 @@ interface Finished {
   readonly stderr: string;
 }
 
-/** As a process would run it, in this one: starting one takes longer than most looks. */
+/** Runs the command in this process: starting a process takes longer than most runs. */
 async function driftless(args: readonly string[], signal = new AbortController().signal): Promise<Finished> {
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const err = (line: string): void => void stderr.push(`${line}\n`);
   const out = (line: string): void => void stdout.push(`${line}\n`);
   const output = { color: false, live: false, out, err, progress: err };
   const surroundings = { PATH: env['PATH'], HOME: '/nonexistent', DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true' };
-  const code = await perform(['preflight', ...args], { env: surroundings, output, signal });
+  const code = await runCommandLine(['preflight', ...args], { env: surroundings, output, signal });
   return { code, stdout: stdout.join(''), stderr: stderr.join('') };
 }
 
@@ -32,18 +32,18 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const configMap = (name: string, value: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {key: "${value}"}\n`;
 
-/** Everything that reaches a simulated API server and could change something. */
+/** Requests to a simulated API server that could change something. */
 function writesOf(requests: readonly SimRequest[]): readonly SimRequest[] {
   return requests.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb));
 }
 
-describe('8.2.1: preflight', () => {
+describe('preflight', () => {
   let world: World;
   let repo: GitFixture;
   let kubeconfig: string;
   let requests: SimRequest[];
 
-  /** Applications in the state that a controller leaves them in: synced by a replica that is gone then. */
+  /** Applications as a controller leaves them: synced by a replica that was stopped afterwards. */
   beforeAll(async () => {
     world = await World.start();
     kubeconfig = join(world.root, 'kubeconfig');
@@ -80,19 +80,19 @@ describe('8.2.1: preflight', () => {
     ...more,
   ];
 
-  async function report(...more: readonly string[]): Promise<Finished & { readonly report: Report }> {
+  async function report(...more: readonly string[]): Promise<Finished & { readonly report: PreflightReport }> {
     const finished = await driftless(flags('-o', 'json', ...more));
-    return { ...finished, report: JSON.parse(finished.stdout) as Report };
+    return { ...finished, report: JSON.parse(finished.stdout) as PreflightReport };
   }
 
-  const one = ({ applications }: Report, name: string): ApplicationReport =>
+  const one = ({ applications }: PreflightReport, name: string): ApplicationReport =>
     applications.find((app) => app.name === name)!;
 
-  it('8.2.1: nothing differs: exit 0, a table that says so, and not one write', async () => {
+  it('nothing differs: exit 0, a table that says so, and not one write', async () => {
     const { code, stdout, stderr } = await driftless(flags('plain', 'drifted'));
     expect([code, stdout]).toEqual([0, expect.stringContaining('2 Applications: nothing differs')]);
     expect(stdout).toMatch(/argocd\/plain +Synced\/Healthy +Synced\/Healthy +0 +0 +0 +same/);
-    // Progress is on stderr, in plain lines.
+    // Progress goes to stderr in plain lines.
     expect(stderr).toMatch(/^driftless: reading argocd of http/);
     expect(stderr).toContain('driftless: 2 of 2 Applications compared');
     expect(stdout + stderr).not.toContain('\u001B');
@@ -100,7 +100,7 @@ describe('8.2.1: preflight', () => {
     expect(writesOf(requests)).toEqual([]);
   });
 
-  it('8.2.1: what a controller keeps in the same cache folder stays as it is', async () => {
+  it('what a controller keeps in the same cache folder stays as it is', async () => {
     const folder = join(world.root, 'shared-cache');
     const ring = join(folder, 'gpg', '1');
     mkdirSync(ring, { recursive: true });
@@ -108,8 +108,8 @@ describe('8.2.1: preflight', () => {
     expect([code, existsSync(ring), readdirSync(folder).sort()]).toEqual([0, true, ['gpg', 'preflight']]);
   });
 
-  describe('8.2.1: an installation with Applications in every state', () => {
-    let found: Finished & { readonly report: Report };
+  describe('an installation with Applications in every state', () => {
+    let found: Finished & { readonly report: PreflightReport };
     let dead: SimCluster;
 
     beforeAll(async () => {
@@ -142,13 +142,13 @@ describe('8.2.1: preflight', () => {
       found = await report();
     }, 60_000);
 
-    it('8.2.1: exit 1, and no write request', () => {
+    it('exit 1, and no write request', () => {
       expect(found.code).toBe(1);
       expect(found.report.summary).toMatchObject({ applications: 7, same: 1, leftAlone: 1 });
       expect(writesOf(requests)).toEqual([]);
     });
 
-    it('8.2.1: by resource, with the differing paths, and what would be written', () => {
+    it('by resource, with the differing paths, and what would be written', () => {
       const drifted = one(found.report, 'drifted');
       expect(drifted).toMatchObject({
         state: 'differs',
@@ -170,13 +170,13 @@ describe('8.2.1: preflight', () => {
       );
     });
 
-    it('8.2.1: no value of an object is in the output', async () => {
+    it('no value of an object is in the output', async () => {
       const text = await driftless(flags());
       expect(found.stdout + found.stderr + text.stdout + text.stderr).not.toContain(canary);
       expect(found.stdout + text.stdout).not.toContain(base64(`${canary}-live`));
     });
 
-    it('8.2.1: what only rendering finds is refused, and said', () => {
+    it('what only rendering finds is refused, and said', () => {
       const charted = one(found.report, 'charted');
       expect(charted.conditions).toContainEqual({
         type: 'ComparisonError',
@@ -188,7 +188,7 @@ describe('8.2.1: preflight', () => {
       ]);
     });
 
-    it('8.2.1: a cluster and a repository that cannot be reached are told once, with what to do', () => {
+    it('a cluster and a repository that cannot be reached are told once, with what to do', () => {
       for (const [name, why] of [
         ['unreached', 'cluster dead could not be read'],
         ['unread', 'could not be read: failed to list refs: repository not found'],
@@ -207,7 +207,7 @@ describe('8.2.1: preflight', () => {
       ]);
     });
 
-    it('8.2.1: what is left alone is not compared, an unresolvable destination is', () => {
+    it('what is left alone is not compared, an unresolvable destination is', () => {
       expect(one(found.report, 'skipped')).toMatchObject({ state: 'leftAlone', ours: null });
       expect(one(found.report, 'nowhere').conditions).toContainEqual({
         type: 'InvalidSpecError',
@@ -215,7 +215,7 @@ describe('8.2.1: preflight', () => {
       });
     });
 
-    it('8.2.1: features of the installation stand with their rows', () => {
+    it('features of the installation stand with their rows', () => {
       expect(found.report.features).toContainEqual({
         feature: 'health script of example.com/Widget: it runs in Lua 5.4 here',
         where: 'ConfigMap argocd-cm: resource.customizations of example.com/Widget',
@@ -224,7 +224,7 @@ describe('8.2.1: preflight', () => {
       });
     });
 
-    it('8.2.1: the shape of the JSON', () => {
+    it('the shape of the JSON', () => {
       const shape = (value: object): readonly string[] => Object.keys(value).sort();
       expect(shape(found.report)).toEqual(
         [
@@ -277,7 +277,7 @@ describe('8.2.1: preflight', () => {
       expect(found.report.version).toBe(1);
     });
 
-    it('8.2.1: a table, then what differs, then what to do', async () => {
+    it('a table, then what differs, then what to do', async () => {
       const { code, stdout } = await driftless(flags());
       expect(code).toBe(1);
       expect(stdout).toMatch(/^APPLICATION +ARGO CD +DRIFTLESS +DIFFERENCES +WRITES +REFUSED +RESULT$/m);
@@ -286,7 +286,7 @@ describe('8.2.1: preflight', () => {
       expect(stdout.trimEnd().split('\n').at(-1)).toContain('Do not switch before each of these is understood');
     });
 
-    it('8.2.1: only some: by name, project and label', async () => {
+    it('only some: by name, project and label', async () => {
       expect((await report('plain')).report.applications.map(({ name }) => name)).toEqual(['plain']);
       expect((await report('--project', 'other')).report.applications).toEqual([]);
       expect((await report('-l', 'team=a')).report.applications).toEqual([]);
@@ -294,7 +294,7 @@ describe('8.2.1: preflight', () => {
       expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('there is no Application nobody')]);
     });
 
-    it('8.2.1: nothing could be compared: exit 2', async () => {
+    it('nothing could be compared: exit 2', async () => {
       const { code, report: only } = await report('unreached');
       expect([code, only.summary.notCompared]).toEqual([2, 1]);
     });
@@ -304,7 +304,7 @@ describe('8.2.1: preflight', () => {
     ['Secrets', { resource: 'secrets' }, 'no right to list secrets in namespace argocd'],
     ['Applications', { resource: 'applications' }, 'no right to list applications in namespace argocd'],
     ['projects', { resource: 'appprojects' }, 'no right to list appprojects in namespace argocd'],
-  ])('8.2.1: a missing right is named: %s', async (_name, rule, text) => {
+  ])('a missing right is named: %s', async (_name, rule, text) => {
     const mend = world.hub.addFault({ ...rule, fault: { kind: 'status', code: 403 } });
     const { code, stdout, stderr } = await driftless(flags());
     mend();
@@ -312,37 +312,37 @@ describe('8.2.1: preflight', () => {
     expect(stderr).toContain('docs/migrate-from-argocd.md');
   });
 
-  it('8.2.1: a right that is not needed for it is only noted', async () => {
+  it('a right that is not needed for it is only noted', async () => {
     const mend = world.hub.addFault({ resource: 'statefulsets', fault: { kind: 'status', code: 403 } });
     const { code, report: found } = await report('plain');
     mend();
-    expect(found.notes).toEqual([expect.stringContaining('no right to read StatefulSet')]);
+    expect(found.notes).toEqual([expect.stringContaining('not permitted to read StatefulSet')]);
     expect([code, one(found, 'plain').state]).toEqual([0, 'same']);
   });
 
   it.each([
-    ['another namespace', ['-n', 'elsewhere'], 'is Argo CD elsewhere?'],
+    ['another namespace', ['-n', 'elsewhere'], 'set the namespace of Argo CD'],
     ['an unknown flag', ['--kubeconfg', 'x'], 'did you mean --kubeconfig?'],
     ['a context that is not there', ['--context', 'nowhere'], 'nowhere'],
     ['a selector that is none', ['-l', 'a in b'], '--selector: "a in b" is no requirement on labels'],
-  ])('8.2.1: could not look, or bad usage: %s', async (_name, more, text) => {
+  ])('cannot compare, or bad usage: %s', async (_name, more, text) => {
     const { code, stdout, stderr } = await driftless(flags(...more));
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(text)]);
     expect(stderr).not.toContain('    at ');
   });
 
-  it('8.2.1: without a cluster, and with one that does not answer: exit 2', async () => {
+  it('without a cluster, and with one that does not answer: exit 2', async () => {
     const none = await driftless([]);
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no cluster to look at')]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no cluster configured')]);
     const hub = await startSimCluster({ clock: systemClock, random: seededRandom(4), name: 'hub', crds: argoCrds() });
     const path = join(world.root, 'gone');
     writeFileSync(path, kubeconfigFor([hub]));
     await hub.close();
     const gone = await driftless(['--kubeconfig', path, '-n', 'argocd']);
-    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('could not look')]);
+    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('cannot compare')]);
   }, 60_000);
 
-  it('8.2.1: interrupted is not "nothing differs"', async () => {
+  it('interrupted is not "nothing differs"', async () => {
     const stop = new AbortController();
     stop.abort(new Error('SIGINT'));
     expect(await driftless(flags(), stop.signal)).toMatchObject({
@@ -352,7 +352,7 @@ describe('8.2.1: preflight', () => {
     });
   });
 
-  it('8.2.1: the in-cluster address is reached through the kubeconfig of the hub', async () => {
+  it('the in-cluster address is reached through the kubeconfig of the hub', async () => {
     world.hub.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
     const source = { repoURL: repo.url, path: 'plain', targetRevision: 'main' };
     const destination = { server: 'https://kubernetes.default.svc', namespace: 'apps' };

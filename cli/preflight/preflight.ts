@@ -2,34 +2,36 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, outsideText, systemClock, systemRandom, UsageError } from '#base';
-import { createInProcessRunner, createToolLookup, proxiesOf } from '#desired';
+import { createInProcessRunner, proxySettingsOf } from '#desired';
 import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { LoadedConnection } from '#kube';
 import { silentLogger } from '#telemetry';
-import { describe, readArgs } from '../args.ts';
-import type { Parsed } from '../args.ts';
-import type { CommandContext } from '../command.ts';
-import { runOptions } from '../options.ts';
-import type { OptionSpec } from '../args.ts';
-import type { RunConfig } from '../options.ts';
-import { controllerConfig } from '../groundwork.ts';
+import { describe, readArgs } from '../options/args.ts';
+import type { ParsedArgs } from '../options/args.ts';
+import type { CommandContext } from '../process/command.ts';
+import { runOptions } from '../options/run-options.ts';
+import type { OptionSpec } from '../options/args.ts';
+import type { RunConfig } from '../options/run-options.ts';
+import { controllerConfig } from '../run/infrastructure.ts';
+import { sourceReach } from '../run/source-reach.ts';
+import { localRenderer } from '../render/renderer.ts';
 import { compareApplications } from './compare.ts';
-import type { Progress } from './compare.ts';
+import type { ComparisonProgress } from './compare.ts';
 import { readInstallation } from './installation.ts';
 import type { ReadInstallation } from './installation.ts';
 import { preflightOptions } from './options.ts';
 import { exitCodeOf, reportOf } from './report.ts';
-import type { Report } from './report.ts';
+import type { PreflightReport } from './report.ts';
 import { isLeftAlone, select } from './selection.ts';
 import { reportLines } from './tables.ts';
 import { lookUpTools, machineTools, neededTools } from './tools.ts';
 
-/** Says what holds now, in one line. */
-type Say = (line: string) => void;
+/** Reports progress in one line. */
+type ProgressWriter = (line: string) => void;
 
 /**
- * `driftless preflight`: what would differ if this controller took over an installation of Argo CD. Reads, and changes nothing: no client here
- * can write. Exit 0: nothing differs, 1: something does, 2: could not look.
+ * `driftless preflight`: what would differ if Driftless took over an installation of Argo CD. Reads
+ * only: no client can write. Exit code 0: nothing differs; 1: something does; 2: not compared.
  */
 export async function preflight(context: CommandContext): Promise<number> {
   const parsed = readArgs(preflightOptions, context.argv, context.env);
@@ -46,14 +48,14 @@ export async function preflight(context: CommandContext): Promise<number> {
     return exitCodeOf(report);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    // An interrupted look has found nothing out: its exit code must not say that nothing differs.
+    // An interrupted run has found nothing, so its exit code must not report "nothing differs".
     const why = signal.aborted ? 'interrupted' : outsideText('field', messageOf(error)).replaceAll('\n', ' ');
-    output.err(`driftless: could not look: ${why}`);
+    output.err(`driftless: cannot compare: ${why}`);
     return 2;
   }
 }
 
-async function look(parsed: Parsed<typeof preflightOptions>, context: CommandContext): Promise<Report> {
+async function look(parsed: ParsedArgs<typeof preflightOptions>, context: CommandContext): Promise<PreflightReport> {
   const { config } = parsed;
   const { env, signal } = context;
   const loaded = await connect(parsed, context);
@@ -65,19 +67,23 @@ async function look(parsed: Parsed<typeof preflightOptions>, context: CommandCon
   const applications = select(installation, { names, projects, labels });
   const commands = createInProcessRunner({ clock: systemClock, env });
   const temporary = config.cacheDir === '' ? mkdtempSync(join(tmpdir(), 'driftless-preflight-')) : undefined;
+  const folder = temporary ?? join(config.cacheDir, 'preflight');
+  const renderer = localRenderer({ logger: silentLogger, folder, path: env['PATH'] });
   try {
     const compared = await compareApplications(
       {
         hub: loaded.connection,
+        reach: sourceReach(config, { hub: loaded.connection, env }),
         installation,
         applications: applications.filter((app) => !isLeftAlone(app, installation)),
         config: controllerConfig(runConfigOf(installation), namespace),
-        // The variable is set for the controller, too: in its pod its keyring and its mirrors must stay as they are.
-        cacheDir: temporary ?? join(config.cacheDir, 'preflight'),
+        // DRIFTLESS_CACHE_DIR is also set in the controller's pod, whose keyring and clones must
+        // not change.
+        cacheDir: folder,
         localRepositories: config.allowLocalRepositories,
         commands,
-        tools: createToolLookup({ path: env['PATH'] }),
-        proxies: proxiesOf(env),
+        renderer,
+        proxies: proxySettingsOf(env),
         timeoutMs: config.timeout,
         onProgress: progress(say, context),
       },
@@ -93,7 +99,7 @@ async function look(parsed: Parsed<typeof preflightOptions>, context: CommandCon
 }
 
 async function connect(
-  { config, given }: Parsed<typeof preflightOptions>,
+  { config, given }: ParsedArgs<typeof preflightOptions>,
   { env }: CommandContext,
 ): Promise<LoadedConnection> {
   const inPod = (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
@@ -101,7 +107,7 @@ async function connect(
   const found = !inPod && (env['HOME'] ?? '') !== '' && existsSync(own) ? own : '';
   const path = given.has('kubeconfig') ? config.kubeconfig : found;
   if (path !== '') return connectionFromKubeconfig(path, config.context === '' ? undefined : config.context);
-  if (!inPod) throw new UsageError('no cluster to look at: name one with --kubeconfig FILE (and --context NAME)');
+  if (!inPod) throw new UsageError('no cluster configured: set --kubeconfig FILE (and --context NAME)');
   return inClusterConnection();
 }
 
@@ -120,7 +126,10 @@ async function read(loaded: LoadedConnection, namespace: string, signal: AbortSi
   }
 }
 
-/** The flags that the controller would run with: those of the ConfigMaps and of Argo CD's own workload, by their environment variables. */
+/**
+ * The flags that the controller would run with, from the ConfigMaps and the environment of Argo
+ * CD's workload.
+ */
 function runConfigOf({ params, settings, workload }: ReadInstallation): RunConfig {
   const env: Record<string, string> = {};
   for (const { env: name, key } of Object.values(runOptions as Readonly<Record<string, OptionSpec>>)) {
@@ -132,13 +141,13 @@ function runConfigOf({ params, settings, workload }: ReadInstallation): RunConfi
   return readArgs(runOptions, [], env).config;
 }
 
-/** Progress goes to stderr: a line that is rewritten in a terminal, else new lines. */
-function sayer({ output }: CommandContext): Say {
+/** Progress on stderr: one rewritten line on a terminal, otherwise new lines. */
+function sayer({ output }: CommandContext): ProgressWriter {
   return (line) => output.progress(`driftless: ${line}`);
 }
 
-/** In a pipe every tenth is enough; a terminal shows each step. */
-function progress(say: Say, { output }: CommandContext): (state: Progress) => void {
+/** A pipe shows every tenth step, a terminal each. */
+function progress(say: ProgressWriter, { output }: CommandContext): (state: ComparisonProgress) => void {
   let told = -1;
   return ({ compared, of, clustersRead, clusters }) => {
     const step = output.live ? compared : Math.floor((10 * compared) / Math.max(1, of));

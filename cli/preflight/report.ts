@@ -1,34 +1,34 @@
 import { outsideText } from '#base';
-import type { Disagreement, PlannedWrite, Verdict } from '#controller';
+import type { StatusDisagreement, PlannedWrite, ShadowVerdict } from '#controller';
 import type { ClusterInfo, KindState } from '#live';
 import { appKeyOf, projectOf } from '#model';
 import type { Application } from '#model';
-import type { Compared } from './compare.ts';
+import type { PreflightComparison } from './compare.ts';
 import { applicationFeatures, installationFeatures } from './features.ts';
-import type { Feature } from './features.ts';
+import type { UsedFeature } from './features.ts';
 import type { ReadInstallation } from './installation.ts';
 import { clusterOf, isLeftAlone } from './selection.ts';
 import { rows } from './rows.ts';
-import type { Tool } from './tools.ts';
+import type { LocatedTool } from './tools.ts';
 
 /**
- * The contract of `driftless preflight -o json`. Members are added, never renamed or taken away; `version` counts up when that has to be. No
- * member ever holds a value of a managed object.
+ * Contract of `driftless preflight -o json`. Members are added, never renamed or removed; `version`
+ * increases otherwise. No member holds a value of a managed object.
  */
-export interface Report {
+export interface PreflightReport {
   readonly version: 1;
   readonly namespace: string;
-  /** The hub. */
+  /** The hub cluster. */
   readonly server: string;
-  readonly summary: Summary;
+  readonly summary: ReportSummary;
   readonly applications: readonly ApplicationReport[];
-  /** Of the installation as a whole; those of Applications stand with them. */
-  readonly features: readonly Feature[];
-  /** Clusters that could not be read, or not wholly. */
+  /** Features of the installation; an Application's features are in its report. */
+  readonly features: readonly UsedFeature[];
+  /** Clusters that could not be read completely. */
   readonly clusters: readonly ClusterReport[];
   /** Repositories that could not be read. */
   readonly repositories: readonly RepositoryReport[];
-  readonly tools: readonly (Omit<Tool, 'path' | 'version'> & {
+  readonly tools: readonly (Omit<LocatedTool, 'path' | 'version'> & {
     readonly path: string | null;
     readonly version: string | null;
     readonly missing: boolean;
@@ -36,15 +36,15 @@ export interface Report {
   readonly notes: readonly string[];
 }
 
-export interface Summary {
+export interface ReportSummary {
   readonly applications: number;
   readonly same: number;
   readonly differ: number;
   readonly notCompared: number;
-  /** skip-reconcile: neither controller looks at them. */
+  /** Skipped by both controllers (skip-reconcile). */
   readonly leftAlone: number;
   readonly writes: number;
-  /** Features in use by severity, those of Applications included. */
+  /** Number of features by severity, including those of Applications. */
   readonly refused: number;
   readonly differing: number;
   readonly missingTools: number;
@@ -55,15 +55,15 @@ export interface ApplicationReport {
   readonly name: string;
   readonly project: string;
   readonly state: 'same' | 'differs' | 'notCompared' | 'leftAlone';
-  /** Why it was not compared, and what to do. */
+  /** Why the Application was not compared, and what to do. */
   readonly why: string | null;
-  readonly theirs: Verdict['theirs'];
-  /** Null when it was not compared. */
-  readonly ours: Verdict['ours'] | null;
-  readonly differences: readonly Disagreement[];
+  readonly theirs: ShadowVerdict['theirs'];
+  /** Null if the Application was not compared. */
+  readonly ours: ShadowVerdict['ours'] | null;
+  readonly differences: readonly StatusDisagreement[];
   readonly writes: readonly PlannedWrite[];
-  readonly conditions: Verdict['conditions'];
-  readonly features: readonly Feature[];
+  readonly conditions: ShadowVerdict['conditions'];
+  readonly features: readonly UsedFeature[];
 }
 
 export interface ClusterReport {
@@ -81,17 +81,17 @@ export interface RepositoryReport {
   readonly applications: number;
 }
 
-export interface Findings {
+export interface PreflightFindings {
   readonly server: string;
   readonly installation: ReadInstallation;
   readonly applications: readonly Application[];
-  readonly compared: Compared;
-  readonly tools: readonly Tool[];
+  readonly compared: PreflightComparison;
+  readonly tools: readonly LocatedTool[];
   readonly timeoutMs: number;
 }
 
-/** Puts everything together. A pure function. */
-export function reportOf(findings: Findings): Report {
+/** Builds the report from all findings. Pure. */
+export function reportOf(findings: PreflightFindings): PreflightReport {
   const { installation, tools } = findings;
   const applications = findings.applications.map((app) => applicationReport(app, findings));
   const features = installationFeatures(installation);
@@ -128,14 +128,14 @@ export function reportOf(findings: Findings): Report {
   };
 }
 
-/** 0: nothing differs. 1: something does. 2: there are Applications, and not one could be compared. */
-export function exitCodeOf({ summary }: Report): 0 | 1 | 2 {
+/** 0: nothing differs. 1: something does. 2: there are Applications, and none could be compared. */
+export function exitCodeOf({ summary }: PreflightReport): 0 | 1 | 2 {
   const { same, differ, notCompared, writes, refused, differing, missingTools } = summary;
   if (notCompared > 0 && same + differ === 0) return 2;
   return differ + notCompared + writes + refused + differing + missingTools === 0 ? 0 : 1;
 }
 
-function applicationReport(app: Application, findings: Findings): ApplicationReport {
+function applicationReport(app: Application, findings: PreflightFindings): ApplicationReport {
   const { installation, compared } = findings;
   const features = [...applicationFeatures(app, installation), ...foundByRendering(app, findings)];
   const common = {
@@ -158,8 +158,8 @@ function applicationReport(app: Application, findings: Findings): ApplicationRep
 }
 
 function stateOf(
-  { ours, disagreements, writes }: Verdict,
-  features: readonly Feature[],
+  { ours, disagreements, writes }: ShadowVerdict,
+  features: readonly UsedFeature[],
   why: string | undefined,
 ): ApplicationReport['state'] {
   const differs = disagreements.length + writes.length > 0;
@@ -167,8 +167,10 @@ function stateOf(
   return differs || features.some(({ severity }) => severity !== 'info') ? 'differs' : 'same';
 }
 
-/** A verdict without what texts of errors may carry. */
-function shown(verdict: Verdict): Pick<ApplicationReport, 'theirs' | 'ours' | 'differences' | 'writes' | 'conditions'> {
+/** Removes parts of a verdict that error texts may have leaked into. */
+function shown(
+  verdict: ShadowVerdict,
+): Pick<ApplicationReport, 'theirs' | 'ours' | 'differences' | 'writes' | 'conditions'> {
   const { theirs, ours, disagreements, writes, conditions } = verdict;
   return {
     theirs,
@@ -183,8 +185,8 @@ function shown(verdict: Verdict): Pick<ApplicationReport, 'theirs' | 'ours' | 'd
   };
 }
 
-/** A source that turned out to be of a kind that is not rendered: nothing in the Application said so. */
-function foundByRendering(app: Application, { installation, compared }: Findings): readonly Feature[] {
+/** A source of an unsupported type, which only rendering detected. */
+function foundByRendering(app: Application, { installation, compared }: PreflightFindings): readonly UsedFeature[] {
   const failure = compared.failures.get(appKeyOf(app));
   const known = applicationFeatures(app, installation).some(({ row }) => row === rows.otherTypes);
   const isRefused = failure?.code === 'DESIRED_UNSUPPORTED' || failure?.code === 'DESIRED_PLUGIN_MISSING';
@@ -193,7 +195,10 @@ function foundByRendering(app: Application, { installation, compared }: Findings
   return [{ feature: outsideText('field', failure.message), where, severity: 'refused', row: rows.otherTypes }];
 }
 
-/** Errors of the way to a repository, or of this machine: what is in it may be well. */
+/**
+ * Errors of the connection to a repository or of this machine; the repository's contents may be
+ * fine.
+ */
 const unreadable: ReadonlySet<string> = new Set([
   'DESIRED_REPOSITORY',
   'DESIRED_MIRROR',
@@ -203,8 +208,8 @@ const unreadable: ReadonlySet<string> = new Set([
   'DEADLINE_EXCEEDED',
 ]);
 
-/** What could not be read for it; undefined when everything could. */
-function whyNot(app: Application, { installation, compared }: Findings): string | undefined {
+/** Names the first input of the Application that is unreadable; undefined if all were read. */
+function whyNot(app: Application, { installation, compared }: PreflightFindings): string | undefined {
   const cluster = clusterOf(app, installation);
   const info = compared.clusters.find(({ server }) => server === cluster?.server);
   if (info !== undefined && info.state !== 'synced')
@@ -215,7 +220,7 @@ function whyNot(app: Application, { installation, compared }: Findings): string 
     : undefined;
 }
 
-function clusterReports({ installation, applications, compared }: Findings): readonly ClusterReport[] {
+function clusterReports({ installation, applications, compared }: PreflightFindings): readonly ClusterReport[] {
   return compared.clusters.flatMap((info): ClusterReport[] => {
     const message = clusterMessage(info);
     if (message === undefined) return [];
@@ -255,8 +260,8 @@ function someOf(kinds: readonly KindState[]): string {
   return `${first.join('; ')}${kinds.length > first.length ? `, and ${kinds.length - first.length} more` : ''}`;
 }
 
-/** Once for each, with the last error. */
-function repositoryReports({ applications, compared }: Findings): readonly RepositoryReport[] {
+/** One report per repository, with its last error. */
+function repositoryReports({ applications, compared }: PreflightFindings): readonly RepositoryReport[] {
   const found = new Map<string, RepositoryReport>();
   for (const app of applications) {
     const failure = compared.failures.get(appKeyOf(app));

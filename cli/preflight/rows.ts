@@ -1,6 +1,6 @@
 /**
- * The rows of docs/compatibility.md that features in use point to, by their first cell: a person who reads a report finds the rest there. A
- * test holds these names to the page.
+ * Rows of docs/compatibility.md that features point to, by their first cell. A test keeps the names
+ * in step with the page.
  */
 export const rows = {
   otherTypes: 'config management plugins',
@@ -37,24 +37,26 @@ export const rows = {
   consistentHashing: 'consistent-hashing',
   pin: 'a pin in a cluster Secret',
   oneUrl: 'two Secrets with one URL',
+  scopedCluster: 'a cluster Secret with `project`',
   dynamic: 'dynamic cluster distribution',
   versionLabel: '`argocd.argoproj.io/auto-label-cluster-info` on a cluster Secret',
   redis: 'Redis (resource tree, managed resources, cluster info)',
 } as const;
 
-/** They send nothing but GET. */
+/** All requests are GET. */
 export const localDiff = 'server-side diff: preflight and shadow mode compare on the client';
 
-export type Row = (typeof rows)[keyof typeof rows];
+export type CompatibilityRow = (typeof rows)[keyof typeof rows];
 
 /**
- * One use of a feature that this controller does not have or does differently. `refused`: it says so in a condition and leaves the objects
- * alone. `differs`: it does something else than Argo CD. `info`: nothing changes in clusters, but there is something to know or to do.
+ * One use of a feature that Driftless lacks or implements differently. `refused`: reported in a
+ * condition, and the objects are left alone. `differs`: the result is not Argo CD's. `info`:
+ * clusters do not change, but there is something to know or to do.
  */
-export interface Feature {
+export interface UsedFeature {
   readonly feature: string;
-  /** The object and field, or the Secret or ConfigMap and key. Never a value that may be secret. */
+  /** Object and field, or Secret or ConfigMap and key. Never a value, which may be secret. */
   readonly where: string;
   readonly severity: 'refused' | 'differs' | 'info';
-  readonly row: Row;
+  readonly row: CompatibilityRow;
 }

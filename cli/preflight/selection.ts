@@ -1,25 +1,28 @@
-import { aborted, OwnershipLost, UsageError } from '#base';
+import { untilAborted, OwnershipLost, UsageError } from '#base';
 import { annotationOf, annotations, appKeyOf, asObject, labelOf, projectOf } from '#model';
 import type { AppKey, Application, Cluster } from '#model';
 import { indexClusters, resolveDestination } from '#settings';
 import type { Ownership } from '#sharding';
 import { isTrue } from './facts.ts';
-import type { Installation } from './facts.ts';
+import type { InstallationFacts } from './facts.ts';
 
-/** Which Applications are looked at; everything empty: all. */
-export interface Selector {
-  /** `name` (in the controller's namespace, or the only one of that name) or `namespace/name`. */
+/** Selects Applications; an empty selector selects all. */
+export interface ApplicationSelector {
+  /** `name` (in the controller's namespace, or unique) or `namespace/name`. */
   readonly names: readonly string[];
   readonly projects: readonly string[];
-  /** As kubectl takes it: `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (b,c)`, `a notin (b,c)`, separated by commas. */
+  /**
+   * Label selector in kubectl's syntax: `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (b,c)`, `a notin
+   * (b,c)`, separated by commas.
+   */
   readonly labels: string;
 }
 
 /**
- * The Applications that a selector means, by key.
- * @throws UsageError for a name that no Application has, and for a selector that cannot be read.
+ * The selected Applications by key.
+ * @throws UsageError for an unknown name or an invalid selector.
  */
-export function select(installation: Installation, selector: Selector): readonly Application[] {
+export function select(installation: InstallationFacts, selector: ApplicationSelector): readonly Application[] {
   const { applications, namespace } = installation;
   const wanted = selector.names.length === 0 ? undefined : new Set(selector.names.flatMap(namesake));
   const requirements = parseSelector(selector.labels);
@@ -38,15 +41,15 @@ export function select(installation: Installation, selector: Selector): readonly
   }
 }
 
-type Requirement = (label: (name: string) => string | undefined) => boolean;
+type LabelRequirement = (label: (name: string) => string | undefined) => boolean;
 
-function parseSelector(text: string): readonly Requirement[] {
-  // A comma inside brackets belongs to its list.
+function parseSelector(text: string): readonly LabelRequirement[] {
+  // A comma inside parentheses belongs to the list.
   const parts = text.split(/,(?![^(]*\))/).map((part) => part.trim());
   return parts.filter((part) => part !== '').map(requirement);
 }
 
-function requirement(text: string): Requirement {
+function requirement(text: string): LabelRequirement {
   const set = /^([^\s!=(),]+)\s+(in|notin)\s*\(([^()]*)\)$/.exec(text);
   if (set !== null) {
     const [, name = '', operator, list = ''] = set;
@@ -64,23 +67,28 @@ function requirement(text: string): Requirement {
   return (label) => (label(name) !== undefined) === (not === '');
 }
 
-/** Applications that both controllers leave alone: skip-reconcile on them, or on their cluster. */
-export function isLeftAlone(app: Application, installation: Installation): boolean {
+/** Whether both controllers skip the Application: skip-reconcile on it, or on its cluster. */
+export function isLeftAlone(app: Application, installation: InstallationFacts): boolean {
   if (isTrue(annotationOf(asObject(app), annotations.skipReconcile))) return true;
   return isTrue(clusterOf(app, installation)?.annotations[annotations.skipReconcile]);
 }
 
-/** Undefined when its destination cannot be resolved. */
-export function clusterOf(app: Application, { clusters, settings }: Installation): Cluster | undefined {
-  const found = resolveDestination(app.spec.destination, indexClusters(clusters), settings.inClusterEnabled);
+/** Undefined if the destination cannot be resolved. */
+export function clusterOf(app: Application, { clusters, settings }: InstallationFacts): Cluster | undefined {
+  const found = resolveDestination(
+    app.spec.destination,
+    indexClusters(clusters),
+    settings.inClusterEnabled,
+    projectOf(app),
+  );
   return 'error' in found ? undefined : found;
 }
 
 /**
- * Ownership of the Applications that are compared and of the clusters that they go to, and of nothing else: no other cluster is read. It never
- * gives the right to write.
+ * Owns exactly the compared Applications and their clusters, so that no other cluster is read.
+ * Never permits a write.
  */
-export function ownershipOf(applications: readonly Application[], installation: Installation): Ownership {
+export function ownershipOf(applications: readonly Application[], installation: InstallationFacts): Ownership {
   const keys = new Set(applications.map(appKeyOf));
   const targets = applications.map((app) => clusterOf(app, installation)).filter((cluster) => cluster !== undefined);
   const servers = new Map(targets.map(({ server, name }) => [server, name]));
@@ -90,7 +98,7 @@ export function ownershipOf(applications: readonly Application[], installation: 
   };
   return {
     name: 'selection',
-    run: aborted,
+    run: untilAborted,
     identity: () => identity,
     ownsCluster: (server) => servers.has(server),
     ownsApp: (key) => keys.has(key),

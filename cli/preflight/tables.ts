@@ -1,20 +1,23 @@
 import { appKey, parseResourceKey } from '#model';
-import type { Disagreement } from '#controller';
-import { paint, table } from '../output.ts';
-import type { Color, Output } from '../output.ts';
+import type { StatusDisagreement } from '#controller';
+import { paint, table } from '../process/output.ts';
+import type { OutputColor, CommandOutput } from '../process/output.ts';
 import { exitCodeOf } from './report.ts';
-import type { ApplicationReport, Report } from './report.ts';
-import type { Feature } from './features.ts';
+import type { ApplicationReport, PreflightReport } from './report.ts';
+import type { UsedFeature } from './features.ts';
 
-const colors: Readonly<Record<ApplicationReport['state'], Color>> = {
+const colors: Readonly<Record<ApplicationReport['state'], OutputColor>> = {
   same: 'green',
   differs: 'red',
   notCompared: 'yellow',
   leftAlone: 'dim',
 };
 
-/** The report for people: a row for each Application, details of those that differ, then what concerns all, and what to do. */
-export function reportLines(report: Report, output: Output): readonly string[] {
+/**
+ * The report as text: a row per Application, details of differences, findings that concern
+ * everything, and a summary with the next step.
+ */
+export function reportLines(report: PreflightReport, output: CommandOutput): readonly string[] {
   const heading = (text: string): string => paint(output, 'bold', text);
   const block = (title: string, lines: readonly string[]): readonly string[] =>
     lines.length === 0 ? [] : ['', heading(title), ...lines.map((line) => `  ${line}`)];
@@ -50,10 +53,10 @@ export function reportLines(report: Report, output: Output): readonly string[] {
   ];
 }
 
-function applicationTable({ applications }: Report, output: Output): readonly string[] {
+function applicationTable({ applications }: PreflightReport, output: CommandOutput): readonly string[] {
   if (applications.length === 0) return ['no Applications'];
   const rows = applications.map((app) => [
-    ...[keyOf(app), pair(app.theirs), app.ours === null ? '-' : pair(app.ours)],
+    ...[keyOf(app), statusText(app.theirs), app.ours === null ? '-' : statusText(app.ours)],
     ...(app.ours === null ? ['-', '-'] : [String(app.differences.length), String(app.writes.length)]),
     String(app.features.filter(({ severity }) => severity === 'refused').length),
     wordOf[app.state],
@@ -72,12 +75,12 @@ const wordOf: Readonly<Record<ApplicationReport['state'], string>> = {
   leftAlone: 'left alone',
 };
 
-function pair({ sync, health }: ApplicationReport['theirs']): string {
+function statusText({ sync, health }: ApplicationReport['theirs']): string {
   return `${sync === '' ? '-' : sync}/${health === '' ? '-' : health}`;
 }
 
-/** Enough to see what it is about; JSON has everything. */
-const mostLines = 20;
+/** Lines of detail per Application; JSON has all of them. */
+const maxDetailLines = 20;
 
 function detailLines(app: ApplicationReport): readonly string[] {
   if (app.ours === null) return [`not compared: ${app.why ?? ''}`, ...app.features.map(featureLine)];
@@ -85,44 +88,46 @@ function detailLines(app: ApplicationReport): readonly string[] {
   const told = new Set(app.differences.filter(({ field }) => field === 'condition').map(({ ours }) => ours));
   return [
     ...(app.why === null ? [] : [`not compared: ${app.why}`]),
-    ...cut(app.differences.map(differenceLine)),
+    ...truncateLines(app.differences.map(differenceLine)),
     ...own
       .map(({ type, message }) => `${type}: ${message}`)
       .filter((line) => !told.has(line))
       .map((line) => `Driftless says ${line}`),
-    ...cut(app.writes.map(({ what, target, reason }) => `first-day write: ${what} ${shownTarget(target)}: ${reason}`)),
+    ...truncateLines(
+      app.writes.map(({ what, target, reason }) => `first-day write: ${what} ${shownTarget(target)}: ${reason}`),
+    ),
     ...app.features.map(featureLine),
   ];
 }
 
-function cut(lines: readonly string[]): readonly string[] {
-  if (lines.length <= mostLines) return lines;
-  return [...lines.slice(0, mostLines), `… and ${lines.length - mostLines} more: -o json has all`];
+function truncateLines(lines: readonly string[]): readonly string[] {
+  if (lines.length <= maxDetailLines) return lines;
+  return [...lines.slice(0, maxDetailLines), `… and ${lines.length - maxDetailLines} more: -o json has all`];
 }
 
-function differenceLine({ field, resource, theirs, ours, paths }: Disagreement): string {
+function differenceLine({ field, resource, theirs, ours, paths }: StatusDisagreement): string {
   const what = resource === undefined ? field : `${shownTarget(resource)}, ${field.replace('resource-', '')}`;
   const where = paths.length === 0 ? '' : `, at ${paths.join(', ')}`;
   const late = field === 'revision' ? ' (a new commit that Argo CD has not seen yet? then run this again)' : '';
-  return `${what}: Argo CD says ${said(theirs)}, Driftless ${said(ours)}${where}${late}`;
+  return `${what}: Argo CD says ${orNothing(theirs)}, Driftless ${orNothing(ours)}${where}${late}`;
 }
 
-function said(text: string): string {
+function orNothing(text: string): string {
   return text === '' ? 'nothing' : text;
 }
 
-/** `apps/Deployment team/web` for a resource key; an Application's key stays as it is. */
+/** `apps/Deployment team/web` for a resource key; an Application's key is kept. */
 function shownTarget(target: string): string {
   if (target.split('/').length < 4) return target;
   const { group, kind, namespace, name } = parseResourceKey(target as Parameters<typeof parseResourceKey>[0]);
   return `${group === '' ? kind : `${group}/${kind}`} ${namespace === '' ? name : `${namespace}/${name}`}`;
 }
 
-function featureLine({ severity, feature, where, row }: Feature): string {
+function featureLine({ severity, feature, where, row }: UsedFeature): string {
   return `${severity}: ${feature} [${where}; compatibility: ${row}]`;
 }
 
-function summaryLine(report: Report, output: Output): string {
+function summaryLine(report: PreflightReport, output: CommandOutput): string {
   const { applications, same, differ, notCompared, leftAlone, writes, refused, differing, missingTools } =
     report.summary;
   const total = counted(applications, 'Application');

@@ -6,7 +6,7 @@ import { systemClock } from '#base';
 import { createInProcessRunner } from '#desired';
 import { asApplication, asProject, defaultSettings } from '#model';
 import type { Application, Cluster, KubeObject } from '#model';
-import type { Installation } from './facts.ts';
+import type { InstallationFacts } from './facts.ts';
 import { lookUpTools, machineTools, neededTools } from './tools.ts';
 
 const app = (source: object, status: object = {}, project = 'default'): Application =>
@@ -42,7 +42,7 @@ const signed = asProject({
   spec: { signatureKeys: [{ keyID: 'AAAAAAAAAAAAAAAA' }] },
 });
 
-const installation = (clusters: readonly Cluster[] = []): Installation => ({
+const installation = (clusters: readonly Cluster[] = []): InstallationFacts => ({
   namespace: 'argocd',
   settings: defaultSettings,
   problems: [],
@@ -58,7 +58,7 @@ const installation = (clusters: readonly Cluster[] = []): Installation => ({
 
 const git = 'https://git.example.com/a.git';
 
-describe('8.2.1: programs that are needed', () => {
+describe('programs that are needed', () => {
   it.each([
     ['nothing', [], []],
     ['git', [app({ repoURL: git })], [['git', '1 Application with Git sources']]],
@@ -68,7 +68,7 @@ describe('8.2.1: programs that are needed', () => {
       [['helm', '1 Application with Helm sources']],
     ],
     [
-      '10.2: Jsonnet',
+      'Jsonnet',
       [app({ repoURL: git, directory: { jsonnet: { libs: ['vendor'] } } })],
       [
         ['git', '1 Application with Git sources'],
@@ -93,12 +93,12 @@ describe('8.2.1: programs that are needed', () => {
         ['ssh', '1 Application with Git sources over ssh'],
       ],
     ],
-  ] as const)('8.2.1: %s', (_name, apps, expected) => {
+  ] as const)('%s', (_name, apps, expected) => {
     const found = neededTools(apps, installation());
     expect(found.map(({ tool, neededBy }) => [tool, neededBy.join('; ')])).toEqual(expected);
   });
 
-  it('8.2.1: credential plugins of clusters', () => {
+  it('credential plugins of clusters', () => {
     const clusters = [cluster('prod', 'argocd-k8s-auth'), cluster('dev', 'argocd-k8s-auth'), cluster('odd', '')];
     expect(neededTools([], installation(clusters))).toEqual([
       { tool: 'argocd-k8s-auth', neededBy: ['credentials of cluster prod', 'credentials of cluster dev'] },
@@ -106,7 +106,7 @@ describe('8.2.1: programs that are needed', () => {
   });
 });
 
-describe('8.2.1: programs of this machine', () => {
+describe('programs of this machine', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'driftless-tools-'));
@@ -118,7 +118,7 @@ describe('8.2.1: programs of this machine', () => {
     chmodSync(join(folder, name), 0o755);
   };
 
-  it('8.2.1: where they are, and what they say of themselves', async () => {
+  it('where they are, and what they say of themselves', async () => {
     program('helm', 'echo "v4.2.4 $*"; echo more');
     program('ssh', 'echo "OpenSSH_9" >&2');
     program('kustomize', 'exit 1');
@@ -135,7 +135,7 @@ describe('8.2.1: programs of this machine', () => {
       ['plugin', join(folder, 'plugin'), undefined],
       ['ssh', join(folder, 'ssh'), 'OpenSSH_9'],
     ]);
-    // A plugin that is called may ask a cloud, or a person.
+    // Running a plugin might contact a cloud, or prompt the user.
     expect(existsSync(join(folder, 'plugin.called'))).toBe(false);
   });
 });

@@ -5,31 +5,34 @@ import { projectOf, sourcesOf } from '#model';
 import type { Application, ApplicationSource } from '#model';
 import type { CommandRunner } from '#desired';
 import { isSomething } from './facts.ts';
-import type { Installation } from './facts.ts';
+import type { InstallationFacts } from './facts.ts';
 
-/** A program that something in use needs. */
+/** A program that an Application or a cluster needs. */
 export interface ToolNeed {
   readonly tool: string;
-  /** What needs it, for people: `2 Applications with Helm sources`. */
+  /** The users of the program, as text: `2 Applications with Helm sources`. */
   readonly neededBy: readonly string[];
 }
 
-/** A program that is needed, and where it is on this machine. */
-export interface Tool extends ToolNeed {
+/** A needed program and its location on this machine. */
+export interface LocatedTool extends ToolNeed {
   /** Undefined: not on PATH. */
   readonly path: string | undefined;
-  /** The first line of what it says of itself; undefined when it did not say. */
+  /** First line of the program's version output; undefined if there is none. */
   readonly version: string | undefined;
 }
 
-/** How to look for programs: the one part that touches the machine. */
+/** Looks up programs: the only part that touches the machine. */
 export interface ToolLookup {
   find(tool: string): string | undefined;
   version(tool: string, path: string): Promise<string | undefined>;
 }
 
-/** The programs that the Applications and clusters of an installation need, each once, sorted. A pure function. */
-export function neededTools(applications: readonly Application[], installation: Installation): readonly ToolNeed[] {
+/** The programs that Applications and clusters of an installation need, sorted, each once. Pure. */
+export function neededTools(
+  applications: readonly Application[],
+  installation: InstallationFacts,
+): readonly ToolNeed[] {
   const uses = new Map<string, Map<string, number>>();
   const need = (tool: string, what: string): void => {
     const of = uses.get(tool) ?? new Map<string, number>();
@@ -41,19 +44,19 @@ export function neededTools(applications: readonly Application[], installation: 
     if (command !== '') need(command, `credentials of cluster ${outsideText('field', name === '' ? server : name)}`);
   }
   return [...uses]
-    .map(([tool, of]) => ({ tool, neededBy: [...of].map(([what, count]) => worded(what, count)) }))
+    .map(([tool, of]) => ({ tool, neededBy: [...of].map(([what, count]) => needText(what, count)) }))
     .sort((a, b) => (a.tool < b.tool ? -1 : 1));
 }
 
 const perApplication = 'Application with ';
 
-function worded(what: string, count: number): string {
+function needText(what: string, count: number): string {
   if (!what.startsWith(perApplication)) return what;
   return count === 1 ? `1 ${what}` : `${count} Applications with ${what.slice(perApplication.length)}`;
 }
 
-/** Each tool at most once for an Application. */
-function toolsOf(app: Application, installation: Installation): ReadonlyMap<string, string> {
+/** Each tool at most once per Application. */
+function toolsOf(app: Application, installation: InstallationFacts): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const source of sourcesOf(app.spec)) {
     for (const [tool, what] of renderers(source)) found.set(tool, what);
@@ -68,7 +71,7 @@ function toolsOf(app: Application, installation: Installation): ReadonlyMap<stri
   return found;
 }
 
-/** What the source itself says that it needs. */
+/** Tools that the source names explicitly. */
 function renderers({
   chart = '',
   helm,
@@ -83,7 +86,7 @@ function renderers({
   ];
 }
 
-/** What Argo CD found the sources to be, those included that do not say it themselves. */
+/** Source types that Argo CD detected, including those of sources without an explicit type. */
 function foundTypes({ status }: Application): readonly (string | undefined)[] {
   return [status?.sourceType, ...(status?.sourceTypes ?? [])];
 }
@@ -97,10 +100,10 @@ function gitTools(source: ApplicationSource): readonly (readonly [string, string
   ];
 }
 
-/** Looks each of them up. */
-export async function lookUpTools(needs: readonly ToolNeed[], lookup: ToolLookup): Promise<readonly Tool[]> {
+/** Looks up each program. */
+export async function lookUpTools(needs: readonly ToolNeed[], lookup: ToolLookup): Promise<readonly LocatedTool[]> {
   return Promise.all(
-    needs.map(async (need): Promise<Tool> => {
+    needs.map(async (need): Promise<LocatedTool> => {
       const path = lookup.find(need.tool);
       return { ...need, path, version: path === undefined ? undefined : await lookup.version(need.tool, path) };
     }),
@@ -117,8 +120,8 @@ const versionArgs: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Programs of this machine, by PATH. Only those that we know are asked for their version: what a credential plugin does when it is called
- * without its arguments is its own business.
+ * Programs of this machine, by PATH. Only known programs are run for their version: a credential
+ * plugin might do anything when it is called without arguments.
  */
 export function machineTools(
   env: Readonly<Record<string, string | undefined>>,

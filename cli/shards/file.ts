@@ -1,29 +1,30 @@
 import { readFileSync } from 'node:fs';
-import { isObject, messageOf, parseJson, UsageError } from '#base';
+import { defined, isObject, messageOf, parseJson, UsageError } from '#base';
 import type { Json } from '#base';
-import { clusterKey, mostParts, partKey } from '#sharding';
-import type { Weighting } from '#sharding';
-import { rulers, sharedIds } from './source.ts';
-import type { ListedCluster, Source } from './source.ts';
+import { clusterKey, maxParts, partKey } from '#sharding';
+import type { ClusterWeighting } from '#sharding';
+import { decidingClusters, sharedIds } from './source.ts';
+import type { ListedCluster, FleetSource } from './source.ts';
 
 type FileCluster = ListedCluster & { readonly applications: number };
 
 const form = '{"id","server","name","shard"?,"applications"?,"split"?}';
 
 /**
- * Clusters from a JSON file; `-` is standard input. The Applications of a split cluster are shared out evenly: a file does not name them.
+ * Reads clusters from a JSON file; `-` is stdin. Applications of a split cluster are spread evenly,
+ * because a file does not name them.
  * @throws UsageError in one line: which cluster of which file, and what is wrong.
  */
 export function readClusterFile(
   path: string,
-  { defaultParts, weighting }: { readonly defaultParts: number; readonly weighting: Weighting },
-): Source {
+  { defaultParts, weighting }: { readonly defaultParts: number; readonly weighting: ClusterWeighting },
+): FleetSource {
   const clusters = clustersOf(path, defaultParts);
   const most = new Map<string, number>();
   for (const { server, applications } of clusters)
     most.set(clusterKey(server), Math.max(applications, most.get(clusterKey(server)) ?? 0));
   const applications = new Map<string, number>();
-  for (const [key, { parts }] of rulers(clusters)) {
+  for (const [key, { parts }] of decidingClusters(clusters)) {
     const count = most.get(key) ?? 0;
     for (let i = 0; i < parts; i += 1)
       applications.set(partKey(key, i, parts), Math.floor(count / parts) + (i < count % parts ? 1 : 0));
@@ -55,7 +56,7 @@ function clustersOf(path: string, defaultParts: number): readonly FileCluster[] 
 function clusterOf(item: Json, where: string, defaultParts: number): FileCluster {
   if (!isObject(item)) throw new UsageError(`${where}: expected an object: ${form}`);
   const { id = '', server, name } = item;
-  if (typeof id !== 'string') throw new UsageError(`${where}: "id" must be a text`);
+  if (typeof id !== 'string') throw new UsageError(`${where}: "id" must be a string`);
   if (typeof server !== 'string' || clusterKey(server) === '')
     throw new UsageError(`${where}: "server" must be the URL of the cluster`);
   const whole = (key: string, least: number, most: number): number | undefined => {
@@ -71,7 +72,7 @@ function clusterOf(item: Json, where: string, defaultParts: number): FileCluster
     server,
     name: typeof name === 'string' ? name : server,
     applications: whole('applications', 0, Number.MAX_SAFE_INTEGER) ?? 0,
-    parts: whole('split', 1, mostParts) ?? defaultParts,
-    ...(shard === undefined ? {} : { shard }),
+    parts: whole('split', 1, maxParts) ?? defaultParts,
+    ...defined({ shard }),
   };
 }

@@ -1,4 +1,4 @@
-import { isObject, systemClock, systemRandom } from '#base';
+import { defined, isObject, systemClock, systemRandom } from '#base';
 import {
   apiResource,
   connectionFromKubeconfig,
@@ -11,7 +11,7 @@ import type { KubeClient, LoadedConnection } from '#kube';
 import { asApplication, labels } from '#model';
 import type { ApiResource, Application, Cluster, KubeObject } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
-import { clusterList, parseClusterSecret, parseSettings } from '#settings';
+import { chooseClusters, clusterList, parseClusterSecret, parseSettings } from '#settings';
 import {
   clusterKey,
   countApplications,
@@ -22,34 +22,36 @@ import {
   slotsConfigMap,
   tableConfigMap,
   weightsOf,
-  withEvents,
+  addEventWeights,
 } from '#sharding';
-import type { TableDocument, Weighting } from '#sharding';
+import type { TableDocument, ClusterWeighting } from '#sharding';
 import { silentLogger } from '#telemetry';
-import type { ListedCluster, Source } from './source.ts';
+import type { ListedCluster, FleetSource } from './source.ts';
 
 export interface HubQuery {
-  /** Empty: the pod's own cluster. */
+  /** Empty: the in-cluster configuration. */
   readonly kubeconfig: string;
   readonly context: string;
   readonly namespace: string;
   readonly controllerName: string;
-  /** Undefined: what the hub says. */
+  /** Undefined: as configured in the hub. */
   readonly applicationNamespaces: readonly string[] | undefined;
-  /** Undefined: as the published table has it, else 1. */
+  /** Undefined: as in the published table, otherwise 1. */
   readonly defaultParts: number | undefined;
-  readonly weighting: Weighting;
-  /** False when the number of replicas was given: then the workload is not looked at. */
+  readonly weighting: ClusterWeighting;
+  /** False if the number of replicas was set: the workload is not read then. */
   readonly needsReplicas: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * What the controller of a live hub goes by: argocd-cm, argocd-cmd-params-cm, its workload, cluster Secrets, the Applications that it watches,
- * and the table that it has published. Reads only. Where rights are missing for what has a default, that is noted and the default holds.
- * @throws what the client throws when Secrets or Applications cannot be read; UsageError for a kubeconfig that does not do.
+ * Inputs of the controller in a live hub: argocd-cm, argocd-cmd-params-cm, its workload, cluster
+ * Secrets, watched Applications and the published table. Reads only. Missing rights for anything
+ * that has a default become notes.
+ * @throws errors of the client if Secrets or Applications cannot be read; UsageError for an invalid
+ * kubeconfig.
  */
-export async function readHub(query: HubQuery): Promise<Source> {
+export async function readHub(query: HubQuery): Promise<FleetSource> {
   const loaded =
     query.kubeconfig === ''
       ? await inClusterConnection()
@@ -84,7 +86,7 @@ class HubReader {
     this.#client = createKubeClient(loaded.connection, deps);
   }
 
-  async read(): Promise<Source> {
+  async read(): Promise<FleetSource> {
     const { weighting } = this.#query;
     const [settings, params, ownership, slots, secrets] = await Promise.all([
       this.#find(configMaps, 'argocd-cm'),
@@ -96,7 +98,7 @@ class HubReader {
     const apps = await this.#applications(textData(params)['application.namespaces']);
     if (settings === undefined && secrets.length + apps.length === 0)
       this.#notes.push(
-        `namespace ${this.#namespace} has no ConfigMap argocd-cm, no cluster Secret and no Application: is it the controller's? (-n NAMESPACE)`,
+        `namespace ${this.#namespace} has no ConfigMap argocd-cm, no cluster Secret and no Application: set the namespace of the controller with -n NAMESPACE`,
       );
     const published = this.#table(ownership);
     const { inClusterEnabled } = parseSettings(textData(settings)).settings;
@@ -106,11 +108,11 @@ class HubReader {
     const algorithm = published?.algorithm ?? textData(params)['controller.sharding.algorithm'] ?? '';
     const replicas = published?.replicas ?? (this.#query.needsReplicas ? await this.#replicas() : 1);
     if (this.#forbidden.length > 0)
-      this.#notes.push(`no right to read ${this.#forbidden.join(', ')}: going on with the defaults`);
+      this.#notes.push(`not permitted to read ${this.#forbidden.join(', ')}: using the defaults`);
     return {
       clusters,
       applications: countApplications(clusters, apps),
-      weights: holders.state === 'ok' ? withEvents(weights, clusters, reportedRates(holders.value)) : weights,
+      weights: holders.state === 'ok' ? addEventWeights(weights, clusters, reportedRates(holders.value)) : weights,
       weighting,
       published,
       hub: this.#namespace,
@@ -123,7 +125,7 @@ class HubReader {
     return this.#client.close();
   }
 
-  /** Undefined when it is not there, or not to be seen. */
+  /** Undefined if it does not exist or cannot be read. */
   async #find(resource: ApiResource, name: string): Promise<KubeObject | undefined> {
     try {
       const { signal } = this.#query;
@@ -146,7 +148,7 @@ class HubReader {
         ...where,
         signal: this.#query.signal,
         limit: 500,
-        ...(token === undefined ? {} : { continue: token }),
+        ...defined({ continue: token }),
       });
       items.push(...page.items);
       token = page.continue;
@@ -154,7 +156,10 @@ class HubReader {
     return items;
   }
 
-  /** Those that the controller watches: in its namespace, and in those that `--application-namespaces` names. */
+  /**
+   * Applications that the controller watches: in its namespace, and in those of `--application-
+   * namespaces`.
+   */
   async #applications(configured: string | undefined): Promise<readonly Application[]> {
     const patterns =
       this.#query.applicationNamespaces ?? (configured ?? '').split(',').map((pattern) => pattern.trim());
@@ -171,11 +176,11 @@ class HubReader {
       return found.filter(isWatched).map(asApplication);
     } catch (error) {
       if (isNotFound(error)) {
-        this.#notes.push('the hub does not know the kind Application: are the CRDs of Argo CD installed?');
+        this.#notes.push('the hub does not serve the kind Application: install the CRDs of Argo CD');
         return [];
       }
       if (!isForbidden(error) || named.length === 0) throw error;
-      this.#notes.push(`no right to list Applications of all namespaces: only those of ${own} are counted`);
+      this.#notes.push(`not permitted to list Applications in all namespaces: counting those in ${own} only`);
       return (await this.#list(applicationResource, { namespace: own })).map(asApplication);
     }
   }
@@ -185,7 +190,7 @@ class HubReader {
     const found = parseTable(object as Parameters<typeof parseTable>[0]);
     if (found.state === 'broken')
       this.#notes.push(
-        `ConfigMap ${this.#namespace}/${tableConfigMap} cannot be read, the table is computed: ${found.why}`,
+        `ConfigMap ${this.#namespace}/${tableConfigMap} cannot be read, computing the table: ${found.why}`,
       );
     return found.state === 'ok' ? found.value : undefined;
   }
@@ -199,29 +204,34 @@ class HubReader {
       const cluster = parseClusterSecret(secret);
       const name = `Secret ${this.#namespace}/${secret.metadata.name ?? ''}`;
       if ('error' in cluster) {
-        this.#notes.push(`${name} is left out, as the controller does: ${cluster.error}`);
+        this.#notes.push(`${name} is ignored, as by the controller: ${cluster.error}`);
         return [];
       }
       if (cluster.problem !== undefined) this.#notes.push(`${name}: ${cluster.problem}`);
       return [cluster];
     });
-    return clusterList(parsed, inClusterEnabled).map((cluster) => {
-      const { id, server, name, shard } = cluster;
+    const listed = clusterList(parsed, inClusterEnabled);
+    const chosen = new Map(chooseClusters(listed).map((cluster) => [cluster.server, cluster]));
+    return listed.map((own) => {
+      // The chosen Secret of a URL determines the shard; the others only contribute their names.
+      const cluster = chosen.get(own.server) ?? own;
+      const { id, server, shard } = cluster;
+      const { name } = own;
       const fallback = this.#query.defaultParts ?? published?.entries.get(clusterKey(server))?.shards.length ?? 1;
       const { parts, problem } = partsOf(cluster, fallback);
       if (problem !== undefined) this.#notes.push(problem);
-      return { id, server, name, parts, ...(shard === undefined ? {} : { shard }) };
+      return { id, server, name, parts, ...defined({ shard }) };
     });
   }
 
-  /** What the workload of the controller is scaled to; 1 when nobody says. */
+  /** Replicas of the controller's workload; 1 if unknown. */
   async #replicas(): Promise<number> {
     const { controllerName } = this.#query;
     for (const resource of workloads) {
       const spec = (await this.#find(resource, controllerName))?.['spec'];
       if (spec === undefined) continue;
       const replicas = isObject(spec) ? spec['replicas'] : undefined;
-      if (replicas === 0) this.#notes.push(`${resource.kind} ${controllerName} is scaled to 0: shown as for 1 replica`);
+      if (replicas === 0) this.#notes.push(`${resource.kind} ${controllerName} is scaled to 0: assuming 1 replica`);
       return typeof replicas === 'number' ? replicas : 1;
     }
     return 1;

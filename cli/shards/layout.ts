@@ -1,24 +1,25 @@
 import { algorithms, clusterKey, rebalance, shardsOf } from '#sharding';
-import type { Balanced, ShardingAlgorithm } from '#sharding';
+import type { BalancedTable, ShardingAlgorithm } from '#sharding';
 import { distinctParts } from './source.ts';
-import type { Part, Source } from './source.ts';
+import type { ClusterPart, FleetSource } from './source.ts';
 
-/** A whole table, and whether the controller has it or would make it. */
-export interface Layout extends Balanced {
+/** A complete table, and whether it is published or computed. */
+export interface TableLayout extends BalancedTable {
   readonly origin: 'published' | 'computed';
 }
 
-export interface Target {
+export interface LayoutTarget {
   readonly algorithm: ShardingAlgorithm;
   readonly replicas: number;
 }
 
 /**
- * The table for an algorithm and a number of replicas: the published one when it has these; else what the controller would make of it, or
- * make without one. Under consistent hashing a table depends on the one before. Clusters that the published one lacks are placed as the
- * controller will.
+ * The table for an algorithm and a number of replicas: the published one if it matches; otherwise
+ * the table that the controller would compute, starting from the published one if there is one
+ * (consistent hashing depends on the previous table). Clusters off the published table are placed
+ * as the controller will place them.
  */
-export function layoutFor(source: Source, { algorithm, replicas }: Target, now: number): Layout {
+export function layoutFor(source: FleetSource, { algorithm, replicas }: LayoutTarget, now: number): TableLayout {
   const { published } = source;
   const current = published === undefined ? undefined : { ...published, shards: shardsOf(published) };
   const next = rebalance(current, { ...inputsOf(source), algorithm, replicas }, now);
@@ -27,8 +28,8 @@ export function layoutFor(source: Source, { algorithm, replicas }: Target, now: 
   return { replicas, algorithm, shards, movedAt: current.movedAt, origin: 'published' };
 }
 
-/** The replicas that have parts for others just now, by part: the shard of the part is held by nobody. */
-export function standIns(source: Source): ReadonlyMap<string, number> {
+/** Replicas that stand in for others, by part: the part's own shard has no holder. */
+export function standIns(source: FleetSource): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   const entries = source.published?.entries;
   for (const { cluster, key, part, parts } of distinctParts(source.clusters)) {
@@ -39,24 +40,27 @@ export function standIns(source: Source): ReadonlyMap<string, number> {
   return found;
 }
 
-export interface Move extends Part {
+export interface PartMove extends ClusterPart {
   readonly from: number;
   readonly to: number;
   readonly applications: number;
 }
 
-export interface Outcome {
-  readonly moves: readonly Move[];
+export interface MoveOutcome {
+  readonly moves: readonly PartMove[];
   readonly movedApplications: number;
-  /** Applications by shard, afterwards. */
+  /** Applications by shard after the change. */
   readonly load: readonly number[];
   readonly fullestToAverage: number | null;
 }
 
-/** What a change would move: from a table to the one that the controller would make of it. Each part of a cluster counts once. */
-export function outcomeOf(source: Source, before: Layout, target: Target, now: number): Outcome {
+/**
+ * Moves between a table and the one that the controller would compute from it. Each part of a
+ * cluster counts once.
+ */
+export function outcomeOf(source: FleetSource, before: TableLayout, target: LayoutTarget, now: number): MoveOutcome {
   const { shards } = rebalance(before, { ...inputsOf(source), ...target }, now);
-  const moves = distinctParts(source.clusters).flatMap((part): Move[] => {
+  const moves = distinctParts(source.clusters).flatMap((part): PartMove[] => {
     const [from, to] = [before.shards.get(part.key) ?? 0, shards.get(part.key) ?? 0];
     return from === to ? [] : [{ ...part, from, to, applications: source.applications.get(part.key) ?? 0 }];
   });
@@ -68,17 +72,17 @@ export function outcomeOf(source: Source, before: Layout, target: Target, now: n
   };
 }
 
-/** The same change of replicas under each algorithm, so that people can choose. */
+/** The same change of replicas under each algorithm, for comparison. */
 export function outcomes(
-  source: Source,
-  before: Layout,
-  target: Target,
+  source: FleetSource,
+  before: TableLayout,
+  target: LayoutTarget,
   now: number,
-): readonly (readonly [ShardingAlgorithm, Outcome])[] {
+): readonly (readonly [ShardingAlgorithm, MoveOutcome])[] {
   return algorithms.map((algorithm) => [algorithm, outcomeOf(source, before, { ...target, algorithm }, now)]);
 }
 
-/** The sum of each shard, every part counted once. */
+/** Sum per shard, every part counted once. */
 export function loadsOf(
   values: ReadonlyMap<string, number>,
   shards: ReadonlyMap<string, number>,
@@ -89,12 +93,12 @@ export function loadsOf(
   return load;
 }
 
-/** 1 is even; null when there is nothing to spread. */
+/** 1 is even; null if there is nothing to spread. */
 export function fullestToAverage(load: readonly number[]): number | null {
   const total = load.reduce((a, b) => a + b, 0);
   return total === 0 ? null : Math.round((10_000 * Math.max(...load) * load.length) / total) / 10_000;
 }
 
-function inputsOf({ clusters, weights }: Source): Pick<Source, 'clusters' | 'weights'> {
+function inputsOf({ clusters, weights }: FleetSource): Pick<FleetSource, 'clusters' | 'weights'> {
   return { clusters, weights };
 }

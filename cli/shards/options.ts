@@ -1,38 +1,38 @@
-import type { OptionSpec } from '../args.ts';
-import { runOptions } from '../options.ts';
-import { help, output } from '../common-options.ts';
+import type { OptionSpec } from '../options/args.ts';
+import { runOptions } from '../options/run-options.ts';
+import { help, output } from '../options/common-options.ts';
 
 const source = {
   clusters: {
     flag: 'clusters',
     kind: 'string',
     default: '',
-    help: 'JSON array of {"id","server","name","shard"?,"applications"?,"split"?}, - for standard input; split: parts of the cluster, 1 to 64.',
+    help: 'File that contains a JSON array of {"id","server","name","shard"?,"applications"?,"split"?}; - reads standard input. split: number of parts, 1 to 64.',
   },
   kubeconfig: {
     flag: 'kubeconfig',
     kind: 'string',
     default: '',
     env: 'KUBECONFIG',
-    help: 'Read a live hub instead, and the table that its controller has published; when neither is given, ~/.kube/config.',
+    help: 'Path to the kubeconfig file of a live hub, whose published table is read. Without this flag and --clusters: ~/.kube/config.',
   },
-  context: { flag: 'context', kind: 'string', default: '', help: 'Context in it.' },
+  context: { flag: 'context', kind: 'string', default: '', help: 'Name of the kubeconfig context to use.' },
   namespace: { flag: 'namespace', short: 'n', kind: 'string', default: '', help: 'Namespace of the controller.' },
   controllerName: {
     ...runOptions.controllerName,
-    help: 'Name of the StatefulSet or Deployment of the controller, for its number of replicas.',
+    help: 'Name of the StatefulSet or Deployment of the controller, whose replica count is read.',
   },
   applicationNamespaces: {
     ...runOptions.applicationNamespaces,
-    help: 'Further namespaces with Applications, as for the controller; application.namespaces of argocd-cmd-params-cm when empty.',
+    help: 'Additional namespaces with Applications, as for the controller. Empty: application.namespaces of argocd-cmd-params-cm.',
   },
   clusterSplit: {
     ...runOptions.clusterSplit,
-    help: 'Parts of each cluster that does not say itself; with a live hub as the controller has them, when not given.',
+    help: "Number of parts of each cluster without its own setting. Default with a live hub: the controller's.",
   },
   clusterWeights: {
     ...runOptions.clusterWeights,
-    help: 'What clusters of a live hub count for with consistent-hashing: applications, or measured (with their resources and live events).',
+    help: 'Cluster weights for consistent-hashing with a live hub: applications, or measured (adds resources and live events).',
   },
   output,
   help,
@@ -41,7 +41,7 @@ const source = {
 const { kubeconfig, context, namespace } = source;
 
 export const watchOptions = {
-  kubeconfig: { ...kubeconfig, help: 'The live hub; when not given, ~/.kube/config.' },
+  kubeconfig: { ...kubeconfig, help: 'Path to the kubeconfig file of the live hub. Empty: ~/.kube/config.' },
   context,
   namespace,
   output,
@@ -54,7 +54,7 @@ const algorithm = {
   kind: 'string',
   default: '',
   env: 'ARGOCD_CONTROLLER_SHARDING_ALGORITHM',
-  help: "legacy, round-robin or consistent-hashing; when not given the live hub's, else legacy.",
+  help: "Sharding algorithm: legacy, round-robin or consistent-hashing. Default: the live hub's, otherwise legacy.",
 } as const;
 
 const count = { kind: 'int', default: 0, min: 1 } as const;
@@ -65,26 +65,26 @@ export const showOptions = {
     ...count,
     flag: 'replicas',
     env: 'ARGOCD_CONTROLLER_REPLICAS',
-    // As for the controller: 0 is "as many as the workload has".
+    // As in the controller, 0 means the workload's replica count.
     envMin: 0,
-    help: "Number of replicas; when not given the live hub's, else 1.",
+    help: "Number of replicas. Default: the live hub's, otherwise 1.",
   },
   ...source,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 export const planOptions = {
   algorithm,
-  fromReplicas: { ...count, flag: 'from-replicas', help: "Replicas now; when not given the live hub's." },
-  toReplicas: { ...count, flag: 'to-replicas', help: 'Replicas then; as now when only the algorithm changes.' },
+  fromReplicas: { ...count, flag: 'from-replicas', help: "Current number of replicas. Default: the live hub's." },
+  toReplicas: { ...count, flag: 'to-replicas', help: 'New number of replicas. Default: unchanged.' },
   fromAlgorithm: {
     flag: 'from-algorithm',
     kind: 'string',
     default: '',
-    help: 'Algorithm now; --algorithm when not given.',
+    help: 'Current algorithm. Default: --algorithm.',
   },
-  toAlgorithm: { flag: 'to-algorithm', kind: 'string', default: '', help: 'Algorithm then; as now when not given.' },
+  toAlgorithm: { flag: 'to-algorithm', kind: 'string', default: '', help: 'New algorithm. Default: unchanged.' },
   ...source,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
-/** More is a mistake, and would cost time and memory. */
-export const mostReplicas = 10_000;
+/** Upper bound: a larger number is a typing mistake that costs time and memory. */
+export const maxReplicas = 10_000;

@@ -1,31 +1,34 @@
 import type { JsonObject } from '#base';
-import type { Slots, TableDocument } from '#sharding';
-import { table as columns } from '../output.ts';
+import type { SlotHolders, TableDocument } from '#sharding';
+import { table as columns } from '../process/output.ts';
 
-/** One shard of a fleet at one moment. */
+/** A shard of a fleet at one moment. */
 export interface ShardProgress {
   readonly shard: number;
-  /** Undefined: free. */
+  /** Undefined: the shard is free. */
   readonly holder: string | undefined;
-  /** The holder obeys the published table. */
+  /** The holder has acknowledged the published table. */
   readonly isCurrent: boolean;
-  /** Parts of clusters that the table gives to it. */
+  /** Parts of clusters that the table assigns to the shard. */
   readonly parts: number;
-  /** Parts that it will get when it has filled its caches, or is there at all; others have them until then. */
+  /**
+   * Parts that the shard will get once its holder exists and has filled its caches; others own them
+   * until then.
+   */
   readonly coming: number;
-  /** Parts that it keeps for others until then. */
+  /** Parts that the shard keeps for others until then. */
   readonly leaving: number;
 }
 
 export interface FleetProgress {
-  /** Of the published table; undefined: there is none. */
+  /** Epoch of the published table; undefined without one. */
   readonly epoch: number | undefined;
   readonly replicas: number;
   readonly shards: readonly ShardProgress[];
 }
 
-/** Who holds which shard and what the table says of it: each shard that is held, or that the table has. Pure. */
-export function progressOf(slots: Slots, document: TableDocument | undefined): FleetProgress {
+/** Progress of every shard that is held or in the table. Pure. */
+export function progressOf(slots: SlotHolders, document: TableDocument | undefined): FleetProgress {
   const { replicas = 0, epoch } = document ?? {};
   const parts = [...(document?.entries ?? [])].flatMap(([server, { shards, homes }]) =>
     server === '' ? [] : shards.map((shard, i) => ({ shard, home: homes[i] ?? shard })),
@@ -48,7 +51,7 @@ export function progressOf(slots: Slots, document: TableDocument | undefined): F
   return { epoch, replicas, shards };
 }
 
-/** The contract of `driftless shards watch -o json`: one object for each change. */
+/** Contract of `driftless shards watch -o json`: one object per change. */
 export function progressJson({ epoch, replicas, shards }: FleetProgress, time: string): JsonObject {
   return {
     time,
@@ -58,7 +61,7 @@ export function progressJson({ epoch, replicas, shards }: FleetProgress, time: s
   };
 }
 
-/** For a terminal: the whole fleet. */
+/** The whole fleet, for a terminal. */
 export function progressTable({ epoch, replicas, shards }: FleetProgress, time: string): readonly string[] {
   const head = epoch === undefined ? 'no table is published' : `table ${epoch} for ${replicas} replicas`;
   const header = ['shard', 'holder', 'state', 'clusters', 'to come', 'to go'];
@@ -69,7 +72,7 @@ export function progressTable({ epoch, replicas, shards }: FleetProgress, time: 
   return [`${time}  ${head}`, ...columns(header, rows)];
 }
 
-/** For a pipe: a line for each shard of which something else is so than before. */
+/** One line per changed shard, for a pipe. */
 export function progressLines(
   before: FleetProgress | undefined,
   after: FleetProgress,
@@ -84,7 +87,7 @@ export function progressLines(
   return [
     ...(isNewTable ? [head] : []),
     ...changed,
-    ...gone.map((shard) => `shard ${shard}: is no shard any more`),
+    ...gone.map((shard) => `shard ${shard}: is no longer a shard`),
   ].map((line) => `${time}  ${line}`);
 }
 

@@ -4,14 +4,14 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseYamlDocuments, systemClock, systemRandom } from '#base';
+import { defined, parseYamlDocuments, systemClock, systemRandom } from '#base';
 import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { FaultRule, SimCluster } from '#sim';
 import { driftless as spawned, eventually, Program } from '#support';
-import type { Finished } from '#support';
+import type { ProgramResult } from '#support';
 import { legacyVectors, roundRobinVectors } from '../../sharding/testing/index.ts';
-import { perform } from '../driftless.ts';
+import { runCommandLine } from '../driftless.ts';
 
 interface Assignment {
   readonly id: string;
@@ -40,13 +40,13 @@ interface Figures {
   readonly fullestToAverage: number | null;
 }
 
-type Move = Pick<Assignment, 'id' | 'server' | 'name' | 'part' | 'parts' | 'applications'> & {
+type PartMove = Pick<Assignment, 'id' | 'server' | 'name' | 'part' | 'parts' | 'applications'> & {
   readonly from: number;
   readonly to: number;
 };
 
 type Plan = Figures & {
-  readonly moves: readonly Move[];
+  readonly moves: readonly PartMove[];
   readonly from: { readonly algorithm: string; readonly replicas: number; readonly source: string };
   readonly to: { readonly algorithm: string; readonly replicas: number };
   readonly algorithms: Readonly<Record<'legacy' | 'round-robin' | 'consistent-hashing', Figures>>;
@@ -71,8 +71,8 @@ interface Surroundings {
   readonly input?: string;
 }
 
-/** In this process: starting one takes longer than most commands. Standard input is that of a process of its own. */
-async function driftless(args: readonly string[], { env: given, input }: Surroundings): Promise<Finished> {
+/** Runs the command in this process, which is faster; stdin needs a process of its own. */
+async function driftless(args: readonly string[], { env: given, input }: Surroundings): Promise<ProgramResult> {
   if (input !== undefined) return spawned(args, { env: given, input });
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const err = (line: string): void => void stderr.push(`${line}\n`);
@@ -84,7 +84,7 @@ async function driftless(args: readonly string[], { env: given, input }: Surroun
     progress: err,
   };
   const context = { env: { ...process.env, ...given }, output, signal: new AbortController().signal };
-  const code = await perform(args, context);
+  const code = await runCommandLine(args, context);
   return { code, stdout: stdout.join(''), stderr: stderr.join('') };
 }
 
@@ -106,7 +106,7 @@ interface Noted<T> {
   readonly notes: readonly string[];
 }
 
-/** A command that may have something to say besides. */
+/** Runs a command that may also write to stderr. */
 async function noted<T>(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Noted<T>> {
   const { code, stdout, stderr } = await driftless(['shards', ...args, '-o', 'json'], { env: { ...env, ...more } });
   expect([code, stderr.includes('    at ')]).toEqual([0, false]);
@@ -166,7 +166,7 @@ describe('driftless shards', () => {
     expect(stdout).toMatch(/shard +name +server +applications +id/i);
     expect(stdout).toMatch(/0 +prod +https:\/\/a +3 +a/);
     expect(stdout).toMatch(/1 +pinned +https:\/\/b +0 +b/);
-    // Nothing for terminals in a pipe.
+    // No terminal sequences in a pipe.
     expect(stdout.includes('\u001B')).toBe(false);
   });
 
@@ -199,7 +199,7 @@ describe('driftless shards', () => {
       'a file and a hub at once',
       ['shards', '--clusters', '[]', '--kubeconfig', '/nonexistent'],
       2,
-      '--clusters and --kubeconfig exclude each other',
+      '--clusters and --kubeconfig are mutually exclusive',
     ],
     ...['0', '65', '2.5', '"2"'].map(
       (split) =>
@@ -342,7 +342,7 @@ describe('a reader that leaves early', () => {
     });
     let stderr = '';
     child.stderr.on('data', (chunk) => (stderr += String(chunk)));
-    // What is to come is more than a pipe holds.
+    // The output is larger than a pipe buffer.
     child.stdout.once('data', () => child.stdout.destroy());
     const [code] = (await once(child, 'close')) as [number | null];
     expect([code, stderr]).toEqual([141, '']);
@@ -382,7 +382,7 @@ describe('driftless shards plan', () => {
     expect(little.moved * 4).toBeLessThan(much.moved);
     expect(little.moves.every(({ from, to }) => from !== to)).toBe(true);
     expect(sum(little.load)).toBe(1000);
-    // The same change under each algorithm, that of the question among them.
+    // The same change under each algorithm, including the requested one.
     expect(Object.keys(little.algorithms)).toEqual(['legacy', 'round-robin', 'consistent-hashing']);
     const { moved, movedApplications, load, fullestToAverage } = little;
     expect(little.algorithms['consistent-hashing']).toEqual({ moved, movedApplications, load, fullestToAverage });
@@ -435,7 +435,7 @@ const app = (name: string, destination: Obj, more: { namespace?: string; status?
     name,
     {
       spec: { project: 'default', source: { repoURL: 'https://git.example.com/r', path: '.' }, destination },
-      ...(more.status === undefined ? {} : { status: more.status }),
+      ...defined({ status: more.status }),
     },
     more.namespace,
   );
@@ -463,7 +463,7 @@ afterAll(async () => {
   await Promise.all(hubs.map((each) => each.close()));
 });
 
-/** A hub with these objects; how to name it on the command line. */
+/** Starts a hub with these objects and returns its flags. */
 async function hubWith(objects: readonly Obj[]): Promise<{ hub: SimCluster; where: readonly string[] }> {
   const workloads = { enabled: false, delayMs: 0 };
   const deps = { name: 'hub', clock: systemClock, random: systemRandom, crds: argoCrds(), workloads };
@@ -512,7 +512,7 @@ describe('a live hub', () => {
     expect(clusterNames(await json<Shown>(...where))).toEqual(['one']);
   });
 
-  it('of two Secrets with one URL the lowest id rules, and their Applications count once', async () => {
+  it('of two Secrets with one URL the oldest rules, then the lowest id, and their Applications count once', async () => {
     const split = (parts: string): { data: Obj; annotations: Obj } => ({
       data: { server: 'https://twin' },
       annotations: { 'driftless.io/split': parts },
@@ -520,8 +520,11 @@ describe('a live hub', () => {
     const off = configMap('argocd-cm', { 'cluster.inClusterEnabled': 'false' });
     const twins = [secret('left', split('2')), secret('right', split('4'))];
     const { hub, where } = await hubWith([off, ...twins, ...apps(20, { name: 'left' })]);
-    const uid = (name: string): string => hub.store.get('', 'Secret', 'argocd', name)?.metadata.uid ?? '';
-    const [ruler, parts] = uid('left') < uid('right') ? ['left', 2] : ['right', 4];
+    const age = (name: string): string => {
+      const { creationTimestamp = '', uid = '' } = hub.store.get('', 'Secret', 'argocd', name)?.metadata ?? {};
+      return `${creationTimestamp ?? ''} ${uid}`;
+    };
+    const [ruler, parts] = age('left') < age('right') ? ['left', 2] : ['right', 4];
     const shown = await json<Shown>(...where, '--replicas', '4', '--algorithm', 'round-robin');
     expect(shown.assignments).toHaveLength(2 * parts);
     expect(shown.assignments.every((each) => each.parts === parts)).toBe(true);
@@ -549,7 +552,7 @@ describe('a live hub', () => {
     ]);
     const { shown, notes } = await noted<Shown>([...where, '--replicas', '2']);
     expect(clusterNames(shown)).toEqual(['in-cluster', 'pinned', 'torn']);
-    expect(notes.join('\n')).toContain('Secret argocd/broken is left out');
+    expect(notes.join('\n')).toContain('Secret argocd/broken is ignored');
     expect(notes.join('\n')).toContain('Secret argocd/pinned: the key "shard" is not an integer');
     expect(notes.join('\n')).toContain('cluster "torn": annotation driftless.io/split: "many" is not a number');
     expect(notes.join('\n')).not.toContain('top-secret');
@@ -558,7 +561,7 @@ describe('a live hub', () => {
   it("warns of a namespace that does not look like the controller's", async () => {
     const { where } = await hubWith([secret('one')]);
     const { notes } = await noted<Shown>(where.with(-1, 'empty'));
-    expect(notes).toEqual([expect.stringMatching(/^namespace empty has no .*: is it the controller's[?]/)]);
+    expect(notes).toEqual([expect.stringMatching(/^namespace empty has no .*: set the namespace of the controller/)]);
     expect((await noted<Shown>(where)).notes).toEqual([]);
   });
 
@@ -589,7 +592,8 @@ describe('a live hub', () => {
     const measured = await json<Shown & { readonly weightLoad: readonly number[] }>(
       ...[...where, ...plain, '--cluster-weights', 'measured'],
     );
-    // By Applications the dead cluster would fill both replicas; by weight the living one does, evenly.
+    // By Applications, the dead cluster would fill both replicas; by weight, the live one is split
+    // evenly.
     expect(sum(measured.load)).toBe(48);
     expect(sum(measured.weightLoad)).toBeLessThan(10);
     const { shown } = await noted<{ clusterWeights: string }>(where, { DRIFTLESS_CLUSTER_WEIGHTS: 'measured' });
@@ -670,9 +674,9 @@ describe('the number of replicas and the algorithm of a live hub', () => {
     const { shown, notes } = await noted<Shown>(where);
     expect([shown.replicas, shown.algorithm, clusterNames(shown)]).toEqual([1, 'legacy', ['in-cluster', 'one']]);
     expect(notes).toEqual([
-      expect.stringMatching(/^no right to read ConfigMap argocd-cm, .*driftless-ownership, StatefulSet .*: going on/),
+      expect.stringMatching(/^not permitted to read ConfigMap argocd-cm, .*driftless-ownership, StatefulSet .*: using/),
     ]);
-    // What was given is not asked for.
+    // A replica count from the flag is not read from the hub.
     expect((await noted<Shown>([...where, '--replicas', '3'])).notes.join()).not.toContain('StatefulSet');
   });
 
@@ -690,7 +694,7 @@ describe('the table that the controller has published', () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];
   const off = configMap('argocd-cm', { 'cluster.inClusterEnabled': 'false' });
   const fleet = [off, ...names.map((name) => secret(name)), ...names.flatMap((name) => apps(4, { name }))];
-  /** As history made it: no table built from nothing has clusters in such an order. */
+  /** A table shaped by history: no fresh table has its clusters in this order. */
   const history = (shards: readonly number[], more: Obj = {}): Readonly<Record<string, Obj>> =>
     Object.fromEntries(names.map((name, i) => [`https://${name}`, { names: [name], shards: [shards[i]], ...more }]));
   const published = table(3, 'consistent-hashing', history([0, 1, 2, 0, 1, 2]));
@@ -715,7 +719,7 @@ describe('the table that the controller has published', () => {
     expect(plan.from).toEqual({ algorithm: 'consistent-hashing', replicas: 3, source: 'published' });
     const from = Object.fromEntries(plan.moves.map((move) => [move.name, move.from]));
     expect(asPublished).toMatchObject(from);
-    // Asked for the other number, it shows what the controller makes of its table: the same.
+    // For another number, it shows the table that the controller would compute from its own.
     const more = await json<Shown>(...where, '--replicas', '4');
     const to = Object.fromEntries(plan.moves.map((move) => [move.name, move.to]));
     expect([plan.load, shardsByName(more)]).toEqual([more.load, { ...asPublished, ...to }]);
@@ -775,7 +779,7 @@ describe('the table that the controller has published', () => {
     const { shown, notes } = await noted<Shown>(where);
     expect(shown.source).toBe('computed');
     expect(notes).toEqual([
-      expect.stringMatching(/^ConfigMap argocd\/driftless-ownership cannot be read, the table is computed: /),
+      expect.stringMatching(/^ConfigMap argocd\/driftless-ownership cannot be read, computing the table: /),
     ]);
   });
 });

@@ -1,23 +1,24 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock, UsageError } from '#base';
-import { algorithms, parseAlgorithm, weightings } from '#sharding';
+import { algorithms, parseAlgorithm, clusterWeightings } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
-import { describe, readArgs } from '../args.ts';
-import type { ConfigOf, Parsed } from '../args.ts';
-import type { CommandContext } from '../command.ts';
+import { describe, readArgs } from '../options/args.ts';
+import type { ConfigOf, ParsedArgs } from '../options/args.ts';
+import type { CommandContext } from '../process/command.ts';
 import { readClusterFile } from './file.ts';
 import { readHub } from './hub.ts';
 import { layoutFor, outcomeOf, outcomes } from './layout.ts';
-import { mostReplicas, planOptions, showOptions, watchOptions } from './options.ts';
-import { oddities } from './source.ts';
-import type { Source } from './source.ts';
+import { maxReplicas, planOptions, showOptions, watchOptions } from './options.ts';
+import { pinNotes } from './source.ts';
+import type { FleetSource } from './source.ts';
 import { originLine, planJson, planLines, showJson, showLines } from './tables.ts';
 import { watchShards } from './watch.ts';
 
 /**
- * `driftless shards`: which shard each cluster is on, from a file or a live hub, without touching anything. `driftless shards plan`: what
- * would move. `driftless shards watch`: who holds which shard of a live hub, and what moves, as it happens. The same functions as the controller's, and with a live hub the table that it has published, so they cannot disagree.
+ * `driftless shards` shows the shard of each cluster, from a file or a live hub; `plan` shows what
+ * would move; `watch` follows holders and moves of a live hub. Reads only. Uses the controller's
+ * functions, and the published table of a live hub, so that both agree.
  */
 export async function shards(context: CommandContext): Promise<number> {
   const [word] = context.argv;
@@ -34,10 +35,10 @@ async function watch(context: CommandContext): Promise<number> {
     output.out(`usage: driftless shards watch --kubeconfig FILE [FLAGS]\n\n${describe(watchOptions)}`);
     return 0;
   }
-  note(warnings, context);
+  printNotes(warnings, context);
   if (positionals.length > 0) throw new UsageError(`shards watch takes flags only, not "${positionals[0] ?? ''}"`);
   const kubeconfig = hubFile(parsed, context);
-  if (kubeconfig === undefined) throw new UsageError('no hub to watch: name it with --kubeconfig FILE');
+  if (kubeconfig === undefined) throw new UsageError('no hub configured: set --kubeconfig FILE');
   const { context: name, namespace } = config;
   await watchShards({ kubeconfig, context: name, namespace, isJson: config.output === 'json', output, signal });
   return 0;
@@ -58,10 +59,10 @@ async function show(context: CommandContext): Promise<number> {
   const replicas = config.replicas === 0 ? source.defaults.replicas : config.replicas;
   const algorithm = algorithmOf(config.algorithm, source, context);
   const layout = layoutFor(source, { algorithm, replicas }, systemClock.now());
-  note([...source.notes, ...oddities(source.clusters, replicas)], context);
+  printNotes([...source.notes, ...pinNotes(source.clusters, replicas)], context);
   if (config.output === 'json') output.out(JSON.stringify(showJson(source, layout)));
   else {
-    note(originLine(source, layout), context);
+    printNotes(originLine(source, layout), context);
     for (const line of showLines(source, layout)) output.out(line);
   }
   return 0;
@@ -91,41 +92,45 @@ async function plan(context: CommandContext): Promise<number> {
   const before = layoutFor(source, { algorithm: from, replicas: fromReplicas }, now);
   const outcome = outcomeOf(source, before, target, now);
   const choices = outcomes(source, before, target, now);
-  note([...source.notes, ...oddities(source.clusters, target.replicas)], context);
+  printNotes([...source.notes, ...pinNotes(source.clusters, target.replicas)], context);
   if (config.output === 'json') output.out(JSON.stringify(planJson(before, target, outcome, choices)));
   else {
-    note(originLine(source, before), context);
+    printNotes(originLine(source, before), context);
     for (const line of planLines(source, target, outcome, choices)) output.out(line);
   }
   return 0;
 }
 
-type Given = Parsed<typeof showOptions> | Parsed<typeof planOptions>;
+type ParsedShardArgs = ParsedArgs<typeof showOptions> | ParsedArgs<typeof planOptions>;
 
-/** Bad usage that readArgs cannot know, before anything is read; and what readArgs has to say. */
-function checkWords({ positionals, flags, warnings }: Given, context: CommandContext): void {
-  note(warnings, context);
+/** Checks usage that readArgs cannot, before anything is read, and prints warnings of readArgs. */
+function checkWords({ positionals, flags, warnings }: ParsedShardArgs, context: CommandContext): void {
+  printNotes(warnings, context);
   if (positionals.length > 0) throw new UsageError(`shards takes flags and "plan" only, not "${positionals[0] ?? ''}"`);
   if (flags.has('clusters') && flags.has('kubeconfig'))
-    throw new UsageError('--clusters and --kubeconfig exclude each other: name a file, or a live hub');
+    throw new UsageError('--clusters and --kubeconfig are mutually exclusive');
 }
 
 function checkChange(config: ConfigOf<typeof planOptions>): void {
   if (config.toReplicas < 1 && config.toAlgorithm === '')
     throw new UsageError('shards plan needs --to-replicas M (at least 1), or --to-algorithm');
   if (config.fromReplicas < 1 && config.clusters !== '')
-    throw new UsageError('shards plan needs --from-replicas N (at least 1): a file does not say how many there are');
+    throw new UsageError('shards plan needs --from-replicas N (at least 1) with --clusters');
   checkReplicas('from-replicas', config.fromReplicas);
   checkReplicas('to-replicas', config.toReplicas);
 }
 
 function checkReplicas(flag: string, replicas: number): void {
-  if (replicas > mostReplicas)
-    throw new UsageError(`--${flag}: must be a whole number, at most ${mostReplicas}, not "${replicas}"`);
+  if (replicas > maxReplicas)
+    throw new UsageError(`--${flag}: must be a whole number, at most ${maxReplicas}, not "${replicas}"`);
 }
 
-async function read({ config, given }: Given, needsReplicas: boolean, context: CommandContext): Promise<Source> {
-  const weighting = weightings.find((name) => name === config.clusterWeights) ?? 'applications';
+async function read(
+  { config, given }: ParsedShardArgs,
+  needsReplicas: boolean,
+  context: CommandContext,
+): Promise<FleetSource> {
+  const weighting = clusterWeightings.find((name) => name === config.clusterWeights) ?? 'applications';
   if (config.clusters !== '') return readClusterFile(config.clusters, { defaultParts: config.clusterSplit, weighting });
   const kubeconfig = hubFile({ config, given }, context);
   if (kubeconfig === undefined) {
@@ -145,7 +150,7 @@ async function read({ config, given }: Given, needsReplicas: boolean, context: C
   });
 }
 
-/** The kubeconfig of the live hub; empty: the pod's own cluster. Undefined: there is none. */
+/** Kubeconfig of the live hub; empty: in-cluster configuration; undefined: no hub. */
 function hubFile(
   { config, given }: { readonly config: { readonly kubeconfig: string }; readonly given: ReadonlySet<string> },
   context: CommandContext,
@@ -155,24 +160,24 @@ function hubFile(
   return kubeconfig === '' && !inPod ? undefined : kubeconfig;
 }
 
-/** Where kubectl would look; empty when there is nothing. */
+/** kubectl's default path; empty if there is no such file. */
 function ownKubeconfig({ env }: CommandContext): string {
   const path = join(env['HOME'] ?? '', '.kube', 'config');
   return (env['HOME'] ?? '') !== '' && existsSync(path) ? path : '';
 }
 
-/** What was named, else what the source says. */
-function algorithmOf(named: string, source: Source, context: CommandContext): ShardingAlgorithm {
+/** The algorithm from the flag, otherwise from the source. */
+function algorithmOf(named: string, source: FleetSource, context: CommandContext): ShardingAlgorithm {
   const text = named === '' ? source.defaults.algorithm : named;
   const { algorithm, known } = parseAlgorithm(text);
   if (!known)
-    note(
+    printNotes(
       [`unknown algorithm "${text}": using legacy, as the controller does (known: ${algorithms.join(', ')})`],
       context,
     );
   return algorithm;
 }
 
-function note(lines: readonly string[], { output }: CommandContext): void {
+function printNotes(lines: readonly string[], { output }: CommandContext): void {
   for (const line of lines) output.err(`driftless: ${line}`);
 }

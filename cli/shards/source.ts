@@ -1,68 +1,74 @@
 import { clusterKey, partKey, rankClusters } from '#sharding';
-import type { TableDocument, Weighting } from '#sharding';
+import type { TableDocument, ClusterWeighting } from '#sharding';
 
-/** A cluster as a file or a Secret describes it. */
+/** A cluster from a file or a Secret. */
 export interface ListedCluster {
   readonly id: string;
   readonly server: string;
   readonly name: string;
-  /** Where it is pinned. */
+  /** The shard that the cluster is pinned to. */
   readonly shard?: number;
   readonly parts: number;
 }
 
-/** What is known of a fleet: what the controller would build its table from, and the one that it has. */
-export interface Source {
-  /** As they were listed; several may have one URL. */
+/** A fleet: the controller's inputs for its table, and the published table. */
+export interface FleetSource {
+  /** As listed; several may share a URL. */
   readonly clusters: readonly ListedCluster[];
-  /** By part. */
+  /** Number of Applications by part. */
   readonly applications: ReadonlyMap<string, number>;
-  /** By part: what consistent hashing goes by. */
+  /** Weight by part, for consistent hashing. */
   readonly weights: ReadonlyMap<string, number>;
-  readonly weighting: Weighting;
+  readonly weighting: ClusterWeighting;
   readonly published: TableDocument | undefined;
-  /** The hub and namespace, for messages; undefined when a file was read. */
+  /** Hub and namespace for messages; undefined for a file. */
   readonly hub: string | undefined;
-  /** What holds where the command line says nothing. */
+  /** Defaults for flags that are not set. */
   readonly defaults: { readonly replicas: number; readonly algorithm: string };
-  /** What people should know, each in one line. */
+  /** Notes for the user, one line each. */
   readonly notes: readonly string[];
 }
 
-/** One part of a cluster; a cluster that is not split has one. */
-export interface Part {
+/** A part of a cluster; a cluster that is not split has one. */
+export interface ClusterPart {
   readonly cluster: ListedCluster;
   readonly key: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly part: number;
   readonly parts: number;
 }
 
-/** The cluster that speaks for each URL: of several the one with the lowest id, as in the controller. */
-export function rulers(clusters: readonly ListedCluster[]): ReadonlyMap<string, ListedCluster> {
+/**
+ * The deciding cluster of each URL: of several in a file the one with the lowest id; clusters of a
+ * hub with one URL share an id.
+ */
+export function decidingClusters(clusters: readonly ListedCluster[]): ReadonlyMap<string, ListedCluster> {
   return new Map(rankClusters(clusters).map((cluster) => [clusterKey(cluster.server), cluster]));
 }
 
-/** Lines of a table, in the order of the list: those of clusters that share a URL are the same parts again. */
-export function listedParts(clusters: readonly ListedCluster[]): readonly Part[] {
-  const ruling = rulers(clusters);
+/** Table lines in list order; clusters that share a URL repeat the same parts. */
+export function listedParts(clusters: readonly ListedCluster[]): readonly ClusterPart[] {
+  const ruling = decidingClusters(clusters);
   return clusters.flatMap((cluster) => partsOfOne(cluster, ruling.get(clusterKey(cluster.server))?.parts ?? 1));
 }
 
-/** Every part once, under the name of the cluster that speaks for its URL. */
-export function distinctParts(clusters: readonly ListedCluster[]): readonly Part[] {
-  const ruling = new Set(rulers(clusters).values());
+/** Every part once, named after the deciding cluster of its URL. */
+export function distinctParts(clusters: readonly ListedCluster[]): readonly ClusterPart[] {
+  const ruling = new Set(decidingClusters(clusters).values());
   return clusters.filter((cluster) => ruling.has(cluster)).flatMap((cluster) => partsOfOne(cluster, cluster.parts));
 }
 
-function partsOfOne(cluster: ListedCluster, parts: number): readonly Part[] {
+function partsOfOne(cluster: ListedCluster, parts: number): readonly ClusterPart[] {
   const server = clusterKey(cluster.server);
   return Array.from({ length: parts }, (_, i) => ({ cluster, key: partKey(server, i, parts), part: i + 1, parts }));
 }
 
-/** Pins that do not hold with so many replicas, and ids that stand for several clusters: Argo CD warns of the first, too. */
-export function oddities(clusters: readonly ListedCluster[], replicas: number): readonly string[] {
-  const pinned = [...rulers(clusters).values()].filter(({ shard }) => shard !== undefined);
+/**
+ * Notes on pins beyond the number of replicas (Argo CD warns about them, too) and on ids of several
+ * clusters.
+ */
+export function pinNotes(clusters: readonly ListedCluster[], replicas: number): readonly string[] {
+  const pinned = [...decidingClusters(clusters).values()].filter(({ shard }) => shard !== undefined);
   const named = (list: readonly ListedCluster[]): string =>
     list.map(({ name, server, shard }) => `${name === '' ? server : name} (${shard ?? ''})`).join(', ');
   const beyond = pinned.filter(({ shard = 0 }) => shard >= replicas);
@@ -75,7 +81,7 @@ export function oddities(clusters: readonly ListedCluster[], replicas: number): 
   ];
 }
 
-/** One id for several URLs: the shards that come from ids are the same then. A note for each id. */
+/** Notes on ids that several URLs share, which puts them on the same shard. */
 export function sharedIds(clusters: readonly ListedCluster[]): readonly string[] {
   const servers = new Map<string, Set<string>>();
   for (const { id, server } of clusters) servers.set(id, (servers.get(id) ?? new Set()).add(clusterKey(server)));

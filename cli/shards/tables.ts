@@ -1,14 +1,18 @@
+import { defined } from '#base';
 import type { Json, JsonObject } from '#base';
 import { tableConfigMap } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
-import { table } from '../output.ts';
+import { table } from '../process/output.ts';
 import { fullestToAverage, loadsOf, standIns } from './layout.ts';
-import type { Layout, Outcome, Target } from './layout.ts';
+import type { TableLayout, MoveOutcome, LayoutTarget } from './layout.ts';
 import { counted, distinctParts, listedParts } from './source.ts';
-import type { Part, Source } from './source.ts';
+import type { ClusterPart, FleetSource } from './source.ts';
 
-/** Which table a live hub's is: what was asked for may differ from what the controller has. */
-export function originLine({ hub, published }: Source, { origin, algorithm, replicas }: Layout): readonly string[] {
+/** Describes the source of the table: the requested layout may differ from the controller's. */
+export function originLine(
+  { hub, published }: FleetSource,
+  { origin, algorithm, replicas }: TableLayout,
+): readonly string[] {
   if (hub === undefined) return [];
   const wanted = `${algorithm}, ${counted(replicas, 'replica')}`;
   if (published === undefined) return [`computed for ${wanted}: no table is published in namespace ${hub}`];
@@ -17,8 +21,8 @@ export function originLine({ hub, published }: Source, { origin, algorithm, repl
   return [`computed for ${wanted}: what the controller would make of the published table (${current})`];
 }
 
-/** The contract of `driftless shards -o json`. */
-export function showJson(source: Source, layout: Layout): JsonObject {
+/** Contract of `driftless shards -o json`. */
+export function showJson(source: FleetSource, layout: TableLayout): JsonObject {
   const { algorithm, replicas, shards, origin } = layout;
   const substitutes = origin === 'published' ? standIns(source) : new Map<string, number>();
   const measured = source.weighting === 'measured';
@@ -28,13 +32,13 @@ export function showJson(source: Source, layout: Layout): JsonObject {
     return {
       id: cluster.id,
       server: cluster.server,
-      name: nameOf(each),
+      name: partName(each),
       shard: shards.get(key) ?? 0,
       applications: source.applications.get(key) ?? 0,
       part,
       parts,
       ...(measured ? { weight: source.weights.get(key) ?? 0 } : {}),
-      ...(standIn === undefined ? {} : { standIn }),
+      ...defined({ standIn }),
     };
   });
   const load = loadsOf(source.applications, shards, replicas);
@@ -51,8 +55,8 @@ export function showJson(source: Source, layout: Layout): JsonObject {
   };
 }
 
-/** A line for each cluster or part, then one for each shard. */
-export function showLines(source: Source, layout: Layout): readonly string[] {
+/** One line per cluster or part, then one per shard. */
+export function showLines(source: FleetSource, layout: TableLayout): readonly string[] {
   const { shards, replicas, origin } = layout;
   const substitutes = origin === 'published' ? standIns(source) : new Map<string, number>();
   const measured = source.weighting === 'measured';
@@ -62,7 +66,7 @@ export function showLines(source: Source, layout: Layout): readonly string[] {
     const standIn = substitutes.get(key);
     return [
       `${shards.get(key) ?? 0}${standIn === undefined ? '' : ` (now with ${standIn})`}`,
-      ...[nameOf(each), cluster.server, String(source.applications.get(key) ?? 0)],
+      ...[partName(each), cluster.server, String(source.applications.get(key) ?? 0)],
       ...(measured ? [shown(source.weights.get(key) ?? 0)] : []),
       cluster.id,
     ];
@@ -85,11 +89,16 @@ export function showLines(source: Source, layout: Layout): readonly string[] {
   ];
 }
 
-type Choices = readonly (readonly [ShardingAlgorithm, Outcome])[];
+type OutcomeChoices = readonly (readonly [ShardingAlgorithm, MoveOutcome])[];
 
-/** The contract of `driftless shards plan -o json`. */
-export function planJson(before: Layout, target: Target, outcome: Outcome, choices: Choices): JsonObject {
-  const figures = ({ moves, movedApplications, load, fullestToAverage: fullest }: Outcome): JsonObject => ({
+/** Contract of `driftless shards plan -o json`. */
+export function planJson(
+  before: TableLayout,
+  target: LayoutTarget,
+  outcome: MoveOutcome,
+  choices: OutcomeChoices,
+): JsonObject {
+  const figures = ({ moves, movedApplications, load, fullestToAverage: fullest }: MoveOutcome): JsonObject => ({
     moved: moves.length,
     movedApplications,
     load: [...load],
@@ -109,10 +118,15 @@ export function planJson(before: Layout, target: Target, outcome: Outcome, choic
   };
 }
 
-/** A line for each move, then one for each algorithm. */
-export function planLines(source: Source, target: Target, outcome: Outcome, choices: Choices): readonly string[] {
+/** One line per move, then one per algorithm. */
+export function planLines(
+  source: FleetSource,
+  target: LayoutTarget,
+  outcome: MoveOutcome,
+  choices: OutcomeChoices,
+): readonly string[] {
   const moves = outcome.moves.map((move) => [
-    ...[move.cluster.id, nameOf(move), String(move.applications), String(move.from), String(move.to)],
+    ...[move.cluster.id, partName(move), String(move.applications), String(move.from), String(move.to)],
   ]);
   const parts = distinctParts(source.clusters).length;
   const applications = [...source.applications.values()].reduce((sum, count) => sum + count, 0);
@@ -135,7 +149,7 @@ export function planLines(source: Source, target: Target, outcome: Outcome, choi
   ];
 }
 
-function nameOf({ cluster, part, parts }: Part): string {
+function partName({ cluster, part, parts }: ClusterPart): string {
   return parts === 1 ? cluster.name : `${cluster.name} (part ${part} of ${parts})`;
 }
 

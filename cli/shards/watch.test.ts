@@ -13,7 +13,10 @@ interface Member {
   readonly acked: number;
 }
 
-/** The two ConfigMaps as the controller writes them: who has acknowledged what, and of each cluster its shard and its home. */
+/**
+ * The two ConfigMaps as the controller writes them: acknowledged epochs, and shard and home of each
+ * cluster.
+ */
 function slotsData(members: readonly Member[]): Readonly<Record<string, string>> {
   const name = ({ slot }: Member): string => `ctl-${slot}`;
   const list = members.map((each) => ({ ShardNumber: each.slot, ControllerName: name(each), HeartbeatTime: null }));
@@ -86,7 +89,7 @@ describe('driftless shards watch', () => {
     ended = shards({ argv, env: { HOME: '/nonexistent' }, output, signal: end.signal });
   }
 
-  /** A second replica comes, fills its caches, and gets a cluster. */
+  /** A second replica starts, fills its caches and takes a cluster over. */
   async function scaleUp(shown: (text: string) => string): Promise<void> {
     const seen = (text: string): Promise<void> => eventually(() => expect(out.join('\n')).toContain(shown(text)));
     await seen('first');
@@ -98,7 +101,7 @@ describe('driftless shards watch', () => {
     await seen('settled');
   }
 
-  it('13.7: follows a scale-up in lines when it is piped', async () => {
+  it('follows a scale-up in lines when it is piped', async () => {
     watch([], false);
     await scaleUp(
       (text) =>
@@ -112,7 +115,7 @@ describe('driftless shards watch', () => {
     expect(out.every((line) => /^\d{4}-\d\d-\d\dT\S+Z {2}/.test(line))).toBe(true);
   });
 
-  it('13.7: follows a scale-up with an object for each change, for machines', async () => {
+  it('follows a scale-up with an object for each change, for machines', async () => {
     watch(['-o', 'json'], false);
     await scaleUp(
       (text) =>
@@ -127,7 +130,7 @@ describe('driftless shards watch', () => {
     expect(last.shards).toHaveLength(2);
   });
 
-  it('13.7: draws the table again on a terminal', async () => {
+  it('draws the table again on a terminal', async () => {
     watch([], true);
     await scaleUp(
       (text) =>

@@ -3,27 +3,27 @@ import { apiResource, connectionFromKubeconfig, createInformer, createKubeClient
 import type { Informer } from '#kube';
 import { parseSlots, parseTable, slotsConfigMap, tableConfigMap } from '#sharding';
 import { silentLogger } from '#telemetry';
-import type { Output } from '../output.ts';
+import type { CommandOutput } from '../process/output.ts';
 import { progressJson, progressLines, progressOf, progressTable } from './progress.ts';
 import type { FleetProgress } from './progress.ts';
 
 export interface WatchQuery {
-  /** Empty: the pod's own cluster. */
+  /** Empty: the in-cluster configuration. */
   readonly kubeconfig: string;
   readonly context: string;
   readonly namespace: string;
   readonly isJson: boolean;
-  readonly output: Output;
+  readonly output: CommandOutput;
   readonly signal: AbortSignal;
 }
 
-/** Changes that come together are one: a hand-over is some writes within a fraction of a second. */
+/** Debounce: a hand-over consists of several writes within a fraction of a second. */
 const settleMs = 50;
 const clearScreen = '\u001b[H\u001b[J';
 
 /**
- * Follows who holds which shard, and what moves, until `signal` aborts: on a terminal as a table that is drawn again, in a pipe as a line for each
- * shard that changed, with `-o json` as an object for each change. Reads two ConfigMaps, and nothing else.
+ * Follows shard holders and moves until `signal` aborts: as a redrawn table on a terminal, a line
+ * per changed shard in a pipe, an object per change with `-o json`. Reads two ConfigMaps only.
  */
 export async function watchShards(query: WatchQuery): Promise<void> {
   const { kubeconfig, context, output, signal } = query;
@@ -38,8 +38,8 @@ export async function watchShards(query: WatchQuery): Promise<void> {
   const [slots, table] = [slotsConfigMap, tableConfigMap].map((name) =>
     createInformer({ ...surroundings, client, resource, namespace, fieldSelector: `metadata.name=${name}` }),
   ) as [Informer, Informer];
-  const screen = new Screen(query);
-  // Also when there is nothing yet.
+  const screen = new TerminalScreen(query);
+  // Also shows an empty state.
   let hasNews = true;
   const stops = [slots, table].map((informer) => informer.onEvent(() => (hasNews = true)));
   const draw = (): void => {
@@ -68,13 +68,13 @@ export async function watchShards(query: WatchQuery): Promise<void> {
   }
 }
 
-interface Watched {
+interface WatchedConfigMaps {
   readonly slots: Informer;
   readonly table: Informer;
   readonly namespace: string;
 }
 
-function progressIn({ slots, table, namespace }: Watched): FleetProgress {
+function progressIn({ slots, table, namespace }: WatchedConfigMaps): FleetProgress {
   const data = slots.get(`${namespace}/${slotsConfigMap}`)?.['data'];
   const holders = parseSlots(isObject(data) ? data : {});
   const object = table.get(`${namespace}/${tableConfigMap}`);
@@ -85,8 +85,8 @@ function progressIn({ slots, table, namespace }: Watched): FleetProgress {
   );
 }
 
-/** Effect: shows each state once. */
-class Screen {
+/** Shows each state once. */
+class TerminalScreen {
   readonly #query: Pick<WatchQuery, 'isJson' | 'output'>;
   #last: FleetProgress | undefined;
   #text = '';

@@ -1,0 +1,19 @@
+import type { OptionSpec } from './args.ts';
+
+/** Options that all commands share. */
+export const help = {
+  flag: 'help',
+  short: 'h',
+  kind: 'bool',
+  default: false,
+  help: 'Show this help.',
+} as const satisfies OptionSpec;
+
+export const output = {
+  flag: 'output',
+  short: 'o',
+  kind: 'string',
+  default: '',
+  choices: ['', 'json'],
+  help: 'Output format: json.',
+} as const satisfies OptionSpec;

@@ -1,0 +1,387 @@
+import { join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
+import { untilAborted, systemClock, systemRandom, UsageError } from '#base';
+import type { Runnable } from '#base';
+import type { Controller, ControllerConfig, WatchDeps } from '#controller';
+import { createDesiredSource, createRemoteSource, invalidNetworks } from '#desired';
+import type {
+  AzureWorkload,
+  CommandHelper,
+  DesiredLimits,
+  DesiredSource,
+  PluginConfig,
+  ProxySettings,
+  Renderer,
+  SourceReach,
+} from '#desired';
+import { createKubeClient, SharedClients } from '#kube';
+import type { ClusterClients, KubeClient, KubeClientDeps, LoadedConnection, RunCommand } from '#kube';
+import { ApiVersionFiles, createLiveClusters } from '#live';
+import type { ClusterConnection, HealthScripts, Settings } from '#model';
+import type { RedisSettings } from '#publish';
+import { QueueMetrics } from '#queues';
+import { createSettingsStore } from '#settings';
+import type { SettingsStore } from '#settings';
+import { HubTime, parseAlgorithm } from '#sharding';
+import type { Ownership } from '#sharding';
+import { DebugSocket, PromMetrics, TelemetryServer } from '#telemetry';
+import type { Logger } from '#telemetry';
+import { debugSocketOf } from '../debug/debug-paths.ts';
+import { HubAccess } from './hub-access.ts';
+import { answerLimits, liveLimits, oldSpaceBytes, programMemory } from './memory.ts';
+import type { RunConfig } from '../options/run-options.ts';
+import { repoServerSettings } from './repo-server.ts';
+import { packageVersion } from '../process/root.ts';
+
+export interface WireInputs {
+  readonly config: RunConfig;
+  readonly hub: LoadedConnection;
+  /** Already started, while the process was small. */
+  readonly commands: CommandHelper;
+  readonly logger: Logger;
+  /** Redis for clients of Argo CD; undefined without Redis. */
+  readonly redis: RedisSettings | undefined;
+  /** Already started, like `commands`; undefined if a repo-server renders. */
+  readonly renderer: Renderer | undefined;
+  /** Proxies of this process, for chart repositories and registries. */
+  readonly proxies: ProxySettings;
+  readonly plugins: PluginConfig;
+  /** The controller's own addresses, which sources must not resolve to. */
+  readonly reach: SourceReach;
+  /** Value of ARGOCD_GIT_MODULES_ENABLED. */
+  readonly submodules: boolean;
+  readonly azureWorkload: AzureWorkload | undefined;
+  /** The loaded Lua engine with the scripts of `--health-scripts`; needs the overrides. */
+  readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
+}
+
+/** Grace period for running passes after a stop. */
+const passGraceMs = 5000;
+
+/** Infrastructure that the controller and its shadow share. */
+export interface ReplicaInfrastructure {
+  readonly namespace: string;
+  /** The hub cluster. */
+  readonly client: KubeClient;
+  /** Clock of the hub. */
+  readonly hubTime: HubTime;
+  /** The controller's own rights on the hub. */
+  readonly hubAccess: HubAccess;
+  /** Clients of the managed clusters, for writing. */
+  readonly clients: ClusterClients;
+  readonly neighbours: Omit<WatchDeps, 'hub' | 'ownership'> & { readonly metrics: PromMetrics };
+}
+
+export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure {
+  const { config, hub, logger } = inputs;
+  const metrics = new PromMetrics();
+  metrics.watchProcess();
+  const surroundings = { clock: systemClock, random: systemRandom, logger };
+  const namespace = config.namespace === '' ? hub.namespace : config.namespace;
+  const hubTime = new HubTime();
+  const hubAccess = new HubAccess({ clock: systemClock, logger, namespace });
+  const observeTime = hubTimeListener(hubTime);
+  const client = clientFactory(inputs, {
+    rate: hubRate,
+    onRequest: (record) => {
+      observeTime(record);
+      hubAccess.answered(record);
+    },
+    onForbidden: (request, message) => hubAccess.denied(request, message),
+  })(hub.connection);
+  const settings = createSettingsStore({
+    ...surroundings,
+    client,
+    namespace,
+    inClusterConnection: hub.connection,
+    healthScripts: inputs.healthScripts,
+  });
+  const { credentialPlugins } = config;
+  const clients = new SharedClients(
+    clientFactory(inputs, { rate: 1, ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }) }),
+  );
+  const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
+  const limits = liveLimits(config.clusterMemory, heapBytes());
+  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits });
+  const desired = desiredSource(inputs, settings);
+  if (!verifiesSignatures(config))
+    logger.warn('Commit signatures are not verified, even where projects require it: ARGOCD_GPG_ENABLED is off');
+  const queueMetrics = new QueueMetrics(metrics);
+  return {
+    namespace,
+    client,
+    hubTime,
+    hubAccess,
+    clients,
+    neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics },
+  };
+}
+
+/** Argo CD's repo-server if configured, otherwise the generator of this process (decision D12). */
+function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKeys'>): DesiredSource {
+  const { config, commands, logger } = inputs;
+  const remote = repoServerSettings(config);
+  if (remote !== undefined) {
+    logger.info('Manifests come from the repo-server', { address: remote.address, tls: remote.tls !== undefined });
+    return createRemoteSource({
+      ...remote,
+      clock: systemClock,
+      userAgent: userAgentOf(config),
+      readOnly: config.shadow,
+      localRepositories: config.allowLocalRepositories,
+    });
+  }
+  return createDesiredSource({
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    cacheDir: config.cacheDir,
+    commands,
+    limits: desiredLimits(config),
+    trust: trustPaths(config),
+    ...(inputs.renderer === undefined ? {} : { renderer: inputs.renderer, parseInRenderer: true }),
+    proxies: inputs.proxies,
+    reach: inputs.reach,
+    plugins: inputs.plugins,
+    submodules: inputs.submodules,
+    azureWorkload: inputs.azureWorkload,
+    version: packageVersion(),
+    localRepositories: config.allowLocalRepositories,
+    keys: (signal) => settings.gpgKeys(signal),
+  });
+}
+
+/** All runnables in start groups, including the endpoints. */
+export function startOrder(
+  { config, commands, renderer, logger }: WireInputs,
+  { client, hubAccess, neighbours: { settings, live, desired, metrics } }: ReplicaInfrastructure,
+  {
+    controller,
+    ownership,
+    others,
+  }: { readonly controller: Controller; readonly ownership: Ownership; readonly others: readonly Runnable[] },
+): (readonly Runnable[])[] {
+  const started = { value: false };
+  const telemetry = new TelemetryServer({
+    host: config.metricsHost,
+    port: config.metricsPort,
+    metrics,
+    logger,
+    healthy: () => controller.healthy(),
+    ready: () => {
+      const infos = live.infos();
+      const denied = hubAccess.lost(infos);
+      if (denied !== undefined) return { ok: false, reason: denied };
+      return started.value ? readiness(ownership, infos) : notStarted;
+    },
+  });
+  const debug = new DebugSocket({
+    path: debugSocketOf(config),
+    logger,
+    uid: process.getuid?.(),
+    state: () => ({
+      ownedClusters: ownedClusterNames(ownership),
+      ownershipConditions: ownership.conditions(),
+      ...controller.snapshot(),
+    }),
+  });
+  return [
+    [hubClientCloser(client)],
+    [telemetry, debug, commands, ...(renderer === undefined ? [] : [renderer])],
+    [settings, desired, ...others, ownership],
+    [live],
+    [controller],
+    [startedMarker(started)],
+  ];
+}
+
+type LiveClusterInfo = ReturnType<ReturnType<typeof createLiveClusters>['infos']>[number];
+
+/**
+ * Ready, if the controller has its rights: the replica has a shard and its clusters, and each
+ * cluster has a full cache or a reason why not.
+ */
+function readiness(ownership: Ownership, infos: readonly LiveClusterInfo[]): { ok: boolean; reason?: string } {
+  if (ownership.identity().shard === undefined) {
+    const standby = ownership.conditions().find(({ type }) => type === 'Standby');
+    return { ok: false, reason: standby?.message ?? 'this replica has no shard (standby)' };
+  }
+  if (!ownership.settled()) return { ok: false, reason: 'waiting for clusters from other replicas' };
+  const waiting = infos.filter((info) => info.state === 'connecting').map((info) => info.server);
+  return waiting.length === 0
+    ? { ok: true }
+    : { ok: false, reason: `filling caches of clusters: ${waiting.join(', ')}` };
+}
+
+/** Names of clusters that this replica owns at least partly. The table has a line for each part. */
+function ownedClusterNames(ownership: Ownership): string[] {
+  const lines = ownership.table().filter(({ server }) => ownership.ownsCluster(server));
+  return [...new Map(lines.map(({ server, name }) => [server, name])).values()];
+}
+
+export function shardingAlgorithm(text: string, logger: Logger): ReturnType<typeof parseAlgorithm>['algorithm'] {
+  const parsed = parseAlgorithm(text);
+  if (!parsed.known) logger.warn('Unknown sharding method, using legacy', { method: text });
+  return parsed.algorithm;
+}
+
+/**
+ * The hub receives all status updates and events, so its client gets a multiple of the request
+ * rate.
+ */
+const hubRate = 4;
+
+/**
+ * Creates clients with shared limits and credential plugins. With --shadow all clients are read-
+ * only: this is the only place.
+ */
+function clientFactory(
+  { config, commands, logger }: WireInputs,
+  {
+    rate,
+    ...more
+  }: { readonly rate: number } & Pick<KubeClientDeps, 'onRequest' | 'onForbidden' | 'credentialPlugins'>,
+): (connection: ClusterConnection) => KubeClient {
+  const qps = config.k8sClientQps * rate;
+  const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate;
+  const userAgent = userAgentOf(config);
+  return (connection) =>
+    createKubeClient(connection, {
+      clock: systemClock,
+      random: systemRandom,
+      logger,
+      userAgent,
+      readOnly: config.shadow,
+      runCommand: pluginRunner(commands),
+      limits: { qps, burst, bytes: answerLimits(config.clusterObject, heapBytes()) },
+      ...more,
+    });
+}
+
+/** Heap of this process that objects can live in. */
+function heapBytes(): number {
+  return oldSpaceBytes(getHeapStatistics().heap_size_limit);
+}
+
+/** Records the Date header of responses. */
+function hubTimeListener(hubTime: HubTime): NonNullable<KubeClientDeps['onRequest']> {
+  return ({ dateMs, durationMs, code }) => {
+    const answeredAt = systemClock.monotonic();
+    if (code > 0) hubTime.answered({ dateMs: dateMs ?? Number.NaN, sentAt: answeredAt - durationMs, answeredAt });
+  };
+}
+
+/** Contains the replica's name, so that API server audit logs identify it. */
+function userAgentOf(config: RunConfig): string {
+  const program = config.shadow ? 'driftless-shadow' : 'argocd-application-controller';
+  return `${program}/${packageVersion()} (driftless ${config.hostname})`;
+}
+
+/** Paths of mounted ssh known hosts and CA bundles; empty flags mean Argo CD's paths. */
+function trustPaths(config: RunConfig): { readonly sshKnownHosts?: string; readonly tlsCertificates?: string } {
+  return {
+    ...(config.sshDataPath === '' ? {} : { sshKnownHosts: join(config.sshDataPath, 'ssh_known_hosts') }),
+    ...(config.tlsDataPath === '' ? {} : { tlsCertificates: config.tlsDataPath }),
+  };
+}
+
+/** As in Argo CD, any other value than these two leaves verification enabled. */
+function verifiesSignatures({ gpgEnabled }: RunConfig): boolean {
+  return !/^(?:false|no)$/i.test(gpgEnabled);
+}
+
+/** Runs credential plugins in the helper process, like git. */
+function pluginRunner(commands: CommandHelper): RunCommand {
+  return async ({ command, args, env }, signal) => {
+    const options = { env, timeoutMs: 10_000, maxBytes: 1 << 20, signal };
+    const { exitCode, stdout, stderr } = await commands.runCommand([command, ...args], options);
+    return { code: exitCode, stdout: Buffer.from(stdout).toString('utf8'), stderr };
+  };
+}
+
+function validNetworks(given: readonly string[]): readonly string[] {
+  const [faulty] = invalidNetworks(given);
+  if (faulty === undefined) return given;
+  throw new UsageError(`--denied-networks: must be a CIDR such as 10.0.0.0/8, or metadata, not "${faulty}"`);
+}
+
+/** Limits for sources. */
+function desiredLimits(config: RunConfig): Partial<DesiredLimits> {
+  return {
+    ...(config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {}),
+    ...programMemory(process.constrainedMemory(), { isRendererRemote: config.renderer !== '' }),
+    hostParallelism: config.repositoryHostParallelism,
+    deniedNetworks: validNetworks(config.deniedNetworks),
+    mirrorDiskBytes: config.repositoryCacheSize * 1024 * 1024,
+    mirrorAgeMs: config.repositoryCacheAge,
+    pauseAfterFailures: config.pauseAfterFailures,
+    pauseMs: config.pauseMinutes * 60_000,
+    pauseRequests: config.pauseRequests,
+  };
+}
+
+export function controllerConfig(config: RunConfig, namespace: string): ControllerConfig {
+  return {
+    namespace,
+    applicationNamespaces: config.applicationNamespaces,
+    statusProcessors: config.statusProcessors,
+    operationProcessors: config.operationProcessors,
+    appResyncMs: config.appResync,
+    hardResyncMs: config.appHardResync,
+    jitterMs: config.appResyncJitter,
+    selfHeal: {
+      backoffMs: config.selfHealBackoffTimeout,
+      factor: config.selfHealBackoffFactor,
+      capMs: config.selfHealBackoffCap,
+      timeoutMs: config.selfHealTimeout,
+    },
+    syncTimeoutMs: config.syncTimeout,
+    repoErrorGraceMs: config.repoErrorGracePeriod,
+    kubectlParallelism: config.kubectlParallelism,
+    quarantineAfterMs: config.quarantineAfter,
+    syncWaveDelayMs: config.syncWaveDelay,
+    persistResourceHealth: config.persistResourceHealth,
+    serverSideDiff: config.serverSideDiff,
+    jqLimitMs: config.jqTimeout,
+    clusterInfoMs: config.clusterInfoInterval,
+    keepLostClustersMs: config.lostClusterCache,
+    rateLimiter: {
+      bucketSize: config.wqBucketSize,
+      bucketQps: config.wqBucketQps,
+      coolDownMs: config.wqCooldown,
+      baseDelayMs: config.wqBaseDelay,
+      maxDelayMs: config.wqMaxDelay,
+      backoffFactor: config.wqBackoffFactor,
+    },
+    graceMs: passGraceMs,
+    gpgEnabled: verifiesSignatures(config),
+  };
+}
+
+const notStarted = { ok: false, reason: 'starting: reading Applications, projects and settings' };
+
+/** The last start group: when it runs, all others are ready. */
+function startedMarker(started: { value: boolean }): Runnable {
+  return {
+    name: 'started',
+    run: (signal) => {
+      started.value = true;
+      return untilAborted(signal);
+    },
+  };
+}
+
+/**
+ * Closes the hub's connections last: passes that finish during the stop still write their status.
+ */
+function hubClientCloser(client: KubeClient): Runnable {
+  return {
+    name: 'hub client',
+    run: (signal) =>
+      new Promise((resolve, reject) => {
+        const close = (): void => void client.close().then(resolve, reject);
+        if (signal.aborted) close();
+        else signal.addEventListener('abort', close, { once: true });
+      }),
+  };
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { answerLimits, liveLimits, oldSpaceBytes, programMemory } from './memory.ts';
+
+const mebibyte = 1024 * 1024;
+
+describe('memory of the programs that render', () => {
+  it.each([
+    ['no limit', 0, 2048, 1024],
+    ['the limit of the chart', 4096, 512, 512],
+    ['a small limit', 512, 256, 256],
+    ['a large limit', 65_536, 2048, 1024],
+    ['what the system says for none', 2 ** 43, 2048, 1024],
+  ])('%s', (_name, limit, tool, git) => {
+    expect(programMemory(limit * mebibyte, { isRendererRemote: false })).toEqual({
+      maxToolMemoryBytes: tool * mebibyte,
+      maxGitAllocationBytes: git * mebibyte,
+    });
+  });
+
+  it('leaves the limit of programs to a renderer in another container', () => {
+    expect(programMemory(4096 * mebibyte, { isRendererRemote: true })).toEqual({
+      maxToolMemoryBytes: 2048 * mebibyte,
+      maxGitAllocationBytes: 512 * mebibyte,
+    });
+  });
+});
+
+describe('memory of what clusters send', () => {
+  it.each([
+    ['a heap limit without the young generation', 208, 160],
+    ['two thirds of a tiny heap', 96, 64],
+  ])('has %s to live in', (_name, limit, left) => {
+    expect(oldSpaceBytes(limit * mebibyte)).toBe(left * mebibyte);
+  });
+
+  it.each([
+    ['half of what is free', 0, 2176, 1024, 1228],
+    ['what the flag says', 512, 2176, 512, 1228],
+    ['all that the flag says, also where it is more than is free', 4096, 2176, 4096, 4096],
+    ['a little, however small the heap is', 0, 64, 16, 19],
+  ])('is %s', (_name, flag, heap, cluster, total) => {
+    const { clusterBytes, totalBytes } = liveLimits(flag, heap * mebibyte);
+    expect([clusterBytes, totalBytes].map((bytes) => Math.floor(bytes / mebibyte))).toEqual([cluster, total]);
+  });
+
+  it('has room for an object of the largest size in each answer', () => {
+    for (const heap of [64, 256, 4096]) {
+      const limits = answerLimits(8, heap * mebibyte);
+      expect(limits.objectBytes).toBe(8 * mebibyte);
+      expect(limits.documentBytes).toBeGreaterThanOrEqual(limits.objectBytes);
+      expect(limits.inFlightBytes).toBeGreaterThan(limits.objectBytes);
+    }
+  });
+});

@@ -1,0 +1,80 @@
+import { parseGoBool, runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
+import { azureWorkloadOf, pluginConfigOf, proxySettingsOf, startCommandHelper } from '#desired';
+import { createLogger } from '#telemetry';
+import { describe, readArgs } from '../options/args.ts';
+import type { CommandContext } from '../process/command.ts';
+import { fitHeap } from '../process/heap.ts';
+import { ownNames } from '../debug/debug-paths.ts';
+import { loadHealthScripts } from './health-scripts.ts';
+import { hubConnection, withoutSecrets } from './hub-connection.ts';
+import { runOptions } from '../options/run-options.ts';
+import { sourceReach } from './source-reach.ts';
+import { healthStorage, redisSettings } from './redis.ts';
+import { rendererOf } from '../render/renderer.ts';
+import { wireShadow } from './assemble-shadow.ts';
+import { wire } from './assemble.ts';
+
+/** Time after which a stop that is stuck is abandoned. */
+const stopGraceMs = 8000;
+
+/** `driftless run`: runs the controller until a signal stops it. */
+export async function run({ argv, env, output, signal }: CommandContext): Promise<number> {
+  const { config, warnings, positionals, given } = readArgs(runOptions, argv, env);
+  if (config.help) {
+    output.out(`usage: driftless run [FLAGS]\n\n${describe(runOptions)}`);
+    return 0;
+  }
+  if (positionals.length > 0) throw new UsageError(`run takes flags only, not "${positionals[0] ?? ''}"`);
+  const logger = createLogger({ level: config.logLevel as 'info', format: config.logFormat as 'json' });
+  for (const warning of warnings) logger.warn(warning);
+  const { warning: heapWarning, ...heap } = fitHeap(env);
+  logger.info('Sized the heap', { ...heap });
+  if (heapWarning !== undefined) logger.warn(heapWarning);
+  const redis = redisSettings(config, env, ownNames(config).hostname);
+  // Fork while the process is small: a fork copies the page tables and stalls a large process.
+  const commands = startCommandHelper({ logger, env });
+  const own = ownNames(config);
+  const renderer =
+    config.repoServer === ''
+      ? rendererOf(config, {
+          logger,
+          folder: own.cacheDir,
+          path: env['PATH'],
+          logFormat: config.logFormat as 'json',
+        })
+      : undefined;
+  const hub = await hubConnection(config, env);
+  const healthScripts = await loadHealthScripts(config.healthScripts);
+  await withChild(signal, async (inner, stop) => {
+    const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
+    const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
+    const effective = { ...withoutSecrets(config), ...own, ...healthStorage(config, given, redis !== undefined) };
+    const submodules = parseGoBool(env['ARGOCD_GIT_MODULES_ENABLED'] ?? '') !== false;
+    const azureWorkload = azureWorkloadOf(env);
+    const outside = {
+      submodules,
+      azureWorkload,
+      renderer,
+      proxies: proxySettingsOf(env),
+      plugins: pluginConfigOf(env),
+    };
+    const reach = sourceReach(config, { hub: hub.connection, env });
+    const inputs = { config: effective, hub, commands, logger, redis, ...outside, reach, healthScripts };
+    const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
+    await runGroups(groups, inner, { clock: systemClock, graceMs: stopGraceMs }).finally(release);
+  });
+  logger.info('stopped');
+  return 0;
+}
+
+/**
+ * Stops a replica of the demo when the demo ends for any reason. Returns a function that stops
+ * listening: an open stdin keeps the process alive.
+ */
+function stopWhenInputEnds(stop: () => void): () => void {
+  process.stdin.resume();
+  process.stdin.on('end', stop).on('close', stop).on('error', stop);
+  return () => {
+    process.stdin.off('end', stop).off('close', stop).off('error', stop).destroy();
+  };
+}
