@@ -1,11 +1,14 @@
-/** What Go's encoding/json says of text that is not JSON: where the text ends early, or the character that does not fit. */
+/**
+ * The error message of Go's encoding/json for invalid JSON: unexpected end, or the invalid
+ * character.
+ */
 export function goJsonError(text: string): string {
   if (/^\s*$/.test(text) || isUnfinished(text)) return 'unexpected end of JSON input';
   const found = firstStray(text);
-  return `invalid character ${quoted(found)} looking for beginning of ${found === '}' ? 'object key string' : 'value'}`;
+  return `invalid character ${quotedCharacter(found)} looking for beginning of ${found === '}' ? 'object key string' : 'value'}`;
 }
 
-/** Would more text make it JSON? Brackets or a string are open at its end. */
+/** True if more text could make it JSON: brackets or a string are open at its end. */
 function isUnfinished(text: string): boolean {
   const open: string[] = [];
   let inString = false;
@@ -25,13 +28,13 @@ function firstStray(text: string): string {
   return /[^\s{}[\]:,"0-9tfn.+-]/u.exec(text)?.[0] ?? text.trimStart()[0] ?? '';
 }
 
-function quoted(character: string): string {
+function quotedCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20 || (code > 0x7e && code < 0xa0)) return `'\\u${code.toString(16).padStart(4, '0')}'`;
   return `'${character}'`;
 }
 
-/** A value as Go prints an unstructured one: `map[a:1 b:[x y]]`, keys in order. */
+/** Formats a value as Go prints an unstructured one: `map[a:1 b:[x y]]`, with sorted keys. */
 export function goValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;

@@ -1,11 +1,13 @@
 /**
- * sim: a Kubernetes API server small enough to embed: demo, tests and benches stand on it. An independent witness: it shares words (model)
- * with the rest and no client code. It must refuse what the real one refuses; `npm run e2e` holds the two together.
+ * sim: an embeddable Kubernetes API server for the demo, tests and benchmarks. It is an independent
+ * witness: it shares the vocabulary (model) with the rest and no client code. It must reject what
+ * the real server rejects; `npm run e2e` runs the same conformance suite against both.
  *
- *   startSimCluster  one cluster: storage, HTTP on loopback, its own controllers (namespaces, CRDs, garbage collection, workloads)
- *   kubeconfigFor    a kubeconfig for any number of them
- *   startWorkloads   the workload controllers alone, over any SimStore: `npm run e2e` lets them work on a real API server
- *   SimError         what the in-process store throws: the HTTP code, reason and Status that a client would have got
+ * - startSimCluster: one cluster with storage, HTTP on loopback and its own controllers
+ * - kubeconfigFor: a kubeconfig for any number of clusters
+ * - startWorkloads: only the workload controllers, over any SimStore; e2e runs them on a real
+ *   server
+ * - SimError: thrown by the in-process store with the HTTP code, reason and Status of the response
  */
 import { createSchemaBook } from './schema/index.ts';
 import { startCluster } from './server/cluster.ts';
@@ -20,8 +22,9 @@ export { SimError } from './server/status.ts';
 export type { FaultRule, SimCluster, SimOptions, SimRequest, SimStore, StoreEvent } from './types.ts';
 
 /**
- * Starts a simulated cluster on 127.0.0.1 and resolves when it answers. Many may run in one process; they share nothing.
- * @throws DriftlessError when the port is taken; SimError when one of the CRDs is refused.
+ * Starts a simulated cluster on 127.0.0.1 and resolves when it accepts requests. Clusters in one
+ * process share nothing.
+ * @throws DriftlessError if the port is taken; SimError if one of the CRDs is rejected.
  */
 export function startSimCluster(options: SimOptions): Promise<SimCluster> {
   return startCluster(options, { book: createSchemaBook(), startWorkloads });

@@ -1,24 +1,24 @@
-import type { Clock, Json, Random } from '#base';
+import type { Clock, Json, RandomSource } from '#base';
 import type { KubeObject } from '#model';
 
 /**
- * The interfaces inside the simulator. Three parts that know each other only through this file:
- *   server/  HTTP, discovery, storage, watch, namespaces, garbage collection, faults
- *   schema/  what kinds look like: schemas, validation, defaulting, patches, server-side apply, OpenAPI documents
- *   workloads/  controllers that make Deployments and friends progress
+ * The interfaces between the three parts of the simulator:
+ * - server/: HTTP, discovery, storage, watch, namespaces, garbage collection, faults
+ * - schema/: schemas, validation, defaulting, patches, server-side apply, OpenAPI documents
+ * - workloads/: controllers that roll out Deployments and other workloads
  */
 
 // ---------------------------------------------------------------- schema/
 
-/** One field of an OpenAPI v3 schema as Kubernetes publishes it, with its x-kubernetes extensions. */
-export interface Schema {
+/** One field of an OpenAPI v3 schema with the x-kubernetes extensions. */
+export interface OpenApiSchema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly description?: string;
   readonly format?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
   readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly additionalProperties?: Schema | boolean;
+  readonly items?: OpenApiSchema;
+  readonly additionalProperties?: OpenApiSchema | boolean;
   readonly enum?: readonly Json[];
   readonly pattern?: string;
   readonly minimum?: number;
@@ -29,10 +29,10 @@ export interface Schema {
   readonly maxItems?: number;
   readonly nullable?: boolean;
   readonly default?: Json;
-  readonly oneOf?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-  readonly not?: Schema;
+  readonly oneOf?: readonly OpenApiSchema[];
+  readonly anyOf?: readonly OpenApiSchema[];
+  readonly allOf?: readonly OpenApiSchema[];
+  readonly not?: OpenApiSchema;
   readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular';
@@ -43,7 +43,7 @@ export interface Schema {
   readonly 'x-kubernetes-embedded-resource'?: boolean;
 }
 
-/** A served kind. Built-in ones come from `builtinKinds()`, the others from CustomResourceDefinitions. */
+/** A served kind, built in (`builtinKinds()`) or from a CustomResourceDefinition. */
 export interface KindDefinition {
   readonly group: string;
   readonly version: string;
@@ -62,11 +62,13 @@ export interface KindDefinition {
     readonly statusReplicasPath: string;
     readonly labelSelectorPath?: string;
   };
-  /** The whole object, apiVersion/kind/metadata included; undefined: no schema, everything is kept. */
-  readonly schema?: Schema;
-  /** From a CRD: unknown fields are pruned, strategic merge patch is refused with 415. */
+  /**
+   * The whole object with apiVersion, kind and metadata; undefined: no schema, all fields are kept.
+   */
+  readonly schema?: OpenApiSchema;
+  /** From a CRD: unknown fields are pruned, strategic merge patch is rejected with 415. */
   readonly custom: boolean;
-  /** JSONPath columns as in a CRD; built-in kinds have printers of their own in server/. */
+  /** JSONPath columns of a CRD; built-in kinds have printers in server/. */
   readonly printerColumns?: readonly PrinterColumn[];
 }
 
@@ -79,7 +81,10 @@ export interface PrinterColumn {
   readonly format?: string;
 }
 
-/** One cause of a 422: field path, Kubernetes' reason and text ("Required value", "Unsupported value: ..."). */
+/**
+ * One cause of a 422: field path, Kubernetes' reason and text ("Required value", "Unsupported
+ * value: ...").
+ */
 export interface FieldError {
   readonly type:
     | 'FieldValueRequired'
@@ -95,12 +100,15 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** Decoding: types are wrong (HTTP 400), or unknown and duplicate fields (an error with Strict, a warning with Warn). */
+/**
+ * The result of decoding: a type error (HTTP 400), or unknown and duplicate fields (an error with
+ * Strict, a warning with Warn).
+ */
 export interface DecodeResult {
   readonly object: KubeObject;
   /** `unknown field "spec.foo"` ... */
   readonly unknownFields: readonly string[];
-  /** First type error, worded as the real server words it; then the request is a 400. */
+  /** The first type error in the words of the real server; the response is a 400. */
   readonly typeError?: string;
 }
 
@@ -115,38 +123,50 @@ export interface ApplyConflict {
   readonly manager: string;
   /** `.spec.replicas` */
   readonly field: string;
-  /** `"kubectl" with subresource "scale" using apps/v1`: the manager as the server's text shows it after "conflict with ". */
+  /** `"kubectl" with subresource "scale" using apps/v1`: the text after "conflict with ". */
   readonly detail: string;
 }
 
-/** Everything that schema/ offers; `schemaBook()` makes one. Pure. */
+/** The interface of schema/; `createSchemaBook()` returns one. Pure. */
 export interface SchemaBook {
   builtinKinds(): readonly KindDefinition[];
-  /** Drops or reports unknown fields, checks types. */
+  /** Drops or reports unknown fields and checks types. */
   decode(kind: KindDefinition, object: KubeObject): DecodeResult;
   /** Fills in defaults as the server does (built-in rules and CRD defaults). */
   applyDefaults(kind: KindDefinition, object: KubeObject): KubeObject;
-  /** Semantic checks of a create (`old` undefined) or update, immutable fields included. */
+  /** Semantic checks of a create (`old` undefined) or update, including immutable fields. */
   validate(kind: KindDefinition, object: KubeObject, old: KubeObject | undefined): readonly FieldError[];
-  /** RFC 6902. Throws Error with the server's text when the patch cannot be applied. */
+  /** RFC 6902. Throws Error with the server's text if the patch cannot be applied. */
   jsonPatch(document: KubeObject, patch: Json): KubeObject;
   mergePatch(document: KubeObject, patch: Json): KubeObject;
-  /** Strategic merge with merge keys, $patch, $retainKeys, $setElementOrder, $deleteFromPrimitiveList. */
+  /** Merge keys, $patch, $retainKeys, $setElementOrder, $deleteFromPrimitiveList. */
   strategicMergePatch(kind: KindDefinition, document: KubeObject, patch: Json): KubeObject;
-  /** Server-side apply: merged object with new managedFields, or the conflicts (then nothing is to be stored, unless `force`). */
+  /**
+   * Server-side apply: the merged object with new managedFields, or the conflicts (nothing is
+   * stored then, unless `force`).
+   */
   serverSideApply(
     kind: KindDefinition,
     live: KubeObject | undefined,
     applied: KubeObject,
     how: ManagerInfo & { readonly force: boolean },
   ): { readonly object: KubeObject } | { readonly conflicts: readonly ApplyConflict[] };
-  /** managedFields after any other write: what `manager` changed between `before` and `after` becomes its own (operation Update). */
+  /**
+   * managedFields after any other write: `manager` becomes the owner of its changes (operation
+   * Update).
+   */
   trackUpdate(kind: KindDefinition, before: KubeObject | undefined, after: KubeObject, how: ManagerInfo): KubeObject;
-  /** An OpenAPI v3 document of one group version, good enough for kubectl apply, explain and validation. */
+  /**
+   * An OpenAPI v3 document of one group version, sufficient for kubectl apply, explain and
+   * validation.
+   */
   openApiV3(kinds: readonly KindDefinition[]): Json;
-  /** An OpenAPI v2 document of all kinds (kubectl asks for it as protobuf; JSON is offered and v3 is preferred). */
+  /**
+   * An OpenAPI v2 document of all kinds (kubectl requests protobuf; JSON is offered and v3 is
+   * preferred).
+   */
   openApiV2(kinds: readonly KindDefinition[]): Json;
-  /** Problems of a CustomResourceDefinition's own schema. */
+  /** Errors of a CustomResourceDefinition's own schema. */
   validateCrd(crd: KubeObject): readonly FieldError[];
 }
 
@@ -158,13 +178,16 @@ export interface StoreEvent {
   readonly old?: KubeObject;
 }
 
-/** The objects of one simulated cluster, for code in the same process (workloads, tests): same rules as over HTTP, no network. */
+/**
+ * In-process access to the objects of one simulated cluster (workloads, tests): the rules of the
+ * HTTP server, without the network.
+ */
 export interface SimStore {
   get(group: string, kind: string, namespace: string, name: string): KubeObject | undefined;
   list(group: string, kind: string, namespace?: string): readonly KubeObject[];
-  /** All three throw SimError with HTTP code and reason as the server would answer. */
+  /** Writes throw SimError with the HTTP code and reason of the server's response. */
   create(object: KubeObject, manager?: string): KubeObject;
-  /** Replaces; with `subresource` only that part counts. Stale resourceVersion: 409. */
+  /** Replaces the object; with `subresource` only that part. Stale resourceVersion: 409. */
   update(object: KubeObject, options?: { readonly subresource?: 'status'; readonly manager?: string }): KubeObject;
   delete(
     group: string,
@@ -173,23 +196,23 @@ export interface SimStore {
     name: string,
     options?: { readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'; readonly uid?: string },
   ): void;
-  /** Every committed change, in order of resourceVersion, after it is visible. */
+  /** Delivers every committed change in order of resourceVersion, after it is visible. */
   subscribe(listener: (event: StoreEvent) => void): () => void;
 }
 
-/** Misbehaviour on demand; rules are tried in order, the first that matches acts. */
+/** A fault to inject; rules are tried in order, the first match acts. */
 export interface FaultRule {
-  /** Matches when all that is given matches. */
+  /** A rule matches if all given members match. */
   readonly verb?: string;
   readonly group?: string;
   readonly resource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** Part of the client's User-Agent. */
+  /** Substring of the client's User-Agent. */
   readonly agent?: string;
   /** Probability 0..1; default 1. */
   readonly chance?: number;
-  /** How many times; default for ever. */
+  /** Number of uses; default unlimited. */
   readonly times?: number;
   readonly fault:
     | { readonly kind: 'latency'; readonly ms: number }
@@ -201,14 +224,14 @@ export interface FaultRule {
       }
     | { readonly kind: 'hang' }
     | { readonly kind: 'reset' }
-    /** Watches only: end after this many events, with or without an error. */
+    /** Watches only: ends after this many events, with or without an error. */
     | { readonly kind: 'cutWatch'; readonly afterEvents: number; readonly code?: 410 | 500 }
-    /** Watches only: events that never arrive. */
+    /** Watches only: drops events. */
     | { readonly kind: 'loseEvents' }
     | { readonly kind: 'badLine' };
 }
 
-/** What a client asked for. */
+/** A resource request as received. */
 export interface SimRequest {
   readonly verb: string;
   readonly group: string;
@@ -227,13 +250,18 @@ export interface SimCluster {
   readonly url: string;
   readonly store: SimStore;
   addFault(rule: FaultRule): () => void;
-  /** Drops watch history older than the newest `keep` events: older resourceVersions answer 410. */
+  /** Drops watch history older than the newest `keep` events: older resourceVersions get 410. */
   compact(keep?: number): void;
-  /** Tells of each request for a resource as it arrives, before any fault. Returns how to stop that. */
+  /**
+   * Calls `listener` for each resource request on arrival, before any fault. Returns the
+   * unsubscribe function.
+   */
   onRequest(listener: (request: SimRequest) => void): () => void;
-  /** Requests served so far by verb and resource, for tests and benches: "patch deployments" -> 12. */
+  /**
+   * Number of requests by verb and resource, for tests and benchmarks: "patch deployments" -> 12.
+   */
   requests(): ReadonlyMap<string, number>;
-  /** Ends all open watches and connections, as a restart would; storage stays. */
+  /** Ends all open watches and connections like a restart; storage stays. */
   disconnect(): void;
   close(): Promise<void>;
 }
@@ -241,18 +269,24 @@ export interface SimCluster {
 export interface SimOptions {
   readonly name: string;
   readonly clock: Clock;
-  readonly random: Random;
+  readonly random: RandomSource;
   /** 0: any free port. Loopback only. */
   readonly port?: number;
-  /** CustomResourceDefinitions to install at start (the argoproj.io ones are read from manifests/crds by the caller). */
+  /**
+   * CustomResourceDefinitions to install at start (the caller reads those of argoproj.io from
+   * manifests/crds).
+   */
   readonly crds?: readonly KubeObject[];
-  /** Workload controllers; default on. `delayMs`: how long one step (a pod becoming ready) takes. */
+  /**
+   * Workload controllers; on by default. `delayMs`: the duration of one step (a pod becoming
+   * ready).
+   */
   readonly workloads?: { readonly enabled: boolean; readonly delayMs: number };
-  /** Bearer tokens that are accepted; missing: everybody is let in. */
+  /** Accepted bearer tokens; undefined disables authentication. */
   readonly tokens?: readonly string[];
 }
 
-/** Made by workloads/: keeps reacting to store events until `stop`. */
-export interface Workloads {
+/** Returned by workloads/: reacts to store events until `stop`. */
+export interface WorkloadControllers {
   stop(): void;
 }

@@ -26,7 +26,7 @@ describe('git over HTTP', () => {
     await rm(root, { recursive: true, force: true });
   });
 
-  it('takes a push and gives it back to a clone', async () => {
+  it('accepts a push and serves it to a clone', async () => {
     await git(root, 'clone', '-q', `${server.url}/one.git`, 'work');
     const work = join(root, 'work');
     await writeFile(join(work, 'a.yaml'), 'kind: ConfigMap\n');
@@ -39,7 +39,7 @@ describe('git over HTTP', () => {
     expect((await git(join(root, 'again'), 'rev-parse', 'HEAD')).trim()).toBe(head);
   });
 
-  it('answers for a repository that does not exist as git expects', async () => {
+  it('responds as git expects for a missing repository', async () => {
     await expect(git(root, 'ls-remote', `${server.url}/none.git`)).rejects.toThrow(/not found/i);
   });
 });

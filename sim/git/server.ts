@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { DriftlessError } from '#base';
 
-/** Git has no HTTP server here, or it could not be started. */
+/** Git's HTTP backend is missing, or the server could not be started. */
 export class GitServerError extends DriftlessError {
   constructor(message: string, cause?: unknown) {
     super('GIT_SERVER', message, { retry: 'never', ...(cause === undefined ? {} : { cause }) });
@@ -21,14 +21,15 @@ export interface GitServer {
 
 /**
  * Serves the bare repositories below `root`.
- * @throws GitServerError where git comes without `http-backend` (some distributions put it into a package of its own).
+ * @throws GitServerError if git comes without `http-backend` (some distributions package it
+ * separately).
  */
 export async function startGitServer(root: string): Promise<GitServer> {
   const backend = join(await execPath(), 'git-http-backend');
   if (!existsSync(backend))
-    throw new GitServerError('this git has no http-backend: repositories can be used by file:// only');
+    throw new GitServerError('this git has no http-backend: install it, or use repositories by file://');
   const server = createServer((request, response) => {
-    serve(backend, root, request, response);
+    serveRequest(backend, root, request, response);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(new GitServerError(`cannot serve repositories: ${error.message}`, error)));
@@ -50,13 +51,16 @@ function execPath(): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile('git', ['--exec-path'], (error, stdout) => {
       if (error === null) resolve(stdout.trim());
-      else reject(new GitServerError('git is needed and was not found on PATH', error));
+      else reject(new GitServerError('git is not on PATH: install it', error));
     });
   });
 }
 
-/** One CGI call (RFC 3875): the request in the environment and on stdin, the answer with its headers on stdout. */
-function serve(backend: string, root: string, request: IncomingMessage, response: ServerResponse): void {
+/**
+ * One CGI call (RFC 3875): the request in the environment and on stdin, the response with its
+ * headers on stdout.
+ */
+function serveRequest(backend: string, root: string, request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? '/', 'http://localhost');
   const child = spawn(backend, [], {
     env: {
@@ -77,16 +81,16 @@ function serve(backend: string, root: string, request: IncomingMessage, response
     },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  child.on('error', () => fail(response));
+  child.on('error', () => respondWithError(response));
   child.stdin.on('error', () => undefined);
   const body = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
   body.on('error', () => child.kill());
   body.pipe(child.stdin);
   response.on('close', () => child.kill());
-  answer(child.stdout, response);
+  forwardOutput(child.stdout, response);
 }
 
-function answer(stdout: NodeJS.ReadableStream, response: ServerResponse): void {
+function forwardOutput(stdout: NodeJS.ReadableStream, response: ServerResponse): void {
   let head = Buffer.alloc(0);
   stdout.on('data', (chunk: Buffer) => {
     if (response.headersSent) {
@@ -101,7 +105,7 @@ function answer(stdout: NodeJS.ReadableStream, response: ServerResponse): void {
   });
   stdout.on('end', () => {
     if (response.headersSent) response.end();
-    else fail(response);
+    else respondWithError(response);
   });
 }
 
@@ -116,7 +120,7 @@ function writeHead(text: string, response: ServerResponse): void {
   response.writeHead(status);
 }
 
-function fail(response: ServerResponse): void {
+function respondWithError(response: ServerResponse): void {
   if (!response.headersSent) response.writeHead(500);
   response.end();
 }

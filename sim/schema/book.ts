@@ -1,22 +1,22 @@
 import { applyMergePatch } from '#base';
 import type { Json, JsonObject, MutableJsonObject } from '#base';
 import type { KubeObject } from '#model';
-import type { DecodeResult, KindDefinition, Schema, SchemaBook } from '../types.ts';
+import type { DecodeResult, KindDefinition, OpenApiSchema, SchemaBook } from '../types.ts';
 import { SchemaBuilder, typeNameOf } from './build.ts';
 import type { NamedSchema } from './build.ts';
 import { decodeStruct, encodeStruct, TypeMismatch } from './decode-builtin.ts';
 import { decodeCustom } from './decode-custom.ts';
 import { validateCrd } from './crd.ts';
-import { withDefaults } from './defaults/index.ts';
-import { applyJsonPatch } from './json-patch.ts';
+import { withKindDefaults } from './defaults/index.ts';
+import { applyRfc6902Patch } from './json-patch.ts';
 import { builtinKindTable } from './kinds.ts';
 import { openApiV2, openApiV3 } from './openapi.ts';
-import { Ownership } from './ownership.ts';
+import { FieldOwnership } from './ownership.ts';
 import { applyStrategicMerge } from './strategic-merge.ts';
 import { typeTable } from './tables/index.ts';
 import { validateObject } from './validate/index.ts';
 
-/** Makes the book of schemas. It keeps no state: one may serve many simulated clusters. */
+/** Creates the schema book. It is stateless: one may serve many simulated clusters. */
 export function createSchemaBook(): SchemaBook {
   const builder = new SchemaBuilder(typeTable);
   const builtin = builtinKindTable.map(({ typeName, ...kind }): KindDefinition => ({
@@ -25,13 +25,13 @@ export function createSchemaBook(): SchemaBook {
     schema: builder.schemaOf(typeName),
   }));
   const schemaOf = wholeSchemas(builder);
-  const ownership = new Ownership({ schemaOf, blank });
+  const ownership = new FieldOwnership({ schemaOf, blank: blankObject });
   return {
     builtinKinds: () => builtin,
-    decode,
-    applyDefaults: (kind, object) => encode(kind, withDefaults(kind, object)),
+    decode: decodeObject,
+    applyDefaults: (kind, object) => encodeObject(kind, withKindDefaults(kind, object)),
     validate: validateObject,
-    jsonPatch: (document, patch) => applyJsonPatch(document as Json, patch) as KubeObject,
+    jsonPatch: (document, patch) => applyRfc6902Patch(document as Json, patch) as KubeObject,
     mergePatch: (document, patch) => applyMergePatch(document as Json, patch) as KubeObject,
     strategicMergePatch: (kind, document, patch) =>
       applyStrategicMerge(kind.schema, document as JsonObject, patch) as unknown as KubeObject,
@@ -43,10 +43,10 @@ export function createSchemaBook(): SchemaBook {
   };
 }
 
-/** Schemas with typed metadata, whatever a CRD says (or does not say) about it. */
-function wholeSchemas(builder: SchemaBuilder): (kind: KindDefinition) => Schema {
+/** Schemas with typed metadata, whatever a CRD declares for it. */
+function wholeSchemas(builder: SchemaBuilder): (kind: KindDefinition) => OpenApiSchema {
   const metadata = builder.schemaOf('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta');
-  const text: Schema = { type: 'string' };
+  const text: OpenApiSchema = { type: 'string' };
   return ({ schema }) => {
     if (typeNameIn(schema) !== undefined) return schema ?? {};
     return {
@@ -57,16 +57,16 @@ function wholeSchemas(builder: SchemaBuilder): (kind: KindDefinition) => Schema 
   };
 }
 
-function typeNameIn(schema: Schema | undefined): string | undefined {
+function typeNameIn(schema: OpenApiSchema | undefined): string | undefined {
   return (schema as NamedSchema | undefined)?.[typeNameOf];
 }
 
-function blank(kind: KindDefinition): MutableJsonObject {
+function blankObject(kind: KindDefinition): MutableJsonObject {
   const typeName = typeNameIn(kind.schema);
   return typeName === undefined ? {} : encodeStruct(typeTable, typeName, {});
 }
 
-function decode(kind: KindDefinition, object: KubeObject): DecodeResult {
+function decodeObject(kind: KindDefinition, object: KubeObject): DecodeResult {
   const typeName = typeNameIn(kind.schema);
   try {
     const decoded =
@@ -80,8 +80,10 @@ function decode(kind: KindDefinition, object: KubeObject): DecodeResult {
   }
 }
 
-/** A built-in object as Go writes it; one that does not decode is left for the caller's own check. */
-function encode(kind: KindDefinition, object: KubeObject): KubeObject {
+/**
+ * A built-in object in Go's encoding; one that does not decode is left to the caller's own check.
+ */
+function encodeObject(kind: KindDefinition, object: KubeObject): KubeObject {
   const typeName = typeNameIn(kind.schema);
   if (typeName === undefined) return object;
   try {

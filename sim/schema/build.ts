@@ -1,12 +1,15 @@
-import type { Schema } from '../types.ts';
+import type { OpenApiSchema } from '../types.ts';
 import { schemaPropsName } from './type-table.ts';
 import type { FieldType, StructType, TypeRef, TypeTable } from './type-table.ts';
 
-/** Where a schema remembers the named type that it was made from: OpenAPI documents refer by name, decoding follows Go's rules. */
+/**
+ * The named type that a schema was built from: OpenAPI documents refer to types by name, and
+ * decoding follows Go's rules.
+ */
 export const typeNameOf: unique symbol = Symbol('type name');
 
-/** A schema made from the type table. */
-export interface NamedSchema extends Schema {
+/** A schema built from the type table. */
+export interface NamedSchema extends OpenApiSchema {
   readonly [typeNameOf]?: string;
 }
 
@@ -18,24 +21,24 @@ export const rawName = 'io.k8s.apimachinery.pkg.runtime.RawExtension';
 export const fieldsName = 'io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1';
 
 /**
- * Schemas of named types with everything inlined; one object per type, shared. The schema of CRD schemas contains itself, so the graph has a
- * cycle there: never walk a schema without a value to walk along.
+ * Schemas of named types with everything inlined; one shared object per type. The type of CRD
+ * schemas contains itself, so the graph has a cycle: never walk a schema without a value.
  */
 export class SchemaBuilder {
   readonly #types: TypeTable;
-  readonly #made = new Map<string, Schema>();
+  readonly #made = new Map<string, OpenApiSchema>();
 
   constructor(types: TypeTable) {
     this.#types = types;
   }
 
-  /** @throws Error when there is no such type */
+  /** @throws Error if there is no such type */
   schemaOf(fullName: string): NamedSchema {
     const made = this.#made.get(fullName);
     if (made !== undefined) return made;
     const type = this.#types.get(fullName);
     if (type === undefined) throw new Error(`no type ${fullName}`);
-    const properties: Record<string, Schema> = {};
+    const properties: Record<string, OpenApiSchema> = {};
     const schema = structSchema(type, properties);
     // Registered before its fields are built: a type may contain itself.
     this.#made.set(fullName, schema);
@@ -43,7 +46,7 @@ export class SchemaBuilder {
     return schema;
   }
 
-  #field(field: FieldType): Schema {
+  #field(field: FieldType): OpenApiSchema {
     const base = this.#type(field.type);
     const isList = field.type.kind === 'list';
     return {
@@ -57,7 +60,7 @@ export class SchemaBuilder {
     };
   }
 
-  #type(type: TypeRef): Schema {
+  #type(type: TypeRef): OpenApiSchema {
     switch (type.kind) {
       case 'scalar':
         return scalarSchema(type);
@@ -75,7 +78,7 @@ export class SchemaBuilder {
   }
 }
 
-function structSchema(type: StructType, properties: Record<string, Schema>): NamedSchema {
+function structSchema(type: StructType, properties: Record<string, OpenApiSchema>): NamedSchema {
   const required = [...type.fields.values()].filter((field) => field.required).map((field) => field.name);
   return {
     type: 'object',
@@ -87,12 +90,12 @@ function structSchema(type: StructType, properties: Record<string, Schema>): Nam
   };
 }
 
-function listExtensions(field: FieldType): Schema {
+function listExtensions(field: FieldType): OpenApiSchema {
   if (field.keys.length > 0) return { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': field.keys };
   return { 'x-kubernetes-list-type': field.set ? 'set' : 'atomic' };
 }
 
-function scalarSchema(type: Extract<TypeRef, { kind: 'scalar' }>): Schema {
+function scalarSchema(type: Extract<TypeRef, { kind: 'scalar' }>): OpenApiSchema {
   switch (type.type) {
     case 'string':
       return { type: 'string', ...(type.allowed.length === 0 ? {} : { enum: type.allowed }) };

@@ -4,7 +4,7 @@ import { parseYamlDocuments } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { createSchemaBook } from './book.ts';
-import { but, kindIn, widgetSchema } from './samples.ts';
+import { withChange, kindIn, widgetSchema } from './samples.ts';
 
 const book = createSchemaBook();
 const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: widgetSchema as Json } };
@@ -25,7 +25,7 @@ const withSchema = (spec: Json): Json => ({
 const where = 'spec.validation.openAPIV3Schema.properties[spec]';
 
 describe('a CustomResourceDefinition', () => {
-  it('that is right is accepted', () => {
+  it('is accepted if it is valid', () => {
     expect(book.validateCrd(crd)).toEqual([]);
   });
 
@@ -131,8 +131,8 @@ describe('a CustomResourceDefinition', () => {
       },
       'spec.additionalPrinterColumns[0].type: Invalid value: "color": must be one of boolean,date,integer,number,string',
     ],
-  ])('is refused: %s', (_what, change, problem) => {
-    const found = book.validateCrd(but(crd, change)).map(({ field, message }) => `${field}: ${message}`);
+  ])('is rejected: %s', (_what, change, problem) => {
+    const found = book.validateCrd(withChange(crd, change)).map(({ field, message }) => `${field}: ${message}`);
     expect(found.join(', ')).toEqual(typeof problem === 'string' ? problem : expect.stringMatching(problem));
   });
 

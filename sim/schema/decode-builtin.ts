@@ -1,40 +1,44 @@
-import { isObject, setOwn } from '#base';
+import { isObject, setOwnMember } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { formatQuantity, parseQuantity } from './quantity.ts';
 import { schemaPropsName } from './type-table.ts';
 import type { FieldType, StructType, TypeRef, TypeTable } from './type-table.ts';
 
-/** A value of the wrong type; the text is that of the real server's decoder (Go's encoding/json). */
+/**
+ * A value of the wrong type, with the message of the real server's decoder (Go's encoding/json).
+ */
 export class TypeMismatch extends Error {
   override readonly name = 'TypeMismatch';
 }
 
-export interface Decoded {
+export interface DecodedObject {
   readonly object: MutableJsonObject;
   readonly unknownFields: readonly string[];
 }
 
 /**
- * Sends an object through the Go struct of its type, as the real server does with every built-in kind: unknown fields fall out, wrong types
- * are refused, nulls and empty values of optional fields vanish, quantities and times become canonical.
+ * Decodes an object through the Go struct of its type, like the real server for built-in kinds:
+ * drops unknown fields, rejects wrong types, omits nulls and empty optional fields, and normalizes
+ * quantities and times.
  * @throws TypeMismatch
  */
-export function decodeStruct(types: TypeTable, fullName: string, value: JsonObject): Decoded {
-  const decoder = new Decoder(types, false);
+export function decodeStruct(types: TypeTable, fullName: string, value: JsonObject): DecodedObject {
+  const decoder = new StructDecoder(types, false);
   const object = decoder.struct(fullName, value, { path: '', stack: [], owner: '' });
   return { object, unknownFields: decoder.unknownFields };
 }
 
 /**
- * The same, and then what Go's encoder adds on the way out: fields that it always writes appear (`resources: {}`, `rules: null`).
- * Apart from decoding, because a server-side apply must not count them as said by the client.
+ * {@link decodeStruct}, plus the fields that Go's encoder always writes (`resources: {}`, `rules:
+ * null`). Separate from decoding, because server-side apply must not count them as set by the
+ * client.
  * @throws TypeMismatch
  */
 export function encodeStruct(types: TypeTable, fullName: string, value: JsonObject): MutableJsonObject {
-  return new Decoder(types, true).struct(fullName, value, { path: '', stack: [], owner: '' });
+  return new StructDecoder(types, true).struct(fullName, value, { path: '', stack: [], owner: '' });
 }
 
-interface Place {
+interface ValuePosition {
   /** `spec.containers[0]`, for unknown fields. */
   readonly path: string;
   /** Names of struct fields from the root, for type errors. */
@@ -43,10 +47,10 @@ interface Place {
   readonly owner: string;
 }
 
-class Decoder {
+class StructDecoder {
   readonly unknownFields: string[] = [];
   readonly #types: TypeTable;
-  /** Whether fields that Go always writes appear. */
+  /** Whether to add the fields that Go always writes. */
   readonly #fill: boolean;
 
   constructor(types: TypeTable, fill: boolean) {
@@ -54,13 +58,14 @@ class Decoder {
     this.#fill = fill;
   }
 
-  struct(fullName: string, value: JsonObject, place: Place): MutableJsonObject {
+  struct(fullName: string, value: JsonObject, place: ValuePosition): MutableJsonObject {
     const type = this.#type(fullName);
     const decoded = new Map<string, MutableJson>();
-    // What is unknown is told in the order of the text, what is written comes in the order of the type.
+    // Unknown fields are reported in the order of the text, known fields written in the order of
+    // the type.
     for (const [key, given] of Object.entries(value)) {
       const field = type.fields.get(key);
-      const path = join(place.path, key);
+      const path = joinPath(place.path, key);
       if (field === undefined) this.unknownFields.push(`unknown field "${path}"`);
       else if (given !== undefined && given !== null)
         decoded.set(key, this.#value(field.type, given, { path, stack: [...place.stack, key], owner: type.shortName }));
@@ -68,16 +73,16 @@ class Decoder {
     const result: MutableJsonObject = {};
     for (const field of type.fields.values()) {
       const kept = this.#encode(field, decoded.get(field.name));
-      if (kept !== undefined) setOwn(result, field.name, kept);
+      if (kept !== undefined) setOwnMember(result, field.name, kept);
     }
     return result;
   }
 
-  /** What Go's encoder writes for a decoded field: undefined when it leaves it out. */
+  /** The value that Go's encoder writes for a decoded field; undefined if it omits the field. */
   #encode(field: FieldType, decoded: MutableJson | undefined): MutableJson | undefined {
     if (decoded === undefined) return this.#fill ? this.#zeroField(field) : undefined;
     if (field.pointer || field.always || !isZero(decoded)) return decoded;
-    // An empty struct that is no pointer is written all the same, unless it says omitzero.
+    // Go writes an empty struct that is not a pointer, unless it is omitzero.
     return isStructValue(field.type) && !field.omitZero ? decoded : undefined;
   }
 
@@ -103,7 +108,7 @@ class Decoder {
     }
   }
 
-  #value(type: TypeRef, value: Json, place: Place): MutableJson {
+  #value(type: TypeRef, value: Json, place: ValuePosition): MutableJson {
     switch (type.kind) {
       case 'scalar':
         return this.#scalar(type, value, place);
@@ -124,21 +129,21 @@ class Decoder {
     }
   }
 
-  #element(type: TypeRef, value: Json, place: Place): MutableJson {
+  #element(type: TypeRef, value: Json, place: ValuePosition): MutableJson {
     return value === null ? this.#zero(type) : this.#value(type, value, place);
   }
 
-  #map(type: Extract<TypeRef, { kind: 'map' }>, value: Json, place: Place): MutableJsonObject {
+  #map(type: Extract<TypeRef, { kind: 'map' }>, value: Json, place: ValuePosition): MutableJsonObject {
     if (!isObject(value)) throw this.#mismatch(type, value, place);
     const result: MutableJsonObject = {};
     for (const [key, member] of Object.entries(value)) {
       if (member === undefined) continue;
-      setOwn(result, key, this.#element(type.element, member, { ...place, path: join(place.path, key) }));
+      setOwnMember(result, key, this.#element(type.element, member, { ...place, path: joinPath(place.path, key) }));
     }
     return result;
   }
 
-  #scalar(type: Extract<TypeRef, { kind: 'scalar' }>, value: Json, place: Place): MutableJson {
+  #scalar(type: Extract<TypeRef, { kind: 'scalar' }>, value: Json, place: ValuePosition): MutableJson {
     switch (type.type) {
       case 'string':
         if (typeof value === 'string') return value;
@@ -152,25 +157,25 @@ class Decoder {
         break;
       case 'int32':
       case 'int64':
-        if (fits(value, type.type === 'int32' ? 32n : 64n)) return value;
+        if (fitsInteger(value, type.type === 'int32' ? 32n : 64n)) return value;
         break;
     }
     throw this.#mismatch(type, value, place);
   }
 
-  #special(special: Extract<TypeRef, { kind: 'special' }>['special'], value: Json, place: Place): MutableJson {
+  #special(special: Extract<TypeRef, { kind: 'special' }>['special'], value: Json, place: ValuePosition): MutableJson {
     switch (special) {
       case 'quantity':
-        return quantity(value);
+        return canonicalQuantityOf(value);
       case 'intstr':
-        if (typeof value === 'string' || fits(value, 32n)) return value;
+        if (typeof value === 'string' || fitsInteger(value, 32n)) return value;
         throw new TypeMismatch(`json: cannot unmarshal ${jsonKind(value, true)} into Go value of type int32`);
       case 'time':
       case 'microtime':
-        return time(value, special === 'microtime');
+        return canonicalTime(value, special === 'microtime');
       case 'bytes':
         if (typeof value !== 'string') throw this.#mismatch({ kind: 'list', element: byteType }, value, place);
-        return bytes(value);
+        return canonicalBase64(value);
       case 'raw':
       case 'fields':
       case 'any':
@@ -178,7 +183,7 @@ class Decoder {
     }
   }
 
-  #schemaOr(other: Extract<TypeRef, { kind: 'schemaOr' }>['other'], value: Json, place: Place): MutableJson {
+  #schemaOr(other: Extract<TypeRef, { kind: 'schemaOr' }>['other'], value: Json, place: ValuePosition): MutableJson {
     if (isObject(value)) return this.struct(schemaPropsName, value, place);
     if (other === 'array' && Array.isArray(value))
       return (value as readonly Json[]).map((item) =>
@@ -187,7 +192,7 @@ class Decoder {
     return value as MutableJson;
   }
 
-  #mismatch(type: TypeRef, value: Json, place: Place): TypeMismatch {
+  #mismatch(type: TypeRef, value: Json, place: ValuePosition): TypeMismatch {
     const showNumber = type.kind === 'scalar' && (type.type === 'int32' || type.type === 'int64');
     return new TypeMismatch(
       `json: cannot unmarshal ${jsonKind(value, showNumber)} into Go struct field ` +
@@ -221,7 +226,7 @@ class Decoder {
 
 const byteType: TypeRef = { kind: 'scalar', type: 'string', goName: 'uint8', allowed: [] };
 
-function join(path: string, key: string): string {
+function joinPath(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
@@ -235,7 +240,7 @@ function isStructValue(type: TypeRef): boolean {
   return type.kind === 'special' && ['quantity', 'intstr', 'time', 'microtime', 'raw'].includes(type.special);
 }
 
-function fits(value: Json, bits: 32n | 64n): value is number | bigint {
+function fitsInteger(value: Json, bits: 32n | 64n): value is number | bigint {
   if (typeof value === 'bigint') {
     const limit = 2n ** (bits - 1n);
     return value >= -limit && value < limit;
@@ -244,7 +249,7 @@ function fits(value: Json, bits: 32n | 64n): value is number | bigint {
   return bits === 64n || (value >= -(2 ** 31) && value < 2 ** 31);
 }
 
-/** As encoding/json names what it met; a number that does not fit is shown. */
+/** The JSON type in the words of encoding/json; shows a number that does not fit. */
 function jsonKind(value: Json, showNumber: boolean): string {
   if (Array.isArray(value)) return 'array';
   if (isObject(value)) return 'object';
@@ -253,7 +258,7 @@ function jsonKind(value: Json, showNumber: boolean): string {
   return showNumber && value !== null && typeof value !== 'object' ? `number ${value}` : 'number';
 }
 
-function quantity(value: Json): string {
+function canonicalQuantityOf(value: Json): string {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint')
     throw new TypeMismatch(
       "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
@@ -265,7 +270,7 @@ function quantity(value: Json): string {
 
 const rfc3339 = /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.]([0-9]+))?(?:Z|[+-][0-9]{2}:[0-9]{2})$/;
 
-function time(value: Json, micro: boolean): string {
+function canonicalTime(value: Json, micro: boolean): string {
   const layout = micro ? '2006-01-02T15:04:05.000000Z07:00' : '2006-01-02T15:04:05Z07:00';
   if (typeof value !== 'string')
     throw new TypeMismatch(`json: cannot unmarshal ${jsonKind(value, false)} into Go value of type string`);
@@ -279,14 +284,17 @@ function time(value: Json, micro: boolean): string {
   return micro ? `${seconds}.${(match[2] ?? '').padEnd(6, '0').slice(0, 6)}Z` : `${seconds}Z`;
 }
 
-function bytes(value: string): string {
+function canonicalBase64(value: string): string {
   const text = value.replace(/[\r\n]/g, '');
   const bad = /[^A-Za-z0-9+/=]/.exec(text)?.index ?? misplacedPadding(text);
   if (bad !== undefined) throw new TypeMismatch(`illegal base64 data at input byte ${bad}`);
   return text;
 }
 
-/** Where base64 text goes wrong although every character is allowed; undefined when it does not. */
+/**
+ * The position of the first padding error in base64 text of valid characters; undefined if there is
+ * none.
+ */
 function misplacedPadding(text: string): number | undefined {
   const firstPad = text.indexOf('=');
   const length = firstPad < 0 ? text.length : firstPad;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { at } from '#base';
+import { valueAt } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { createSchemaBook } from './book.ts';
 import { pullPolicy } from './defaults/pod.ts';
 import * as samples from './samples.ts';
-import { but, kindIn, widget, widgetKind } from './samples.ts';
+import { withChange, kindIn, widgetSample, widgetKind } from './samples.ts';
 
 const book = createSchemaBook();
 const defaulted = (object: KubeObject): Json =>
@@ -24,50 +24,62 @@ describe('defaults of built-in kinds', () => {
   const podTemplate = ['spec', 'template', 'spec'];
   const first = [...podTemplate, 'containers', 0];
   it.each<[string, KubeObject, Json, readonly (string | number)[], Json | undefined]>([
-    ['deployment replicas', samples.deployment, { spec: { replicas: null } }, ['spec', 'replicas'], 1],
+    ['deployment replicas', samples.deploymentSample, { spec: { replicas: null } }, ['spec', 'replicas'], 1],
     [
       'deployment strategy',
-      samples.deployment,
+      samples.deploymentSample,
       {},
       ['spec', 'strategy'],
       { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
     ],
     [
       'deployment strategy Recreate',
-      samples.deployment,
+      samples.deploymentSample,
       { spec: { strategy: { type: 'Recreate' } } },
       ['spec', 'strategy'],
       { type: 'Recreate' },
     ],
-    ['deployment history', samples.deployment, {}, ['spec', 'revisionHistoryLimit'], 10],
-    ['deployment deadline', samples.deployment, {}, ['spec', 'progressDeadlineSeconds'], 600],
-    ['template restartPolicy', samples.deployment, {}, [...podTemplate, 'restartPolicy'], 'Always'],
-    ['template dnsPolicy', samples.deployment, {}, [...podTemplate, 'dnsPolicy'], 'ClusterFirst'],
-    ['template grace', samples.deployment, {}, [...podTemplate, 'terminationGracePeriodSeconds'], 30],
-    ['template scheduler', samples.deployment, {}, [...podTemplate, 'schedulerName'], 'default-scheduler'],
-    ['template securityContext', samples.deployment, {}, [...podTemplate, 'securityContext'], {}],
-    ['no enableServiceLinks in templates', samples.deployment, {}, [...podTemplate, 'enableServiceLinks'], undefined],
-    ['container message path', samples.deployment, {}, [...first, 'terminationMessagePath'], '/dev/termination-log'],
-    ['container message policy', samples.deployment, {}, [...first, 'terminationMessagePolicy'], 'File'],
-    ['container pull policy', samples.deployment, {}, [...first, 'imagePullPolicy'], 'IfNotPresent'],
-    ['container resources', samples.deployment, {}, [...first, 'resources'], {}],
+    ['deployment history', samples.deploymentSample, {}, ['spec', 'revisionHistoryLimit'], 10],
+    ['deployment deadline', samples.deploymentSample, {}, ['spec', 'progressDeadlineSeconds'], 600],
+    ['template restartPolicy', samples.deploymentSample, {}, [...podTemplate, 'restartPolicy'], 'Always'],
+    ['template dnsPolicy', samples.deploymentSample, {}, [...podTemplate, 'dnsPolicy'], 'ClusterFirst'],
+    ['template grace', samples.deploymentSample, {}, [...podTemplate, 'terminationGracePeriodSeconds'], 30],
+    ['template scheduler', samples.deploymentSample, {}, [...podTemplate, 'schedulerName'], 'default-scheduler'],
+    ['template securityContext', samples.deploymentSample, {}, [...podTemplate, 'securityContext'], {}],
+    [
+      'no enableServiceLinks in templates',
+      samples.deploymentSample,
+      {},
+      [...podTemplate, 'enableServiceLinks'],
+      undefined,
+    ],
+    [
+      'container message path',
+      samples.deploymentSample,
+      {},
+      [...first, 'terminationMessagePath'],
+      '/dev/termination-log',
+    ],
+    ['container message policy', samples.deploymentSample, {}, [...first, 'terminationMessagePolicy'], 'File'],
+    ['container pull policy', samples.deploymentSample, {}, [...first, 'imagePullPolicy'], 'IfNotPresent'],
+    ['container resources', samples.deploymentSample, {}, [...first, 'resources'], {}],
     [
       'port protocol',
-      samples.pod,
+      samples.podSample,
       { spec: { containers: [{ name: 'a', image: 'b', ports: [{ containerPort: 80 }] }] } },
       ['spec', 'containers', 0, 'ports', 0],
       { containerPort: 80, protocol: 'TCP' },
     ],
     [
       'host network port',
-      samples.pod,
+      samples.podSample,
       { spec: { hostNetwork: true, containers: [{ name: 'a', image: 'b', ports: [{ containerPort: 80 }] }] } },
       ['spec', 'containers', 0, 'ports', 0, 'hostPort'],
       80,
     ],
     [
       'probe numbers',
-      samples.pod,
+      samples.podSample,
       { spec: { containers: [{ name: 'a', image: 'b', livenessProbe: { httpGet: { port: 80 } } }] } },
       ['spec', 'containers', 0, 'livenessProbe'],
       {
@@ -80,7 +92,7 @@ describe('defaults of built-in kinds', () => {
     ],
     [
       'env fieldRef',
-      samples.pod,
+      samples.podSample,
       {
         spec: {
           containers: [
@@ -93,66 +105,72 @@ describe('defaults of built-in kinds', () => {
     ],
     [
       'pod requests from limits',
-      samples.pod,
+      samples.podSample,
       { spec: { containers: [{ name: 'a', image: 'b', resources: { limits: { cpu: '1' } } }] } },
       ['spec', 'containers', 0, 'resources', 'requests'],
       { cpu: '1' },
     ],
-    ['pod enableServiceLinks', samples.pod, {}, ['spec', 'enableServiceLinks'], true],
-    ['service account twice', samples.pod, { spec: { serviceAccountName: 'me' } }, ['spec', 'serviceAccount'], 'me'],
+    ['pod enableServiceLinks', samples.podSample, {}, ['spec', 'enableServiceLinks'], true],
+    [
+      'service account twice',
+      samples.podSample,
+      { spec: { serviceAccountName: 'me' } },
+      ['spec', 'serviceAccount'],
+      'me',
+    ],
     [
       'secret volume mode',
-      samples.pod,
+      samples.podSample,
       { spec: { volumes: [{ name: 'v', secret: { secretName: 's' } }] } },
       ['spec', 'volumes', 0, 'secret', 'defaultMode'],
       420,
     ],
     [
       'configMap volume mode',
-      samples.pod,
+      samples.podSample,
       { spec: { volumes: [{ name: 'v', configMap: { name: 's' } }] } },
       ['spec', 'volumes', 0, 'configMap', 'defaultMode'],
       420,
     ],
     [
       'token expiry',
-      samples.pod,
+      samples.podSample,
       { spec: { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] } },
       ['spec', 'volumes', 0, 'projected', 'sources', 0, 'serviceAccountToken', 'expirationSeconds'],
       3600,
     ],
     [
       'a volume without source',
-      samples.pod,
+      samples.podSample,
       { spec: { volumes: [{ name: 'v' }] } },
       ['spec', 'volumes', 0],
       { name: 'v', emptyDir: {} },
     ],
     [
       'hostPath type',
-      samples.pod,
+      samples.podSample,
       { spec: { volumes: [{ name: 'v', hostPath: { path: '/' } }] } },
       ['spec', 'volumes', 0, 'hostPath', 'type'],
       '',
     ],
-    ['statefulset policy', samples.statefulSet, {}, ['spec', 'podManagementPolicy'], 'OrderedReady'],
+    ['statefulset policy', samples.statefulSetSample, {}, ['spec', 'podManagementPolicy'], 'OrderedReady'],
     [
       'statefulset strategy',
-      samples.statefulSet,
+      samples.statefulSetSample,
       {},
       ['spec', 'updateStrategy'],
       { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
     ],
     [
       'statefulset retention',
-      samples.statefulSet,
+      samples.statefulSetSample,
       {},
       ['spec', 'persistentVolumeClaimRetentionPolicy'],
       { whenDeleted: 'Retain', whenScaled: 'Retain' },
     ],
     [
       'statefulset claims',
-      samples.statefulSet,
+      samples.statefulSetSample,
       { spec: { volumeClaimTemplates: [{ metadata: { name: 'd' }, spec: { accessModes: ['ReadWriteOnce'] } }] } },
       ['spec', 'volumeClaimTemplates', 0],
       {
@@ -165,68 +183,80 @@ describe('defaults of built-in kinds', () => {
     ],
     [
       'daemonset strategy',
-      samples.daemonSet,
+      samples.daemonSetSample,
       {},
       ['spec', 'updateStrategy'],
       { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
     ],
-    ['job completions', samples.job, {}, ['spec', 'completions'], 1],
-    ['job completions with parallelism', samples.job, { spec: { parallelism: 3 } }, ['spec', 'completions'], undefined],
-    ['job backoff', samples.job, {}, ['spec', 'backoffLimit'], 6],
-    ['job mode', samples.job, {}, ['spec', 'completionMode'], 'NonIndexed'],
-    ['job suspend', samples.job, {}, ['spec', 'suspend'], false],
-    ['job replacement', samples.job, {}, ['spec', 'podReplacementPolicy'], 'TerminatingOrFailed'],
+    ['job completions', samples.jobSample, {}, ['spec', 'completions'], 1],
+    [
+      'job completions with parallelism',
+      samples.jobSample,
+      { spec: { parallelism: 3 } },
+      ['spec', 'completions'],
+      undefined,
+    ],
+    ['job backoff', samples.jobSample, {}, ['spec', 'backoffLimit'], 6],
+    ['job mode', samples.jobSample, {}, ['spec', 'completionMode'], 'NonIndexed'],
+    ['job suspend', samples.jobSample, {}, ['spec', 'suspend'], false],
+    ['job replacement', samples.jobSample, {}, ['spec', 'podReplacementPolicy'], 'TerminatingOrFailed'],
     [
       'job selector once the uid is known',
-      samples.job,
+      samples.jobSample,
       { metadata: { uid: 'u1' } },
       ['spec', 'selector'],
       { matchLabels: { 'batch.kubernetes.io/controller-uid': 'u1' } },
     ],
-    ['cronjob policy', samples.cronJob, {}, ['spec', 'concurrencyPolicy'], 'Allow'],
-    ['cronjob history', samples.cronJob, {}, ['spec', 'successfulJobsHistoryLimit'], 3],
+    ['cronjob policy', samples.cronJobSample, {}, ['spec', 'concurrencyPolicy'], 'Allow'],
+    ['cronjob history', samples.cronJobSample, {}, ['spec', 'successfulJobsHistoryLimit'], 3],
     [
       'cronjob template',
-      samples.cronJob,
+      samples.cronJobSample,
       {},
       ['spec', 'jobTemplate', 'spec', 'template', 'spec', 'dnsPolicy'],
       'ClusterFirst',
     ],
-    ['service type', samples.service, {}, ['spec', 'type'], 'ClusterIP'],
-    ['service ports', samples.service, {}, ['spec', 'ports', 0], { protocol: 'TCP', port: 80, targetPort: 80 }],
-    ['service affinity', samples.service, {}, ['spec', 'sessionAffinity'], 'None'],
-    ['service internal policy', samples.service, {}, ['spec', 'internalTrafficPolicy'], 'Cluster'],
+    ['service type', samples.serviceSample, {}, ['spec', 'type'], 'ClusterIP'],
+    ['service ports', samples.serviceSample, {}, ['spec', 'ports', 0], { protocol: 'TCP', port: 80, targetPort: 80 }],
+    ['service affinity', samples.serviceSample, {}, ['spec', 'sessionAffinity'], 'None'],
+    ['service internal policy', samples.serviceSample, {}, ['spec', 'internalTrafficPolicy'], 'Cluster'],
     [
       'service external policy',
-      samples.service,
+      samples.serviceSample,
       { spec: { type: 'NodePort' } },
       ['spec', 'externalTrafficPolicy'],
       'Cluster',
     ],
     [
       'service load balancer',
-      samples.service,
+      samples.serviceSample,
       { spec: { type: 'LoadBalancer' } },
       ['spec', 'allocateLoadBalancerNodePorts'],
       true,
     ],
     [
       'external name has no families',
-      samples.service,
+      samples.serviceSample,
       { spec: { type: 'ExternalName', externalName: 'a.b' } },
       ['spec', 'ipFamilies'],
       undefined,
     ],
     [
       'client affinity',
-      samples.service,
+      samples.serviceSample,
       { spec: { sessionAffinity: 'ClientIP' } },
       ['spec', 'sessionAffinityConfig', 'clientIP', 'timeoutSeconds'],
       10800,
     ],
-    ['secret type', samples.secret, {}, ['type'], 'Opaque'],
-    ['secret stringData', samples.secret, { stringData: { a: 'new', b: 'x' } }, ['data'], { a: 'bmV3', b: 'eA==' }],
-    ['secret stringData goes', samples.secret, { stringData: { a: 'x' } }, ['stringData'], undefined],
+    ['secret type', samples.secretSample, {}, ['type'], 'Opaque'],
+    [
+      'secret stringData',
+      samples.secretSample,
+      { stringData: { a: 'new', b: 'x' } },
+      ['data'],
+      { a: 'bmV3', b: 'eA==' },
+    ],
+    ['secret stringData goes', samples.secretSample, { stringData: { a: 'x' } }, ['stringData'], undefined],
     [
       'namespace label',
       object('v1', 'Namespace', {}),
@@ -235,44 +265,44 @@ describe('defaults of built-in kinds', () => {
       { 'kubernetes.io/metadata.name': 'x' },
     ],
     ['namespace phase', object('v1', 'Namespace', {}), {}, ['status', 'phase'], 'Active'],
-    ['claim mode', samples.claim, {}, ['spec', 'volumeMode'], 'Filesystem'],
-    ['volume reclaim', samples.volume, {}, ['spec', 'persistentVolumeReclaimPolicy'], 'Retain'],
-    ['network policy types', samples.networkPolicy, {}, ['spec', 'policyTypes'], ['Ingress']],
+    ['claim mode', samples.claimSample, {}, ['spec', 'volumeMode'], 'Filesystem'],
+    ['volume reclaim', samples.volumeSample, {}, ['spec', 'persistentVolumeReclaimPolicy'], 'Retain'],
+    ['network policy types', samples.networkPolicySample, {}, ['spec', 'policyTypes'], ['Ingress']],
     [
       'network policy types with egress',
-      samples.networkPolicy,
+      samples.networkPolicySample,
       { spec: { egress: [{}] } },
       ['spec', 'policyTypes'],
       ['Ingress', 'Egress'],
     ],
     [
       'no path type for ingresses',
-      samples.ingress,
+      samples.ingressSample,
       { spec: { rules: [{ http: { paths: [{ path: '/' }] } }] } },
       ['spec', 'rules', 0, 'http', 'paths', 0, 'pathType'],
       null,
     ],
-    ['role reference group', samples.roleBinding, {}, ['roleRef', 'apiGroup'], 'rbac.authorization.k8s.io'],
+    ['role reference group', samples.roleBindingSample, {}, ['roleRef', 'apiGroup'], 'rbac.authorization.k8s.io'],
     [
       'subject group of a user',
-      samples.roleBinding,
+      samples.roleBindingSample,
       { subjects: [{ kind: 'User', name: 'u' }] },
       ['subjects', 0, 'apiGroup'],
       'rbac.authorization.k8s.io',
     ],
-    ['subject group of an account', samples.roleBinding, {}, ['subjects', 0, 'apiGroup'], undefined],
-    ['role without rules', samples.role, { rules: null }, ['rules'], null],
-    ['autoscaler minimum', samples.autoscaler, {}, ['spec', 'minReplicas'], 1],
+    ['subject group of an account', samples.roleBindingSample, {}, ['subjects', 0, 'apiGroup'], undefined],
+    ['role without rules', samples.roleSample, { rules: null }, ['rules'], null],
+    ['autoscaler minimum', samples.autoscalerSample, {}, ['spec', 'minReplicas'], 1],
     [
       'autoscaler metrics',
-      samples.autoscaler,
+      samples.autoscalerSample,
       {},
       ['spec', 'metrics', 0, 'resource', 'target', 'averageUtilization'],
       80,
     ],
     [
       'autoscaler behavior',
-      samples.autoscaler,
+      samples.autoscalerSample,
       { spec: { behavior: { scaleUp: { stabilizationWindowSeconds: 5 } } } },
       ['spec', 'behavior', 'scaleDown', 'policies'],
       [{ type: 'Percent', value: 100, periodSeconds: 15 }],
@@ -333,7 +363,7 @@ describe('defaults of built-in kinds', () => {
       'Cluster',
     ],
   ])('%s', (_what, base, change, path, expected) => {
-    const result = at(defaulted(but(base, change)), ...path);
+    const result = valueAt(defaulted(withChange(base, change)), ...path);
     if (expected === null) expect(result ?? null).toBeNull();
     else expect(result).toEqual(expected);
   });
@@ -345,7 +375,7 @@ describe('defaults of built-in kinds', () => {
     ['host:5000/nginx', 'Always'],
     ['host:5000/nginx:1', 'IfNotPresent'],
     ['nginx@sha256:0000', 'IfNotPresent'],
-  ])('pulls %s %s', (image, policy) => {
+  ])('sets the pull policy of %s to %s', (image, policy) => {
     expect(pullPolicy(image)).toBe(policy);
   });
 
@@ -353,7 +383,7 @@ describe('defaults of built-in kinds', () => {
     Object.entries(samples).filter(
       ([, value]) => typeof value === 'object' && 'apiVersion' in value && value.kind !== 'Widget',
     ),
-  )('twice is the same as once, and the argument is left alone: %s', (_name, value) => {
+  )('are idempotent and leave the argument unchanged: %s', (_name, value) => {
     const base = value as KubeObject;
     const before = JSON.stringify(base);
     const once = defaulted(base);
@@ -373,10 +403,10 @@ describe('defaults of custom resources', () => {
     ],
     ['nothing that is there', { mode: 'B', nested: { depth: 9 } }, { size: 1, mode: 'B', nested: { depth: 9 } }],
   ])('%s', (_what, change, spec) => {
-    expect(book.applyDefaults(widgetKind, but(widget, { spec: change }))['spec']).toEqual(spec);
+    expect(book.applyDefaults(widgetKind, withChange(widgetSample, { spec: change }))['spec']).toEqual(spec);
   });
 
-  it('none inside an absent object', () => {
+  it('add nothing inside an absent object', () => {
     const bare = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'x' } };
     expect(book.applyDefaults(widgetKind, bare)).toEqual(bare);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { deepEqual, formatPointer, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
-import { applyJsonPatch, PatchError } from './json-patch.ts';
+import { applyRfc6902Patch, PatchError } from './json-patch.ts';
 
 const document = { a: { b: 1, 'x/y~z': 2 }, list: ['p', 'q', 'r'], n: null };
 
@@ -35,7 +35,7 @@ describe('JSON patch (RFC 6902)', () => {
     ['nothing', [], document],
   ])('%s', (_what, patch, expected) => {
     const before = JSON.stringify(document);
-    expect(applyJsonPatch(document, patch)).toEqual(expected);
+    expect(applyRfc6902Patch(document, patch)).toEqual(expected);
     expect(JSON.stringify(document)).toBe(before);
   });
 
@@ -75,18 +75,18 @@ describe('JSON patch (RFC 6902)', () => {
     ],
     ['failed test', [{ op: 'test', path: '/a/b', value: 2 }], 'testing value /a/b failed: test failed'],
     ['no path', [{ op: 'add', value: 2 }], 'add operation failed to decode path: missing field'],
-  ])('refuses: %s', (_what, patch, text) => {
-    expect(() => applyJsonPatch(document, patch)).toThrow(new PatchError(text));
+  ])('rejects: %s', (_what, patch, text) => {
+    expect(() => applyRfc6902Patch(document, patch)).toThrow(new PatchError(text));
   });
 
-  it('never changes anything but what the path names', () => {
+  it('changes only the value at the path', () => {
     const objects = fc.dictionary(fc.string(), fc.oneof(fc.integer(), fc.dictionary(fc.string(), fc.integer())));
     fc.assert(
       fc.property(objects, fc.string(), fc.integer(), (object, key, value) => {
         const path = formatPointer([key]);
-        const added = applyJsonPatch(object, [{ op: 'add', path, value }]) as JsonObject;
+        const added = applyRfc6902Patch(object, [{ op: 'add', path, value }]) as JsonObject;
         expect(isObject(added) && Object.hasOwn(added, key) && added[key] === value).toBe(true);
-        const removed = applyJsonPatch(added, [{ op: 'remove', path }]);
+        const removed = applyRfc6902Patch(added, [{ op: 'remove', path }]);
         const rest = Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
         expect(deepEqual(removed, rest)).toBe(true);
       }),

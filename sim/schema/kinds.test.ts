@@ -40,7 +40,7 @@ describe('built-in kinds', () => {
     expect(found?.schema?.properties?.['metadata']?.properties?.['managedFields']).toBeDefined();
   });
 
-  it('are there once per group, version and kind, each with a schema', () => {
+  it('exist once per group, version and kind, each with a schema', () => {
     const names = book.builtinKinds().map(({ group, version, kind }) => `${group}/${version}/${kind}`);
     expect(new Set(names).size).toBe(names.length);
     expect(book.builtinKinds().filter(({ schema }) => schema === undefined)).toEqual([]);
@@ -56,7 +56,8 @@ describe('built-in kinds', () => {
 });
 
 /**
- * An independent witness: the models that the Kubernetes project generates for JavaScript from its own OpenAPI documents.
+ * An independent witness: the models that the Kubernetes project generates for JavaScript from its
+ * own OpenAPI documents.
  */
 describe('the type table agrees with the generated models', () => {
   const models = new URL('../../node_modules/@kubernetes/client-node/dist/gen/models/', import.meta.url);
@@ -70,7 +71,7 @@ describe('the type table agrees with the generated models', () => {
     return file === undefined ? [] : [[type.fullName, type, file]];
   });
 
-  it('for most of its types', () => {
+  it('covers most of its types', () => {
     expect(candidates.length).toBeGreaterThan(typeTable.size * 0.9);
   });
 
@@ -84,7 +85,7 @@ describe('the type table agrees with the generated models', () => {
   });
 });
 
-/** Fields of the 1.36 API that the generated models, which are newer, no longer have. */
+/** Fields of the 1.36 API that the newer generated models have dropped. */
 const goneSince = new Set<string>([]);
 
 /** `Core` in CoreV1Event, `Admissionregistration` in AdmissionregistrationV1ServiceReference. */
@@ -94,12 +95,12 @@ function groupWord(home: string): string {
 }
 
 describe('type tables', () => {
-  it('a line that cannot be read is named', () => {
+  it('name an invalid line', () => {
     expect(() => parseTypeTables([{ package: 'p.v1', types: 'A\n  broken\n' }])).toThrow(/p[.]v1.*broken/);
     expect(() => parseTypeTables([{ package: 'p.v1', types: 'A\n  a B\n' }])).toThrow(/no type B/);
   });
 
-  it('read marks, options and descriptions', () => {
+  it('have marks, options and descriptions', () => {
     const table = parseTypeTables([
       {
         package: 'p.v1',

@@ -1,18 +1,18 @@
 import type { KindDefinition } from '../types.ts';
 
-/** A built-in kind before its schema is known: the type name is what OpenAPI calls the object. */
+/** A built-in kind without its schema. */
 export interface BuiltinKind extends Omit<KindDefinition, 'schema' | 'custom'> {
-  /** `io.k8s.api.apps.v1.Deployment` */
+  /** The OpenAPI name of its type: `io.k8s.api.apps.v1.Deployment` */
   readonly typeName: string;
 }
 
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /**
- * One line per kind, as kube-apiserver 1.36 serves them:
- *   kind | resource | short names | flags: N namespaced, S status, A category all, E category api-extensions, X scale subresource
+ * One line per kind, as kube-apiserver 1.36 serves them: kind | resource | short names | flags (N
+ * namespaced, S status, A category all, E category api-extensions, X scale subresource).
  */
-const tables: readonly { apiVersion: string; package: string; lines: string }[] = [
+const kindTables: readonly { apiVersion: string; package: string; lines: string }[] = [
   {
     apiVersion: 'v1',
     package: 'io.k8s.api.core.v1',
@@ -136,21 +136,21 @@ const tables: readonly { apiVersion: string; package: string; lines: string }[] 
   },
 ];
 
-const scale = {
+const scalePaths = {
   specReplicasPath: '.spec.replicas',
   statusReplicasPath: '.status.replicas',
   labelSelectorPath: '.status.selector',
 } as const;
 
-/** Every built-in kind, in the order of the tables (core first). */
-export const builtinKindTable: readonly BuiltinKind[] = tables.flatMap((table) => {
+/** All built-in kinds in the order of the tables (core first). */
+export const builtinKindTable: readonly BuiltinKind[] = kindTables.flatMap((table) => {
   const slash = table.apiVersion.indexOf('/');
   const group = slash < 0 ? '' : table.apiVersion.slice(0, slash);
   const version = table.apiVersion.slice(slash + 1);
-  return rows(table.lines).map((cells) => parseRow(cells, { group, version, package: table.package }));
+  return tableRows(table.lines).map((cells) => parseRow(cells, { group, version, package: table.package }));
 });
 
-function rows(text: string): string[][] {
+function tableRows(text: string): string[][] {
   return text
     .trim()
     .split('\n')
@@ -173,10 +173,10 @@ function parseRow(
     shortNames: shortNames === '' ? [] : shortNames.split(','),
     categories,
     namespaced: flags.includes('N'),
-    // A Namespace cannot be deleted as a collection: each goes through its own termination.
+    // Namespaces cannot be deleted as a collection: each one terminates on its own.
     verbs: kind === 'Namespace' ? allVerbs.filter((verb) => verb !== 'deletecollection') : allVerbs,
     statusSubresource: flags.includes('S'),
-    ...(flags.includes('X') ? { scaleSubresource: scale } : {}),
+    ...(flags.includes('X') ? { scaleSubresource: scalePaths } : {}),
     typeName: `${home.package}.${kind}`,
   };
 }

@@ -1,48 +1,51 @@
 import type { MutableJson, MutableJsonObject } from '#base';
 import type { KindDefinition } from '../types.ts';
 
-/** What this file needs of the document's writer. */
-export interface Definitions {
+/** The interface to the writer of definitions. */
+export interface DefinitionWriter {
   readonly dialect: { readonly version: 2 | 3 };
   ref(fullName: string): MutableJsonObject;
   kind(kind: KindDefinition): { readonly object: string; readonly list: string };
 }
 
-const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+const metaPackage = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-/** Query parameters by verb; kubectl looks for `dryRun` and `fieldValidation` at PATCH before it uses them. */
+/**
+ * Query parameters by verb; kubectl checks that PATCH has `dryRun` and `fieldValidation` before
+ * using them.
+ */
 const writeQueries: Readonly<Record<string, string>> = {
-  pretty: 'Indents the answer when true.',
-  dryRun: 'All: nothing is stored.',
-  fieldManager: 'Who makes this change, for managedFields.',
-  fieldValidation: 'What to do about unknown and duplicate fields: Ignore, Warn or Strict.',
+  pretty: 'Pretty-prints the response if true.',
+  dryRun: 'All: a dry run, nothing is stored.',
+  fieldManager: 'The field manager of this change.',
+  fieldValidation: 'How to handle unknown and duplicate fields: Ignore, Warn or Strict.',
 };
-const queries: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  get: { pretty: 'Indents the answer when true.' },
+const queryDescriptions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  get: { pretty: 'Pretty-prints the response if true.' },
   list: {
     allowWatchBookmarks: 'Whether the watch may send bookmarks.',
-    continue: 'Where the next page begins.',
+    continue: 'The token of the next page.',
     fieldSelector: 'Selects by field.',
     labelSelector: 'Selects by label.',
-    limit: 'How many items a page has at most.',
-    resourceVersion: 'How fresh the answer must be.',
-    resourceVersionMatch: 'How resourceVersion is meant.',
-    sendInitialEvents: 'Whether a watch begins with the present objects.',
-    timeoutSeconds: 'When the watch or list ends.',
+    limit: 'The maximum number of items in a page.',
+    resourceVersion: 'The required version of the response.',
+    resourceVersionMatch: 'How to interpret resourceVersion.',
+    sendInitialEvents: 'Whether a watch starts with the current objects.',
+    timeoutSeconds: 'The timeout of the watch or list.',
     watch: 'Watches instead of listing.',
   },
   post: writeQueries,
   put: writeQueries,
-  patch: { ...writeQueries, force: 'Server-side apply takes fields over from other managers.' },
+  patch: { ...writeQueries, force: 'Whether server-side apply takes over conflicting fields.' },
   delete: {
-    dryRun: 'All: nothing is deleted.',
-    gracePeriodSeconds: 'How long the object may take to end.',
-    propagationPolicy: 'What happens to dependents: Orphan, Background or Foreground.',
+    dryRun: 'All: a dry run, nothing is deleted.',
+    gracePeriodSeconds: 'The grace period in seconds.',
+    propagationPolicy: 'How to handle dependents: Orphan, Background or Foreground.',
   },
 };
 
-/** The paths of some kinds with the operations that they offer. */
-export function pathsOf(kinds: readonly KindDefinition[], definitions: Definitions): MutableJsonObject {
+/** The paths of the given kinds with their operations. */
+export function pathsOf(kinds: readonly KindDefinition[], definitions: DefinitionWriter): MutableJsonObject {
   const result: MutableJsonObject = {};
   for (const kind of kinds) Object.assign(result, new KindPaths(kind, definitions).paths());
   return result;
@@ -50,9 +53,9 @@ export function pathsOf(kinds: readonly KindDefinition[], definitions: Definitio
 
 class KindPaths {
   readonly #kind: KindDefinition;
-  readonly #definitions: Definitions;
+  readonly #definitions: DefinitionWriter;
 
-  constructor(kind: KindDefinition, definitions: Definitions) {
+  constructor(kind: KindDefinition, definitions: DefinitionWriter) {
     this.#kind = kind;
     this.#definitions = definitions;
   }
@@ -80,14 +83,14 @@ class KindPaths {
     const result: MutableJsonObject = {};
     for (const verb of verbs) {
       if (!this.#kind.verbs.includes(apiVerbs[verb] ?? verb)) continue;
-      result[methods[verb] ?? verb] = this.#operation(verb, names);
+      result[httpMethods[verb] ?? verb] = this.#operation(verb, names);
     }
     return result;
   }
 
   #operation(verb: string, names: { readonly object: string; readonly list: string }): MutableJsonObject {
     const { group, kind, version } = this.#kind;
-    const answer = verb === 'list' ? names.list : verb.startsWith('delete') ? `${meta}.Status` : names.object;
+    const answer = verb === 'list' ? names.list : verb.startsWith('delete') ? `${metaPackage}.Status` : names.object;
     const parameters = this.#queries(verb);
     const body = this.#body(verb, names.object, parameters);
     return {
@@ -101,9 +104,10 @@ class KindPaths {
     };
   }
 
-  /** The body: a member of the operation in v3, one more parameter in v2. */
+  /** The body: a member of the operation in v3, a parameter in v2. */
   #body(verb: string, object: string, parameters: MutableJson[]): MutableJsonObject {
-    const type = verb === 'patch' ? `${meta}.Patch` : verb.startsWith('delete') ? `${meta}.DeleteOptions` : object;
+    const type =
+      verb === 'patch' ? `${metaPackage}.Patch` : verb.startsWith('delete') ? `${metaPackage}.DeleteOptions` : object;
     if (verb === 'get' || verb === 'list') return {};
     const schema = this.#definitions.ref(type);
     const media = verb === 'patch' ? patchTypes(this.#kind) : ['application/json', 'application/yaml'];
@@ -118,7 +122,7 @@ class KindPaths {
 
   #queries(verb: string): MutableJson[] {
     const key = verb === 'deletecollection' ? 'delete' : verb;
-    return Object.entries(queries[key] ?? {}).map(([name, description]) => ({
+    return Object.entries(queryDescriptions[key] ?? {}).map(([name, description]) => ({
       name,
       in: 'query',
       description,
@@ -152,10 +156,10 @@ class KindPaths {
   }
 }
 
-const methods: Readonly<Record<string, string>> = { list: 'get', deletecollection: 'delete' };
+const httpMethods: Readonly<Record<string, string>> = { list: 'get', deletecollection: 'delete' };
 const apiVerbs: Readonly<Record<string, string>> = { post: 'create', put: 'update' };
 
-/** Custom resources have no strategic merge: there are no Go types that say how. */
+/** Custom resources have no strategic merge patch: it relies on Go types. */
 function patchTypes(kind: KindDefinition): string[] {
   return [
     'application/json-patch+json',

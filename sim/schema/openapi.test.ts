@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { at, isObject } from '#base';
+import { valueAt, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import { createSchemaBook } from './book.ts';
 import { widgetKind } from './samples.ts';
@@ -19,9 +19,9 @@ function references(value: Json | undefined, into = new Set<string>()): Set<stri
 }
 
 describe('OpenAPI v3', () => {
-  it.each(groupVersions)('%s: every reference leads somewhere, and it is plain JSON', (groupVersion) => {
+  it.each(groupVersions)('%s resolves every reference, and is plain JSON', (groupVersion) => {
     const document = book.openApiV3(of(groupVersion));
-    const schemas = Object.keys(at(document, 'components', 'schemas') as JsonObject);
+    const schemas = Object.keys(valueAt(document, 'components', 'schemas') as JsonObject);
     const missing = [...references(document)].filter(
       (ref) => !schemas.includes(ref.replace('#/components/schemas/', '')),
     );
@@ -30,10 +30,10 @@ describe('OpenAPI v3', () => {
   });
 
   const apps = book.openApiV3(of('apps/v1'));
-  const schema = (name: string): Json | undefined => at(apps, 'components', 'schemas', name);
+  const schema = (name: string): Json | undefined => valueAt(apps, 'components', 'schemas', name);
 
   it('names types as Kubernetes does, with their kinds', () => {
-    expect(at(schema('io.k8s.api.apps.v1.Deployment') ?? null, 'x-kubernetes-group-version-kind')).toEqual([
+    expect(valueAt(schema('io.k8s.api.apps.v1.Deployment') ?? null, 'x-kubernetes-group-version-kind')).toEqual([
       { group: 'apps', kind: 'Deployment', version: 'v1' },
     ]);
     for (const name of [
@@ -109,39 +109,39 @@ describe('OpenAPI v3', () => {
     ],
     ['io.k8s.api.apps.v1.DeploymentSpec', 'strategy', { 'x-kubernetes-patch-strategy': 'retainKeys' }],
   ])('%s.%s merges as in the real API', (type, field, extensions) => {
-    expect(at(schema(type) ?? null, 'properties', field)).toMatchObject(extensions as object);
+    expect(valueAt(schema(type) ?? null, 'properties', field)).toMatchObject(extensions as object);
   });
 
-  it('has the paths that kubectl looks at', () => {
-    const one = at(apps, 'paths', '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', 'patch');
-    const names = (at(one ?? null, 'parameters') as readonly JsonObject[]).map((parameter) => parameter['name']);
+  it('has the paths that kubectl needs', () => {
+    const one = valueAt(apps, 'paths', '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', 'patch');
+    const names = (valueAt(one ?? null, 'parameters') as readonly JsonObject[]).map((parameter) => parameter['name']);
     expect(names).toEqual(expect.arrayContaining(['dryRun', 'fieldValidation', 'fieldManager', 'force']));
-    expect(at(one ?? null, 'x-kubernetes-group-version-kind')).toEqual({
+    expect(valueAt(one ?? null, 'x-kubernetes-group-version-kind')).toEqual({
       group: 'apps',
       kind: 'Deployment',
       version: 'v1',
     });
-    expect(Object.keys(at(one ?? null, 'requestBody', 'content') as object)).toContain(
+    expect(Object.keys(valueAt(one ?? null, 'requestBody', 'content') as object)).toContain(
       'application/strategic-merge-patch+json',
     );
-    expect(at(apps, 'paths', '/apis/apps/v1/deployments', 'get', 'x-kubernetes-action')).toBe('list');
+    expect(valueAt(apps, 'paths', '/apis/apps/v1/deployments', 'get', 'x-kubernetes-action')).toBe('list');
     const core = book.openApiV3(of('/v1'));
-    expect(at(core, 'paths', '/api/v1/nodes', 'get', 'x-kubernetes-group-version-kind', 'kind')).toBe('Node');
-    expect(at(core, 'paths', '/api/v1/namespaces/{namespace}/pods', 'post', 'x-kubernetes-action')).toBe('post');
+    expect(valueAt(core, 'paths', '/api/v1/nodes', 'get', 'x-kubernetes-group-version-kind', 'kind')).toBe('Node');
+    expect(valueAt(core, 'paths', '/api/v1/namespaces/{namespace}/pods', 'post', 'x-kubernetes-action')).toBe('post');
   });
 
   it('describes custom kinds with typed metadata and without strategic merge', () => {
     const document = book.openApiV3([widgetKind]);
-    const widget = at(document, 'components', 'schemas', 'com.example.v1.Widget');
-    expect(at(widget ?? null, 'properties', 'spec', 'properties', 'size')).toEqual({
+    const widget = valueAt(document, 'components', 'schemas', 'com.example.v1.Widget');
+    expect(valueAt(widget ?? null, 'properties', 'spec', 'properties', 'size')).toEqual({
       type: 'integer',
       minimum: 1,
       maximum: 5,
     });
-    expect(at(widget ?? null, 'properties', 'metadata', 'allOf', 0, '$ref')).toBe(
+    expect(valueAt(widget ?? null, 'properties', 'metadata', 'allOf', 0, '$ref')).toBe(
       '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta',
     );
-    const content = at(
+    const content = valueAt(
       document,
       'paths',
       '/apis/example.com/v1/namespaces/{namespace}/widgets/{name}',
@@ -158,9 +158,9 @@ describe('OpenAPI v3', () => {
 });
 
 describe('OpenAPI v2', () => {
-  it('covers all kinds, and every reference leads somewhere', () => {
+  it('covers all kinds and resolves every reference', () => {
     const document = book.openApiV2([...book.builtinKinds(), widgetKind]);
-    const definitions = Object.keys(at(document, 'definitions') as JsonObject);
+    const definitions = Object.keys(valueAt(document, 'definitions') as JsonObject);
     expect([...references(document)].filter((ref) => !definitions.includes(ref.replace('#/definitions/', '')))).toEqual(
       [],
     );

@@ -1,26 +1,32 @@
 import { cloneJson } from '#base';
 import type { JsonObject, MutableJson, MutableJsonObject } from '#base';
-import type { KindDefinition, Schema } from '../types.ts';
+import type { KindDefinition, OpenApiSchema } from '../types.ts';
 import { fieldsName, intOrStringName, microTimeName, quantityName, rawName, timeName, typeNameOf } from './build.ts';
 import type { NamedSchema, SchemaBuilder } from './build.ts';
 import { pathsOf } from './openapi-paths.ts';
 
-const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+const metaPackage = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-/** The two dialects differ in where definitions live and how a reference carries a description. */
-export interface Dialect {
+/**
+ * The two OpenAPI versions differ in the location of definitions and in how a reference carries a
+ * description.
+ */
+export interface OpenApiDialect {
   readonly version: 2 | 3;
   readonly ref: string;
 }
 
-const dialects = {
+const openApiDialects = {
   2: { version: 2, ref: '#/definitions/' },
   3: { version: 3, ref: '#/components/schemas/' },
-} as const satisfies Record<2 | 3, Dialect>;
+} as const satisfies Record<2 | 3, OpenApiDialect>;
 
-/** The OpenAPI v3 document of one group version (all kinds must be of it): what `kubectl explain`, `apply` and `diff` read. */
+/**
+ * The OpenAPI v3 document of one group version (all kinds must belong to it), for `kubectl
+ * explain`, `apply` and `diff`.
+ */
 export function openApiV3(builder: SchemaBuilder, kinds: readonly KindDefinition[]): JsonObject {
-  const writer = new Writer(builder, dialects[3]);
+  const writer = new OpenApiWriter(builder, openApiDialects[3]);
   const paths = pathsOf(kinds, writer);
   return {
     openapi: '3.0.0',
@@ -30,9 +36,9 @@ export function openApiV3(builder: SchemaBuilder, kinds: readonly KindDefinition
   };
 }
 
-/** The same of all kinds as Swagger 2.0. */
+/** All kinds as Swagger 2.0. */
 export function openApiV2(builder: SchemaBuilder, kinds: readonly KindDefinition[]): JsonObject {
-  const writer = new Writer(builder, dialects[2]);
+  const writer = new OpenApiWriter(builder, openApiDialects[2]);
   const paths = pathsOf(kinds, writer);
   return {
     swagger: '2.0',
@@ -42,9 +48,9 @@ export function openApiV2(builder: SchemaBuilder, kinds: readonly KindDefinition
   };
 }
 
-/** What the schemas of types that are no structs look like in a document. */
-const leaves: Readonly<Record<string, { readonly 2: JsonObject; readonly 3: JsonObject }>> = {
-  [quantityName]: both({ type: 'string', description: 'A number with a unit: 100m, 1.5Gi, 1e3.' }),
+/** The schemas of types that are not structs. */
+const leafDefinitions: Readonly<Record<string, { readonly 2: JsonObject; readonly 3: JsonObject }>> = {
+  [quantityName]: inBothDialects({ type: 'string', description: 'A number with a unit: 100m, 1.5Gi, 1e3.' }),
   [intOrStringName]: {
     2: { type: 'string', format: 'int-or-string', description: 'A number or a text, such as a percentage.' },
     3: {
@@ -53,14 +59,22 @@ const leaves: Readonly<Record<string, { readonly 2: JsonObject; readonly 3: Json
       description: 'A number or a text, such as a percentage.',
     },
   },
-  [timeName]: both({ type: 'string', format: 'date-time', description: 'A moment (RFC 3339), to the second.' }),
-  [microTimeName]: both({ type: 'string', format: 'date-time', description: 'A moment, to the microsecond.' }),
-  [rawName]: both({ type: 'object', description: 'Any object.' }),
-  [fieldsName]: both({ type: 'object', description: 'A set of field paths as a tree.' }),
-  [`${meta}.Patch`]: both({ type: 'object', description: 'The body of a PATCH request.' }),
+  [timeName]: inBothDialects({
+    type: 'string',
+    format: 'date-time',
+    description: 'A moment (RFC 3339), to the second.',
+  }),
+  [microTimeName]: inBothDialects({
+    type: 'string',
+    format: 'date-time',
+    description: 'A moment, to the microsecond.',
+  }),
+  [rawName]: inBothDialects({ type: 'object', description: 'Any object.' }),
+  [fieldsName]: inBothDialects({ type: 'object', description: 'A set of field paths as a tree.' }),
+  [`${metaPackage}.Patch`]: inBothDialects({ type: 'object', description: 'The body of a PATCH request.' }),
 };
 
-function both(schema: JsonObject): { readonly 2: JsonObject; readonly 3: JsonObject } {
+function inBothDialects(schema: JsonObject): { readonly 2: JsonObject; readonly 3: JsonObject } {
   return { 2: schema, 3: schema };
 }
 
@@ -69,15 +83,18 @@ const fieldWords = [
   'x-kubernetes-patch-strategy',
   'x-kubernetes-patch-merge-key',
   'x-kubernetes-map-type',
-] as const satisfies readonly (keyof Schema)[];
+] as const satisfies readonly (keyof OpenApiSchema)[];
 
-/** Writes definitions on demand: asking for a reference to a type puts the type, and all that it is made of, into the document. */
-export class Writer {
-  readonly dialect: Dialect;
+/**
+ * Writes definitions on demand: a reference to a type adds the type and its dependencies to the
+ * document.
+ */
+export class OpenApiWriter {
+  readonly dialect: OpenApiDialect;
   readonly #builder: SchemaBuilder;
   readonly #done = new Map<string, MutableJsonObject>();
 
-  constructor(builder: SchemaBuilder, dialect: Dialect) {
+  constructor(builder: SchemaBuilder, dialect: OpenApiDialect) {
     this.#builder = builder;
     this.dialect = dialect;
   }
@@ -89,15 +106,15 @@ export class Writer {
   ref(fullName: string): MutableJsonObject {
     if (!this.#done.has(fullName)) {
       const definition: MutableJsonObject = {};
-      // Present before it is filled: types contain themselves.
+      // Registered before it is filled: types contain themselves.
       this.#done.set(fullName, definition);
-      const leaf = leaves[fullName]?.[this.dialect.version];
+      const leaf = leafDefinitions[fullName]?.[this.dialect.version];
       Object.assign(definition, leaf === undefined ? this.#struct(this.#builder.schemaOf(fullName)) : cloneJson(leaf));
     }
     return { $ref: `${this.dialect.ref}${fullName}` };
   }
 
-  /** Puts a served kind and its list into the document; returns their names. */
+  /** Adds a served kind and its list to the document; returns their names. */
   kind(kind: KindDefinition): { readonly object: string; readonly list: string } {
     const known = (kind.schema as NamedSchema | undefined)?.[typeNameOf];
     const object = known ?? `${[...kind.group.split('.').reverse(), kind.version].join('.')}.${kind.kind}`;
@@ -119,7 +136,7 @@ export class Writer {
       properties: {
         ...this.#words(),
         items: { type: 'array', items: this.#wrapped(this.ref(object), {}), description: 'The objects.' },
-        metadata: this.#wrapped(this.ref(`${meta}.ListMeta`), { description: 'Metadata of the list.' }),
+        metadata: this.#wrapped(this.ref(`${metaPackage}.ListMeta`), { description: 'Metadata of the list.' }),
       },
       'x-kubernetes-group-version-kind': [{ group: kind.group, kind: kind.listKind, version: kind.version }],
     };
@@ -140,7 +157,7 @@ export class Writer {
       properties: {
         ...properties,
         ...this.#words(),
-        metadata: this.#wrapped(this.ref(`${meta}.ObjectMeta`), { description: 'Metadata of the object.' }),
+        metadata: this.#wrapped(this.ref(`${metaPackage}.ObjectMeta`), { description: 'Metadata of the object.' }),
       },
       ...(kind.schema === undefined ? { 'x-kubernetes-preserve-unknown-fields': true } : {}),
     };
@@ -157,30 +174,31 @@ export class Writer {
   #schema(schema: NamedSchema): MutableJsonObject {
     const name = schema[typeNameOf];
     if (name === undefined) return this.#struct(schema);
-    // What the field says beyond its type: a description of its own, how it is patched.
-    const leaf = leaves[name] !== undefined;
-    const base: Schema = leaf ? {} : this.#builder.schemaOf(name);
+    // Keywords of the field that its type lacks: its own description, its patch strategy.
+    const leaf = leafDefinitions[name] !== undefined;
+    const base: OpenApiSchema = leaf ? {} : this.#builder.schemaOf(name);
     const around: MutableJsonObject = {};
     for (const key of fieldWords) {
-      const said = schema[key];
-      if (said !== undefined && said !== base[key] && !(leaf && key === 'x-kubernetes-map-type')) around[key] = said;
+      const keyword = schema[key];
+      if (keyword !== undefined && keyword !== base[key] && !(leaf && key === 'x-kubernetes-map-type'))
+        around[key] = keyword;
     }
     return this.#wrapped(this.ref(name), around);
   }
 
-  /** v3 allows nothing beside `$ref`, so a description goes around it. */
+  /** v3 allows no siblings of `$ref`, so a description wraps it. */
   #wrapped(ref: MutableJsonObject, around: MutableJsonObject): MutableJsonObject {
     if (this.dialect.version === 2) return { ...around, ...ref };
     return Object.keys(around).length === 0 ? ref : { allOf: [ref], ...around };
   }
 
-  /** Everything but properties; schemas inside lists and maps are written too. */
-  #plain(schema: Schema): MutableJsonObject {
+  /** Everything except properties; schemas inside lists and maps are included. */
+  #plain(schema: OpenApiSchema): MutableJsonObject {
     const result: MutableJsonObject = {};
     for (const [key, value] of Object.entries(schema as JsonObject)) {
       if (value === undefined) continue;
       if (key === 'items' || (key === 'additionalProperties' && typeof value === 'object'))
-        result[key] = this.#schema(value as Schema);
+        result[key] = this.#schema(value as OpenApiSchema);
       else result[key] = cloneJson(value) as MutableJson;
     }
     return result;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { at, deepEqual } from '#base';
+import { valueAt, deepEqual } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import type { KindDefinition } from '../types.ts';
 import { createSchemaBook } from './book.ts';
-import { FieldSet, showPath } from './fields/field-set.ts';
+import { OwnedFieldSet, showPath } from './fields/field-set.ts';
 import * as samples from './samples.ts';
-import { but, kindIn, widget, widgetKind } from './samples.ts';
+import { withChange, kindIn, widgetSample, widgetKind } from './samples.ts';
 
 const book = createSchemaBook();
 const deployments = kindIn(book, 'Deployment');
@@ -33,7 +33,7 @@ class Server {
   update(manager: string, change: Json, subresource = ''): void {
     this.#tick += 1;
     const before = this.live;
-    const wanted = book.applyDefaults(this.#kind, but(before ?? blank, change));
+    const wanted = book.applyDefaults(this.#kind, withChange(before ?? blank, change));
     this.live = book.trackUpdate(this.#kind, before, wanted, { manager, subresource, time: this.#time() });
   }
 
@@ -53,7 +53,7 @@ class Server {
   }
 
   get(...path: (string | number)[]): Json | undefined {
-    return at(this.live as unknown as Json, ...path);
+    return valueAt(this.live as unknown as Json, ...path);
   }
 
   #entry(manager: string, operation: string): JsonObject | undefined {
@@ -68,15 +68,15 @@ class Server {
 }
 
 const blank = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x', namespace: 'default' } };
-/** Empty maps are fields of their own: what says nothing is left out. */
+/** Drops empty maps, which are fields of their own, so that unset parts do not count. */
 const config = (spec: Record<string, Json>, metadata: Record<string, Json> = {}): KubeObject =>
-  but(blank, { ...(Object.keys(spec).length === 0 ? {} : { spec }), metadata });
+  withChange(blank, { ...(Object.keys(spec).length === 0 ? {} : { spec }), metadata });
 const inPod = (spec: Json): Record<string, Json> => ({ template: { spec } });
 
 describe('server-side apply', () => {
-  it('owns what was said, not what was defaulted', () => {
+  it('owns the applied fields, not the defaulted ones', () => {
     const server = new Server();
-    expect(server.apply('a', samples.deployment)).toEqual([]);
+    expect(server.apply('a', samples.deploymentSample)).toEqual([]);
     expect(server.get('spec', 'strategy', 'type')).toBe('RollingUpdate');
     expect(server.owned('a')).toEqual({
       'f:spec': {
@@ -90,9 +90,9 @@ describe('server-side apply', () => {
     });
   });
 
-  it('conflicts where another manager wants another value, and not where both want the same', () => {
+  it('conflicts if managers want different values, not if they want the same', () => {
     const server = new Server();
-    server.apply('a', samples.deployment);
+    server.apply('a', samples.deploymentSample);
     expect(server.apply('b', config({ replicas: 2 }))).toEqual(['"a" .spec.replicas']);
     expect(server.get('spec', 'replicas')).toBe(1);
     expect(server.apply('b', config({ replicas: 1 }))).toEqual([]);
@@ -100,10 +100,10 @@ describe('server-side apply', () => {
     expect(server.owned('b')).toEqual({ 'f:spec': { 'f:replicas': {} } });
   });
 
-  it('an empty map is a field', () => {
+  it('treats an empty map as a field', () => {
     const server = new Server();
-    server.apply('a', samples.deployment);
-    server.apply('b', but(blank, { spec: {} }));
+    server.apply('a', samples.deploymentSample);
+    server.apply('b', withChange(blank, { spec: {} }));
     expect(server.owned('b')).toEqual({ 'f:spec': {} });
     server.apply('b', config({}));
     expect(server.get('spec', 'replicas')).toBe(1);
@@ -111,16 +111,16 @@ describe('server-side apply', () => {
 
   it('names an updater with its version in a conflict', () => {
     const server = new Server();
-    server.update('kubectl-create', samples.deployment as unknown as Json);
+    server.update('kubectl-create', samples.deploymentSample as unknown as Json);
     expect(server.apply('b', config({ replicas: 2 }))).toEqual(['"kubectl-create" using apps/v1 .spec.replicas']);
   });
 
-  it('force takes the field away from the others', () => {
+  it('takes the field from other managers with force', () => {
     const server = new Server();
-    server.apply('a', samples.deployment);
+    server.apply('a', samples.deploymentSample);
     expect(server.apply('b', config({ replicas: 2 }), true)).toEqual([]);
     expect(server.get('spec', 'replicas')).toBe(2);
-    expect(at(server.owned('a') ?? null, 'f:spec', 'f:replicas')).toBeUndefined();
+    expect(valueAt(server.owned('a') ?? null, 'f:spec', 'f:replicas')).toBeUndefined();
   });
 
   it.each<[string, Record<string, Json>, Record<string, Json>, readonly (string | number)[], Json | undefined]>([
@@ -148,9 +148,9 @@ describe('server-side apply', () => {
       undefined,
     ],
     ['a finalizer', {}, { finalizers: ['a.b/c'] }, ['metadata', 'finalizers'], undefined],
-  ])('takes back what the manager no longer applies: %s', (_what, spec, metadata, path, expected) => {
+  ])('removes fields that the manager no longer applies: %s', (_what, spec, metadata, path, expected) => {
     const server = new Server();
-    server.apply('a', samples.deployment);
+    server.apply('a', samples.deploymentSample);
     expect(server.apply('b', config(spec, metadata))).toEqual([]);
     expect(server.get(...path)).toBeDefined();
     expect(server.apply('b', config({}))).toEqual([]);
@@ -159,11 +159,11 @@ describe('server-side apply', () => {
     expect(server.managers).toEqual(['a Apply']);
   });
 
-  it('keeps what another manager owns too', () => {
+  it('keeps fields that another manager owns too', () => {
     const server = new Server();
-    server.apply('a', but(samples.deployment, { metadata: { labels: { x: '1' } } }));
+    server.apply('a', withChange(samples.deploymentSample, { metadata: { labels: { x: '1' } } }));
     server.apply('b', config({}, { labels: { x: '1' } }));
-    server.apply('a', samples.deployment);
+    server.apply('a', samples.deploymentSample);
     expect(server.get('metadata', 'labels')).toEqual({ x: '1' });
     server.apply('b', config({}));
     expect(server.get('metadata', 'labels')).toBeUndefined();
@@ -172,7 +172,7 @@ describe('server-side apply', () => {
   it('merges container ports by number and protocol, which defaults to TCP', () => {
     const server = new Server();
     const ports = (list: Json): KubeObject => config(inPod({ containers: [{ name: 'a', ports: list }] }));
-    server.apply('a', samples.deployment);
+    server.apply('a', samples.deploymentSample);
     server.apply('b', ports([{ containerPort: 53 }]));
     server.apply('c', ports([{ containerPort: 53, protocol: 'UDP' }]));
     expect(server.get('spec', 'template', 'spec', 'containers', 0, 'ports')).toEqual([
@@ -181,7 +181,7 @@ describe('server-side apply', () => {
     ]);
   });
 
-  it('keeps the order of the configuration and the places of foreign items', () => {
+  it('keeps the order of the configuration and the positions of other items', () => {
     const server = new Server();
     const named = (...list: string[]): KubeObject =>
       config(inPod({ containers: list.map((name) => ({ name, image: 'x' })) }));
@@ -191,34 +191,34 @@ describe('server-side apply', () => {
     expect(containers.map((item) => item['name'])).toEqual(['p', 'r', 'n', 'q']);
   });
 
-  it('keeps the time of a manager that says nothing new', () => {
+  it('keeps the time of a manager without changes', () => {
     const server = new Server();
-    server.apply('a', samples.deployment);
+    server.apply('a', samples.deploymentSample);
     const before = JSON.stringify(server.live);
-    server.apply('a', samples.deployment);
+    server.apply('a', samples.deploymentSample);
     expect(JSON.stringify(server.live)).toBe(before);
-    server.apply('a', but(samples.deployment, { spec: { replicas: 5 } }));
+    server.apply('a', withChange(samples.deploymentSample, { spec: { replicas: 5 } }));
     expect(server.timeOf('a')).toBe('2024-01-01T00:00:03Z');
   });
 
-  it('gives an untracked object to before-first-apply', () => {
+  it('assigns an untracked object to before-first-apply', () => {
     const server = new Server();
-    server.live = book.applyDefaults(deployments, samples.deployment);
+    server.live = book.applyDefaults(deployments, samples.deploymentSample);
     expect(server.apply('a', config({ replicas: 2 }))).toEqual(['"before-first-apply" using apps/v1 .spec.replicas']);
     expect(server.apply('a', config({ replicas: 1 }))).toEqual([]);
     expect(server.managers).toEqual(['a Apply', 'before-first-apply Update']);
   });
 
-  it('lets kubectl take over what client-side apply has set', () => {
-    const last = JSON.stringify(samples.deployment);
+  it('lets kubectl take over the fields of client-side apply', () => {
+    const last = JSON.stringify(samples.deploymentSample);
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last };
     const server = new Server();
     server.update(
       'kubectl-client-side-apply',
-      but(samples.deployment, { metadata: { annotations } }) as unknown as Json,
+      withChange(samples.deploymentSample, { metadata: { annotations } }) as unknown as Json,
     );
-    expect(server.apply('other', but(samples.deployment, { spec: { replicas: 3 } }))).toHaveLength(1);
-    expect(server.apply('kubectl', but(samples.deployment, { spec: { replicas: 3 } }))).toEqual([]);
+    expect(server.apply('other', withChange(samples.deploymentSample, { spec: { replicas: 3 } }))).toHaveLength(1);
+    expect(server.apply('kubectl', withChange(samples.deploymentSample, { spec: { replicas: 3 } }))).toEqual([]);
     expect(server.get('spec', 'replicas')).toBe(3);
     const kept = server.live?.metadata.annotations?.['kubectl.kubernetes.io/last-applied-configuration'] ?? '';
     expect((JSON.parse(kept) as { spec: { replicas: number } }).spec.replicas).toBe(3);
@@ -235,22 +235,22 @@ describe('server-side apply', () => {
       { spec: inPod({ containers: [{ name: 'a' }, { name: 'a' }] }) },
       /[.]spec[.]template[.]spec[.]containers: duplicate entries for key \[name="a"\]/,
     ],
-  ])('refuses %s', (_what, change, text) => {
-    expect(() => new Server().apply('a', but(blank, change))).toThrow(text);
+  ])('rejects %s', (_what, change, text) => {
+    expect(() => new Server().apply('a', withChange(blank, change))).toThrow(text);
   });
 
-  it('an applier of status owns status and nothing else', () => {
+  it('lets an applier of status own only status', () => {
     const server = new Server();
-    server.apply('a', samples.deployment);
-    server.apply('s', but(blank, { spec: { replicas: 9 }, status: { replicas: 1 } }), false, 'status');
+    server.apply('a', samples.deploymentSample);
+    server.apply('s', withChange(blank, { spec: { replicas: 9 }, status: { replicas: 1 } }), false, 'status');
     expect(server.owned('s')).toEqual({ 'f:status': { 'f:replicas': {} } });
   });
 });
 
 describe('server-side apply of custom resources', () => {
-  it('merges by the schema, and by the value where there is none', () => {
+  it('merges by schema, or by value without one', () => {
     const server = new Server(widgetKind);
-    const spec = (value: Json): KubeObject => but(widget, { spec: value });
+    const spec = (value: Json): KubeObject => withChange(widgetSample, { spec: value });
     server.apply('a', spec({ parts: [{ name: 'p', weight: 1 }], open: { x: { y: 1 }, list: [1] }, tags: ['t'] }));
     expect(server.apply('b', spec({ parts: [{ name: 'q', weight: 2 }], open: { x: { z: 2 } }, tags: ['u'] }))).toEqual(
       [],
@@ -264,24 +264,24 @@ describe('server-side apply of custom resources', () => {
       tags: ['t', 'u'],
     });
     expect(server.apply('b', spec({ open: { list: [2] } }))).toEqual(['"a" .spec.open.list']);
-    expect(at(server.owned('b') ?? null, 'f:spec', 'f:tags')).toEqual({ 'v:"u"': {} });
+    expect(valueAt(server.owned('b') ?? null, 'f:spec', 'f:tags')).toEqual({ 'v:"u"': {} });
   });
 
   it('works without any schema', () => {
     const loose = Object.fromEntries(Object.entries(widgetKind).filter(([key]) => key !== 'schema'));
     const server = new Server(loose as unknown as KindDefinition);
-    server.apply('a', but(widget, { spec: { free: { a: 1 } } }));
-    server.apply('b', but(widget, { spec: { free: { b: 1 } } }));
+    server.apply('a', withChange(widgetSample, { spec: { free: { a: 1 } } }));
+    server.apply('b', withChange(widgetSample, { spec: { free: { b: 1 } } }));
     expect(server.get('spec', 'free')).toEqual({ a: 1, b: 1 });
-    server.apply('a', but(widget, {}));
+    server.apply('a', withChange(widgetSample, {}));
     expect(server.get('spec', 'free')).toEqual({ b: 1 });
   });
 });
 
 describe('tracking of other writes', () => {
-  it('a creator owns the whole, defaults included', () => {
+  it('lets a creator own the whole object, defaults included', () => {
     const server = new Server();
-    server.update('kubectl-create', samples.deployment as unknown as Json);
+    server.update('kubectl-create', samples.deploymentSample as unknown as Json);
     expect(server.owned('kubectl-create', 'Update')).toMatchObject({
       'f:spec': {
         'f:progressDeadlineSeconds': {},
@@ -292,29 +292,29 @@ describe('tracking of other writes', () => {
         },
       },
     });
-    expect(at(server.owned('kubectl-create', 'Update') ?? null, 'f:metadata')).toBeUndefined();
+    expect(valueAt(server.owned('kubectl-create', 'Update') ?? null, 'f:metadata')).toBeUndefined();
   });
 
-  it('a change moves the field to who changed it', () => {
+  it('moves a changed field to the manager of the change', () => {
     const server = new Server();
-    server.apply('a', samples.deployment);
+    server.apply('a', samples.deploymentSample);
     server.update('kubectl-scale', { spec: { replicas: 4 } });
-    expect(at(server.owned('a') ?? null, 'f:spec', 'f:replicas')).toBeUndefined();
+    expect(valueAt(server.owned('a') ?? null, 'f:spec', 'f:replicas')).toBeUndefined();
     expect(server.owned('kubectl-scale', 'Update')).toEqual({ 'f:spec': { 'f:replicas': {} } });
-    expect(server.apply('a', samples.deployment)).toEqual(['"kubectl-scale" using apps/v1 .spec.replicas']);
+    expect(server.apply('a', samples.deploymentSample)).toEqual(['"kubectl-scale" using apps/v1 .spec.replicas']);
   });
 
-  it('a removal leaves the field to nobody', () => {
+  it('leaves a removed field without owner', () => {
     const server = new Server();
-    server.apply('a', but(samples.deployment, { metadata: { labels: { x: '1' } } }));
+    server.apply('a', withChange(samples.deploymentSample, { metadata: { labels: { x: '1' } } }));
     server.update('b', { metadata: { labels: null } });
-    expect(at(server.owned('a') ?? null, 'f:metadata')).toBeUndefined();
+    expect(valueAt(server.owned('a') ?? null, 'f:metadata')).toBeUndefined();
     expect(server.managers).toEqual(['a Apply']);
   });
 
-  it('status is tracked apart, with its subresource', () => {
+  it('tracks status separately, with its subresource', () => {
     const server = new Server();
-    server.update('a', samples.deployment as unknown as Json);
+    server.update('a', samples.deploymentSample as unknown as Json);
     server.update('controller', { status: { replicas: 1 } }, 'status');
     expect(server.live?.metadata.managedFields?.at(-1)).toMatchObject({
       manager: 'controller',
@@ -323,44 +323,44 @@ describe('tracking of other writes', () => {
     });
   });
 
-  it('nothing changed: nothing is written', () => {
+  it('writes nothing if nothing changed', () => {
     const server = new Server();
-    server.update('a', samples.deployment as unknown as Json);
+    server.update('a', samples.deploymentSample as unknown as Json);
     const before = JSON.stringify(server.live);
     server.update('b', {});
     expect(JSON.stringify(server.live)).toBe(before);
   });
 
-  it('an empty entry forgets all managers, and an untracked object stays untracked', () => {
+  it('clears all managers by an empty entry, and keeps an untracked object untracked', () => {
     const server = new Server();
-    server.update('a', samples.deployment as unknown as Json);
+    server.update('a', samples.deploymentSample as unknown as Json);
     server.update('a', { metadata: { managedFields: [{}] } });
     expect(server.managers).toEqual([]);
     server.update('b', { spec: { replicas: 7 } });
     expect(server.managers).toEqual([]);
   });
 
-  it('a client may rewrite the managers', () => {
+  it('lets a client rewrite the managers', () => {
     const server = new Server();
-    server.update('a', samples.deployment as unknown as Json);
+    server.update('a', samples.deploymentSample as unknown as Json);
     const [entry] = server.live?.metadata.managedFields ?? [];
     server.update('kubectl', { metadata: { managedFields: [{ ...entry, manager: 'new', operation: 'Apply' }] } });
     expect(server.managers).toEqual(['new Apply']);
   });
 
-  it('throws the oldest of many updaters together', () => {
+  it('merges the oldest of many updaters', () => {
     const server = new Server();
-    server.update('m00', samples.deployment as unknown as Json);
+    server.update('m00', samples.deploymentSample as unknown as Json);
     for (let i = 1; i <= 14; i += 1)
       server.update(`m${String(i).padStart(2, '0')}`, { metadata: { labels: { [`l${i}`]: 'x' } } });
     expect(server.managers).toHaveLength(10);
     expect(server.managers).toContain('ancient-changes Update');
-    const all = FieldSet.fromFieldsV1(server.owned('ancient-changes', 'Update'));
+    const all = OwnedFieldSet.fromFieldsV1(server.owned('ancient-changes', 'Update'));
     expect(all.has(['f:metadata', 'f:labels', 'f:l3'])).toBe(true);
   });
 });
 
-describe('ownership, whatever is applied', () => {
+describe('ownership of any configuration', () => {
   const keys = fc.constantFrom('a', 'b', 'c', 'd');
   const configs = fc.record({
     labels: fc.dictionary(keys, fc.constantFrom('1', '2')),
@@ -380,15 +380,18 @@ describe('ownership, whatever is applied', () => {
     );
   const start = (): Server => {
     const server = new Server();
-    server.update('creator', but(samples.deployment, { spec: { replicas: null } }) as unknown as Json);
+    server.update('creator', withChange(samples.deploymentSample, { spec: { replicas: null } }) as unknown as Json);
     return server;
   };
 
-  /** An empty list is said anew each time and dropped each time; the server does not store what differs in times alone. */
+  /**
+   * An empty list is set and dropped on each apply; the server does not store a change of times
+   * alone.
+   */
   const timeless = (server: Server): Json =>
     JSON.parse(JSON.stringify(server.live, (key, value: unknown) => (key === 'time' ? undefined : value))) as Json;
 
-  it('applying twice is a no-op', () => {
+  it('makes a second apply a no-op', () => {
     fc.assert(
       fc.property(configs, configs, (one, two) => {
         const server = start();
@@ -401,7 +404,7 @@ describe('ownership, whatever is applied', () => {
     );
   });
 
-  it('a forced apply always wins, and un-applying everything leaves what others own', () => {
+  it('lets a forced apply win, and keeps the fields of others when everything is un-applied', () => {
     fc.assert(
       fc.property(configs, configs, (one, two) => {
         const server = start();
@@ -419,7 +422,7 @@ describe('ownership, whatever is applied', () => {
     );
   });
 
-  it('disjoint configurations never conflict and are owned by both', () => {
+  it('never conflicts for disjoint configurations, which both own their parts', () => {
     fc.assert(
       fc.property(configs, (one) => {
         const server = start();
@@ -429,7 +432,7 @@ describe('ownership, whatever is applied', () => {
         expect(server.apply('b', other)).toEqual([]);
         for (const [key, value] of Object.entries(one.labels)) {
           expect(server.get('metadata', 'labels', key)).toBe(value);
-          expect(FieldSet.fromFieldsV1(server.owned('a')).has(['f:metadata', 'f:labels', `f:${key}`])).toBe(true);
+          expect(OwnedFieldSet.fromFieldsV1(server.owned('a')).has(['f:metadata', 'f:labels', `f:${key}`])).toBe(true);
         }
         expect(server.owned('b')).toEqual({ 'f:metadata': { 'f:annotations': { 'f:k': {} } } });
       }),
@@ -441,13 +444,13 @@ describe('field sets', () => {
   const paths = fc.array(
     fc.array(fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:1', 'i:0'), { minLength: 1, maxLength: 4 }),
   );
-  const sets = paths.map((list) => FieldSet.of(...list));
+  const sets = paths.map((list) => OwnedFieldSet.of(...list));
 
-  it('their text reads back', () => {
-    fc.assert(fc.property(sets, (set) => expect(FieldSet.fromFieldsV1(set.toFieldsV1()).equals(set)).toBe(true)));
+  it('round-trip through their text', () => {
+    fc.assert(fc.property(sets, (set) => expect(OwnedFieldSet.fromFieldsV1(set.toFieldsV1()).equals(set)).toBe(true)));
   });
 
-  it('obey the laws of sets', () => {
+  it('satisfy the laws of sets', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         expect(a.union(b).equals(b.union(a))).toBe(true);
@@ -464,12 +467,12 @@ describe('field sets', () => {
     [['f:c', 'k:{"containerPort":80,"protocol":"TCP"}', 'f:name'], '.c[containerPort=80,protocol="TCP"].name'],
     [['f:finalizers', 'v:"x"'], '.finalizers[="x"]'],
     [['f:l', 'i:3'], '.l[3]'],
-  ])('%j is shown as %s', (path, text) => {
+  ])('show %j as %s', (path, text) => {
     expect(showPath(path)).toBe(text);
   });
 
-  it('reads keys however they are written', () => {
-    const set = FieldSet.fromFieldsV1({ 'f:c': { 'k:{"protocol":"TCP", "containerPort":80}': { '.': {} } } });
+  it('accept keys in any notation', () => {
+    const set = OwnedFieldSet.fromFieldsV1({ 'f:c': { 'k:{"protocol":"TCP", "containerPort":80}': { '.': {} } } });
     expect(set.has(['f:c', 'k:{"containerPort":80,"protocol":"TCP"}'])).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalQuantity, formatQuantity, parseQuantity } from './quantity.ts';
+import { canonicalQuantityText, formatQuantity, parseQuantity } from './quantity.ts';
 
 describe('quantities become canonical', () => {
   it.each([
@@ -32,7 +32,7 @@ describe('quantities become canonical', () => {
     ['+2', '2'],
     ['9007199254740993', '9007199254740993'],
   ])('%s -> %s', (text, canonical) => {
-    expect(canonicalQuantity(text)).toBe(canonical);
+    expect(canonicalQuantityText(text)).toBe(canonical);
   });
 
   it.each([
@@ -41,7 +41,7 @@ describe('quantities become canonical', () => {
     [2500, '2500'],
     [9007199254740993n, '9007199254740993'],
   ])('the number %s -> %s', (value, canonical) => {
-    expect(canonicalQuantity(value)).toBe(canonical);
+    expect(canonicalQuantityText(value)).toBe(canonical);
   });
 
   it.each([
@@ -51,11 +51,11 @@ describe('quantities become canonical', () => {
     ['1Q', /must match the regular expression/],
     ['1mm', /unable to parse quantity's suffix/],
     ['1Kk', /unable to parse quantity's suffix/],
-  ])('refuses "%s"', (text, why) => {
+  ])('rejects "%s"', (text, why) => {
     expect(parseQuantity(text)).toEqual(expect.stringMatching(why));
   });
 
-  it('loses nothing: the canonical text reads back as the same amount, and is its own canonical text', () => {
+  it('loses nothing: the canonical text parses to the same amount and is stable', () => {
     const suffix = fc.constantFrom('n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'Ki', 'Mi', 'Gi', 'Ti', 'e2', 'E-2');
     fc.assert(
       fc.property(fc.integer({ min: -100_000, max: 1_000_000 }), suffix, (digits, unit) => {
@@ -64,7 +64,7 @@ describe('quantities become canonical', () => {
         const text = formatQuantity(parsed);
         const again = parseQuantity(text);
         expect(again).toMatchObject({ nanos: parsed.nanos });
-        expect(canonicalQuantity(text)).toBe(text);
+        expect(canonicalQuantityText(text)).toBe(text);
       }),
     );
   });

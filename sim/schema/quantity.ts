@@ -1,13 +1,13 @@
 /**
- * Kubernetes quantities, exact: a count of nanos and the notation it was written in.
- * Behaviour of apimachinery pkg/api/resource: what the server answers is the canonical text, not what was sent ("1000m" becomes "1").
+ * An exact Kubernetes quantity: nanos and the notation it was written in. The server stores the
+ * canonical text, not the input: "1000m" becomes "1" (apimachinery pkg/api/resource).
  */
-export interface Quantity {
+export interface ParsedQuantity {
   readonly nanos: bigint;
   readonly notation: 'binary' | 'decimal' | 'exponent';
 }
 
-const nano = 1_000_000_000n;
+const nanosPerUnit = 1_000_000_000n;
 const decimalSuffixes = new Map([
   ['n', -9],
   ['u', -6],
@@ -26,12 +26,12 @@ const wrongFormat = "quantities must match the regular expression '^([+-]?[0-9.]
 
 const unknownSuffix = "unable to parse quantity's suffix";
 
-/** Reads a quantity; a string is the server's complaint. */
-export function parseQuantity(text: string): Quantity | string {
+/** Parses a quantity; a string result is the server's error message. */
+export function parseQuantity(text: string): ParsedQuantity | string {
   const match = /^([+-]?)([0-9]*)(?:[.]([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text);
   if (match === null) return wrongFormat;
   const [, sign = '', whole = '', fraction = '', suffix = ''] = match;
-  // A second sign is taken for the beginning of a suffix.
+  // A second sign counts as the start of a suffix.
   if (whole === '' && fraction === '') return /^[-+]/.test(suffix) ? unknownSuffix : wrongFormat;
   const scale = readSuffix(suffix);
   if (scale === undefined) return unknownSuffix;
@@ -40,7 +40,9 @@ export function parseQuantity(text: string): Quantity | string {
   return { nanos: sign === '-' ? -magnitude : magnitude, notation: scale.notation };
 }
 
-function readSuffix(suffix: string): { factor: bigint; exponent: number; notation: Quantity['notation'] } | undefined {
+function readSuffix(
+  suffix: string,
+): { factor: bigint; exponent: number; notation: ParsedQuantity['notation'] } | undefined {
   const binary = binarySuffixes.indexOf(suffix);
   if (binary > 0) return { factor: 1024n ** BigInt(binary), exponent: 0, notation: 'binary' };
   const exponent = decimalSuffixes.get(suffix);
@@ -49,7 +51,7 @@ function readSuffix(suffix: string): { factor: bigint; exponent: number; notatio
   return scientific === null ? undefined : { factor: 1n, exponent: Number(scientific[1]), notation: 'exponent' };
 }
 
-/** digits x 10^exponent, rounded up to a whole number: some of a resource never becomes none. */
+/** digits × 10^exponent, rounded up to an integer: a positive amount never becomes zero. */
 function scaleUp(digits: bigint, exponent: number): bigint {
   if (exponent >= 0) return digits * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);
@@ -57,12 +59,12 @@ function scaleUp(digits: bigint, exponent: number): bigint {
 }
 
 /** The canonical text. */
-export function formatQuantity(quantity: Quantity): string {
+export function formatQuantity(quantity: ParsedQuantity): string {
   const { nanos } = quantity;
   if (nanos === 0n) return '0';
-  const whole = nanos % nano === 0n;
-  const small = nanos > -1024n * nano && nanos < 1024n * nano;
-  if (quantity.notation === 'binary' && whole && !small) return formatBinary(nanos / nano);
+  const whole = nanos % nanosPerUnit === 0n;
+  const small = nanos > -1024n * nanosPerUnit && nanos < 1024n * nanosPerUnit;
+  if (quantity.notation === 'binary' && whole && !small) return formatBinary(nanos / nanosPerUnit);
   return formatDecimal(nanos, quantity.notation === 'exponent');
 }
 
@@ -87,8 +89,8 @@ function formatDecimal(nanos: bigint, scientific: boolean): string {
   return `${rest}${suffixByExponent.get(exponent) ?? ''}`;
 }
 
-/** Canonical text of a quantity as JSON has it (a number or a string); undefined when it is none. */
-export function canonicalQuantity(value: string | number | bigint): string | undefined {
+/** The canonical text of a quantity in JSON (a number or a string); undefined if it is invalid. */
+export function canonicalQuantityText(value: string | number | bigint): string | undefined {
   const parsed = parseQuantity(String(value).trim());
   return typeof parsed === 'string' ? undefined : formatQuantity(parsed);
 }

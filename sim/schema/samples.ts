@@ -1,9 +1,9 @@
 import { applyMergePatch } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
-import type { KindDefinition, Schema, SchemaBook } from '../types.ts';
+import type { KindDefinition, OpenApiSchema, SchemaBook } from '../types.ts';
 
-/** Valid objects for the tests of this folder, and changes to them. */
+/** Valid objects for the tests of this folder, and ways to modify them. */
 
 export function kindIn(book: SchemaBook, name: string, group?: string): KindDefinition {
   const kind = book.builtinKinds().find((one) => one.kind === name && (group === undefined || one.group === group));
@@ -11,8 +11,8 @@ export function kindIn(book: SchemaBook, name: string, group?: string): KindDefi
   return kind;
 }
 
-/** The object with a merge patch over it: how a test says what is wrong with it. */
-export function but(object: KubeObject, change: Json): KubeObject {
+/** Applies a merge patch to an object, to describe an invalid variant. */
+export function withChange(object: KubeObject, change: Json): KubeObject {
   return applyMergePatch(object as Json, change) as unknown as KubeObject;
 }
 
@@ -21,58 +21,58 @@ const template = { metadata: { labels: { app: 'a' } }, spec: { containers: [cont
 const selector = { matchLabels: { app: 'a' } };
 const metadata = { name: 'x', namespace: 'default' };
 
-export const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [container] } };
-export const deployment: KubeObject = {
+export const podSample: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [container] } };
+export const deploymentSample: KubeObject = {
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata,
   spec: { replicas: 1, selector, template },
 };
-export const statefulSet: KubeObject = {
+export const statefulSetSample: KubeObject = {
   apiVersion: 'apps/v1',
   kind: 'StatefulSet',
   metadata,
   spec: { serviceName: 's', selector, template },
 };
-export const daemonSet: KubeObject = {
+export const daemonSetSample: KubeObject = {
   apiVersion: 'apps/v1',
   kind: 'DaemonSet',
   metadata,
   spec: { selector, template },
 };
-export const job: KubeObject = {
+export const jobSample: KubeObject = {
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata,
   spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } },
 };
-export const cronJob: KubeObject = {
+export const cronJobSample: KubeObject = {
   apiVersion: 'batch/v1',
   kind: 'CronJob',
   metadata,
-  spec: { schedule: '*/5 * * * *', jobTemplate: { spec: job['spec'] as Json } },
+  spec: { schedule: '*/5 * * * *', jobTemplate: { spec: jobSample['spec'] as Json } },
 };
-export const service: KubeObject = {
+export const serviceSample: KubeObject = {
   apiVersion: 'v1',
   kind: 'Service',
   metadata,
   spec: { selector: { app: 'a' }, ports: [{ port: 80 }] },
 };
-export const configMap: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } };
-export const secret: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata, data: { a: 'MQ==' } };
-export const claim: KubeObject = {
+export const configMapSample: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } };
+export const secretSample: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata, data: { a: 'MQ==' } };
+export const claimSample: KubeObject = {
   apiVersion: 'v1',
   kind: 'PersistentVolumeClaim',
   metadata,
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
 };
-export const volume: KubeObject = {
+export const volumeSample: KubeObject = {
   apiVersion: 'v1',
   kind: 'PersistentVolume',
   metadata: { name: 'x' },
   spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, hostPath: { path: '/d' } },
 };
-export const ingress: KubeObject = {
+export const ingressSample: KubeObject = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'Ingress',
   metadata,
@@ -85,34 +85,34 @@ export const ingress: KubeObject = {
     ],
   },
 };
-export const networkPolicy: KubeObject = {
+export const networkPolicySample: KubeObject = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'NetworkPolicy',
   metadata,
   spec: { podSelector: {} },
 };
-export const role: KubeObject = {
+export const roleSample: KubeObject = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'Role',
   metadata,
   rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
 };
-export const roleBinding: KubeObject = {
+export const roleBindingSample: KubeObject = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'RoleBinding',
   metadata,
   roleRef: { kind: 'Role', name: 'r' },
   subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: 'default' }],
 };
-export const autoscaler: KubeObject = {
+export const autoscalerSample: KubeObject = {
   apiVersion: 'autoscaling/v2',
   kind: 'HorizontalPodAutoscaler',
   metadata,
   spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' } },
 };
 
-/** A custom kind with a bit of everything. */
-export const widgetSchema: Schema = {
+/** A custom kind that covers most schema features. */
+export const widgetSchema: OpenApiSchema = {
   type: 'object',
   required: ['spec'],
   properties: {
@@ -165,4 +165,4 @@ export const widgetKind: KindDefinition = {
   schema: widgetSchema,
   custom: true,
 };
-export const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata, spec: { size: 1 } };
+export const widgetSample: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata, spec: { size: 1 } };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { at, deepEqual } from '#base';
+import { valueAt, deepEqual } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { createSchemaBook } from './book.ts';
 import { PatchError } from './json-patch.ts';
 import * as samples from './samples.ts';
-import { but, kindIn } from './samples.ts';
+import { withChange, kindIn } from './samples.ts';
 
 const book = createSchemaBook();
 const kind = kindIn(book, 'Deployment');
@@ -16,7 +16,10 @@ function inPod(spec: Json): Json {
 }
 
 function patched(base: Json, patch: Json): Json | undefined {
-  return at(book.strategicMergePatch(kind, but(samples.deployment, inPod(base)), inPod(patch)) as Json, ...podPath);
+  return valueAt(
+    book.strategicMergePatch(kind, withChange(samples.deploymentSample, inPod(base)), inPod(patch)) as Json,
+    ...podPath,
+  );
 }
 
 const ab: Json = {
@@ -153,8 +156,9 @@ describe('strategic merge patch', () => {
   });
 
   const finalizers = (list: readonly string[], patch: Json): unknown =>
-    book.strategicMergePatch(kind, but(samples.deployment, { metadata: { finalizers: list } }), { metadata: patch })
-      .metadata.finalizers;
+    book.strategicMergePatch(kind, withChange(samples.deploymentSample, { metadata: { finalizers: list } }), {
+      metadata: patch,
+    }).metadata.finalizers;
 
   it('merges lists of scalars as sets', () => {
     expect(finalizers(['a', 'b'], { finalizers: ['c', 'a'] })).toEqual(['c', 'a', 'b']);
@@ -168,12 +172,14 @@ describe('strategic merge patch', () => {
     ).toEqual(['c', 'b']);
   });
 
-  it('changes the side of a union with $retainKeys', () => {
-    const live = but(samples.deployment, {
+  it('changes the member of a union with $retainKeys', () => {
+    const live = withChange(samples.deploymentSample, {
       spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } },
     });
     const patch = { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } };
-    expect(at(book.strategicMergePatch(kind, live, patch) as Json, 'spec', 'strategy')).toEqual({ type: 'Recreate' });
+    expect(valueAt(book.strategicMergePatch(kind, live, patch) as Json, 'spec', 'strategy')).toEqual({
+      type: 'Recreate',
+    });
   });
 
   it.each<[string, Json, RegExp]>([
@@ -191,17 +197,17 @@ describe('strategic merge patch', () => {
       /retainKeys list doesn't contain all keys/,
     ],
     ['a scalar among objects', { containers: ['x'] }, /not a map/],
-  ])('refuses %s', (_what, patch, text) => {
+  ])('rejects %s', (_what, patch, text) => {
     const base = { containers: [{ name: 'a' }], nodeSelector: { a: 'b' }, volumes: [{ name: 'v' }] };
     expect(() => patched(base, patch)).toThrow(text);
     expect(() => patched(base, patch)).toThrow(PatchError);
   });
 
-  it('refuses a patch that is no object', () => {
-    expect(() => book.strategicMergePatch(kind, samples.deployment, [])).toThrow(PatchError);
+  it('rejects a patch that is not an object', () => {
+    expect(() => book.strategicMergePatch(kind, samples.deploymentSample, [])).toThrow(PatchError);
   });
 
-  it('a two-way patch leads from any pod spec to any other, and applying it twice changes nothing more', () => {
+  it('turns any pod spec into any other by a two-way patch, which is idempotent', () => {
     fc.assert(
       fc.property(podSpecs, podSpecs, (from, to) => {
         const patch = twoWay(from, to);
@@ -227,7 +233,9 @@ const podSpecs = fc.record({
   restartPolicy: scalars,
 });
 
-/** The patch that a client such as kubectl makes: merged lists by item, with deletions and the order that is wanted. */
+/**
+ * The patch of a client such as kubectl: lists merged by item, with deletions and element order.
+ */
 function twoWay(from: MutableJsonObject, to: MutableJsonObject): MutableJsonObject {
   const patch: MutableJsonObject = {};
   for (const key of Object.keys(from)) if (to[key] === undefined) patch[key] = null;

@@ -1,6 +1,6 @@
-import { canonicalJson, cloneJson, deepEqual, isObject, own, setOwn } from '#base';
+import { canonicalJson, cloneJson, deepEqual, isObject, ownMember, setOwnMember } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
-import type { Schema } from '../types.ts';
+import type { OpenApiSchema } from '../types.ts';
 import { goValue } from '../go-text.ts';
 import { PatchError } from './json-patch.ts';
 
@@ -10,38 +10,39 @@ const orderPrefix = '$setElementOrder/';
 const deletePrefix = '$deleteFromPrimitiveList/';
 
 /**
- * Strategic merge patch: maps merge, null deletes, lists with patch strategy `merge` merge by their key, others are replaced. Directives:
- * `$patch: replace|delete`, `$retainKeys`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`. The document is not changed.
- * Source of the behaviour: apimachinery pkg/util/strategicpatch.
+ * Strategic merge patch: maps merge, null deletes, lists with patch strategy `merge` merge by key,
+ * other lists are replaced. Directives: `$patch: replace|delete`, `$retainKeys`,
+ * `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`. The document is not changed
+ * (apimachinery pkg/util/strategicpatch).
  * @throws PatchError
  */
-export function applyStrategicMerge(schema: Schema | undefined, document: JsonObject, patch: Json): JsonObject {
+export function applyStrategicMerge(schema: OpenApiSchema | undefined, document: JsonObject, patch: Json): JsonObject {
   if (!isObject(patch)) throw new PatchError('invalid strategic merge patch: the patch must be an object');
   return mergeMaps(schema, document, patch);
 }
 
-function mergeMaps(schema: Schema | undefined, original: JsonObject, patch: JsonObject): MutableJsonObject {
-  const directive = own(patch, patchDirective);
+function mergeMaps(schema: OpenApiSchema | undefined, original: JsonObject, patch: JsonObject): MutableJsonObject {
+  const directive = ownMember(patch, patchDirective);
   if (directive === 'delete') return {};
   if (directive === 'replace') return withoutDirectives(patch) as MutableJsonObject;
   if (directive !== undefined) throw badDirective(directive, patch);
   const result = cloneJson(original) as MutableJsonObject;
-  retain(result, patch);
+  applyRetainKeys(result, patch);
   for (const [key, value] of Object.entries(patch)) {
     if (value === undefined || key === retainKeys) continue;
     if (key.startsWith(orderPrefix) || key.startsWith(deletePrefix)) continue;
     if (value === null) Reflect.deleteProperty(result, key);
-    else setOwn(result, key, mergeMember(memberSchema(schema, key), own(result, key), value));
+    else setOwnMember(result, key, mergeMember(memberSchema(schema, key), ownMember(result, key), value));
   }
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith(deletePrefix)) deletePrimitives(result, key.slice(deletePrefix.length), value);
   }
   for (const [key, value] of Object.entries(patch))
     if (key.startsWith(orderPrefix))
-      reorder(memberSchema(schema, key.slice(orderPrefix.length)), result, {
+      applyElementOrder(memberSchema(schema, key.slice(orderPrefix.length)), result, {
         key: key.slice(orderPrefix.length),
         wanted: value,
-        before: own(original, key.slice(orderPrefix.length)),
+        before: ownMember(original, key.slice(orderPrefix.length)),
       });
   return result;
 }
@@ -50,9 +51,12 @@ function badDirective(directive: Json, patch: JsonObject): PatchError {
   return new PatchError(`unknown patch type: ${goValue(directive)} in map: ${goValue(patch)}`);
 }
 
-/** `$retainKeys` says which keys may stay: how a union such as a deployment's strategy changes sides. */
-function retain(result: MutableJsonObject, patch: JsonObject): void {
-  const keys = own(patch, retainKeys);
+/**
+ * `$retainKeys` lists the keys to keep: it lets a union such as a deployment's strategy change its
+ * member.
+ */
+function applyRetainKeys(result: MutableJsonObject, patch: JsonObject): void {
+  const keys = ownMember(patch, retainKeys);
   if (keys === undefined) return;
   if (!Array.isArray(keys)) throw new PatchError('invalid patch format of retainKeys list');
   const stray = Object.keys(patch).find(
@@ -64,31 +68,35 @@ function retain(result: MutableJsonObject, patch: JsonObject): void {
     if (!(keys as readonly Json[]).includes(key)) Reflect.deleteProperty(result, key);
 }
 
-function mergeMember(schema: Schema | undefined, original: Json | undefined, value: Json): MutableJson {
+function mergeMember(schema: OpenApiSchema | undefined, original: Json | undefined, value: Json): MutableJson {
   if (Array.isArray(value)) return mergeListMember(schema, original, value as readonly Json[]);
   if (!isObject(value)) return value as MutableJson;
   const strategy = schema?.['x-kubernetes-patch-strategy'] ?? '';
   if (!isObject(original) || strategy.split(',').includes('replace')) {
-    // Nothing to merge with: directives have no object, nulls nothing to delete.
-    return own(value, patchDirective) === undefined ? withoutDirectives(value) : {};
+    // Without an object to merge into, directives have no target and nulls delete nothing.
+    return ownMember(value, patchDirective) === undefined ? withoutDirectives(value) : {};
   }
   return mergeMaps(schema, original, value);
 }
 
-function mergeListMember(schema: Schema | undefined, original: Json | undefined, patch: readonly Json[]): MutableJson {
+function mergeListMember(
+  schema: OpenApiSchema | undefined,
+  original: Json | undefined,
+  patch: readonly Json[],
+): MutableJson {
   const strategy = schema?.['x-kubernetes-patch-strategy'] ?? '';
   if (!strategy.split(',').includes('merge')) return patch.map(withoutDirectives);
   const list = Array.isArray(original) ? (original as readonly Json[]) : [];
   const key = schema?.['x-kubernetes-patch-merge-key'];
   if (key === undefined) {
-    const merged = unique([...list, ...patch]);
-    return interleave(merged, { wanted: patch, before: list, key });
+    const merged = uniqueItems([...list, ...patch]);
+    return mergeOrder(merged, { wanted: patch, before: list, key });
   }
   return mergeObjects(schema?.items, list, { patch, key });
 }
 
 function mergeObjects(
-  items: Schema | undefined,
+  items: OpenApiSchema | undefined,
   original: readonly Json[],
   { patch, key }: { readonly patch: readonly Json[]; readonly key: string },
 ): MutableJson[] {
@@ -104,10 +112,13 @@ function mergeObjects(
     if (isObject(other)) merged[index] = mergeMaps(items, other, item);
     else merged.push(withoutDirectives(item));
   }
-  return interleave(merged, { wanted: plain, before: original, key });
+  return mergeOrder(merged, { wanted: plain, before: original, key });
 }
 
-/** Parts the items of a list patch: those to merge, the keys to delete, and whether the list is replaced. */
+/**
+ * Splits the items of a list patch: items to merge, keys to delete, and whether the list is
+ * replaced.
+ */
 function readSpecial(
   patch: readonly Json[],
   key: string,
@@ -117,13 +128,13 @@ function readSpecial(
   let replace = false;
   for (const item of patch) {
     if (!isObject(item)) throw new PatchError(`unable to merge a list of maps with ${canonicalJson(item)}: not a map`);
-    const directive = own(item, patchDirective);
+    const directive = ownMember(item, patchDirective);
     if (directive === 'replace') replace = true;
     else if (directive === 'merge') throw new PatchError('merging lists cannot yet be specified in the patch');
     else if (directive !== undefined && directive !== 'delete') throw badDirective(directive, item);
-    else if (own(item, key) === undefined)
+    else if (ownMember(item, key) === undefined)
       throw new PatchError(`map: ${goValue(item)} does not contain declared merge key: ${key}`);
-    else if (directive === 'delete') deleted.push(own(item, key) ?? null);
+    else if (directive === 'delete') deleted.push(ownMember(item, key) ?? null);
     else plain.push(item);
   }
   return { plain, deleted, replace };
@@ -131,10 +142,10 @@ function readSpecial(
 
 function keyOf(item: Json, key: string | undefined): Json | undefined {
   if (key === undefined) return item;
-  return isObject(item) ? own(item, key) : undefined;
+  return isObject(item) ? ownMember(item, key) : undefined;
 }
 
-function unique(list: readonly Json[]): MutableJson[] {
+function uniqueItems(list: readonly Json[]): MutableJson[] {
   const seen = new Set<string>();
   return list.filter((item) => {
     const text = canonicalJson(item);
@@ -144,18 +155,19 @@ function unique(list: readonly Json[]): MutableJson[] {
   }) as MutableJson[];
 }
 
-interface Order {
-  /** The order of the items that the patch speaks of. */
+interface ListOrder {
+  /** The order of the items in the patch. */
   readonly wanted: readonly Json[];
-  /** The list as it was. */
+  /** The list before the patch. */
   readonly before: readonly Json[];
   readonly key: string | undefined;
 }
 
 /**
- * Items that the patch names stand in the patch's order; the others keep theirs and go in before the first item that they stood before.
+ * Items of the patch follow the patch's order; the others keep theirs and precede the first item
+ * that they preceded before.
  */
-function interleave(merged: readonly MutableJson[], order: Order): MutableJson[] {
+function mergeOrder(merged: readonly MutableJson[], order: ListOrder): MutableJson[] {
   const position = (list: readonly Json[], item: Json): number =>
     list.findIndex((other) => deepEqual(keyOf(other, order.key), keyOf(item, order.key)));
   const place = (item: Json): number => position(order.before, item);
@@ -177,45 +189,45 @@ function interleave(merged: readonly MutableJson[], order: Order): MutableJson[]
 }
 
 function deletePrimitives(result: MutableJsonObject, key: string, values: Json | undefined): void {
-  const list = own(result, key);
+  const list = ownMember(result, key);
   if (!Array.isArray(values)) throw new PatchError('invalid patch format of primitive list');
   if (!Array.isArray(list)) return;
   const gone = (item: Json): boolean => (values as readonly Json[]).some((value) => deepEqual(value, item));
   result[key] = (list as MutableJson[]).filter((item) => !gone(item));
 }
 
-function reorder(
-  schema: Schema | undefined,
+function applyElementOrder(
+  schema: OpenApiSchema | undefined,
   result: MutableJsonObject,
   how: { readonly key: string; readonly wanted: Json | undefined; readonly before: Json | undefined },
 ): void {
   if (!Array.isArray(how.wanted)) throw new PatchError('invalid patch format of setElementOrder list');
-  const list = own(result, how.key);
+  const list = ownMember(result, how.key);
   if (!Array.isArray(list)) return;
-  result[how.key] = interleave(list as MutableJson[], {
+  result[how.key] = mergeOrder(list as MutableJson[], {
     wanted: how.wanted as readonly Json[],
     before: Array.isArray(how.before) ? (how.before as readonly Json[]) : [],
     key: schema?.['x-kubernetes-patch-merge-key'],
   });
 }
 
-function memberSchema(schema: Schema | undefined, key: string): Schema | undefined {
+function memberSchema(schema: OpenApiSchema | undefined, key: string): OpenApiSchema | undefined {
   const properties = schema?.properties ?? {};
   if (Object.hasOwn(properties, key)) return properties[key];
   return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 }
 
-/** A value that is taken as it is: without directives, nulls and items that were to be deleted. */
+/** A value to copy: without directives, nulls and items to delete. */
 function withoutDirectives(value: Json): MutableJson {
   if (Array.isArray(value))
     return (value as readonly Json[])
-      .filter((item) => !isObject(item) || own(item, patchDirective) === undefined)
+      .filter((item) => !isObject(item) || ownMember(item, patchDirective) === undefined)
       .map(withoutDirectives);
   if (!isObject(value)) return value as MutableJson;
   const result: MutableJsonObject = {};
   for (const [key, member] of Object.entries(value)) {
     if (member === undefined || member === null || isDirective(key)) continue;
-    setOwn(result, key, withoutDirectives(member));
+    setOwnMember(result, key, withoutDirectives(member));
   }
   return result;
 }

@@ -2,19 +2,18 @@ import type { Json } from '#base';
 import { parseJson } from '#base';
 
 /**
- * The types of the Kubernetes API, written once. One package is a text: a type stands at the margin, its fields are indented below it.
+ * The types of the Kubernetes API in a compact notation; one text per package, fields indented:
  *
- *   Container -- What the type is.
- *     name! string -- What the field is.
+ *   Container -- Description of the type.
+ *     name! string -- Description of the field.
  *     ports []ContainerPort keys=containerPort,protocol patch=merge:containerPort
  *
- * After a field's name: `?` the Go field is a pointer, `!` required (and written even when it is empty), `~` optional and yet always written,
- * `^` left out when zero. Types: string int32 int64 double bool bytes quantity intstr time microtime raw fields any, `[]T`, `{}T` (map),
- * `Name(A|B)` a named string with its allowed values (none: any), and names of types of the same package, core/v1 or meta/v1. Options: `set`,
- * `keys=` (a list map), `atomic` (a map or struct), `patch=strategy[:mergeKey]`, `default=JSON`. A list without option is atomic.
- *
- * The pointer and emptiness marks are there because the real server answers with what Go's encoder makes of its structs (an empty
- * `resources: {}` appears, `hostNetwork: false` vanishes), and clients that compare see it.
+ * Marks: `?` a Go pointer, `!` required and always written, `~` optional but always written, `^`
+ * omitted when zero (Go's encoder writes an empty `resources: {}` but omits `hostNetwork: false`,
+ * which clients compare). Types: string int32 int64 double bool bytes quantity intstr time
+ * microtime raw fields any, `[]T`, `{}T` (map), `Name(A|B)` a string enum (no values: any), and
+ * types of this package, core/v1 or meta/v1. Options: `set`, `keys=` (list map), `atomic` (map or
+ * struct), `patch=strategy[:mergeKey]`, `default=JSON`. A list without option is atomic.
  */
 export interface PackageTable {
   /** `io.k8s.api.apps.v1` */
@@ -22,7 +21,7 @@ export interface PackageTable {
   readonly types: string;
 }
 
-export type Special = 'quantity' | 'intstr' | 'time' | 'microtime' | 'bytes' | 'raw' | 'fields' | 'any';
+export type SpecialType = 'quantity' | 'intstr' | 'time' | 'microtime' | 'bytes' | 'raw' | 'fields' | 'any';
 export type TypeRef =
   | {
       readonly kind: 'scalar';
@@ -31,11 +30,11 @@ export type TypeRef =
       readonly goName: string;
       readonly allowed: readonly string[];
     }
-  | { readonly kind: 'special'; readonly special: Special }
+  | { readonly kind: 'special'; readonly special: SpecialType }
   | { readonly kind: 'list'; readonly element: TypeRef }
   | { readonly kind: 'map'; readonly element: TypeRef }
   | { readonly kind: 'struct'; readonly name: string }
-  /** A CRD schema, or one of: a boolean, a list of schemas, a list of strings. */
+  /** A CRD schema or another type: a boolean, a list of schemas, a list of strings. */
   | { readonly kind: 'schemaOr'; readonly other: 'bool' | 'array' | 'strings' };
 
 export interface FieldType {
@@ -45,7 +44,7 @@ export interface FieldType {
   readonly pointer: boolean;
   /** Written even when empty. */
   readonly always: boolean;
-  /** Left out when zero, even where Go would write an empty struct. */
+  /** Omitted when zero, even if Go would write an empty struct. */
   readonly omitZero: boolean;
   readonly set: boolean;
   readonly keys: readonly string[];
@@ -71,21 +70,21 @@ export interface StructType {
 export type TypeTable = ReadonlyMap<string, StructType>;
 
 export const schemaPropsName = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps';
-const homes = ['io.k8s.api.core.v1', 'io.k8s.apimachinery.pkg.apis.meta.v1'];
-const plain = new Set(['string', 'int32', 'int64', 'double', 'bool']);
-const specials = new Set(['quantity', 'intstr', 'time', 'microtime', 'bytes', 'raw', 'fields', 'any']);
+const sharedPackages = ['io.k8s.api.core.v1', 'io.k8s.apimachinery.pkg.apis.meta.v1'];
+const scalarTypes = new Set(['string', 'int32', 'int64', 'double', 'bool']);
+const specialTypes = new Set(['quantity', 'intstr', 'time', 'microtime', 'bytes', 'raw', 'fields', 'any']);
 
-/** Reads the tables. @throws Error that names the line when a table is wrong. */
+/** Parses the tables. @throws Error that names the invalid line */
 export function parseTypeTables(tables: readonly PackageTable[]): TypeTable {
   const names = new Set<string>();
   for (const table of tables)
-    for (const line of lines(table)) if (!line.startsWith(' ')) names.add(`${table.package}.${typeName(line)}`);
+    for (const line of typeLines(table)) if (!line.startsWith(' ')) names.add(`${table.package}.${typeName(line)}`);
   const result = new Map<string, StructType>();
   for (const table of tables) parsePackage(table, names, result);
   return result;
 }
 
-function lines(table: PackageTable): string[] {
+function typeLines(table: PackageTable): string[] {
   return table.types.split('\n').filter((line) => line.trim() !== '');
 }
 
@@ -96,7 +95,7 @@ function typeName(line: string): string {
 function parsePackage(table: PackageTable, names: ReadonlySet<string>, into: Map<string, StructType>): void {
   let fields = new Map<string, FieldType>();
   const version = table.package.slice(table.package.lastIndexOf('.') + 1);
-  for (const line of lines(table)) {
+  for (const line of typeLines(table)) {
     if (line.startsWith(' ')) {
       const field = parseField(line, { package: table.package, version, names });
       fields.set(field.name, field);
@@ -117,7 +116,7 @@ function parsePackage(table: PackageTable, names: ReadonlySet<string>, into: Map
   }
 }
 
-interface Scope {
+interface PackageScope {
   readonly package: string;
   readonly version: string;
   readonly names: ReadonlySet<string>;
@@ -125,7 +124,7 @@ interface Scope {
 
 const fieldLine = /^ +([\w$-]*[\w])([?!~^]*) (\S+)((?: [^\s-]\S*)*)(?: -- (.*))?$/;
 
-function parseField(line: string, scope: Scope): FieldType {
+function parseField(line: string, scope: PackageScope): FieldType {
   const match = fieldLine.exec(line);
   if (match === null) throw new Error(`type table ${scope.package}: cannot read "${line}"`);
   const [, name = '', marks = '', type = '', optionText = '', description] = match;
@@ -151,22 +150,23 @@ function parseField(line: string, scope: Scope): FieldType {
   };
 }
 
-function parseType(text: string, scope: Scope): TypeRef {
+function parseType(text: string, scope: PackageScope): TypeRef {
   if (text.startsWith('[]')) return { kind: 'list', element: parseType(text.slice(2), scope) };
   if (text.startsWith('{}')) return { kind: 'map', element: parseType(text.slice(2), scope) };
-  if (plain.has(text))
+  if (scalarTypes.has(text))
     return { kind: 'scalar', type: text as 'string', goName: text === 'double' ? 'float64' : text, allowed: [] };
-  if (specials.has(text)) return { kind: 'special', special: text as Special };
+  if (specialTypes.has(text)) return { kind: 'special', special: text as SpecialType };
   const named = /^(\w+)\((.*)\)$/.exec(text);
   if (named !== null) {
     const allowed = (named[2] ?? '').split('|').filter((value) => value !== '');
     return { kind: 'scalar', type: 'string', goName: `${scope.version}.${named[1] ?? ''}`, allowed };
   }
   if (text.startsWith('JSONSchemaProps|')) return { kind: 'schemaOr', other: text.slice(16) as 'bool' };
-  return { kind: 'struct', name: resolve(text, scope) };
+  return { kind: 'struct', name: resolveType(text, scope) };
 }
 
-function resolve(name: string, scope: Scope): string {
-  for (const home of [scope.package, ...homes]) if (scope.names.has(`${home}.${name}`)) return `${home}.${name}`;
+function resolveType(name: string, scope: PackageScope): string {
+  for (const home of [scope.package, ...sharedPackages])
+    if (scope.names.has(`${home}.${name}`)) return `${home}.${name}`;
   throw new Error(`type table ${scope.package}: no type ${name}`);
 }

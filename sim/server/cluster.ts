@@ -1,57 +1,58 @@
 import type { Clock } from '#base';
-import type { SchemaBook, SimCluster, SimOptions, SimStore, Workloads } from '../types.ts';
-import { createAllocator } from './allocator.ts';
-import { startCrds } from './crds.ts';
-import { Deletion } from './deletion.ts';
-import { Discovery } from './discovery.ts';
-import { Faults } from './faults.ts';
-import { startGarbageCollector } from './gc.ts';
-import { HttpSide } from './http.ts';
-import { startKubelet } from './kubelet.ts';
-import { bootstrap, startNamespaces } from './namespaces.ts';
-import { Objects } from './objects.ts';
-import { Registry } from './registry.ts';
+import type { SchemaBook, SimCluster, SimOptions, SimStore, WorkloadControllers } from '../types.ts';
+import { createAllocator } from './admission/allocator.ts';
+import { startCrds } from './controllers/crds.ts';
+import { ObjectDeleter } from './storage/deletion.ts';
+import { DiscoveryDocuments } from './discovery/discovery.ts';
+import { FaultInjector } from './http/faults.ts';
+import { startGarbageCollector } from './controllers/garbage-collector.ts';
+import { ApiServer } from './http/server.ts';
+import { startKubelet } from './controllers/kubelet.ts';
+import { createBootstrapObjects, startNamespaces } from './controllers/namespaces.ts';
+import { ObjectStore } from './storage/objects.ts';
+import { KindRegistry } from './discovery/registry.ts';
 import { createSimStore } from './sim-store.ts';
-import { Storage } from './storage.ts';
-import { virtualKinds } from './virtual.ts';
+import { RevisionedStorage } from './storage/storage.ts';
+import { reviewKindDefinitions } from './discovery/virtual.ts';
 
-/** The parts of the simulator that are not the server. */
-export interface Parts {
+/** The parts of the simulator outside server/. */
+export interface SimParts {
   readonly book: SchemaBook;
   readonly startWorkloads?: (deps: {
     readonly store: SimStore;
     readonly clock: Clock;
     readonly random: SimOptions['random'];
     readonly delayMs: number;
-  }) => Workloads;
+  }) => WorkloadControllers;
 }
 
 /**
- * Starts one simulated cluster: storage, its own controllers (namespaces, CRDs, garbage collection, the end of pods), HTTP.
- * @throws DriftlessError when the port is taken; SimError when a CRD is refused.
+ * Starts one simulated cluster: storage, its own controllers (namespaces, CRDs, garbage collection,
+ * pod termination), HTTP.
+ * @throws DriftlessError if the port is taken; SimError if a CRD is rejected.
  */
-export async function startCluster(options: SimOptions, parts: Parts): Promise<SimCluster> {
+export async function startCluster(options: SimOptions, parts: SimParts): Promise<SimCluster> {
   const { clock, random } = options;
   const { book } = parts;
-  const storage = new Storage();
-  const registry = new Registry([...book.builtinKinds(), ...virtualKinds]);
+  const storage = new RevisionedStorage();
+  const registry = new KindRegistry([...book.builtinKinds(), ...reviewKindDefinitions]);
   const allocator = createAllocator();
-  const objects = new Objects({ storage, registry, book, clock, random, allocator });
-  const deletion = new Deletion(objects, clock);
-  const faults = new Faults(random);
-  const discovery = new Discovery(registry, book);
+  const objects = new ObjectStore({ storage, registry, book, clock, random, allocator });
+  const deletion = new ObjectDeleter(objects, clock);
+  const faults = new FaultInjector(random);
+  const discovery = new DiscoveryDocuments(registry, book);
   const store = createSimStore({ storage, registry, objects, deletion, book });
-  const inner = { storage, registry, objects, deletion, clock };
+  const deps = { storage, registry, objects, deletion, clock };
   const delayMs = options.workloads?.delayMs ?? 0;
-  const stops = [startCrds(inner), startNamespaces(inner), startGarbageCollector(inner), startKubelet(inner, delayMs)];
-  bootstrap(store);
+  const stops = [startCrds(deps), startNamespaces(deps), startGarbageCollector(deps), startKubelet(deps, delayMs)];
+  createBootstrapObjects(store);
   for (const crd of options.crds ?? []) store.create(crd, 'sim');
   if (options.workloads?.enabled !== false && parts.startWorkloads !== undefined) {
     const workloads = parts.startWorkloads({ store, clock, random, delayMs });
     stops.push(() => workloads.stop());
   }
-  const http = new HttpSide({
-    ...inner,
+  const http = new ApiServer({
+    ...deps,
     book,
     random,
     discovery,

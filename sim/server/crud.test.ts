@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { at, seededRandom } from '#base';
+import { valueAt, seededRandom } from '#base';
 import type { JsonObject } from '#base';
 import { FakeClock } from '#support';
 import { SimError, startSimCluster } from '../index.ts';
@@ -41,7 +41,7 @@ function deployment(name: string, replicas = 1): JsonObject {
 }
 
 describe('create', () => {
-  it('fills in what the server owns', async () => {
+  it('sets the server-owned fields', async () => {
     const { code, body } = await client.post(maps, configMap('create-a', { k: 'v' }, { selfLink: '/x', uid: 'mine' }));
     expect(code).toBe(201);
     expect(body).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1', data: { k: 'v' } });
@@ -50,18 +50,18 @@ describe('create', () => {
       namespace: 'default',
       creationTimestamp: '2026-01-01T00:00:00Z',
     });
-    expect(at(body, 'metadata', 'uid')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(valueAt(body, 'metadata', 'uid')).toMatch(/^[0-9a-f-]{36}$/);
     expect(body['metadata']).not.toHaveProperty('selfLink');
     expect(body['metadata']).not.toHaveProperty('generation');
-    expect(Number(at(body, 'metadata', 'resourceVersion'))).toBeGreaterThan(0);
+    expect(Number(valueAt(body, 'metadata', 'resourceVersion'))).toBeGreaterThan(0);
   });
 
-  it('makes names from generateName', async () => {
+  it('generates names from generateName', async () => {
     const { body } = await client.post(maps, { ...configMap(''), metadata: { generateName: 'gen-' } });
-    expect(at(body, 'metadata', 'name')).toMatch(/^gen-[a-z0-9]{5}$/);
+    expect(valueAt(body, 'metadata', 'name')).toMatch(/^gen-[a-z0-9]{5}$/);
   });
 
-  it('answers AlreadyExists with details', async () => {
+  it('returns AlreadyExists with details', async () => {
     await client.post(deployments, deployment('twice'));
     const { code, body } = await client.post(deployments, deployment('twice'));
     expect(code).toBe(409);
@@ -81,15 +81,15 @@ describe('create', () => {
     ['Bad_Name', 'a lowercase RFC 1123 subdomain must consist of'],
     ['', 'metadata.name: Required value: name or generateName is required'],
     ['x'.repeat(254), 'must be no more than 253 characters'],
-  ])('refuses the name %j', async (name, message) => {
+  ])('rejects the name %j', async (name, message) => {
     const { code, body } = await client.post(maps, configMap(name));
     expect(code).toBe(422);
     expect(body['reason']).toBe('Invalid');
     expect(body['message']).toContain(message);
-    expect(at(body, 'details', 'causes', 0, 'field')).toBe('metadata.name');
+    expect(valueAt(body, 'details', 'causes', 0, 'field')).toBe('metadata.name');
   });
 
-  it('refuses bad labels, huge annotations and two controllers', async () => {
+  it('rejects invalid labels, huge annotations and two controllers', async () => {
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u', controller: true };
     for (const [metadata, field] of [
       [{ labels: { a: 'not valid' } }, 'metadata.labels'],
@@ -97,11 +97,11 @@ describe('create', () => {
       [{ ownerReferences: [owner, { ...owner, name: 'p', uid: 'w' }] }, 'metadata.ownerReferences'],
     ] as const) {
       const { code, body } = await client.post(maps, configMap('bad', {}, metadata));
-      expect([code, at(body, 'details', 'causes', 0, 'field')]).toEqual([422, field]);
+      expect([code, valueAt(body, 'details', 'causes', 0, 'field')]).toEqual([422, field]);
     }
   });
 
-  it('needs a namespace that exists and matches', async () => {
+  it('requires an existing, matching namespace', async () => {
     const missing = await client.post('/api/v1/namespaces/nowhere/configmaps', configMap('a'));
     expect([missing.code, missing.body['message']]).toEqual([404, 'namespaces "nowhere" not found']);
     const other = await client.post(maps, configMap('a', {}, { namespace: 'kube-system' }));
@@ -112,7 +112,7 @@ describe('create', () => {
     expect((await client.post('/api/v1/configmaps', configMap('a'))).code).toBe(405);
   });
 
-  it('refuses other kinds, broken JSON and unknown media types', async () => {
+  it('rejects other kinds, invalid JSON and unknown media types', async () => {
     expect((await client.post(maps, deployment('a'))).code).toBe(400);
     expect((await client.call('POST', maps, { text: '{"kind":' })).code).toBe(400);
     expect((await client.call('POST', maps, { text: 'x', type: 'text/plain' })).code).toBe(415);
@@ -123,14 +123,14 @@ describe('create', () => {
     expect(yaml.code).toBe(201);
   });
 
-  it('stores nothing with dryRun=All, and refuses other values', async () => {
+  it('stores nothing with dryRun=All, and rejects other values', async () => {
     const { code, body } = await client.post(`${maps}?dryRun=All`, configMap('dry'));
-    expect([code, at(body, 'metadata', 'name')]).toEqual([201, 'dry']);
+    expect([code, valueAt(body, 'metadata', 'name')]).toEqual([201, 'dry']);
     expect((await client.get(`${maps}/dry`)).code).toBe(404);
     expect((await client.post(`${maps}?dryRun=Some`, configMap('dry'))).code).toBe(422);
   });
 
-  it('turns stringData of a Secret into data', async () => {
+  it('converts stringData of a Secret to data', async () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { a: 'b' } };
     const { body } = await client.post('/api/v1/namespaces/default/secrets', secret);
     expect(body['data']).toEqual({ a: 'Yg==' });
@@ -139,19 +139,19 @@ describe('create', () => {
 });
 
 describe('update', () => {
-  it('bumps generation on spec changes only', async () => {
+  it('increments generation on spec changes only', async () => {
     await client.post(deployments, deployment('gen'));
-    const at1 = (reply: JsonObject): unknown => at(reply, 'metadata', 'generation');
+    const at1 = (reply: JsonObject): unknown => valueAt(reply, 'metadata', 'generation');
     expect(at1((await client.merge(`${deployments}/gen`, { metadata: { labels: { a: 'b' } } })).body)).toBe(1);
     expect(at1((await client.merge(`${deployments}/gen/status`, { status: { replicas: 1 } })).body)).toBe(1);
     expect(at1((await client.merge(`${deployments}/gen`, { spec: { replicas: 3 } })).body)).toBe(2);
     const ignored = await client.merge(`${deployments}/gen`, { status: { replicas: 9 } });
-    expect(at(ignored.body, 'status', 'replicas')).toBe(1);
+    expect(valueAt(ignored.body, 'status', 'replicas')).toBe(1);
     const status = await client.merge(`${deployments}/gen/status`, { spec: { replicas: 7 }, status: { replicas: 2 } });
-    expect([at(status.body, 'spec', 'replicas'), at(status.body, 'status', 'replicas')]).toEqual([3, 2]);
+    expect([valueAt(status.body, 'spec', 'replicas'), valueAt(status.body, 'status', 'replicas')]).toEqual([3, 2]);
   });
 
-  it('refuses a stale resourceVersion and takes the present one', async () => {
+  it('rejects a stale resourceVersion and accepts the current one', async () => {
     const { body } = await client.post(maps, configMap('stale', { a: '1' }));
     const next = await client.put(`${maps}/stale`, { ...body, data: { a: '2' } });
     expect(next.code).toBe(200);
@@ -164,18 +164,21 @@ describe('update', () => {
       details: { name: 'stale', kind: 'configmaps' },
     });
     const unconditional = await client.put(`${maps}/stale`, configMap('stale', { a: '4' }));
-    expect([unconditional.code, at(unconditional.body, 'metadata', 'uid')]).toEqual([200, at(body, 'metadata', 'uid')]);
+    expect([unconditional.code, valueAt(unconditional.body, 'metadata', 'uid')]).toEqual([
+      200,
+      valueAt(body, 'metadata', 'uid'),
+    ]);
   });
 
-  it('gives no new revision to a write that changes nothing', async () => {
+  it('keeps the revision on a write without changes', async () => {
     const { body } = await client.post(maps, configMap('same', { a: '1' }));
     const put = await client.put(`${maps}/same`, configMap('same', { a: '1' }));
-    expect(at(put.body, 'metadata', 'resourceVersion')).toBe(at(body, 'metadata', 'resourceVersion'));
+    expect(valueAt(put.body, 'metadata', 'resourceVersion')).toBe(valueAt(body, 'metadata', 'resourceVersion'));
     const patch = await client.merge(`${maps}/same`, {});
-    expect(at(patch.body, 'metadata', 'resourceVersion')).toBe(at(body, 'metadata', 'resourceVersion'));
+    expect(valueAt(patch.body, 'metadata', 'resourceVersion')).toBe(valueAt(body, 'metadata', 'resourceVersion'));
   });
 
-  it('refuses another name and another uid, and keeps the creationTimestamp', async () => {
+  it('rejects another name or uid, and keeps the creationTimestamp', async () => {
     await client.post(maps, configMap('fixed'));
     const renamed = await client.put(`${maps}/fixed`, configMap('other'));
     expect([renamed.code, renamed.body['message']]).toEqual([
@@ -184,12 +187,12 @@ describe('update', () => {
     ]);
     expect((await client.merge(`${maps}/fixed`, { metadata: { uid: 'other' } })).code).toBe(422);
     const aged = await client.merge(`${maps}/fixed`, { metadata: { creationTimestamp: '2020-01-01T00:00:00Z' } });
-    expect([aged.code, at(aged.body, 'metadata', 'creationTimestamp')]).not.toEqual([200, '2020-01-01T00:00:00Z']);
+    expect([aged.code, valueAt(aged.body, 'metadata', 'creationTimestamp')]).not.toEqual([200, '2020-01-01T00:00:00Z']);
     expect(aged.code).toBe(200);
     expect((await client.put(`${maps}/none`, configMap('none'))).code).toBe(404);
   });
 
-  it('refuses media types of patches that it does not know', async () => {
+  it('rejects unknown media types of patches', async () => {
     await client.post(maps, configMap('patched', { a: '1' }));
     const plain = await client.call('PATCH', `${maps}/patched`, { body: {}, type: 'application/json' });
     expect([plain.code, plain.body['reason']]).toEqual([415, 'UnsupportedMediaType']);
@@ -197,7 +200,7 @@ describe('update', () => {
       body: [{ op: 'replace', path: '/data/a', value: '2' }],
       type: 'application/json-patch+json',
     });
-    expect(at(json.body, 'data', 'a')).toBe('2');
+    expect(valueAt(json.body, 'data', 'a')).toBe('2');
     const broken = await client.call('PATCH', `${maps}/patched`, {
       body: [{ op: 'test', path: '/data/a', value: 'other' }],
       type: 'application/json-patch+json',
@@ -205,22 +208,22 @@ describe('update', () => {
     expect(broken.code).toBe(422);
   });
 
-  it('needs a field manager for apply and refuses force elsewhere', async () => {
+  it('requires a field manager for apply and rejects force elsewhere', async () => {
     const none = await client.apply(`${maps}/applied`, configMap('applied'));
-    expect([none.code, at(none.body, 'details', 'causes', 0, 'field')]).toEqual([422, 'fieldManager']);
+    expect([none.code, valueAt(none.body, 'details', 'causes', 0, 'field')]).toEqual([422, 'fieldManager']);
     expect((await client.merge(`${maps}/same?force=true`, {})).code).toBe(422);
     expect((await client.apply(`${maps}/applied?fieldManager=me`, configMap('applied', { a: '1' }))).code).toBe(201);
     expect((await client.apply(`${maps}/applied?fieldManager=me`, configMap('applied', { a: '2' }))).code).toBe(200);
     const conflict = await client.apply(`${maps}/applied?fieldManager=you`, configMap('applied', { a: '3' }));
     expect([conflict.code, conflict.body['reason']]).toEqual([409, 'Conflict']);
     expect(conflict.body['message']).toBe('Apply failed with 1 conflict: conflict with "me": .data.a');
-    expect(at(conflict.body, 'details', 'causes', 0)).toEqual({
+    expect(valueAt(conflict.body, 'details', 'causes', 0)).toEqual({
       reason: 'FieldManagerConflict',
       message: 'conflict with "me"',
       field: '.data.a',
     });
     const forced = await client.apply(`${maps}/applied?fieldManager=you&force=true`, configMap('applied', { a: '3' }));
-    expect([forced.code, at(forced.body, 'data', 'a')]).toEqual([200, '3']);
+    expect([forced.code, valueAt(forced.body, 'data', 'a')]).toEqual([200, '3']);
   });
 });
 
@@ -235,18 +238,18 @@ describe('scale', () => {
       status: { replicas: 0, selector: 'app=scaled' },
     });
     const put = await client.put(`${deployments}/scaled/scale`, { ...body, spec: { replicas: 5 } });
-    expect(at(put.body, 'spec', 'replicas')).toBe(5);
+    expect(valueAt(put.body, 'spec', 'replicas')).toBe(5);
     expect((await client.put(`${deployments}/scaled/scale`, { ...body, spec: { replicas: 6 } })).code).toBe(409);
     expect(
-      at((await client.merge(`${deployments}/scaled/scale`, { spec: { replicas: 1 } })).body, 'spec', 'replicas'),
+      valueAt((await client.merge(`${deployments}/scaled/scale`, { spec: { replicas: 1 } })).body, 'spec', 'replicas'),
     ).toBe(1);
-    expect(at((await client.get(`${deployments}/scaled`)).body, 'spec', 'replicas')).toBe(1);
+    expect(valueAt((await client.get(`${deployments}/scaled`)).body, 'spec', 'replicas')).toBe(1);
     expect((await client.get(`${maps}/same/scale`)).code).toBe(404);
   });
 });
 
 describe('delete', () => {
-  it('answers with a Status that names what is gone', async () => {
+  it('returns a Status that names the deleted object', async () => {
     const { body } = await client.post(maps, configMap('gone'));
     const { code, body: status } = await client.delete(`${maps}/gone`);
     expect(code).toBe(200);
@@ -255,22 +258,22 @@ describe('delete', () => {
       apiVersion: 'v1',
       metadata: {},
       status: 'Success',
-      details: { name: 'gone', kind: 'configmaps', uid: at(body, 'metadata', 'uid') },
+      details: { name: 'gone', kind: 'configmaps', uid: valueAt(body, 'metadata', 'uid') },
     });
     const again = await client.delete(`${maps}/gone`);
     expect([again.code, again.body['message']]).toEqual([404, 'configmaps "gone" not found']);
   });
 
-  it('keeps its preconditions', async () => {
+  it('checks its preconditions', async () => {
     const { body } = await client.post(maps, configMap('pre'));
     expect((await client.delete(`${maps}/pre`, { preconditions: { uid: 'other' } })).code).toBe(409);
     expect((await client.delete(`${maps}/pre`, { preconditions: { resourceVersion: '1' } })).code).toBe(409);
     expect((await client.delete(`${maps}/pre?dryRun=All`)).code).toBe(200);
-    const uid = at(body, 'metadata', 'uid') ?? '';
+    const uid = valueAt(body, 'metadata', 'uid') ?? '';
     expect((await client.delete(`${maps}/pre`, { preconditions: { uid } })).code).toBe(200);
   });
 
-  it('waits for finalizers and refuses new ones', async () => {
+  it('waits for finalizers and rejects new ones', async () => {
     await client.post(deployments, { ...deployment('held'), metadata: { name: 'held', finalizers: ['a.io/b'] } });
     const { body } = await client.delete(`${deployments}/held`);
     expect(body['metadata']).toMatchObject({
@@ -290,11 +293,11 @@ describe('delete', () => {
   it('deletes collections by selector', async () => {
     for (const name of ['col-a', 'col-b']) await client.post(maps, configMap(name, {}, { labels: { set: 'col' } }));
     expect((await client.delete(`${maps}?labelSelector=set%3Dcol`)).code).toBe(200);
-    expect(at((await client.get(`${maps}?labelSelector=set`)).body, 'items')).toEqual([]);
+    expect(valueAt((await client.get(`${maps}?labelSelector=set`)).body, 'items')).toEqual([]);
     expect((await client.delete('/api/v1/namespaces')).code).toBe(405);
   });
 
-  it('warns before it orphans the pods of a Job', async () => {
+  it('warns before orphaning the pods of a Job', async () => {
     const job = {
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -303,14 +306,14 @@ describe('delete', () => {
     };
     const jobs = '/apis/batch/v1/namespaces/default/jobs';
     const { body } = await client.post(jobs, job);
-    expect(at(body, 'spec', 'selector', 'matchLabels')).toEqual({
-      'batch.kubernetes.io/controller-uid': at(body, 'metadata', 'uid'),
+    expect(valueAt(body, 'spec', 'selector', 'matchLabels')).toEqual({
+      'batch.kubernetes.io/controller-uid': valueAt(body, 'metadata', 'uid'),
     });
     const { headers } = await client.delete(`${jobs}/j`);
     expect(headers.warning).toContain('299 - "child pods are preserved by default when jobs are deleted;');
   });
 
-  it('gives pods on a node their grace', async () => {
+  it('gives pods on a node their grace period', async () => {
     const pods = '/api/v1/namespaces/default/pods';
     const pod = (name: string, nodeName?: string): JsonObject => ({
       apiVersion: 'v1',
@@ -336,7 +339,7 @@ describe('delete', () => {
 });
 
 describe('the in-process store', () => {
-  it('keeps the same rules', () => {
+  it('applies the same rules', () => {
     const { store } = cluster;
     const made = store.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'in', namespace: 'default' } });
     expect(store.get('', 'ConfigMap', 'default', 'in')).toBe(made);

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { at, seededRandom, systemRandom } from '#base';
+import { valueAt, seededRandom, systemRandom } from '#base';
 import type { JsonObject } from '#base';
 import { eventually, FakeClock } from '#support';
 import { kubeconfigFor, startSimCluster } from '../index.ts';
 import type { SimCluster } from '../types.ts';
-import { str } from './fields.ts';
+import { stringOrEmpty } from './fields.ts';
 import { TestClient } from './test-client.ts';
 
 const clock = new FakeClock();
@@ -37,7 +37,7 @@ describe('faults', () => {
     [429, 'TooManyRequests'],
     [500, 'InternalError'],
     [503, 'ServiceUnavailable'],
-  ] as const)('answer %d %s, as often as they are told to', async (code, reason) => {
+  ] as const)('respond %d %s for the given number of times', async (code, reason) => {
     cluster.addFault({
       verb: 'list',
       resource: 'configmaps',
@@ -49,10 +49,10 @@ describe('faults', () => {
     expect((await client.get(maps)).code).toBe(200);
   });
 
-  it('touch one client only, where they name it; every request is told of, with its client', async () => {
-    const told: string[] = [];
+  it('affect only the named client; listeners see every request with its client', async () => {
+    const heard: string[] = [];
     const end = cluster.onRequest(({ verb, resource, name, agent }) =>
-      told.push(`${agent} ${verb} ${resource} ${name}`),
+      heard.push(`${agent} ${verb} ${resource} ${name}`),
     );
     cluster.addFault({ agent: 'bad', fault: { kind: 'status', code: 500 } });
     add('a');
@@ -61,10 +61,10 @@ describe('faults', () => {
     expect([await get('a bad one'), await get('another')]).toEqual([500, 200]);
     end();
     await get('unheard');
-    expect(told).toEqual(['a bad one get configmaps a', 'another get configmaps a']);
+    expect(heard).toEqual(['a bad one get configmaps a', 'another get configmaps a']);
   });
 
-  it('touch only what they name, and end when taken back', async () => {
+  it('affect only matching requests, and end when removed', async () => {
     const end = cluster.addFault({ resource: 'configmaps', name: 'a', fault: { kind: 'status', code: 500 } });
     add('a');
     add('b');
@@ -74,7 +74,7 @@ describe('faults', () => {
     expect((await client.get(`${maps}/a`)).code).toBe(200);
   });
 
-  it('delay in the time of the clock', async () => {
+  it('delay by the clock', async () => {
     cluster.addFault({ verb: 'list', fault: { kind: 'latency', ms: 5000 } });
     let answered = false;
     const asked = client.get(maps).then(() => {
@@ -86,7 +86,7 @@ describe('faults', () => {
     await asked;
   });
 
-  it('reset the connection, or say nothing until the server goes', async () => {
+  it('reset the connection, or hang until the server closes', async () => {
     cluster.addFault({ verb: 'get', fault: { kind: 'reset' } });
     cluster.addFault({ verb: 'list', fault: { kind: 'hang' } });
     await expect(client.get(`${maps}/a`)).rejects.toThrow(/ECONNRESET|hang up/);
@@ -96,7 +96,7 @@ describe('faults', () => {
     await expect(hanging).rejects.toThrow();
   });
 
-  it('cut watches after some events, with or without an error', async () => {
+  it('cut watches after a number of events, with or without an error', async () => {
     cluster.addFault({ verb: 'watch', times: 1, fault: { kind: 'cutWatch', afterEvents: 2, code: 410 } });
     const watch = await client.watch(
       `${maps}?watch=true&resourceVersion=1&fieldSelector=metadata.name!%3Dkube-root-ca.crt`,
@@ -105,29 +105,29 @@ describe('faults', () => {
     await watch.ended;
     const types = watch.events.map((event) => (event as JsonObject)['type']);
     expect(types).toEqual(['ADDED', 'ADDED', 'ERROR']);
-    expect(at(watch.events[2] as JsonObject, 'object', 'code')).toBe(410);
+    expect(valueAt(watch.events[2] as JsonObject, 'object', 'code')).toBe(410);
     cluster.addFault({ verb: 'watch', times: 1, fault: { kind: 'cutWatch', afterEvents: 0 } });
     const cut = await client.watch(`${maps}?watch=true`);
     await cut.ended;
     expect(cut.events).toEqual([]);
   });
 
-  it('lose and garble events of watches that are already open', async () => {
+  it('lose and garble events of open watches', async () => {
     const { body } = await client.get(maps);
-    const from = str(at(body, 'metadata', 'resourceVersion'));
+    const from = stringOrEmpty(valueAt(body, 'metadata', 'resourceVersion'));
     const watch = await client.watch(`${maps}?watch=true&resourceVersion=${from}`);
     cluster.addFault({ verb: 'watch', times: 1, fault: { kind: 'loseEvents' } });
     cluster.addFault({ verb: 'watch', times: 1, fault: { kind: 'badLine' } });
     for (const name of ['a', 'b', 'c']) add(name);
     await eventually(() => expect(watch.events).toHaveLength(2));
     expect(typeof watch.events[0]).toBe('string');
-    expect(at(watch.events[1] as JsonObject, 'object', 'metadata', 'name')).toBe('c');
+    expect(valueAt(watch.events[1] as JsonObject, 'object', 'metadata', 'name')).toBe('c');
     watch.close();
     cluster.addFault({ verb: 'get', fault: { kind: 'badLine' } });
     expect((await client.get(`${maps}/a`)).text).toBe('{"kind":"');
   });
 
-  it('happen by chance', async () => {
+  it('occur with the given probability', async () => {
     cluster.addFault({ verb: 'list', chance: 0.5, fault: { kind: 'status', code: 500 } });
     const codes = new Set<number>();
     for (let i = 0; i < 40; i += 1) codes.add((await client.get(maps)).code);
@@ -145,7 +145,7 @@ describe('the server', () => {
     expect(cluster.requests().get('patch deployments/status')).toBe(1);
   });
 
-  it('lets only known tokens in', async () => {
+  it('accepts only known tokens', async () => {
     const guarded = await startSimCluster({ name: 'g', clock, random: systemRandom, tokens: ['let-me-in'] });
     try {
       const stranger = new TestClient(guarded.url);
@@ -158,14 +158,14 @@ describe('the server', () => {
     }
   });
 
-  it('says in one line that a port is taken', async () => {
+  it('reports in one line that a port is taken', async () => {
     const port = Number(new URL(cluster.url).port);
     await expect(startSimCluster({ name: 'd', clock, random: systemRandom, port })).rejects.toThrow(
-      `port ${port} of 127.0.0.1 is already in use: stop what listens there, or choose another port (0 takes any free one)`,
+      `port ${port} of 127.0.0.1 is already in use: stop the process that listens there, or choose another port (0 takes any free one)`,
     );
   });
 
-  it('refuses bodies over 3 MiB', async () => {
+  it('rejects bodies over 3 MiB', async () => {
     const text = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"${'x'.repeat(3 * 1024 * 1024)}"}}`;
     const { code, body } = await client.call('POST', maps, { text });
     expect([code, body['reason']]).toEqual([413, 'RequestEntityTooLarge']);

@@ -2,8 +2,8 @@ import { formatYaml } from '#base';
 import type { SimCluster } from '../types.ts';
 
 /**
- * A kubeconfig with one context per cluster, named as the clusters are; the first one is current. It holds no tokens: kubectl does not send
- * any over plain HTTP.
+ * A kubeconfig with one context per cluster, named like the cluster; the first one is current. It
+ * has no tokens: kubectl sends none over plain HTTP.
  */
 export function kubeconfigFor(clusters: readonly SimCluster[]): string {
   return formatYaml({

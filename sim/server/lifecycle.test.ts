@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { at, seededRandom } from '#base';
+import { valueAt, seededRandom } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { eventually, FakeClock } from '#support';
 import { startSimCluster } from '../index.ts';
 import type { SimCluster, SimStore } from '../types.ts';
-import { itemsOf as objects, str } from './fields.ts';
+import { objectItemsOf as objects, stringOrEmpty } from './fields.ts';
 import { TestClient } from './test-client.ts';
 
 const clock = new FakeClock();
@@ -80,7 +80,7 @@ const gadget = (name: string, spec: JsonObject = {}): JsonObject => ({
 });
 
 describe('garbage collection', () => {
-  it('takes dependents along in the background, all generations', () => {
+  it('deletes dependents in the background, through all generations', () => {
     const owner = map('owner');
     const child = map('child', [owner]);
     map('grandchild', [child]);
@@ -89,7 +89,7 @@ describe('garbage collection', () => {
     expect(names()).toEqual(['other']);
   });
 
-  it('leaves orphans without their reference', () => {
+  it('orphans dependents by removing the owner reference', () => {
     const owner = map('owner');
     map('child', [owner]);
     store.delete('', 'ConfigMap', 'default', 'owner', { propagationPolicy: 'Orphan' });
@@ -97,7 +97,7 @@ describe('garbage collection', () => {
     expect(store.get('', 'ConfigMap', 'default', 'child')?.metadata).not.toHaveProperty('ownerReferences');
   });
 
-  it('keeps the owner in the foreground until blocking dependents are gone', () => {
+  it('keeps a foreground-deleted owner until blocking dependents are deleted', () => {
     const owner = map('owner');
     const child = map('child', [owner]);
     map('held', [child], { finalizers: ['a.io/wait'] });
@@ -112,7 +112,7 @@ describe('garbage collection', () => {
     expect(names()).toEqual([]);
   });
 
-  it('keeps what another owner still holds, without the dead reference', () => {
+  it('keeps a dependent that has another owner, without the dead reference', () => {
     const first = map('first');
     const second = map('second');
     map('shared', [first, second]);
@@ -121,7 +121,7 @@ describe('garbage collection', () => {
     expect(store.get('', 'ConfigMap', 'default', 'shared')?.metadata.ownerReferences).toHaveLength(1);
   });
 
-  it('collects what is created with an absent owner, or one in another namespace', () => {
+  it('deletes a new object whose owner is absent or in another namespace', () => {
     const ghost: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ghost', uid: 'no-such-uid' } };
     map('a', [ghost]);
     store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'far' } });
@@ -133,14 +133,14 @@ describe('garbage collection', () => {
     expect(names()).toEqual(['c']);
   });
 
-  it('leaves owners of unknown kinds alone', () => {
+  it('ignores owners of unknown kinds', () => {
     map('a', [{ apiVersion: 'unknown.io/v1', kind: 'Thing', metadata: { name: 't', uid: 'u' } }]);
     expect(names()).toEqual(['a']);
   });
 });
 
 describe('namespaces', () => {
-  it('are furnished when they begin', () => {
+  it('get their default objects on creation', () => {
     store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'new' } });
     const made = store.get('', 'Namespace', '', 'new');
     expect(made).toMatchObject({ spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } });
@@ -150,7 +150,7 @@ describe('namespaces', () => {
     expect(store.get('', 'ConfigMap', 'new', 'kube-root-ca.crt')).toBeDefined();
   });
 
-  it('are emptied before they go, and refuse new content meanwhile', async () => {
+  it('are emptied before removal, and reject new content meanwhile', async () => {
     await client.post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'end' } });
     const inside = '/api/v1/namespaces/end/configmaps';
     const held = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'held', finalizers: ['a.io/b'] } };
@@ -172,7 +172,7 @@ describe('namespaces', () => {
       },
     });
     const waiting = (await client.get('/api/v1/namespaces/end')).body;
-    expect(at(waiting, 'status', 'conditions', 1)).toMatchObject({
+    expect(valueAt(waiting, 'status', 'conditions', 1)).toMatchObject({
       type: 'NamespaceFinalizersRemaining',
       status: 'True',
       message: 'Some content in the namespace has finalizers remaining: a.io/b in 1 resource instances',
@@ -192,39 +192,39 @@ describe('namespaces', () => {
 });
 
 describe('custom resources', () => {
-  it('are served once their definition is there, and discovered', async () => {
+  it('are served and discovered once their definition exists', async () => {
     expect((await client.get(gadgets)).code).toBe(404);
     const { code } = await client.post(crds, crd([version('v1', true, { subresources: { status: {} } })]));
     expect(code).toBe(201);
     const made = (await client.get(`${crds}/gadgets.ex.io`)).body;
-    const conditions = (at(made, 'status', 'conditions') ?? []) as JsonObject[];
+    const conditions = (valueAt(made, 'status', 'conditions') ?? []) as JsonObject[];
     expect(conditions.map(({ type, status }) => [type, status])).toEqual([
       ['NamesAccepted', 'True'],
       ['Established', 'True'],
     ]);
-    expect(at(made, 'status', 'storedVersions')).toEqual(['v1']);
+    expect(valueAt(made, 'status', 'storedVersions')).toEqual(['v1']);
     const list = (await client.get('/apis/ex.io/v1')).body;
     const resources = (list['resources'] ?? []) as JsonObject[];
     expect(resources.map((resource) => resource['name'])).toEqual(['gadgets', 'gadgets/status']);
     const created = (await client.post(gadgets, gadget('a', { big: 9007199254740993n }))).body;
-    expect(at(created, 'metadata', 'generation')).toBe(1);
+    expect(valueAt(created, 'metadata', 'generation')).toBe(1);
     const raw = await client.get(gadgets);
     expect(raw.text).toContain('9007199254740993');
-    expect(at(raw.body, 'items', 0, 'kind')).toBe('Gadget');
+    expect(valueAt(raw.body, 'items', 0, 'kind')).toBe('Gadget');
   });
 
-  it('count a generation for every change where status is no subresource', async () => {
+  it('increment generation on every change if status is not a subresource', async () => {
     await client.post(crds, crd([version('v1', true)]));
     await client.post(gadgets, gadget('a'));
     const generation = async (patch: JsonObject): Promise<Json | undefined> =>
-      at((await client.merge(`${gadgets}/a`, patch)).body, 'metadata', 'generation');
+      valueAt((await client.merge(`${gadgets}/a`, patch)).body, 'metadata', 'generation');
     expect(await generation({ metadata: { labels: { a: 'b' } } })).toBe(1);
     expect(await generation({ status: { x: 1 } })).toBe(2);
     expect(await generation({ spec: { x: 1 } })).toBe(3);
     expect((await client.merge(`${gadgets}/a/status`, { status: {} })).code).toBe(404);
   });
 
-  it('refuse strategic merge patches and unconditional replacement', async () => {
+  it('reject strategic merge patches and unconditional replacement', async () => {
     await client.post(crds, crd([version('v1', true)]));
     await client.post(gadgets, gadget('a'));
     const patch = await client.call('PATCH', `${gadgets}/a`, {
@@ -242,7 +242,7 @@ describe('custom resources', () => {
     ]);
   });
 
-  it('have several versions of one object', async () => {
+  it('serve one object in several versions', async () => {
     await client.post(crds, crd([version('v1', true), version('v1beta1', false)]));
     await client.post(gadgets, gadget('a', { x: 1 }));
     const old = '/apis/ex.io/v1beta1/namespaces/default/gadgets';
@@ -250,7 +250,7 @@ describe('custom resources', () => {
     await client.merge(`${old}/a`, { spec: { x: 2 } });
     expect((await client.get(`${gadgets}/a`)).body).toMatchObject({ apiVersion: 'ex.io/v1', spec: { x: 2 } });
     const group = (await client.get('/apis/ex.io')).body;
-    expect(at(group, 'preferredVersion', 'version')).toBe('v1');
+    expect(valueAt(group, 'preferredVersion', 'version')).toBe('v1');
     const fewer = await client.merge(`${crds}/gadgets.ex.io`, { spec: { versions: [version('v1', true)] } });
     expect([fewer.code, fewer.body['message']]).toEqual([200, undefined]);
     expect((await client.get(`${old}/a`)).code).toBe(404);
@@ -270,7 +270,7 @@ describe('custom resources', () => {
     ];
     await client.post(gadgets, { ...gadget('a', { size: 3 }), status: { conditions } });
     const { body } = await client.get(gadgets, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
-    expect(at(body, 'rows', 0, 'cells')).toEqual(['a', 3, 'True', '0s', null]);
+    expect(valueAt(body, 'rows', 0, 'cells')).toEqual(['a', 3, 'True', '0s', null]);
     const columns = (body['columnDefinitions'] ?? []) as JsonObject[];
     expect(columns.map(({ name, priority }) => [name, priority])).toEqual([
       ['Name', 0],
@@ -281,7 +281,7 @@ describe('custom resources', () => {
     ]);
   });
 
-  it('go with their definition, finalizers first', async () => {
+  it('are deleted with their definition, finalizers first', async () => {
     await client.post(crds, crd([version('v1', true)]));
     await client.post(gadgets, gadget('a'));
     await client.post(gadgets, { ...gadget('b'), metadata: { name: 'b', finalizers: ['a.io/b'] } });
@@ -295,17 +295,17 @@ describe('custom resources', () => {
     expect(JSON.stringify(body)).not.toContain('ex.io');
   });
 
-  it('cannot take a kind that is taken', async () => {
+  it('cannot use a kind that is already in use', async () => {
     await client.post(crds, crd([version('v1', true)]));
     const other = crd([version('v1', true)], { plural: 'widgets' });
     const { code } = await client.post(crds, { ...other, metadata: { name: 'widgets.ex.io' } });
     expect(code).toBe(201);
     const made = (await client.get(`${crds}/widgets.ex.io`)).body;
-    expect(at(made, 'status', 'conditions', 0)).toMatchObject({ status: 'False', reason: 'KindConflict' });
+    expect(valueAt(made, 'status', 'conditions', 0)).toMatchObject({ status: 'False', reason: 'KindConflict' });
     expect((await client.get('/apis/ex.io/v1/widgets')).code).toBe(404);
   });
 
-  it('are there from the start when their definitions are given', async () => {
+  it('are served from the start if their definitions are given', async () => {
     const definition = crd([version('v1', true)]) as unknown as KubeObject;
     const ready = await startSimCluster({ name: 'd', clock, random: seededRandom(5), crds: [definition] });
     try {
@@ -318,7 +318,7 @@ describe('custom resources', () => {
 });
 
 describe('discovery', () => {
-  it('answers aggregated and old forms alike', async () => {
+  it('returns the same kinds in aggregated and legacy form', async () => {
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
     const { body, headers } = await client.get('/apis', { accept });
     expect(headers['content-type']).toBe('application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
@@ -327,7 +327,8 @@ describe('discovery', () => {
       objects(body['items']).flatMap((group) =>
         objects(group['versions']).flatMap((one) =>
           objects(one['resources']).map(
-            (resource) => `${str(at(group, 'metadata', 'name'))}/${str(one['version'])}/${str(resource['resource'])}`,
+            (resource) =>
+              `${stringOrEmpty(valueAt(group, 'metadata', 'name'))}/${stringOrEmpty(one['version'])}/${stringOrEmpty(resource['resource'])}`,
           ),
         ),
       ),
@@ -335,9 +336,9 @@ describe('discovery', () => {
     const plain = new Set<string>();
     const groups = objects((await client.get('/apis')).body['groups']);
     for (const version of groups.flatMap((group) => objects(group['versions']))) {
-      const path = str(version['groupVersion']);
+      const path = stringOrEmpty(version['groupVersion']);
       const list = (await client.get(`/apis/${path}`)).body;
-      const found = objects(list['resources']).map((resource) => str(resource['name']));
+      const found = objects(list['resources']).map((resource) => stringOrEmpty(resource['name']));
       for (const name of found.filter((one) => !one.includes('/'))) plain.add(`${path}/${name}`);
     }
     expect(aggregated).toEqual(plain);
@@ -346,13 +347,13 @@ describe('discovery', () => {
     expect(again.code).toBe(304);
   });
 
-  it('tells version, health and the paths of OpenAPI', async () => {
+  it('returns version, health and the OpenAPI paths', async () => {
     expect((await client.get('/version')).body).toMatchObject({ major: '1' });
     for (const path of ['/healthz', '/livez', '/readyz']) expect((await client.get(path)).text).toBe('ok');
     const { body } = await client.get('/openapi/v3');
-    const url = at(body, 'paths', 'apis/apps/v1', 'serverRelativeURL');
+    const url = valueAt(body, 'paths', 'apis/apps/v1', 'serverRelativeURL');
     expect(url).toMatch(/^\/openapi\/v3\/apis\/apps\/v1\?hash=[0-9A-F]+$/);
-    expect((await client.get(str(url))).code).toBe(200);
+    expect((await client.get(stringOrEmpty(url))).code).toBe(200);
     const protobuf = await client.get('/openapi/v2', {
       accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
     });
@@ -361,7 +362,7 @@ describe('discovery', () => {
     expect((await client.get('/nothing/here')).code).toBe(404);
   });
 
-  it('says yes to reviews', async () => {
+  it('allows everything in access reviews', async () => {
     const review = {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
@@ -369,7 +370,7 @@ describe('discovery', () => {
     };
     const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
     const { code, body } = await client.post(path, review);
-    expect([code, at(body, 'status', 'allowed')]).toEqual([201, true]);
+    expect([code, valueAt(body, 'status', 'allowed')]).toEqual([201, true]);
     expect((await client.get(path)).code).toBe(405);
   });
 });

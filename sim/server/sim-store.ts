@@ -1,21 +1,21 @@
 import { groupOf, versionOf } from '#model';
 import type { KubeObject } from '#model';
 import type { SchemaBook, SimStore } from '../types.ts';
-import type { Deletion } from './deletion.ts';
-import type { Objects } from './objects.ts';
-import type { Registry, ServedKind } from './registry.ts';
-import { badRequest, SimError } from './status.ts';
-import type { Storage } from './storage.ts';
+import type { ObjectDeleter } from './storage/deletion.ts';
+import type { ObjectStore } from './storage/objects.ts';
+import type { KindRegistry, ServedKind } from './discovery/registry.ts';
+import { badRequestError, SimError } from './status.ts';
+import type { RevisionedStorage } from './storage/storage.ts';
 
 export interface SimStoreDeps {
-  readonly storage: Storage;
-  readonly registry: Registry;
-  readonly objects: Objects;
-  readonly deletion: Deletion;
+  readonly storage: RevisionedStorage;
+  readonly registry: KindRegistry;
+  readonly objects: ObjectStore;
+  readonly deletion: ObjectDeleter;
   readonly book: SchemaBook;
 }
 
-/** In-process access to a cluster: the same rules as over HTTP, without the network. */
+/** In-process access to a cluster: the rules of the HTTP server, without the network. */
 export function createSimStore({ storage, registry, objects, deletion, book }: SimStoreDeps): SimStore {
   const need = (group: string, kind: string): ServedKind => {
     const served = registry.byKind(group, kind);
@@ -29,18 +29,18 @@ export function createSimStore({ storage, registry, objects, deletion, book }: S
   const decoded = (kind: ServedKind, object: KubeObject): KubeObject => {
     const result = book.decode(kind, object);
     if (result.typeError === undefined) return result.object;
-    throw badRequest(
+    throw badRequestError(
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${result.typeError}`,
     );
   };
   return {
     get: (group, kind, namespace, name) => {
       const served = registry.byKind(group, kind);
-      return served === undefined ? undefined : storage.get(served.shelf, namespace, name);
+      return served === undefined ? undefined : storage.get(served.groupKind, namespace, name);
     },
     list: (group, kind, namespace) => {
       const served = registry.byKind(group, kind);
-      return served === undefined ? [] : storage.list(served.shelf, namespace ?? '');
+      return served === undefined ? [] : storage.list(served.groupKind, namespace ?? '');
     },
     create: (object, manager = 'sim') => {
       const kind = kindOf(object);
@@ -52,7 +52,7 @@ export function createSimStore({ storage, registry, objects, deletion, book }: S
       const how = { manager: options.manager ?? 'sim', subresource: options.subresource ?? '', dryRun: false } as const;
       return objects.update(kind, { namespace, name }, () => decoded(kind, object), how);
     },
-    // eslint-disable-next-line max-params -- as SimStore says
+    // eslint-disable-next-line max-params -- the signature of SimStore
     delete: (group, kind, namespace, name, options = {}) => {
       deletion.delete(need(group, kind), { namespace, name }, options);
     },

@@ -3,23 +3,23 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isObject, parseJson, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 
-export interface Reply {
+export interface TestResponse {
   readonly code: number;
   readonly text: string;
-  /** The body when it is a JSON object, else an empty one. */
+  /** The body if it is a JSON object, else an empty object. */
   readonly body: JsonObject;
   readonly headers: IncomingMessage['headers'];
 }
 
-export interface Watched {
-  /** What has arrived, parsed; lines that are not JSON are strings. */
+export interface TestWatch {
+  /** The received events, parsed; lines that are not JSON are strings. */
   readonly events: readonly (JsonObject | string)[];
-  /** Resolves when the server has ended the stream. */
+  /** Resolves when the server ends the stream. */
   readonly ended: Promise<void>;
   close(): void;
 }
 
-export interface Ask {
+export interface TestRequest {
   readonly body?: Json;
   readonly text?: string;
   readonly bytes?: Buffer;
@@ -36,31 +36,31 @@ export class TestClient {
     this.#url = url;
   }
 
-  get(path: string, ask: Ask = {}): Promise<Reply> {
+  get(path: string, ask: TestRequest = {}): Promise<TestResponse> {
     return this.call('GET', path, ask);
   }
 
-  post(path: string, body: Json, ask: Ask = {}): Promise<Reply> {
+  post(path: string, body: Json, ask: TestRequest = {}): Promise<TestResponse> {
     return this.call('POST', path, { body, ...ask });
   }
 
-  put(path: string, body: Json): Promise<Reply> {
+  put(path: string, body: Json): Promise<TestResponse> {
     return this.call('PUT', path, { body });
   }
 
-  delete(path: string, body?: Json): Promise<Reply> {
+  delete(path: string, body?: Json): Promise<TestResponse> {
     return this.call('DELETE', path, body === undefined ? {} : { body });
   }
 
-  merge(path: string, body: Json): Promise<Reply> {
+  merge(path: string, body: Json): Promise<TestResponse> {
     return this.call('PATCH', path, { body, type: 'application/merge-patch+json' });
   }
 
-  apply(path: string, body: Json): Promise<Reply> {
+  apply(path: string, body: Json): Promise<TestResponse> {
     return this.call('PATCH', path, { body, type: 'application/apply-patch+yaml' });
   }
 
-  call(method: string, path: string, ask: Ask = {}): Promise<Reply> {
+  call(method: string, path: string, ask: TestRequest = {}): Promise<TestResponse> {
     return new Promise((resolve, reject) => {
       const outgoing = this.#send(method, path, ask, (response) => {
         const chunks: Buffer[] = [];
@@ -68,15 +68,15 @@ export class TestClient {
         response.on('error', reject);
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8');
-          resolve({ code: response.statusCode ?? 0, text, body: parsed(text), headers: response.headers });
+          resolve({ code: response.statusCode ?? 0, text, body: parseBody(text), headers: response.headers });
         });
       });
       outgoing.on('error', reject);
     });
   }
 
-  /** Opens a watch; resolves when the server has answered. */
-  watch(path: string, ask: Ask = {}): Promise<Watched> {
+  /** Opens a watch; resolves with the response headers. */
+  watch(path: string, ask: TestRequest = {}): Promise<TestWatch> {
     return new Promise((resolve, reject) => {
       const events: (JsonObject | string)[] = [];
       const outgoing = this.#send('GET', path, ask, (response) => {
@@ -96,7 +96,12 @@ export class TestClient {
     });
   }
 
-  #send(method: string, path: string, ask: Ask, onResponse: (response: IncomingMessage) => void): ClientRequest {
+  #send(
+    method: string,
+    path: string,
+    ask: TestRequest,
+    onResponse: (response: IncomingMessage) => void,
+  ): ClientRequest {
     const payload = ask.bytes ?? ask.text ?? (ask.body === undefined ? undefined : stringifyJson(ask.body));
     const outgoing = request(
       this.#url + path,
@@ -118,7 +123,7 @@ export class TestClient {
   }
 }
 
-function parsed(text: string): JsonObject {
+function parseBody(text: string): JsonObject {
   const value = parsedLine(text);
   return typeof value === 'string' ? {} : value;
 }

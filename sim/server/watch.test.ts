@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { at, seededRandom } from '#base';
+import { valueAt, seededRandom } from '#base';
 import type { Json, JsonObject } from '#base';
 import { eventually, FakeClock } from '#support';
 import { startSimCluster } from '../index.ts';
 import type { SimCluster } from '../types.ts';
-import { str } from './fields.ts';
+import { stringOrEmpty } from './fields.ts';
 import { TestClient } from './test-client.ts';
-import type { Watched } from './test-client.ts';
+import type { TestWatch } from './test-client.ts';
 
 let clock: FakeClock;
 let cluster: SimCluster;
 let client: TestClient;
-let open: Watched[];
+let open: TestWatch[];
 const secrets = '/api/v1/namespaces/w/secrets';
 
 beforeEach(async () => {
@@ -33,7 +33,7 @@ afterEach(async () => {
   expect(clock.pending).toBe(0);
 });
 
-async function watching(path: string, accept?: string): Promise<Watched> {
+async function watching(path: string, accept?: string): Promise<TestWatch> {
   const watch = await client.watch(path, accept === undefined ? {} : { accept });
   open.push(watch);
   return watch;
@@ -53,28 +53,28 @@ function remove(name: string): void {
 
 function brief(event: JsonObject | string): string {
   if (typeof event === 'string') return event;
-  return `${str(event['type'])} ${str(at(event, 'object', 'metadata', 'name') ?? '-')}`;
+  return `${stringOrEmpty(event['type'])} ${stringOrEmpty(valueAt(event, 'object', 'metadata', 'name') ?? '-')}`;
 }
 
-async function expectEvents(watch: Watched, expected: readonly string[]): Promise<void> {
+async function expectEvents(watch: TestWatch, expected: readonly string[]): Promise<void> {
   await eventually(() => expect(watch.events.map(brief)).toEqual(expected));
 }
 
 async function now(): Promise<string> {
-  return str(at((await client.get(secrets)).body, 'metadata', 'resourceVersion'));
+  return stringOrEmpty(valueAt((await client.get(secrets)).body, 'metadata', 'resourceVersion'));
 }
 
 describe('watch', () => {
-  it('begins with what is there when no revision is given', async () => {
+  it('starts with the current objects if no revision is given', async () => {
     put('a');
     const watch = await watching(`${secrets}?watch=true`);
     put('b');
     remove('a');
     await expectEvents(watch, ['ADDED a', 'ADDED b', 'DELETED a']);
-    expect(at(watch.events[1] as JsonObject, 'object', 'kind')).toBe('Secret');
+    expect(valueAt(watch.events[1] as JsonObject, 'object', 'kind')).toBe('Secret');
   });
 
-  it('goes on after a revision', async () => {
+  it('continues after a revision', async () => {
     put('a');
     const from = await now();
     put('a', {}, { x: '1' });
@@ -83,7 +83,7 @@ describe('watch', () => {
     await expectEvents(watch, ['MODIFIED a', 'ADDED b']);
   });
 
-  it('shows objects that enter and leave a selection as ADDED and DELETED', async () => {
+  it('sends objects that enter and leave a selection as ADDED and DELETED', async () => {
     const from = await now();
     const watch = await watching(`${secrets}?watch=true&resourceVersion=${from}&labelSelector=on%3Dyes`);
     put('a');
@@ -92,11 +92,11 @@ describe('watch', () => {
     put('a', { on: 'no' });
     await expectEvents(watch, ['ADDED a', 'MODIFIED a', 'DELETED a']);
     const left = watch.events[2] as JsonObject;
-    expect(at(left, 'object', 'metadata', 'labels')).toEqual({ on: 'yes' });
-    expect(at(left, 'object', 'metadata', 'resourceVersion')).toBe(await now());
+    expect(valueAt(left, 'object', 'metadata', 'labels')).toEqual({ on: 'yes' });
+    expect(valueAt(left, 'object', 'metadata', 'resourceVersion')).toBe(await now());
   });
 
-  it('watches one object by field selector, and no other namespace', async () => {
+  it('watches one object by field selector, in its namespace only', async () => {
     const watch = await watching(`${secrets}?watch=true&fieldSelector=metadata.name%3Db`);
     put('a');
     put('b');
@@ -110,12 +110,15 @@ describe('watch', () => {
     const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     const watch = await watching(`${secrets}?${query}`);
     await expectEvents(watch, ['ADDED a', 'BOOKMARK -']);
-    expect(at(watch.events.at(-1) as JsonObject, 'object', 'metadata')).toEqual({
+    expect(valueAt(watch.events.at(-1) as JsonObject, 'object', 'metadata')).toEqual({
       resourceVersion: await now(),
       annotations: { 'k8s.io/initial-events-end': 'true' },
     });
     const refused = await client.get(`${secrets}?watch=true&sendInitialEvents=true`);
-    expect([refused.code, at(refused.body, 'details', 'causes', 0, 'field')]).toEqual([422, 'resourceVersionMatch']);
+    expect([refused.code, valueAt(refused.body, 'details', 'causes', 0, 'field')]).toEqual([
+      422,
+      'resourceVersionMatch',
+    ]);
   });
 
   it('sends bookmarks every minute and ends at its timeout', async () => {
@@ -129,7 +132,7 @@ describe('watch', () => {
     await expectEvents(watch, ['BOOKMARK -', 'BOOKMARK -']);
   });
 
-  it('answers 410 in the stream once the history is compacted', async () => {
+  it('returns 410 in the stream once the history is compacted', async () => {
     const from = await now();
     put('a');
     put('b');
@@ -142,21 +145,21 @@ describe('watch', () => {
     await expectEvents(late, ['ADDED b']);
   });
 
-  it('ends all watches on disconnect and serves on', async () => {
+  it('ends all watches on disconnect and continues to serve', async () => {
     const watch = await watching(`${secrets}?watch=true`);
     cluster.disconnect();
     await watch.ended;
     put('a');
-    expect(at((await client.get(secrets)).body, 'items')).toHaveLength(1);
+    expect(valueAt((await client.get(secrets)).body, 'items')).toHaveLength(1);
   });
 
-  it('ends a watch whose client has gone without a trace', async () => {
+  it('ends the watch of a client that disappeared', async () => {
     const watch = await watching(`${secrets}?watch=true&allowWatchBookmarks=true`);
     watch.close();
     await eventually(() => expect(clock.pending).toBe(0));
   });
 
-  it('replays from any revision to the list of now', async () => {
+  it('replays from any revision to the current list', async () => {
     const command = fc.record({
       name: fc.constantFrom('a', 'b', 'c', 'd'),
       what: fc.constantFrom('put', 'remove', 'label'),
@@ -192,66 +195,68 @@ describe('watch', () => {
 
 function replay(objects: Map<string, Json>, event: JsonObject): void {
   const object = event['object'] as JsonObject;
-  const name = str(at(object, 'metadata', 'name'));
+  const name = stringOrEmpty(valueAt(object, 'metadata', 'name'));
   if (event['type'] === 'DELETED') objects.delete(name);
-  else objects.set(name, at(object, 'metadata', 'resourceVersion') ?? null);
+  else objects.set(name, valueAt(object, 'metadata', 'resourceVersion') ?? null);
 }
 
 function index(list: JsonObject): Map<string, Json> {
   const result = new Map<string, Json>();
   for (const item of (list['items'] ?? []) as JsonObject[]) {
-    result.set(str(at(item, 'metadata', 'name')), at(item, 'metadata', 'resourceVersion') ?? null);
+    result.set(stringOrEmpty(valueAt(item, 'metadata', 'name')), valueAt(item, 'metadata', 'resourceVersion') ?? null);
   }
   return result;
 }
 
 async function snapshot(): Promise<{ revision: string; objects: Map<string, Json> }> {
   const { body } = await client.get(secrets);
-  return { revision: str(at(body, 'metadata', 'resourceVersion')), objects: index(body) };
+  return { revision: stringOrEmpty(valueAt(body, 'metadata', 'resourceVersion')), objects: index(body) };
 }
 
 describe('list', () => {
-  it('leaves kind and apiVersion out of the items of built-in kinds', async () => {
+  it('omits kind and apiVersion from the items of built-in kinds', async () => {
     put('a');
     const { body } = await client.get(secrets);
     expect([body['kind'], body['apiVersion']]).toEqual(['SecretList', 'v1']);
-    expect(at(body, 'items', 0)).not.toHaveProperty('kind');
-    expect(at(body, 'items', 0)).not.toHaveProperty('apiVersion');
-    expect(at(body, 'items', 0, 'metadata', 'name')).toBe('a');
+    expect(valueAt(body, 'items', 0)).not.toHaveProperty('kind');
+    expect(valueAt(body, 'items', 0)).not.toHaveProperty('apiVersion');
+    expect(valueAt(body, 'items', 0, 'metadata', 'name')).toBe('a');
   });
 
-  it('pages through one consistent state', async () => {
+  it('pages through one consistent snapshot', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) put(name);
     const first = (await client.get(`${secrets}?limit=2`)).body;
     expect(first['metadata']).toMatchObject({ remainingItemCount: 3 });
     remove('d');
     put('c', {}, { changed: 'yes' });
     put('cc');
-    const token = str(at(first, 'metadata', 'continue'));
+    const token = stringOrEmpty(valueAt(first, 'metadata', 'continue'));
     const second = (await client.get(`${secrets}?limit=2&continue=${token}`)).body;
-    const last = (await client.get(`${secrets}?limit=2&continue=${str(at(second, 'metadata', 'continue'))}`)).body;
+    const last = (
+      await client.get(`${secrets}?limit=2&continue=${stringOrEmpty(valueAt(second, 'metadata', 'continue'))}`)
+    ).body;
     const names = [first, second, last].flatMap((page) => [...index(page).keys()]);
     expect(names).toEqual(['a', 'b', 'c', 'd', 'e']);
-    expect(at(second, 'items', 0)).not.toHaveProperty('data');
-    expect(at(last, 'metadata', 'resourceVersion')).toBe(at(first, 'metadata', 'resourceVersion'));
+    expect(valueAt(second, 'items', 0)).not.toHaveProperty('data');
+    expect(valueAt(last, 'metadata', 'resourceVersion')).toBe(valueAt(first, 'metadata', 'resourceVersion'));
     expect(last['metadata']).not.toHaveProperty('continue');
   });
 
-  it('answers 410 for a token whose state is compacted, with one to go on from', async () => {
+  it('returns 410 for a compacted token, with a token to continue from', async () => {
     for (const name of ['a', 'b', 'c']) put(name);
     const first = (await client.get(`${secrets}?limit=1`)).body;
     put('d');
     cluster.compact();
-    const token = str(at(first, 'metadata', 'continue'));
+    const token = stringOrEmpty(valueAt(first, 'metadata', 'continue'));
     const expired = await client.get(`${secrets}?limit=1&continue=${token}`);
     expect([expired.code, expired.body['reason']]).toEqual([410, 'Expired']);
-    const next = str(at(expired.body, 'metadata', 'continue'));
+    const next = stringOrEmpty(valueAt(expired.body, 'metadata', 'continue'));
     const rest = await client.get(`${secrets}?continue=${next}`);
     expect([...index(rest.body).keys()]).toEqual(['b', 'c', 'd']);
     expect((await client.get(`${secrets}?continue=nonsense`)).code).toBe(400);
   });
 
-  it('knows what it cannot show: the future, the forgotten, nonsense', async () => {
+  it('rejects future, compacted and invalid revisions', async () => {
     put('a');
     const future = await client.get(`${secrets}?resourceVersion=999999`);
     expect([future.code, future.body['reason'], future.headers['retry-after']]).toEqual([504, 'Timeout', '1']);
@@ -293,7 +298,7 @@ describe('list', () => {
     expect(pods.code).toBe(200);
   });
 
-  it('shows metadata only, or a table, when asked', async () => {
+  it('returns metadata only, or a table, on request', async () => {
     put('a', { x: 'y' }, { k: 'v' });
     const partial = await client.get(secrets, {
       accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
@@ -307,17 +312,17 @@ describe('list', () => {
     await clock.advance(5000);
     const table = (await client.get(secrets, { accept })).body;
     expect([table['kind'], table['apiVersion']]).toEqual(['Table', 'meta.k8s.io/v1']);
-    expect(at(table, 'rows', 0, 'cells')).toEqual(['a', 'Opaque', 1, '5s']);
-    expect(at(table, 'rows', 0, 'object', 'kind')).toBe('PartialObjectMetadata');
+    expect(valueAt(table, 'rows', 0, 'cells')).toEqual(['a', 'Opaque', 1, '5s']);
+    expect(valueAt(table, 'rows', 0, 'object', 'kind')).toBe('PartialObjectMetadata');
     const whole = (await client.get(`${secrets}?includeObject=Object`, { accept })).body;
-    expect(at(whole, 'rows', 0, 'object', 'data')).toEqual({ k: 'dg==' });
+    expect(valueAt(whole, 'rows', 0, 'object', 'data')).toEqual({ k: 'dg==' });
     const none = (await client.get(`${secrets}?includeObject=None`, { accept })).body;
-    expect(at(none, 'rows', 0, 'object')).toBeNull();
+    expect(valueAt(none, 'rows', 0, 'object')).toBeNull();
     const watch = await watching(`${secrets}?watch=true`, accept);
     put('b');
     await eventually(() => expect(watch.events).toHaveLength(2));
-    expect(at(watch.events[0] as JsonObject, 'object', 'columnDefinitions')).toHaveLength(4);
-    expect(at(watch.events[1] as JsonObject, 'object', 'columnDefinitions')).toEqual([]);
+    expect(valueAt(watch.events[0] as JsonObject, 'object', 'columnDefinitions')).toHaveLength(4);
+    expect(valueAt(watch.events[1] as JsonObject, 'object', 'columnDefinitions')).toEqual([]);
     expect((await client.get(secrets, { accept: 'application/xml' })).code).toBe(406);
   });
 });

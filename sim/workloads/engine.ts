@@ -1,50 +1,59 @@
-import type { Clock, JsonObject, Random, Timer } from '#base';
+import type { Clock, JsonObject, RandomSource, ClockTimer } from '#base';
 import { deepEqual, isObject } from '#base';
 import type { KubeObject, ResourceRef } from '#model';
 import { groupOf } from '#model';
 import type { SimStore } from '../types.ts';
 
-/** What a reconciler may use. Everything it changes goes through the store, by the server's rules. */
-export interface World {
+/**
+ * The dependencies of a reconciler. All its changes go through the store, by the server's rules.
+ */
+export interface ReconcilerContext {
   readonly store: SimStore;
   readonly clock: Clock;
-  readonly random: Random;
-  /** How long one step of a pod takes, in ms. */
+  readonly random: RandomSource;
+  /** The duration of one step of a pod, in ms. */
   readonly delayMs: number;
-  /** Wall time as Kubernetes writes it. */
+  /** Wall time in Kubernetes' format. */
   now(): string;
-  /** How long this very object (by its UID) has been known here, in ms: times inside objects have whole seconds only. */
+  /**
+   * Time since this object (by its UID) was first seen, in ms: times in objects have whole seconds
+   * only.
+   */
   knownFor(object: KubeObject): number;
-  /** Runs the reconciler of `object` again after `afterMs`. */
+  /** Reconciles `object` again after `afterMs`. */
   again(object: KubeObject, afterMs: number): void;
-  /** Replaces status if it differs. */
+  /** Replaces the status if it differs. */
   setStatus(object: KubeObject, status: JsonObject): void;
 }
 
-/** Moves one object one step on. Called after every change of the object or of one that it owns; must do nothing when all is as it should be. */
-export type Reconciler = (object: KubeObject, world: World) => void;
+/**
+ * Advances one object by one step. Called after every change of the object or of one it owns; must
+ * be a no-op in the desired state.
+ */
+export type KindReconciler = (object: KubeObject, context: ReconcilerContext) => void;
 
-/** Kinds by `<group>/<kind>`. */
-export type Reconcilers = Readonly<Record<string, Reconciler>>;
+/** Reconcilers by `<group>/<kind>`. */
+export type KindReconcilers = Readonly<Record<string, KindReconciler>>;
 
-const manager = 'kube-controller-manager';
-const retryMs = 20;
+const managerName = 'kube-controller-manager';
+const conflictRetryDelayMs = 20;
 
 /**
- * A level-triggered loop over store events: what changed is reconciled soon, once however often it changed, and never inside the write that
- * changed it. Losing a race (409) means trying again; an object that is gone is forgotten.
+ * A level-triggered loop over store events: reconciles changed objects soon, once for any number of
+ * changes, and never inside the write that changed them. Retries conflicts (409); ignores deleted
+ * objects.
  */
-export class Engine implements World {
+export class WorkloadEngine implements ReconcilerContext {
   readonly store: SimStore;
   readonly clock: Clock;
-  readonly random: Random;
+  readonly random: RandomSource;
   readonly delayMs: number;
-  readonly #reconcilers: Reconcilers;
-  readonly #due = new Map<string, { readonly at: number; readonly timer: Timer }>();
+  readonly #reconcilers: KindReconcilers;
+  readonly #due = new Map<string, { readonly at: number; readonly timer: ClockTimer }>();
   readonly #firstSeen = new Map<string, number>();
   readonly #unsubscribe: () => void;
 
-  constructor(deps: Pick<World, 'store' | 'clock' | 'random' | 'delayMs'>, reconcilers: Reconcilers) {
+  constructor(deps: Pick<ReconcilerContext, 'store' | 'clock' | 'random' | 'delayMs'>, reconcilers: KindReconcilers) {
     this.store = deps.store;
     this.clock = deps.clock;
     this.random = deps.random;
@@ -82,7 +91,7 @@ export class Engine implements World {
   setStatus(object: KubeObject, status: JsonObject): void {
     const before = object['status'];
     if (deepEqual(isObject(before) ? before : {}, status)) return;
-    this.store.update({ ...object, status }, { subresource: 'status', manager });
+    this.store.update({ ...object, status }, { subresource: 'status', manager: managerName });
   }
 
   #changed(object: KubeObject): void {
@@ -94,7 +103,10 @@ export class Engine implements World {
     for (const follower of this.#followers(object)) this.again(follower, 0);
   }
 
-  /** Objects that look at others without owning them: a Service and a budget at pods, an autoscaler at what it scales. */
+  /**
+   * Objects that depend on others without owning them: a Service and a budget on pods, an
+   * autoscaler on its target.
+   */
   #followers(object: KubeObject): readonly KubeObject[] {
     const namespace = object.metadata.namespace ?? '';
     if (object.kind === 'Deployment') return this.store.list('autoscaling', 'HorizontalPodAutoscaler', namespace);
@@ -121,22 +133,22 @@ export class Engine implements World {
     this.#due.set(key, { at, timer });
   }
 
-  #run(reconcile: Reconciler, object: KubeObject): void {
+  #run(reconcile: KindReconciler, object: KubeObject): void {
     try {
       reconcile(object, this);
     } catch (error) {
-      // Lost a race: look again. Gone, refused or in a namespace that is going: nothing to do until the next change.
-      if ((error as { readonly httpCode?: unknown }).httpCode === 409) this.again(object, retryMs);
+      // Conflict: retry. Deleted, rejected or in a terminating namespace: wait for the next change.
+      if ((error as { readonly httpCode?: unknown }).httpCode === 409) this.again(object, conflictRetryDelayMs);
       else if ((error as { readonly httpCode?: unknown }).httpCode === undefined) throw error;
     }
   }
 }
 
-/** Writes as the controller manager does. */
-export function create(world: World, object: KubeObject): KubeObject {
-  return world.store.create(object, manager);
+/** Creates with the field manager of the controller manager. */
+export function createObject(context: ReconcilerContext, object: KubeObject): KubeObject {
+  return context.store.create(object, managerName);
 }
 
-export function replace(world: World, object: KubeObject): KubeObject {
-  return world.store.update(object, { manager });
+export function replaceObject(context: ReconcilerContext, object: KubeObject): KubeObject {
+  return context.store.update(object, { manager: managerName });
 }

@@ -1,11 +1,12 @@
 /**
- * sim/workloads: what a controller manager and a kubelet would do, as far as GitOps can see it: pods start, sets become ready, jobs end, claims are
- * bound, services get endpoints. Or fail, when told to by the annotation `sim.driftless.io/fail` on a pod template.
+ * sim/workloads: the visible behaviour of a controller manager and a kubelet: pods start, sets
+ * become ready, jobs finish, claims are bound, services get endpoints. Pods fail if the annotation
+ * `sim.driftless.io/fail` on a pod template demands it.
  */
-import type { Clock, Random } from '#base';
-import type { SimStore, Workloads } from '../types.ts';
-import { create, Engine } from './engine.ts';
-import type { Reconcilers } from './engine.ts';
+import type { Clock, RandomSource } from '#base';
+import type { SimStore, WorkloadControllers } from '../types.ts';
+import { createObject, WorkloadEngine } from './engine.ts';
+import type { KindReconcilers } from './engine.ts';
 import { reconcileJob } from './job.ts';
 import { reconcilePod } from './pod.ts';
 import { reconcileDeployment, reconcileReplicaSet } from './replicas.ts';
@@ -21,7 +22,7 @@ import {
 
 export { failAnnotation } from './pod.ts';
 
-const reconcilers: Reconcilers = {
+const kindReconcilers: KindReconcilers = {
   '/Pod': reconcilePod,
   '/PersistentVolumeClaim': reconcileClaim,
   '/PersistentVolume': reconcileVolume,
@@ -39,21 +40,24 @@ const reconcilers: Reconcilers = {
 export interface WorkloadDeps {
   readonly store: SimStore;
   readonly clock: Clock;
-  readonly random: Random;
-  /** How long one step of a pod takes, in ms. */
+  readonly random: RandomSource;
+  /** The duration of one step of a pod, in ms. */
   readonly delayMs: number;
 }
 
-/** Starts the workload controllers of one cluster; they work until `stop`. A cluster without a node gets one. */
-export function startWorkloads(deps: WorkloadDeps): Workloads {
-  const engine = new Engine(deps, reconcilers);
+/**
+ * Starts the workload controllers of one cluster; they run until `stop`. Adds a node to a cluster
+ * without one.
+ */
+export function startWorkloads(deps: WorkloadDeps): WorkloadControllers {
+  const engine = new WorkloadEngine(deps, kindReconcilers);
   if (deps.store.list('', 'Node').length === 0) addNode(engine);
   return { stop: () => engine.stop() };
 }
 
-function addNode(engine: Engine): void {
+function addNode(engine: WorkloadEngine): void {
   const resources = { cpu: '8', memory: '32Gi', pods: '110' };
-  const node = create(engine, {
+  const node = createObject(engine, {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name: 'sim-node', labels: { 'kubernetes.io/hostname': 'sim-node', 'kubernetes.io/os': 'linux' } },

@@ -1,34 +1,34 @@
 import type { Json, JsonObject } from '#base';
-import { at, isObject } from '#base';
+import { valueAt, isObject } from '#base';
 import type { KubeObject, OwnerReference } from '#model';
 import type { SimStore } from '../types.ts';
 
-export function specOf(object: KubeObject): JsonObject {
+export function specObjectOf(object: KubeObject): JsonObject {
   const spec = object['spec'];
   return isObject(spec) ? spec : {};
 }
 
-export function statusOf(object: KubeObject): JsonObject {
+export function statusObjectOf(object: KubeObject): JsonObject {
   const status = object['status'];
   return isObject(status) ? status : {};
 }
 
-export function numberAt(value: Json | undefined, fallback: number, ...path: readonly (string | number)[]): number {
-  const found = at(value, ...path);
+export function numberIn(value: Json | undefined, fallback: number, ...path: readonly (string | number)[]): number {
+  const found = valueAt(value, ...path);
   return typeof found === 'number' ? found : fallback;
 }
 
-export function textAt(value: Json | undefined, ...path: readonly (string | number)[]): string {
-  const found = at(value, ...path);
+export function textIn(value: Json | undefined, ...path: readonly (string | number)[]): string {
+  const found = valueAt(value, ...path);
   return typeof found === 'string' ? found : '';
 }
 
-export function listAt(value: Json | undefined, ...path: readonly (string | number)[]): readonly JsonObject[] {
-  const found = at(value, ...path);
+export function objectListIn(value: Json | undefined, ...path: readonly (string | number)[]): readonly JsonObject[] {
+  const found = valueAt(value, ...path);
   return Array.isArray(found) ? (found as readonly Json[]).filter(isObject) : [];
 }
 
-/** The owner reference of something that `owner` made. */
+/** The owner reference of objects that `owner` creates. */
 export function ownedBy(owner: KubeObject): OwnerReference {
   return {
     apiVersion: owner.apiVersion,
@@ -41,7 +41,7 @@ export function ownedBy(owner: KubeObject): OwnerReference {
 }
 
 /** Objects of a kind that `owner` controls, oldest first. */
-export function owned(store: SimStore, owner: KubeObject, group: string, kind: string): KubeObject[] {
+export function ownedObjects(store: SimStore, owner: KubeObject, group: string, kind: string): KubeObject[] {
   const uid = owner.metadata.uid;
   return store
     .list(group, kind, owner.metadata.namespace ?? '')
@@ -54,7 +54,9 @@ export function isDeleting(object: KubeObject): boolean {
 }
 
 export function conditionOf(object: KubeObject, type: string): JsonObject | undefined {
-  return listAt(object as unknown as Json, 'status', 'conditions').find((condition) => condition['type'] === type);
+  return objectListIn(object as unknown as Json, 'status', 'conditions').find(
+    (condition) => condition['type'] === type,
+  );
 }
 
 export function isReady(pod: KubeObject): boolean {
@@ -62,12 +64,12 @@ export function isReady(pod: KubeObject): boolean {
 }
 
 export function isFinished(pod: KubeObject): boolean {
-  const phase = statusOf(pod)['phase'];
+  const phase = statusObjectOf(pod)['phase'];
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-/** A condition; its times move only when its status does. */
-export function condition(
+/** A condition; its transition time changes only with its status. */
+export function conditionFor(
   object: KubeObject,
   wanted: {
     readonly type: string;
@@ -91,20 +93,20 @@ export function condition(
   };
 }
 
-/** A pod from a template, for one owner. */
+/** A pod for one owner, from its template. */
 export function podFrom(
   owner: KubeObject,
   name: string,
   extraLabels: Readonly<Record<string, string>>,
   nodeName = 'sim-node',
 ): KubeObject {
-  const template = specOf(owner)['template'];
+  const template = specObjectOf(owner)['template'];
   const labels = {
-    ...(at(template, 'metadata', 'labels') as Readonly<Record<string, string>> | undefined),
+    ...(valueAt(template, 'metadata', 'labels') as Readonly<Record<string, string>> | undefined),
     ...extraLabels,
   };
-  const annotations = at(template, 'metadata', 'annotations') as Readonly<Record<string, string>> | undefined;
-  const spec = at(template, 'spec');
+  const annotations = valueAt(template, 'metadata', 'annotations') as Readonly<Record<string, string>> | undefined;
+  const spec = valueAt(template, 'spec');
   return {
     apiVersion: 'v1',
     kind: 'Pod',

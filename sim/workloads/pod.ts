@@ -2,32 +2,42 @@ import type { JsonObject } from '#base';
 import { hashText } from '#base';
 import { annotationOf } from '#model';
 import type { KubeObject } from '#model';
-import type { World } from './engine.ts';
-import { condition, isDeleting, isFinished, isReady, listAt, specOf, statusOf, textAt } from './parts.ts';
+import type { ReconcilerContext } from './engine.ts';
+import {
+  conditionFor,
+  isDeleting,
+  isFinished,
+  isReady,
+  objectListIn,
+  specObjectOf,
+  statusObjectOf,
+  textIn,
+} from './parts.ts';
 
 /**
- * Annotation of a pod (or pod template) that makes it fail: `CrashLoopBackOff`, `ImagePullBackOff`, `Pending` (never scheduled) or `Failed`.
- * An image with the tag `does-not-exist` cannot be pulled, without any annotation.
+ * Annotation of a pod (or pod template) that makes it fail: `CrashLoopBackOff`, `ImagePullBackOff`,
+ * `Pending` (never scheduled) or `Failed`. An image with the tag `does-not-exist` is never pulled,
+ * even without the annotation.
  */
 export const failAnnotation = 'sim.driftless.io/fail';
 
-/** Pods start after one delay; those of a Job end after another. */
-export function reconcilePod(pod: KubeObject, world: World): void {
+/** Pods start after one delay; those of a Job finish after a second one. */
+export function reconcilePod(pod: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(pod) || isFinished(pod)) return;
   const failure = failureOf(pod);
   if (failure === 'Pending') return;
-  const age = world.knownFor(pod);
-  const started = statusOf(pod)['podIP'] !== undefined;
+  const age = context.knownFor(pod);
+  const started = statusObjectOf(pod)['podIP'] !== undefined;
   const ofJob = pod.metadata.ownerReferences?.some((owner) => owner.kind === 'Job') === true;
-  if (age < world.delayMs) {
-    if (statusOf(pod)['startTime'] === undefined) world.setStatus(pod, pendingStatus(pod, world.now()));
-    world.again(pod, world.delayMs - age);
+  if (age < context.delayMs) {
+    if (statusObjectOf(pod)['startTime'] === undefined) context.setStatus(pod, pendingStatus(pod, context.now()));
+    context.again(pod, context.delayMs - age);
   } else if (!started) {
-    world.setStatus(pod, firstStatus(pod, failure, world.now()));
-    if (ofJob) world.again(pod, world.delayMs);
+    context.setStatus(pod, firstStatus(pod, failure, context.now()));
+    if (ofJob) context.again(pod, context.delayMs);
   } else if (ofJob && isReady(pod)) {
-    if (age >= 2 * world.delayMs) world.setStatus(pod, endedStatus(pod, 'Succeeded', world.now()));
-    else world.again(pod, 2 * world.delayMs - age);
+    if (age >= 2 * context.delayMs) context.setStatus(pod, endedStatus(pod, 'Succeeded', context.now()));
+    else context.again(pod, 2 * context.delayMs - age);
   }
 }
 
@@ -37,19 +47,19 @@ function firstStatus(pod: KubeObject, failure: string | undefined, now: string):
 }
 
 function failureOf(pod: KubeObject): string | undefined {
-  const told = annotationOf(pod, failAnnotation);
-  if (told !== undefined && told !== '') return told;
-  const images = containers(pod).map((container) => textAt(container, 'image'));
+  const requested = annotationOf(pod, failAnnotation);
+  if (requested !== undefined && requested !== '') return requested;
+  const images = containersOf(pod).map((container) => textIn(container, 'image'));
   return images.some((image) => image.endsWith(':does-not-exist')) ? 'ImagePullBackOff' : undefined;
 }
 
-function containers(pod: KubeObject): readonly JsonObject[] {
-  return listAt(specOf(pod), 'containers');
+function containersOf(pod: KubeObject): readonly JsonObject[] {
+  return objectListIn(specObjectOf(pod), 'containers');
 }
 
 function pendingStatus(pod: KubeObject, now: string): JsonObject {
   return {
-    ...statusOf(pod),
+    ...statusObjectOf(pod),
     phase: 'Pending',
     startTime: now,
     conditions: [podCondition(pod, 'PodScheduled', true, now)],
@@ -58,7 +68,7 @@ function pendingStatus(pod: KubeObject, now: string): JsonObject {
 
 function runningStatus(pod: KubeObject, now: string): JsonObject {
   return {
-    ...statusOf(pod),
+    ...statusObjectOf(pod),
     phase: 'Running',
     hostIP: '192.0.2.1',
     podIP: addressOf(pod),
@@ -66,7 +76,7 @@ function runningStatus(pod: KubeObject, now: string): JsonObject {
     conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) =>
       podCondition(pod, type, true, now),
     ),
-    containerStatuses: containers(pod).map((container) =>
+    containerStatuses: containersOf(pod).map((container) =>
       containerStatus(container, { running: { startedAt: now } }, true),
     ),
   };
@@ -76,7 +86,7 @@ function waitingStatus(pod: KubeObject, reason: string, now: string): JsonObject
   const message = reason === 'CrashLoopBackOff' ? 'back-off 10s restarting failed container' : 'Back-off pulling image';
   const restarts = reason === 'CrashLoopBackOff' ? 1 : 0;
   return {
-    ...statusOf(pod),
+    ...statusObjectOf(pod),
     phase: reason === 'CrashLoopBackOff' ? 'Running' : 'Pending',
     hostIP: '192.0.2.1',
     podIP: addressOf(pod),
@@ -87,7 +97,7 @@ function waitingStatus(pod: KubeObject, reason: string, now: string): JsonObject
       podCondition(pod, 'ContainersReady', false, now),
       podCondition(pod, 'PodScheduled', true, now),
     ],
-    containerStatuses: containers(pod).map((container) => ({
+    containerStatuses: containersOf(pod).map((container) => ({
       ...containerStatus(container, { waiting: { reason, message } }, false),
       restartCount: restarts,
     })),
@@ -97,21 +107,21 @@ function waitingStatus(pod: KubeObject, reason: string, now: string): JsonObject
 function endedStatus(pod: KubeObject, phase: 'Succeeded' | 'Failed', now: string): JsonObject {
   const exitCode = phase === 'Succeeded' ? 0 : 1;
   const reason = phase === 'Succeeded' ? 'Completed' : 'Error';
-  const terminated = { exitCode, reason, startedAt: statusOf(pod)['startTime'] ?? now, finishedAt: now };
+  const terminated = { exitCode, reason, startedAt: statusObjectOf(pod)['startTime'] ?? now, finishedAt: now };
   return {
-    ...statusOf(pod),
+    ...statusObjectOf(pod),
     phase,
     conditions: [
       podCondition(pod, 'Initialized', true, now),
       { ...podCondition(pod, 'Ready', false, now), reason: phase === 'Succeeded' ? 'PodCompleted' : 'PodFailed' },
       podCondition(pod, 'PodScheduled', true, now),
     ],
-    containerStatuses: containers(pod).map((container) => containerStatus(container, { terminated }, false)),
+    containerStatuses: containersOf(pod).map((container) => containerStatus(container, { terminated }, false)),
   };
 }
 
 function podCondition(pod: KubeObject, type: string, ok: boolean, now: string): JsonObject {
-  const { reason, message, ...rest } = condition(
+  const { reason, message, ...rest } = conditionFor(
     pod,
     { type, status: ok ? 'True' : 'False', reason: '', message: '' },
     now,
@@ -122,9 +132,9 @@ function podCondition(pod: KubeObject, type: string, ok: boolean, now: string): 
 }
 
 function containerStatus(container: JsonObject, state: JsonObject, ready: boolean): JsonObject {
-  const image = textAt(container, 'image');
+  const image = textIn(container, 'image');
   return {
-    name: textAt(container, 'name'),
+    name: textIn(container, 'name'),
     image,
     imageID: `sim://${hashText(image)}`,
     ready,
@@ -135,7 +145,7 @@ function containerStatus(container: JsonObject, state: JsonObject, ready: boolea
   };
 }
 
-/** An address that is the pod's own as far as chance allows, the same at every look. */
+/** An address derived from the pod's UID: almost unique, and stable. */
 function addressOf(pod: KubeObject): string {
   const hash = hashText(pod.metadata.uid ?? '');
   return `10.${Number.parseInt(hash.slice(0, 2), 16)}.${Number.parseInt(hash.slice(2, 4), 16)}.${Number.parseInt(hash.slice(4, 6), 16)}`;

@@ -1,47 +1,53 @@
 import type { JsonObject } from '#base';
 import { hashJson } from '#base';
 import type { KubeObject } from '#model';
-import { create } from './engine.ts';
-import type { World } from './engine.ts';
-import { isDeleting, isReady, listAt, numberAt, owned, podFrom, specOf, textAt } from './parts.ts';
+import { createObject } from './engine.ts';
+import type { ReconcilerContext } from './engine.ts';
+import { isDeleting, isReady, objectListIn, numberIn, ownedObjects, podFrom, specObjectOf, textIn } from './parts.ts';
 import { nonZero } from './replicas.ts';
 
 const revisionLabel = 'controller-revision-hash';
 
-/** A StatefulSet: pods by ordinal, one after the other unless it is Parallel, replaced from the last when the template changes. */
-export function reconcileStatefulSet(set: KubeObject, world: World): void {
+/**
+ * A StatefulSet: pods in ordinal order, one at a time unless it is Parallel, replaced from the last
+ * when the template changes.
+ */
+export function reconcileStatefulSet(set: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(set)) return;
-  const spec = specOf(set);
+  const spec = specObjectOf(set);
   const name = set.metadata.name ?? '';
-  const wanted = numberAt(spec, 1, 'replicas');
+  const wanted = numberIn(spec, 1, 'replicas');
   const revision = `${name}-${hashJson(spec['template']).slice(0, 10)}`;
-  const pods = new Map(owned(world.store, set, '', 'Pod').map((pod) => [pod.metadata.name ?? '', pod]));
+  const pods = new Map(ownedObjects(context.store, set, '', 'Pod').map((pod) => [pod.metadata.name ?? '', pod]));
   const parallel = spec['podManagementPolicy'] === 'Parallel';
   for (let ordinal = 0; ordinal < wanted; ordinal += 1) {
     const podName = `${name}-${ordinal}`;
     const pod = pods.get(podName);
-    if (pod === undefined) pods.set(podName, createOrdinal(set, ordinal, revision, world));
+    if (pod === undefined) pods.set(podName, createOrdinal(set, ordinal, revision, context));
     if (!parallel && !(pod !== undefined && isReady(pod))) break;
   }
-  removeSurplus(pods, name, wanted, world);
-  replaceOutdated(set, pods, revision, world);
-  world.setStatus(set, statefulSetStatus(set, [...pods.values()], revision));
+  removeSurplus(pods, name, wanted, context);
+  replaceOutdated(set, pods, revision, context);
+  context.setStatus(set, statefulSetStatus(set, [...pods.values()], revision));
 }
 
-function createOrdinal(set: KubeObject, ordinal: number, revision: string, world: World): KubeObject {
+function createOrdinal(set: KubeObject, ordinal: number, revision: string, context: ReconcilerContext): KubeObject {
   const name = `${set.metadata.name ?? ''}-${ordinal}`;
-  for (const claim of listAt(specOf(set), 'volumeClaimTemplates')) createClaim(set, claim, name, world);
-  return create(world, podFrom(set, name, { [revisionLabel]: revision, 'statefulset.kubernetes.io/pod-name': name }));
+  for (const claim of objectListIn(specObjectOf(set), 'volumeClaimTemplates')) createClaim(set, claim, name, context);
+  return createObject(
+    context,
+    podFrom(set, name, { [revisionLabel]: revision, 'statefulset.kubernetes.io/pod-name': name }),
+  );
 }
 
-/** Claims outlive their pods: one that is there is used again. */
-function createClaim(set: KubeObject, template: JsonObject, pod: string, world: World): void {
+/** Claims outlive their pods: an existing one is reused. */
+function createClaim(set: KubeObject, template: JsonObject, pod: string, context: ReconcilerContext): void {
   const namespace = set.metadata.namespace ?? '';
-  const name = `${textAt(template, 'metadata', 'name')}-${pod}`;
-  if (world.store.get('', 'PersistentVolumeClaim', namespace, name) !== undefined) return;
+  const name = `${textIn(template, 'metadata', 'name')}-${pod}`;
+  if (context.store.get('', 'PersistentVolumeClaim', namespace, name) !== undefined) return;
   const labels = (template['metadata'] as { readonly labels?: Readonly<Record<string, string>> }).labels;
   const spec = template['spec'] ?? {};
-  create(world, {
+  createObject(context, {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },
@@ -49,25 +55,33 @@ function createClaim(set: KubeObject, template: JsonObject, pod: string, world: 
   });
 }
 
-function removeSurplus(pods: Map<string, KubeObject>, name: string, wanted: number, world: World): void {
+function removeSurplus(pods: Map<string, KubeObject>, name: string, wanted: number, context: ReconcilerContext): void {
   for (const [podName, pod] of pods) {
     if (Number(podName.slice(name.length + 1)) < wanted) continue;
     pods.delete(podName);
-    remove(pod, world);
+    deletePod(pod, context);
   }
 }
 
-/** RollingUpdate: one outdated pod at a time, highest ordinal first, and only while all others are ready. */
-function replaceOutdated(set: KubeObject, pods: ReadonlyMap<string, KubeObject>, revision: string, world: World): void {
-  if (textAt(specOf(set), 'updateStrategy', 'type') === 'OnDelete') return;
+/**
+ * RollingUpdate: replaces one outdated pod at a time, highest ordinal first, only while all others
+ * are ready.
+ */
+function replaceOutdated(
+  set: KubeObject,
+  pods: ReadonlyMap<string, KubeObject>,
+  revision: string,
+  context: ReconcilerContext,
+): void {
+  if (textIn(specObjectOf(set), 'updateStrategy', 'type') === 'OnDelete') return;
   const outdated = [...pods.values()].filter((pod) => pod.metadata.labels?.[revisionLabel] !== revision);
   const last = outdated.at(-1);
-  if (last !== undefined && [...pods.values()].every((pod) => pod === last || isReady(pod))) remove(last, world);
+  if (last !== undefined && [...pods.values()].every((pod) => pod === last || isReady(pod))) deletePod(last, context);
 }
 
-function remove(pod: KubeObject, world: World): void {
+function deletePod(pod: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(pod)) return;
-  world.store.delete('', 'Pod', pod.metadata.namespace ?? '', pod.metadata.name ?? '', {
+  context.store.delete('', 'Pod', pod.metadata.namespace ?? '', pod.metadata.name ?? '', {
     propagationPolicy: 'Background',
   });
 }
@@ -76,9 +90,9 @@ function statefulSetStatus(set: KubeObject, all: readonly KubeObject[], revision
   const pods = all.filter((pod) => !isDeleting(pod));
   const updated = pods.filter((pod) => pod.metadata.labels?.[revisionLabel] === revision).length;
   const ready = pods.filter(isReady).length;
-  const wanted = numberAt(specOf(set), 1, 'replicas');
+  const wanted = numberIn(specObjectOf(set), 1, 'replicas');
   const finished = updated === wanted && ready === wanted;
-  const before = textAt(set as unknown as JsonObject, 'status', 'currentRevision');
+  const before = textIn(set as unknown as JsonObject, 'status', 'currentRevision');
   return {
     observedGeneration: set.metadata.generation ?? 1,
     replicas: pods.length,
@@ -95,20 +109,20 @@ function statefulSetStatus(set: KubeObject, all: readonly KubeObject[], revision
 }
 
 /** A DaemonSet: one pod per node. */
-export function reconcileDaemonSet(set: KubeObject, world: World): void {
+export function reconcileDaemonSet(set: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(set)) return;
-  const revision = hashJson(specOf(set)['template']).slice(0, 10);
-  const nodes = world.store.list('', 'Node').map((node) => node.metadata.name ?? '');
-  const pods = owned(world.store, set, '', 'Pod').filter((pod) => !isDeleting(pod));
+  const revision = hashJson(specObjectOf(set)['template']).slice(0, 10);
+  const nodes = context.store.list('', 'Node').map((node) => node.metadata.name ?? '');
+  const pods = ownedObjects(context.store, set, '', 'Pod').filter((pod) => !isDeleting(pod));
   const current = pods.filter((pod) => pod.metadata.labels?.[revisionLabel] === revision);
-  for (const pod of pods) if (!current.includes(pod)) remove(pod, world);
+  for (const pod of pods) if (!current.includes(pod)) deletePod(pod, context);
   for (const node of nodes) {
-    if (current.some((pod) => specOf(pod)['nodeName'] === node)) continue;
-    const name = `${set.metadata.name ?? ''}-${world.random.suffix(5)}`;
-    current.push(create(world, podFrom(set, name, { [revisionLabel]: revision }, node)));
+    if (current.some((pod) => specObjectOf(pod)['nodeName'] === node)) continue;
+    const name = `${set.metadata.name ?? ''}-${context.random.suffix(5)}`;
+    current.push(createObject(context, podFrom(set, name, { [revisionLabel]: revision }, node)));
   }
   const ready = current.filter(isReady).length;
-  world.setStatus(set, {
+  context.setStatus(set, {
     currentNumberScheduled: current.length,
     numberMisscheduled: 0,
     desiredNumberScheduled: nodes.length,

@@ -1,23 +1,35 @@
 import type { Json, JsonObject } from '#base';
-import { at, deepEqual, hashText } from '#base';
+import { valueAt, deepEqual, hashText } from '#base';
 import type { KubeObject } from '#model';
-import { create, replace } from './engine.ts';
-import type { World } from './engine.ts';
-import { condition, isDeleting, isReady, listAt, numberAt, owned, ownedBy, specOf, statusOf, textAt } from './parts.ts';
+import { createObject, replaceObject } from './engine.ts';
+import type { ReconcilerContext } from './engine.ts';
+import {
+  conditionFor,
+  isDeleting,
+  isReady,
+  objectListIn,
+  numberIn,
+  ownedObjects,
+  ownedBy,
+  specObjectOf,
+  statusObjectOf,
+  textIn,
+} from './parts.ts';
 import { nonZero } from './replicas.ts';
 
-/** A claim is bound to a volume that is made for it. */
-export function reconcileClaim(claim: KubeObject, world: World): void {
-  const spec = specOf(claim);
-  if (isDeleting(claim) || statusOf(claim)['phase'] === 'Bound') return;
+/** Binds a claim to a volume that is created for it. */
+export function reconcileClaim(claim: KubeObject, context: ReconcilerContext): void {
+  const spec = specObjectOf(claim);
+  if (isDeleting(claim) || statusObjectOf(claim)['phase'] === 'Bound') return;
   const volumeName = `pvc-${claim.metadata.uid ?? ''}`;
-  const storage = textAt(spec, 'resources', 'requests', 'storage') || '1Gi';
+  const storage = textIn(spec, 'resources', 'requests', 'storage') || '1Gi';
   const accessModes = spec['accessModes'] ?? ['ReadWriteOnce'];
-  if (world.store.get('', 'PersistentVolume', '', volumeName) === undefined) {
-    create(world, volumeFor(claim, { volumeName, storage, accessModes }));
+  if (context.store.get('', 'PersistentVolume', '', volumeName) === undefined) {
+    createObject(context, volumeFor(claim, { volumeName, storage, accessModes }));
   }
-  const bound = spec['volumeName'] === volumeName ? claim : replace(world, { ...claim, spec: { ...spec, volumeName } });
-  world.setStatus(bound, { phase: 'Bound', accessModes, capacity: { storage } });
+  const bound =
+    spec['volumeName'] === volumeName ? claim : replaceObject(context, { ...claim, spec: { ...spec, volumeName } });
+  context.setStatus(bound, { phase: 'Bound', accessModes, capacity: { storage } });
 }
 
 function volumeFor(claim: KubeObject, how: { volumeName: string; storage: string; accessModes: Json }): KubeObject {
@@ -41,67 +53,67 @@ function volumeFor(claim: KubeObject, how: { volumeName: string; storage: string
   };
 }
 
-/** A volume goes with its claim. */
-export function reconcileVolume(volume: KubeObject, world: World): void {
+/** Deletes a volume with its claim. */
+export function reconcileVolume(volume: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(volume)) return;
-  const claim = specOf(volume)['claimRef'];
-  const held = world.store.get('', 'PersistentVolumeClaim', textAt(claim, 'namespace'), textAt(claim, 'name'));
-  if (textAt(claim, 'uid') !== '' && held?.metadata.uid !== textAt(claim, 'uid')) {
-    world.store.delete('', 'PersistentVolume', '', volume.metadata.name ?? '');
-  } else world.setStatus(volume, { phase: claim === undefined ? 'Available' : 'Bound' });
+  const claim = specObjectOf(volume)['claimRef'];
+  const held = context.store.get('', 'PersistentVolumeClaim', textIn(claim, 'namespace'), textIn(claim, 'name'));
+  if (textIn(claim, 'uid') !== '' && held?.metadata.uid !== textIn(claim, 'uid')) {
+    context.store.delete('', 'PersistentVolume', '', volume.metadata.name ?? '');
+  } else context.setStatus(volume, { phase: claim === undefined ? 'Available' : 'Bound' });
 }
 
-/** A Service gets its EndpointSlice of ready pods, and an address from outside if it asks for a load balancer. */
-export function reconcileService(service: KubeObject, world: World): void {
+/** Maintains the EndpointSlice of a Service, and the external address of a load balancer. */
+export function reconcileService(service: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(service)) return;
-  const spec = specOf(service);
-  if (spec['selector'] !== undefined) keepSlice(service, world);
+  const spec = specObjectOf(service);
+  if (spec['selector'] !== undefined) keepSlice(service, context);
   if (spec['type'] === 'LoadBalancer') {
-    world.setStatus(service, {
-      ...statusOf(service),
+    context.setStatus(service, {
+      ...statusObjectOf(service),
       loadBalancer: { ingress: [{ ip: outsideAddress(service), ipMode: 'VIP' }] },
     });
   }
 }
 
-function keepSlice(service: KubeObject, world: World): void {
+function keepSlice(service: KubeObject, context: ReconcilerContext): void {
   const namespace = service.metadata.namespace ?? '';
-  const selector = Object.entries((specOf(service)['selector'] ?? {}) as Readonly<Record<string, string>>);
-  const pods = world.store
+  const selector = Object.entries((specObjectOf(service)['selector'] ?? {}) as Readonly<Record<string, string>>);
+  const pods = context.store
     .list('', 'Pod', namespace)
-    .filter((pod) => !isDeleting(pod) && typeof statusOf(pod)['podIP'] === 'string')
+    .filter((pod) => !isDeleting(pod) && typeof statusObjectOf(pod)['podIP'] === 'string')
     .filter((pod) => selector.every(([key, value]) => pod.metadata.labels?.[key] === value));
   const endpoints = pods
     .map((pod) => ({
-      addresses: [textAt(statusOf(pod), 'podIP')],
+      addresses: [textIn(statusObjectOf(pod), 'podIP')],
       conditions: { ready: isReady(pod), serving: isReady(pod), terminating: false },
       targetRef: { kind: 'Pod', namespace, name: pod.metadata.name ?? '', uid: pod.metadata.uid ?? '' },
     }))
     .sort((a, b) => (String(a.addresses[0]) < String(b.addresses[0]) ? -1 : 1));
-  const ports = listAt(specOf(service), 'ports').map((port) => ({
-    name: textAt(port, 'name'),
-    port: numberAt(port, numberAt(port, 80, 'port'), 'targetPort'),
-    protocol: textAt(port, 'protocol') || 'TCP',
+  const ports = objectListIn(specObjectOf(service), 'ports').map((port) => ({
+    name: textIn(port, 'name'),
+    port: numberIn(port, numberIn(port, 80, 'port'), 'targetPort'),
+    protocol: textIn(port, 'protocol') || 'TCP',
   }));
-  const [slice] = owned(world.store, service, 'discovery.k8s.io', 'EndpointSlice');
+  const [slice] = ownedObjects(context.store, service, 'discovery.k8s.io', 'EndpointSlice');
   const known = slice as unknown as JsonObject | undefined;
-  if (slice === undefined) create(world, newSlice(service, endpoints, ports, world));
-  else if (!deepEqual(listAt(known, 'endpoints'), endpoints) || !deepEqual(listAt(known, 'ports'), ports))
-    replace(world, { ...slice, endpoints, ports });
+  if (slice === undefined) createObject(context, newSlice(service, endpoints, ports, context));
+  else if (!deepEqual(objectListIn(known, 'endpoints'), endpoints) || !deepEqual(objectListIn(known, 'ports'), ports))
+    replaceObject(context, { ...slice, endpoints, ports });
 }
 
 function newSlice(
   service: KubeObject,
   endpoints: readonly JsonObject[],
   ports: readonly JsonObject[],
-  world: World,
+  context: ReconcilerContext,
 ): KubeObject {
   const name = service.metadata.name ?? '';
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: {
-      name: `${name}-${world.random.suffix(5)}`,
+      name: `${name}-${context.random.suffix(5)}`,
       namespace: service.metadata.namespace ?? '',
       labels: {
         'kubernetes.io/service-name': name,
@@ -115,23 +127,29 @@ function newSlice(
   };
 }
 
-/** An Ingress is reachable at once. */
-export function reconcileIngress(ingress: KubeObject, world: World): void {
-  if (!isDeleting(ingress)) world.setStatus(ingress, { loadBalancer: { ingress: [{ ip: outsideAddress(ingress) }] } });
+/** Gives an Ingress its address at once. */
+export function reconcileIngress(ingress: KubeObject, context: ReconcilerContext): void {
+  if (!isDeleting(ingress))
+    context.setStatus(ingress, { loadBalancer: { ingress: [{ ip: outsideAddress(ingress) }] } });
 }
 
-/** An address of the documentation range, the same at every look. */
+/** A stable address from the documentation range. */
 function outsideAddress(object: KubeObject): string {
   return `203.0.113.${1 + (Number.parseInt(hashText(object.metadata.uid ?? '').slice(0, 4), 16) % 254)}`;
 }
 
-/** An autoscaler that is content with what there is. */
-export function reconcileAutoscaler(hpa: KubeObject, world: World): void {
+/** An autoscaler that never scales. */
+export function reconcileAutoscaler(hpa: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(hpa)) return;
-  const target = specOf(hpa)['scaleTargetRef'];
-  const scaled = world.store.get('apps', textAt(target, 'kind'), hpa.metadata.namespace ?? '', textAt(target, 'name'));
-  const current = scaled === undefined ? 0 : numberAt(specOf(scaled), 1, 'replicas');
-  const now = world.now();
+  const target = specObjectOf(hpa)['scaleTargetRef'];
+  const scaled = context.store.get(
+    'apps',
+    textIn(target, 'kind'),
+    hpa.metadata.namespace ?? '',
+    textIn(target, 'name'),
+  );
+  const current = scaled === undefined ? 0 : numberIn(specObjectOf(scaled), 1, 'replicas');
+  const now = context.now();
   const able =
     scaled === undefined
       ? ({
@@ -146,13 +164,13 @@ export function reconcileAutoscaler(hpa: KubeObject, world: World): void {
           reason: 'ReadyForNewScale',
           message: 'recommended size matches current size',
         } as const);
-  world.setStatus(hpa, {
+  context.setStatus(hpa, {
     currentReplicas: current,
     desiredReplicas: current,
     ...(hpa.apiVersion === 'autoscaling/v2' ? { currentMetrics: null } : {}),
     conditions: [
-      condition(hpa, able, now),
-      condition(
+      conditionFor(hpa, able, now),
+      conditionFor(
         hpa,
         {
           type: 'ScalingActive',
@@ -162,7 +180,7 @@ export function reconcileAutoscaler(hpa: KubeObject, world: World): void {
         },
         now,
       ),
-      condition(
+      conditionFor(
         hpa,
         {
           type: 'ScalingLimited',
@@ -176,29 +194,29 @@ export function reconcileAutoscaler(hpa: KubeObject, world: World): void {
   });
 }
 
-/** A disruption budget counts the pods that it guards. */
-export function reconcileBudget(budget: KubeObject, world: World): void {
+/** Counts the pods of a disruption budget. */
+export function reconcileBudget(budget: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(budget)) return;
-  const spec = specOf(budget);
-  const wanted = Object.entries((at(spec, 'selector', 'matchLabels') ?? {}) as Readonly<Record<string, string>>);
-  const pods = world.store
+  const spec = specObjectOf(budget);
+  const wanted = Object.entries((valueAt(spec, 'selector', 'matchLabels') ?? {}) as Readonly<Record<string, string>>);
+  const pods = context.store
     .list('', 'Pod', budget.metadata.namespace ?? '')
     .filter((pod) => wanted.every(([key, value]) => pod.metadata.labels?.[key] === value));
   const healthy = pods.filter(isReady).length;
   const needed = neededHealthy(spec, pods.length);
-  world.setStatus(budget, {
+  context.setStatus(budget, {
     observedGeneration: budget.metadata.generation ?? 1,
     currentHealthy: healthy,
     desiredHealthy: needed,
     disruptionsAllowed: Math.max(0, healthy - needed),
     expectedPods: pods.length,
     conditions: [
-      condition(
+      conditionFor(
         budget,
         healthy > needed
           ? { type: 'DisruptionAllowed', status: 'True', reason: 'SufficientPods', message: '' }
           : { type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods', message: '' },
-        world.now(),
+        context.now(),
         nonZero({ observedGeneration: budget.metadata.generation ?? 1 }),
       ),
     ],

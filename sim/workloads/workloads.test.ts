@@ -48,7 +48,7 @@ const pods = (): readonly KubeObject[] => cluster.store.list('', 'Pod', 'default
 const podStatus = (): unknown[] => pods().map((pod) => (pod['status'] as JsonObject)['phase']);
 
 describe('Deployment', () => {
-  it('makes a ReplicaSet and pods that become ready after their delay', async () => {
+  it('creates a ReplicaSet and pods that become ready after their delay', async () => {
     cluster.store.create(deployment({ replicas: 3 }));
     await clock.advance(delayMs / 2);
     expect(podStatus()).toEqual(['Pending', 'Pending', 'Pending']);
@@ -62,7 +62,7 @@ describe('Deployment', () => {
     });
   });
 
-  it('replaces pods when the template changes, and settles: no more writes', async () => {
+  it('replaces pods when the template changes, and then stops writing', async () => {
     cluster.store.create(deployment({ replicas: 2 }));
     await clock.advance(delayMs * 3);
     const live = get('apps', 'Deployment', 'web')!;
@@ -89,7 +89,7 @@ describe('Deployment', () => {
     expect(get('apps', 'Deployment', 'web')?.metadata.resourceVersion).toBe(before);
   });
 
-  it('comes back when a pod is deleted', async () => {
+  it('replaces a deleted pod', async () => {
     cluster.store.create(deployment({ replicas: 1 }));
     await clock.advance(delayMs * 3);
     const first = pods()[0]?.metadata.name ?? '';
@@ -103,14 +103,14 @@ describe('Deployment', () => {
     ['CrashLoopBackOff', 'Running'],
     ['ImagePullBackOff', 'Pending'],
     ['Pending', 'Pending'],
-  ])('does not become available when its pods are told to fail with %s', async (how, phase) => {
+  ])('stays unavailable if its pods fail with %s', async (how, phase) => {
     cluster.store.create(deployment({ replicas: 1 }, { [failAnnotation]: how }));
     await clock.advance(delayMs * 5);
     expect(new Set(podStatus().map((seen) => seen ?? 'Pending'))).toEqual(new Set([phase]));
     expect(status('apps', 'Deployment', 'web')['availableReplicas']).toBeUndefined();
   });
 
-  it('says that it is stuck when its progress deadline has passed', async () => {
+  it('reports that it is stuck when its progress deadline has passed', async () => {
     cluster.store.create(
       deployment(
         { replicas: 1, progressDeadlineSeconds: 30, minReadySeconds: 0 },
@@ -126,7 +126,7 @@ describe('Deployment', () => {
 });
 
 describe('other workloads', () => {
-  it('StatefulSet: pods one after the other, each with its claim, bound to a volume', async () => {
+  it('runs StatefulSet pods one by one, each with a claim that is bound to a volume', async () => {
     const claims = [
       {
         metadata: { name: 'data' },
@@ -146,7 +146,7 @@ describe('other workloads', () => {
     });
   });
 
-  it('DaemonSet: one pod per node', async () => {
+  it('runs one DaemonSet pod per node', async () => {
     cluster.store.create(workload({ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', spec: {} }));
     await clock.advance(delayMs * 3);
     expect(status('apps', 'DaemonSet', 'agent')).toMatchObject({
@@ -156,7 +156,7 @@ describe('other workloads', () => {
     });
   });
 
-  it('Job: completes', async () => {
+  it('completes a Job', async () => {
     cluster.store.create(workload({ apiVersion: 'batch/v1', kind: 'Job', name: 'once', spec: { completions: 2 } }));
     await clock.advance(delayMs * 12);
     expect(status('batch', 'Job', 'once')).toMatchObject({ succeeded: 2 });
@@ -165,7 +165,7 @@ describe('other workloads', () => {
     );
   });
 
-  it('Job: fails when its pods do, after its back-off limit', async () => {
+  it('fails a Job when its pods fail, after its backoff limit', async () => {
     const annotations = { [failAnnotation]: 'Failed' };
     cluster.store.create(
       workload({ apiVersion: 'batch/v1', kind: 'Job', name: 'bad', spec: { backoffLimit: 1 }, annotations }),
@@ -177,7 +177,7 @@ describe('other workloads', () => {
     );
   });
 
-  it('Job: is removed after its time to live', async () => {
+  it('deletes a Job after its TTL', async () => {
     cluster.store.create(
       workload({ apiVersion: 'batch/v1', kind: 'Job', name: 'once', spec: { ttlSecondsAfterFinished: 5 } }),
     );
@@ -187,7 +187,7 @@ describe('other workloads', () => {
     expect(get('batch', 'Job', 'once')).toBeUndefined();
   });
 
-  it('Service: endpoints follow ready pods, a load balancer gets an address', async () => {
+  it('gives a Service endpoints of ready pods, and a load balancer an address', async () => {
     cluster.store.create(deployment({ replicas: 2 }));
     cluster.store.create({
       apiVersion: 'v1',

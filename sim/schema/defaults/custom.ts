@@ -1,12 +1,13 @@
-import { cloneJson, isObject, own, setOwn } from '#base';
+import { cloneJson, isObject, ownMember, setOwnMember } from '#base';
 import type { MutableJson, MutableJsonObject } from '#base';
-import type { Schema } from '../../types.ts';
+import type { OpenApiSchema } from '../../types.ts';
 
 /**
- * Fills in the defaults of a CRD schema, in place: a member that is absent, or null where null is not allowed, gets its default; defaults
- * inside a default count too; inside an absent object without default nothing happens (apiextensions-apiserver schema/defaulting).
+ * Fills in the defaults of a CRD schema, in place: a member that is absent, or null but not
+ * nullable, gets its default, including defaults nested in that default. An absent object without
+ * default stays absent (apiextensions-apiserver schema/defaulting).
  */
-export function defaultCustom(schema: Schema, value: MutableJson | undefined, top = true): void {
+export function defaultCustom(schema: OpenApiSchema, value: MutableJson | undefined, top = true): void {
   if (Array.isArray(value)) {
     if (schema.items !== undefined) for (const item of value) defaultCustom(schema.items, item, false);
     return;
@@ -23,12 +24,12 @@ export function defaultCustom(schema: Schema, value: MutableJson | undefined, to
     if (!Object.hasOwn(properties, name)) defaultMember(additionalProperties, object, name);
 }
 
-/** These are no business of the CRD's schema. */
+/** Members that the CRD's schema does not govern. */
 const objectWords = new Set(['apiVersion', 'kind', 'metadata']);
 
-function defaultMember(schema: Schema, object: MutableJsonObject, name: string): void {
-  const here = own(object, name);
+function defaultMember(schema: OpenApiSchema, object: MutableJsonObject, name: string): void {
+  const here = ownMember(object, name);
   const missing = here === undefined || (here === null && schema.nullable !== true);
-  if (missing && schema.default !== undefined) setOwn(object, name, cloneJson(schema.default) as MutableJson);
-  defaultCustom(schema, own(object, name) as MutableJson | undefined, false);
+  if (missing && schema.default !== undefined) setOwnMember(object, name, cloneJson(schema.default) as MutableJson);
+  defaultCustom(schema, ownMember(object, name) as MutableJson | undefined, false);
 }

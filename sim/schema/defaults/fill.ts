@@ -1,35 +1,35 @@
-import { isObject, own } from '#base';
+import { isObject, ownMember } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 
 /** Sets a member that is absent or null. */
-export function fill(object: MutableJsonObject, key: string, value: MutableJson): void {
-  const here = own(object, key);
+export function fillMissing(object: MutableJsonObject, key: string, value: MutableJson): void {
+  const here = ownMember(object, key);
   if (here === undefined || here === null) object[key] = value;
 }
 
-/** Sets a member that is absent, null, "" or 0: what Go calls the zero value. */
-export function fillZero(object: MutableJsonObject, key: string, value: MutableJson): void {
-  const here = own(object, key);
+/** Sets a member that is absent, null, "" or 0, Go's zero value. */
+export function fillZeroValue(object: MutableJsonObject, key: string, value: MutableJson): void {
+  const here = ownMember(object, key);
   if (here === undefined || here === null || here === '' || here === 0) object[key] = value;
 }
 
-/** A member that is an object, undefined when it is not. */
-export function child(object: MutableJsonObject | undefined, key: string): MutableJsonObject | undefined {
-  const here = object === undefined ? undefined : own(object, key);
+/** A member that is an object; undefined otherwise. */
+export function objectChild(object: MutableJsonObject | undefined, key: string): MutableJsonObject | undefined {
+  const here = object === undefined ? undefined : ownMember(object, key);
   return isObject(here) ? (here as MutableJsonObject) : undefined;
 }
 
-/** A member that is an object, made when it is absent. */
+/** A member that is an object, created if it is absent. */
 export function childOrNew(object: MutableJsonObject, key: string): MutableJsonObject {
-  const here = child(object, key);
+  const here = objectChild(object, key);
   if (here !== undefined) return here;
   const made: MutableJsonObject = {};
   object[key] = made;
   return made;
 }
 
-/** The objects in a member that is a list; empty when there is none. */
-export function children(object: MutableJsonObject | undefined, key: string): MutableJsonObject[] {
-  const here: Json | undefined = object === undefined ? undefined : own(object, key);
+/** The objects in a list member; empty if there is none. */
+export function objectChildren(object: MutableJsonObject | undefined, key: string): MutableJsonObject[] {
+  const here: Json | undefined = object === undefined ? undefined : ownMember(object, key);
   return Array.isArray(here) ? (here.filter((item: unknown) => isObject(item)) as MutableJsonObject[]) : [];
 }

@@ -1,32 +1,32 @@
 import type { MutableJsonObject } from '#base';
-import { child, children, childOrNew, fill, fillZero } from './fill.ts';
+import { objectChild, objectChildren, childOrNew, fillMissing, fillZeroValue } from './fill.ts';
 
-/** Defaults of a pod spec, in pods and in templates alike (pkg/apis/core/v1/defaults.go). */
+/** Defaults of a pod spec, in pods and in templates (pkg/apis/core/v1/defaults.go). */
 export function defaultPodSpec(spec: MutableJsonObject): void {
-  fillZero(spec, 'restartPolicy', 'Always');
-  fill(spec, 'terminationGracePeriodSeconds', 30);
-  fillZero(spec, 'dnsPolicy', 'ClusterFirst');
-  fill(spec, 'securityContext', {});
-  fillZero(spec, 'schedulerName', 'default-scheduler');
+  fillZeroValue(spec, 'restartPolicy', 'Always');
+  fillMissing(spec, 'terminationGracePeriodSeconds', 30);
+  fillZeroValue(spec, 'dnsPolicy', 'ClusterFirst');
+  fillMissing(spec, 'securityContext', {});
+  fillZeroValue(spec, 'schedulerName', 'default-scheduler');
   mirrorServiceAccount(spec);
   for (const list of ['initContainers', 'containers', 'ephemeralContainers'])
-    for (const container of children(spec, list)) defaultContainer(container, spec['hostNetwork'] === true);
-  for (const volume of children(spec, 'volumes')) defaultVolume(volume);
+    for (const container of objectChildren(spec, list)) defaultContainer(container, spec['hostNetwork'] === true);
+  for (const volume of objectChildren(spec, 'volumes')) defaultVolume(volume);
 }
 
-/** Defaults that a Pod has and a pod template has not. */
+/** Defaults of Pods that pod templates lack. */
 export function defaultPod(spec: MutableJsonObject): void {
-  fill(spec, 'enableServiceLinks', true);
+  fillMissing(spec, 'enableServiceLinks', true);
   for (const list of ['initContainers', 'containers'])
-    for (const container of children(spec, list)) requestsFromLimits(container);
+    for (const container of objectChildren(spec, list)) requestsFromLimits(container);
 }
 
 export function defaultPodTemplate(holder: MutableJsonObject | undefined): void {
-  const template = child(holder, 'template');
+  const template = objectChild(holder, 'template');
   if (template !== undefined) defaultPodSpec(childOrNew(template, 'spec'));
 }
 
-/** The old and the new name of the same field always agree. */
+/** Keeps the old and the new name of the field in sync. */
 function mirrorServiceAccount(spec: MutableJsonObject): void {
   const name = spec['serviceAccountName'] ?? spec['serviceAccount'];
   if (name === undefined || name === null || name === '') return;
@@ -35,32 +35,32 @@ function mirrorServiceAccount(spec: MutableJsonObject): void {
 }
 
 function requestsFromLimits(container: MutableJsonObject): void {
-  const limits = child(child(container, 'resources'), 'limits');
+  const limits = objectChild(objectChild(container, 'resources'), 'limits');
   if (limits === undefined) return;
   const requests = childOrNew(childOrNew(container, 'resources'), 'requests');
-  for (const [name, amount] of Object.entries(limits)) if (amount !== undefined) fill(requests, name, amount);
+  for (const [name, amount] of Object.entries(limits)) if (amount !== undefined) fillMissing(requests, name, amount);
 }
 
 function defaultContainer(container: MutableJsonObject, hostNetwork: boolean): void {
   const image = container['image'];
-  fillZero(container, 'imagePullPolicy', pullPolicy(typeof image === 'string' ? image : ''));
-  fillZero(container, 'terminationMessagePath', '/dev/termination-log');
-  fillZero(container, 'terminationMessagePolicy', 'File');
-  for (const port of children(container, 'ports')) {
-    fillZero(port, 'protocol', 'TCP');
-    if (hostNetwork && port['containerPort'] !== undefined) fillZero(port, 'hostPort', port['containerPort']);
+  fillZeroValue(container, 'imagePullPolicy', pullPolicy(typeof image === 'string' ? image : ''));
+  fillZeroValue(container, 'terminationMessagePath', '/dev/termination-log');
+  fillZeroValue(container, 'terminationMessagePolicy', 'File');
+  for (const port of objectChildren(container, 'ports')) {
+    fillZeroValue(port, 'protocol', 'TCP');
+    if (hostNetwork && port['containerPort'] !== undefined) fillZeroValue(port, 'hostPort', port['containerPort']);
   }
-  for (const variable of children(container, 'env')) {
-    const source = child(variable, 'valueFrom');
-    const field = child(source, 'fieldRef');
-    if (field !== undefined) fillZero(field, 'apiVersion', 'v1');
+  for (const variable of objectChildren(container, 'env')) {
+    const source = objectChild(variable, 'valueFrom');
+    const field = objectChild(source, 'fieldRef');
+    if (field !== undefined) fillZeroValue(field, 'apiVersion', 'v1');
   }
-  for (const name of ['livenessProbe', 'readinessProbe', 'startupProbe']) defaultProbe(child(container, name));
-  const lifecycle = child(container, 'lifecycle');
-  for (const name of ['postStart', 'preStop']) defaultHttpGet(child(child(lifecycle, name), 'httpGet'));
+  for (const name of ['livenessProbe', 'readinessProbe', 'startupProbe']) defaultProbe(objectChild(container, name));
+  const lifecycle = objectChild(container, 'lifecycle');
+  for (const name of ['postStart', 'preStop']) defaultHttpGet(objectChild(objectChild(lifecycle, name), 'httpGet'));
 }
 
-/** `latest`, said or meant, is always pulled. */
+/** The tag `latest`, explicit or implied, is always pulled. */
 export function pullPolicy(image: string): string {
   if (image.includes('@')) return 'IfNotPresent';
   const name = image.slice(image.lastIndexOf('/') + 1);
@@ -70,42 +70,42 @@ export function pullPolicy(image: string): string {
 
 function defaultProbe(probe: MutableJsonObject | undefined): void {
   if (probe === undefined) return;
-  fillZero(probe, 'timeoutSeconds', 1);
-  fillZero(probe, 'periodSeconds', 10);
-  fillZero(probe, 'successThreshold', 1);
-  fillZero(probe, 'failureThreshold', 3);
-  defaultHttpGet(child(probe, 'httpGet'));
-  const grpc = child(probe, 'grpc');
-  if (grpc !== undefined) fill(grpc, 'service', '');
+  fillZeroValue(probe, 'timeoutSeconds', 1);
+  fillZeroValue(probe, 'periodSeconds', 10);
+  fillZeroValue(probe, 'successThreshold', 1);
+  fillZeroValue(probe, 'failureThreshold', 3);
+  defaultHttpGet(objectChild(probe, 'httpGet'));
+  const grpc = objectChild(probe, 'grpc');
+  if (grpc !== undefined) fillMissing(grpc, 'service', '');
 }
 
 function defaultHttpGet(action: MutableJsonObject | undefined): void {
   if (action === undefined) return;
-  fillZero(action, 'path', '/');
-  fillZero(action, 'scheme', 'HTTP');
+  fillZeroValue(action, 'path', '/');
+  fillZeroValue(action, 'scheme', 'HTTP');
 }
 
 function defaultVolume(volume: MutableJsonObject): void {
-  // A volume without a source is an empty directory.
+  // A volume without a source is an emptyDir.
   if (Object.keys(volume).every((key) => key === 'name')) volume['emptyDir'] = {};
   for (const name of ['secret', 'configMap', 'downwardAPI', 'projected']) {
-    const source = child(volume, name);
-    if (source !== undefined) fill(source, 'defaultMode', 0o644);
+    const source = objectChild(volume, name);
+    if (source !== undefined) fillMissing(source, 'defaultMode', 0o644);
   }
-  for (const item of children(child(volume, 'downwardAPI'), 'items')) defaultFieldRef(item);
-  for (const source of children(child(volume, 'projected'), 'sources')) {
-    for (const item of children(child(source, 'downwardAPI'), 'items')) defaultFieldRef(item);
-    const token = child(source, 'serviceAccountToken');
-    if (token !== undefined) fill(token, 'expirationSeconds', 3600);
+  for (const item of objectChildren(objectChild(volume, 'downwardAPI'), 'items')) defaultFieldRef(item);
+  for (const source of objectChildren(objectChild(volume, 'projected'), 'sources')) {
+    for (const item of objectChildren(objectChild(source, 'downwardAPI'), 'items')) defaultFieldRef(item);
+    const token = objectChild(source, 'serviceAccountToken');
+    if (token !== undefined) fillMissing(token, 'expirationSeconds', 3600);
   }
-  const claim = child(child(child(volume, 'ephemeral'), 'volumeClaimTemplate'), 'spec');
-  if (claim !== undefined) fill(claim, 'volumeMode', 'Filesystem');
+  const claim = objectChild(objectChild(objectChild(volume, 'ephemeral'), 'volumeClaimTemplate'), 'spec');
+  if (claim !== undefined) fillMissing(claim, 'volumeMode', 'Filesystem');
   defaultVolumeSource(volume);
 }
 
 function defaultFieldRef(item: MutableJsonObject): void {
-  const field = child(item, 'fieldRef');
-  if (field !== undefined) fillZero(field, 'apiVersion', 'v1');
+  const field = objectChild(item, 'fieldRef');
+  if (field !== undefined) fillZeroValue(field, 'apiVersion', 'v1');
 }
 
 const sourceDefaults: Readonly<Record<string, Readonly<Record<string, string | boolean>>>> = {
@@ -119,8 +119,8 @@ const sourceDefaults: Readonly<Record<string, Readonly<Record<string, string | b
 /** Defaults of the sources that volumes and PersistentVolumes share. */
 export function defaultVolumeSource(holder: MutableJsonObject): void {
   for (const [name, values] of Object.entries(sourceDefaults)) {
-    const source = child(holder, name);
+    const source = objectChild(holder, name);
     if (source === undefined) continue;
-    for (const [key, value] of Object.entries(values)) fill(source, key, value);
+    for (const [key, value] of Object.entries(values)) fillMissing(source, key, value);
   }
 }

@@ -2,23 +2,23 @@ import { canonicalJson, isObject } from '#base';
 import type { Json, JsonObject, MutableJsonObject } from '#base';
 
 /**
- * A set of field paths, as managedFields holds them: a tree whose steps are the texts of the FieldsV1 format,
- *   `f:name` a field or map key, `k:{"name":"a"}` an item of a list map, `v:"x"` an item of a set, `i:0` an index.
- * A step that is itself in the set is a member (`"."` in the text when it also has children). Immutable.
- * Source of the behaviour: structured-merge-diff fieldpath.
+ * A set of field paths as in managedFields: a tree whose steps are FieldsV1 texts: `f:name` a field
+ * or map key, `k:{"name":"a"}` an item of a list map, `v:"x"` an item of a set, `i:0` an index. A
+ * step that is itself in the set is a member (`"."` in the text if it also has children). Immutable
+ * (structured-merge-diff fieldpath).
  */
-export class FieldSet {
-  static readonly empty = new FieldSet(new Set(), new Map());
+export class OwnedFieldSet {
+  static readonly empty = new OwnedFieldSet(new Set(), new Map());
 
   readonly members: ReadonlySet<string>;
-  readonly children: ReadonlyMap<string, FieldSet>;
+  readonly children: ReadonlyMap<string, OwnedFieldSet>;
 
-  constructor(members: ReadonlySet<string>, children: ReadonlyMap<string, FieldSet>) {
+  constructor(members: ReadonlySet<string>, children: ReadonlyMap<string, OwnedFieldSet>) {
     this.members = members;
     this.children = children;
   }
 
-  static of(...paths: readonly (readonly string[])[]): FieldSet {
+  static of(...paths: readonly (readonly string[])[]): OwnedFieldSet {
     const builder = new FieldSetBuilder();
     for (const path of paths) builder.add(path);
     return builder.build();
@@ -34,44 +34,44 @@ export class FieldSet {
     return rest.length === 0 ? this.members.has(step) : (this.children.get(step)?.has(rest) ?? false);
   }
 
-  under(step: string): FieldSet {
-    return this.children.get(step) ?? FieldSet.empty;
+  under(step: string): OwnedFieldSet {
+    return this.children.get(step) ?? OwnedFieldSet.empty;
   }
 
-  union(other: FieldSet): FieldSet {
+  union(other: OwnedFieldSet): OwnedFieldSet {
     if (this.isEmpty) return other;
     if (other.isEmpty) return this;
     const children = new Map(this.children);
     for (const [step, set] of other.children) children.set(step, children.get(step)?.union(set) ?? set);
-    return new FieldSet(new Set([...this.members, ...other.members]), children);
+    return new OwnedFieldSet(new Set([...this.members, ...other.members]), children);
   }
 
-  intersection(other: FieldSet): FieldSet {
-    const children = new Map<string, FieldSet>();
-    for (const [step, set] of this.children) keep(children, step, set.intersection(other.under(step)));
-    return new FieldSet(new Set([...this.members].filter((step) => other.members.has(step))), children);
+  intersection(other: OwnedFieldSet): OwnedFieldSet {
+    const children = new Map<string, OwnedFieldSet>();
+    for (const [step, set] of this.children) keepNonEmpty(children, step, set.intersection(other.under(step)));
+    return new OwnedFieldSet(new Set([...this.members].filter((step) => other.members.has(step))), children);
   }
 
-  /** What is here and not there. A path there takes only itself away, not what lies below it. */
-  difference(other: FieldSet): FieldSet {
-    const children = new Map<string, FieldSet>();
-    for (const [step, set] of this.children) keep(children, step, set.difference(other.under(step)));
-    return new FieldSet(new Set([...this.members].filter((step) => !other.members.has(step))), children);
+  /** The members that `other` lacks. A path in `other` removes only itself, not its descendants. */
+  difference(other: OwnedFieldSet): OwnedFieldSet {
+    const children = new Map<string, OwnedFieldSet>();
+    for (const [step, set] of this.children) keepNonEmpty(children, step, set.difference(other.under(step)));
+    return new OwnedFieldSet(new Set([...this.members].filter((step) => !other.members.has(step))), children);
   }
 
-  /** The same, but a path there takes all below it away too. */
-  recursiveDifference(other: FieldSet): FieldSet {
-    const children = new Map<string, FieldSet>();
+  /** Like `difference`, but a path in `other` also removes its descendants. */
+  recursiveDifference(other: OwnedFieldSet): OwnedFieldSet {
+    const children = new Map<string, OwnedFieldSet>();
     for (const [step, set] of this.children)
-      if (!other.members.has(step)) keep(children, step, set.recursiveDifference(other.under(step)));
-    return new FieldSet(new Set([...this.members].filter((step) => !other.members.has(step))), children);
+      if (!other.members.has(step)) keepNonEmpty(children, step, set.recursiveDifference(other.under(step)));
+    return new OwnedFieldSet(new Set([...this.members].filter((step) => !other.members.has(step))), children);
   }
 
-  equals(other: FieldSet): boolean {
+  equals(other: OwnedFieldSet): boolean {
     return canonicalJson(this.toFieldsV1()) === canonicalJson(other.toFieldsV1());
   }
 
-  /** Every member, parents first. */
+  /** All members, parents first. */
   *paths(prefix: readonly string[] = []): Generator<readonly string[]> {
     for (const step of [...new Set([...this.members, ...this.children.keys()])].sort()) {
       if (this.members.has(step)) yield [...prefix, step];
@@ -88,26 +88,26 @@ export class FieldSet {
     return result;
   }
 
-  static fromFieldsV1(fields: Json | undefined): FieldSet {
+  static fromFieldsV1(fields: Json | undefined): OwnedFieldSet {
     const members = new Set<string>();
-    const children = new Map<string, FieldSet>();
+    const children = new Map<string, OwnedFieldSet>();
     if (isObject(fields))
       for (const [step, below] of Object.entries(fields)) {
         if (step === '.') continue;
         const normal = normalStep(step);
-        const child = FieldSet.fromFieldsV1(below);
+        const child = OwnedFieldSet.fromFieldsV1(below);
         if (child.isEmpty || (isObject(below) && Object.hasOwn(below, '.'))) members.add(normal);
-        keep(children, normal, child);
+        keepNonEmpty(children, normal, child);
       }
-    return new FieldSet(members, children);
+    return new OwnedFieldSet(members, children);
   }
 }
 
-function keep(into: Map<string, FieldSet>, step: string, set: FieldSet): void {
+function keepNonEmpty(into: Map<string, OwnedFieldSet>, step: string, set: OwnedFieldSet): void {
   if (!set.isEmpty) into.set(step, set);
 }
 
-/** Keys may have been written in another order or with spaces. */
+/** Normalizes keys written in another order or with spaces. */
 function normalStep(step: string): string {
   if (!step.startsWith('k:') && !step.startsWith('v:')) return step;
   try {
@@ -117,7 +117,7 @@ function normalStep(step: string): string {
   }
 }
 
-/** Collects paths one by one. */
+/** Builds a set from single paths. */
 export class FieldSetBuilder {
   readonly #members = new Set<string>();
   readonly #children = new Map<string, FieldSetBuilder>();
@@ -134,18 +134,21 @@ export class FieldSetBuilder {
     child.add(rest);
   }
 
-  build(): FieldSet {
-    const children = new Map<string, FieldSet>();
-    for (const [step, child] of this.#children) keep(children, step, child.build());
-    return new FieldSet(this.#members, children);
+  build(): OwnedFieldSet {
+    const children = new Map<string, OwnedFieldSet>();
+    for (const [step, child] of this.#children) keepNonEmpty(children, step, child.build());
+    return new OwnedFieldSet(this.#members, children);
   }
 }
 
-export function fieldStep(name: string): string {
+export function fieldPathStep(name: string): string {
   return `f:${name}`;
 }
 
-/** `.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"]`: a path as the server shows it. */
+/**
+ * `.spec.containers[name="a"].ports[containerPort=80,protocol="TCP"]`: a path as the server shows
+ * it.
+ */
 export function showPath(path: readonly string[]): string {
   return path.map(showStep).join('');
 }

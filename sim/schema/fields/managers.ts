@@ -1,55 +1,55 @@
 import { canonicalJson, isObject } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
-import { FieldSet } from './field-set.ts';
+import { OwnedFieldSet } from './field-set.ts';
 
 /** One entry of metadata.managedFields. */
-export interface Manager {
+export interface FieldManager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
   readonly subresource: string;
   readonly time: string | undefined;
-  readonly fields: FieldSet;
+  readonly fields: OwnedFieldSet;
 }
 
-export type Managers = ReadonlyMap<string, Manager>;
+export type FieldManagers = ReadonlyMap<string, FieldManager>;
 
-/** Who an entry stands for: an applier keeps its entry when it comes with another version. */
-export function identity(entry: Omit<Manager, 'fields' | 'time'>): string {
+/** The identity of an entry: an applier keeps its entry when its apiVersion changes. */
+export function managerIdentity(entry: Omit<FieldManager, 'fields' | 'time'>): string {
   const version = entry.operation === 'Apply' ? '' : entry.apiVersion;
   return JSON.stringify([entry.manager, entry.operation, version, entry.subresource]);
 }
 
-/** Reads metadata.managedFields; undefined when it is not readable. */
-export function decodeManagers(entries: Json | undefined): Managers | undefined {
-  const result = new Map<string, Manager>();
+/** Decodes metadata.managedFields; undefined if it is invalid. */
+export function decodeManagers(entries: Json | undefined): FieldManagers | undefined {
+  const result = new Map<string, FieldManager>();
   for (const entry of Array.isArray(entries) ? (entries as readonly Json[]) : []) {
     const decoded = isObject(entry) ? decodeEntry(entry) : undefined;
     if (decoded === undefined) return undefined;
-    result.set(identity(decoded), decoded);
+    result.set(managerIdentity(decoded), decoded);
   }
   return result;
 }
 
-function decodeEntry(entry: JsonObject): Manager | undefined {
+function decodeEntry(entry: JsonObject): FieldManager | undefined {
   const operation = entry['operation'];
   if (operation !== 'Apply' && operation !== 'Update') return undefined;
   if (entry['fieldsType'] !== 'FieldsV1') return undefined;
   return {
-    manager: text(entry['manager']),
+    manager: stringOrEmpty(entry['manager']),
     operation,
-    apiVersion: text(entry['apiVersion']),
-    subresource: text(entry['subresource']),
-    time: text(entry['time']) === '' ? undefined : text(entry['time']),
-    fields: FieldSet.fromFieldsV1(entry['fieldsV1']),
+    apiVersion: stringOrEmpty(entry['apiVersion']),
+    subresource: stringOrEmpty(entry['subresource']),
+    time: stringOrEmpty(entry['time']) === '' ? undefined : stringOrEmpty(entry['time']),
+    fields: OwnedFieldSet.fromFieldsV1(entry['fieldsV1']),
   };
 }
 
-function text(value: Json | undefined): string {
+function stringOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** One entry without anything in it: a request to forget all managers. */
+/** True for one empty entry: a request to clear all managers. */
 export function isReset(entries: Json | undefined): boolean {
   if (!Array.isArray(entries) || entries.length !== 1) return false;
   const only = entries[0] as Json;
@@ -57,8 +57,8 @@ export function isReset(entries: Json | undefined): boolean {
 }
 
 /** metadata.managedFields: appliers first, then by time, name, version and subresource. */
-export function encodeManagers(managers: Managers): MutableJson[] {
-  const order = (entry: Manager): string[] => [
+export function encodeManagers(managers: FieldManagers): MutableJson[] {
+  const order = (entry: FieldManager): string[] => [
     entry.operation,
     entry.time ?? '',
     entry.manager,
@@ -87,10 +87,12 @@ function compareTexts(a: readonly string[], b: readonly string[]): number {
 }
 
 const maxUpdaters = 10;
-const ancient = 'ancient-changes';
+const ancientManager = 'ancient-changes';
 
-/** Beyond ten updaters the oldest are thrown together, per version (managedfields/internal: capmanagers). */
-export function capUpdaters(managers: Managers): Managers {
+/**
+ * Beyond ten updaters the oldest ones are merged per version (managedfields/internal: capmanagers).
+ */
+export function capUpdaters(managers: FieldManagers): FieldManagers {
   const result = new Map(managers);
   const updaters = [...managers.entries()]
     .filter(([, entry]) => entry.operation === 'Update' && entry.subresource === '')
@@ -104,20 +106,25 @@ export function capUpdaters(managers: Managers): Managers {
       first.set(entry.apiVersion, key);
       continue;
     }
-    const name = { manager: ancient, operation: 'Update' as const, apiVersion: entry.apiVersion, subresource: '' };
-    const bucket = identity(name);
+    const name = {
+      manager: ancientManager,
+      operation: 'Update' as const,
+      apiVersion: entry.apiVersion,
+      subresource: '',
+    };
+    const bucket = managerIdentity(name);
     const old = result.get(bucket) ?? result.get(earlier);
     if (!result.has(bucket) || earlier === bucket) result.delete(earlier);
     result.delete(key);
-    result.set(bucket, { ...name, time: entry.time, fields: entry.fields.union(old?.fields ?? FieldSet.empty) });
+    result.set(bucket, { ...name, time: entry.time, fields: entry.fields.union(old?.fields ?? OwnedFieldSet.empty) });
     count -= 1;
   }
   return result;
 }
 
-/** Whether two lists of managers say the same, whenever it was said. */
-export function sameManagers(a: Managers, b: Managers): boolean {
-  const plain = (managers: Managers): Json =>
+/** True if two lists of managers are equal except for their times. */
+export function sameManagers(a: FieldManagers, b: FieldManagers): boolean {
+  const plain = (managers: FieldManagers): Json =>
     Object.fromEntries([...managers].map(([key, entry]) => [key, [entry.apiVersion, entry.fields.toFieldsV1()]]));
   return canonicalJson(plain(a)) === canonicalJson(plain(b));
 }

@@ -1,36 +1,45 @@
-import { cloneJson, deepEqual, isObject, setOwn } from '#base';
+import { cloneJson, deepEqual, isObject, setOwnMember } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { goValue } from '../../go-text.ts';
-import type { Schema } from '../../types.ts';
-import { FieldSet, FieldSetBuilder, showPath } from './field-set.ts';
-import { entriesOf, shapeOf } from './shape.ts';
+import type { OpenApiSchema } from '../../types.ts';
+import { OwnedFieldSet, FieldSetBuilder, showPath } from './field-set.ts';
+import { entriesOf, mergeShapeOf } from './shape.ts';
 import type { ListShape, MapShape } from './shape.ts';
 
-/** Source of the behaviour of this file: structured-merge-diff typed/ (tofieldset, compare, merge, remove). */
+/**
+ * The result of comparing two values (structured-merge-diff typed/, the source of this file:
+ * tofieldset, compare, merge, remove).
+ */
 
-export interface Comparison {
-  readonly added: FieldSet;
-  readonly modified: FieldSet;
-  readonly removed: FieldSet;
+export interface FieldComparison {
+  readonly added: OwnedFieldSet;
+  readonly modified: OwnedFieldSet;
+  readonly removed: OwnedFieldSet;
 }
 
-/** Every field that a value sets. */
-export function fieldsOf(schema: Schema | undefined, value: Json): FieldSet {
+/** All fields that a value sets. */
+export function ownedFieldsOf(schema: OpenApiSchema | undefined, value: Json): OwnedFieldSet {
   const builder = new FieldSetBuilder();
-  collect(schema, value, [], builder);
+  collectFields(schema, value, [], builder);
   return builder.build();
 }
 
-function collect(schema: Schema | undefined, value: Json, path: readonly string[], into: FieldSetBuilder): void {
-  const shape = shapeOf(schema, value);
+function collectFields(
+  schema: OpenApiSchema | undefined,
+  value: Json,
+  path: readonly string[],
+  into: FieldSetBuilder,
+): void {
+  const shape = mergeShapeOf(schema, value);
   if (shape.kind === 'leaf') {
     into.add(path);
     return;
   }
   for (const entry of entriesOf(shape, value)) {
     const here = [...path, entry.step];
-    collect(entry.schema, entry.value, here, into);
-    // Items of lists, keys of maps and empty values are fields themselves; declared fields only by what is in them.
+    collectFields(entry.schema, entry.value, here, into);
+    // List items, map keys and empty values are fields themselves; declared fields only through
+    // their content.
     if (shape.kind === 'list' || isHollow(entry.value) || !shape.declares(entry.step.slice(2))) into.add(here);
   }
 }
@@ -39,28 +48,28 @@ function isHollow(value: Json): boolean {
   return value === null || (isObject(value) && Object.keys(value).length === 0);
 }
 
-/** Which fields `after` has, changed or lost, seen from `before`. */
-export function compare(schema: Schema | undefined, before: Json, after: Json): Comparison {
+/** The fields that `after` adds, changes or removes relative to `before`. */
+export function compareFields(schema: OpenApiSchema | undefined, before: Json, after: Json): FieldComparison {
   const sets = { added: new FieldSetBuilder(), modified: new FieldSetBuilder(), removed: new FieldSetBuilder() };
-  new Comparer(sets).walk(schema, { before, after }, []);
+  new FieldComparer(sets).walk(schema, { before, after }, []);
   return { added: sets.added.build(), modified: sets.modified.build(), removed: sets.removed.build() };
 }
 
-interface Pair {
+interface ValuePair {
   readonly before: Json | undefined;
   readonly after: Json | undefined;
 }
 
-class Comparer {
+class FieldComparer {
   readonly #sets: Record<'added' | 'modified' | 'removed', FieldSetBuilder>;
 
   constructor(sets: Record<'added' | 'modified' | 'removed', FieldSetBuilder>) {
     this.#sets = sets;
   }
 
-  walk(schema: Schema | undefined, pair: Pair, path: readonly string[]): void {
-    const before = pair.before === undefined ? undefined : shapeOf(schema, pair.before);
-    const after = pair.after === undefined ? undefined : shapeOf(schema, pair.after);
+  walk(schema: OpenApiSchema | undefined, pair: ValuePair, path: readonly string[]): void {
+    const before = pair.before === undefined ? undefined : mergeShapeOf(schema, pair.before);
+    const after = pair.after === undefined ? undefined : mergeShapeOf(schema, pair.after);
     const shape = after ?? before;
     if (shape === undefined) return;
     const sameKind = before === undefined || after === undefined || before.kind === after.kind;
@@ -73,13 +82,13 @@ class Comparer {
     else if (pair.after === undefined) this.#sets.removed.add(path);
   }
 
-  #leaf(pair: Pair, path: readonly string[]): void {
+  #leaf(pair: ValuePair, path: readonly string[]): void {
     if (pair.before === undefined) this.#sets.added.add(path);
     else if (pair.after === undefined) this.#sets.removed.add(path);
     else if (!deepEqual(pair.before, pair.after)) this.#sets.modified.add(path);
   }
 
-  #inside(shape: MapShape | ListShape, pair: Pair, path: readonly string[]): void {
+  #inside(shape: MapShape | ListShape, pair: ValuePair, path: readonly string[]): void {
     const before = new Map(entriesOf(shape, pair.before).map((entry) => [entry.step, entry]));
     const after = new Map(entriesOf(shape, pair.after).map((entry) => [entry.step, entry]));
     for (const [step, entry] of before)
@@ -94,11 +103,11 @@ function isBare(value: Json | undefined): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** `live` with what `config` says laid over it. */
-export function merge(schema: Schema | undefined, live: Json | undefined, config: Json): MutableJson {
+/** Merges `config` into `live`. */
+export function mergeTyped(schema: OpenApiSchema | undefined, live: Json | undefined, config: Json): MutableJson {
   if (live === undefined) return cloneJson(config) as MutableJson;
-  const shape = shapeOf(schema, config);
-  if (shape.kind === 'leaf' || shapeOf(schema, live).kind !== shape.kind) return cloneJson(config) as MutableJson;
+  const shape = mergeShapeOf(schema, config);
+  if (shape.kind === 'leaf' || mergeShapeOf(schema, live).kind !== shape.kind) return cloneJson(config) as MutableJson;
   if (config === null || (isBare(config) && isBare(live))) return cloneJson(config) as MutableJson;
   return shape.kind === 'list' ? mergeLists(shape, live, config) : mergeMaps(shape, live, config);
 }
@@ -108,13 +117,14 @@ function mergeMaps(shape: MapShape, live: Json, config: Json): MutableJsonObject
   for (const [name, member] of Object.entries(isObject(config) ? config : {})) {
     if (member === undefined) continue;
     const here = isObject(live) && Object.hasOwn(live, name) ? live[name] : undefined;
-    setOwn(result, name, merge(shape.member(name), here, member));
+    setOwnMember(result, name, mergeTyped(shape.member(name), here, member));
   }
   return result;
 }
 
 /**
- * Items of `config` come in its order; an item that only `live` has stays before the item that it stood before.
+ * Items of `config` keep its order; an item that only `live` has stays before the item that it
+ * preceded.
  */
 function mergeLists(shape: ListShape, live: Json, config: Json): MutableJson[] {
   const lives = entriesOf(shape, live);
@@ -124,7 +134,7 @@ function mergeLists(shape: ListShape, live: Json, config: Json): MutableJson[] {
   const shared = configs.map((entry) => entry.step).filter((step) => liveByStep.has(step));
   const result: MutableJson[] = [];
   let next = 0;
-  // Passes over live items up to the next one that both lists have; those of live alone are taken along.
+  // Advances over live items up to the next common item, keeping those that only live has.
   const takeLiveOnly = (): void => {
     for (; next < lives.length; next += 1) {
       const entry = lives[next];
@@ -134,7 +144,7 @@ function mergeLists(shape: ListShape, live: Json, config: Json): MutableJson[] {
   };
   for (const entry of configs) {
     takeLiveOnly();
-    result.push(merge(shape.items, liveByStep.get(entry.step), entry.value));
+    result.push(mergeTyped(shape.items, liveByStep.get(entry.step), entry.value));
     if (shared[0] === entry.step) {
       shared.shift();
       next += 1;
@@ -144,9 +154,13 @@ function mergeLists(shape: ListShape, live: Json, config: Json): MutableJson[] {
   return result;
 }
 
-/** The value without the fields of a set; a map or list that becomes empty by this goes too. */
-export function removeFields(schema: Schema | undefined, value: Json, fields: FieldSet): MutableJson | undefined {
-  const shape = shapeOf(schema, value);
+/** The value without the given fields; a map or list that becomes empty is removed too. */
+export function removeFields(
+  schema: OpenApiSchema | undefined,
+  value: Json,
+  fields: OwnedFieldSet,
+): MutableJson | undefined {
+  const shape = mergeShapeOf(schema, value);
   if (fields.isEmpty || shape.kind === 'leaf' || isBare(value)) return cloneJson(value) as MutableJson;
   const list: MutableJson[] = [];
   const map: MutableJsonObject = {};
@@ -155,16 +169,18 @@ export function removeFields(schema: Schema | undefined, value: Json, fields: Fi
     const kept = removeFields(entry.schema, entry.value, fields.under(entry.step));
     if (kept === undefined) continue;
     if (shape.kind === 'list') list.push(kept);
-    else setOwn(map, entry.step.slice(2), kept);
+    else setOwnMember(map, entry.step.slice(2), kept);
   }
   if (shape.kind === 'list') return list.length === 0 ? undefined : list;
   return Object.keys(map).length === 0 ? undefined : map;
 }
 
-/** The set in which every declared field that has children is a member too: removing such a field removes it whole. */
-export function withDeclaredParents(schema: Schema | undefined, fields: FieldSet): FieldSet {
+/**
+ * Adds every declared field with children as a member: removing such a field removes it completely.
+ */
+export function withDeclaredParents(schema: OpenApiSchema | undefined, fields: OwnedFieldSet): OwnedFieldSet {
   const members = new Set(fields.members);
-  const children = new Map<string, FieldSet>();
+  const children = new Map<string, OwnedFieldSet>();
   for (const [step, below] of fields.children) {
     const name = step.slice(2);
     const isField = step.startsWith('f:');
@@ -173,24 +189,27 @@ export function withDeclaredParents(schema: Schema | undefined, fields: FieldSet
     const inside = isField ? memberSchema(schema, name) : schema?.items;
     children.set(step, withDeclaredParents(inside, below));
   }
-  return new FieldSet(members, children);
+  return new OwnedFieldSet(members, children);
 }
 
-function memberSchema(schema: Schema | undefined, name: string): Schema | undefined {
+function memberSchema(schema: OpenApiSchema | undefined, name: string): OpenApiSchema | undefined {
   const properties = schema?.properties ?? {};
   if (Object.hasOwn(properties, name)) return properties[name];
   return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 }
 
-/** Why a configuration cannot be applied: an item twice, or a field that the schema does not have. Undefined when it can. */
+/**
+ * Why a configuration cannot be applied: a duplicate item or an undeclared field. Undefined if it
+ * can.
+ */
 export function applyProblem(
-  schema: Schema | undefined,
+  schema: OpenApiSchema | undefined,
   value: Json,
   path: readonly string[] = [],
 ): string | undefined {
   const mismatch = typeProblem(schema, value);
   if (mismatch !== undefined) return `${showPath(path)}: ${mismatch}`;
-  const shape = shapeOf(schema, value);
+  const shape = mergeShapeOf(schema, value);
   if (shape.kind === 'leaf') return undefined;
   const seen = new Set<string>();
   for (const entry of entriesOf(shape, value)) {
@@ -205,16 +224,16 @@ export function applyProblem(
   return undefined;
 }
 
-type Problem = (value: Exclude<Json, null>, schema: Schema) => string | undefined;
+type TypeCheck = (value: Exclude<Json, null>, schema: OpenApiSchema) => string | undefined;
 
-const numeric: Problem = (value) =>
+const checkNumeric: TypeCheck = (value) =>
   isNumber(value) ? undefined : `expected numeric (int or float), got ${goType(value)}`;
 
-/** What the library says of a value that is not of a declared type. */
-const typeProblems: Readonly<Record<NonNullable<Schema['type']>, Problem>> = {
-  integer: numeric,
-  number: numeric,
-  // A quantity may be a number too.
+/** The library's message for a value that does not have its declared type. */
+const typeProblems: Readonly<Record<NonNullable<OpenApiSchema['type']>, TypeCheck>> = {
+  integer: checkNumeric,
+  number: checkNumeric,
+  // A quantity may also be a number.
   string: (value, { format }) =>
     typeof value === 'string' || (isNumber(value) && format === 'quantity') ? undefined : notText(value),
   boolean: (value) => (typeof value === 'boolean' ? undefined : `expected boolean, got ${goValue(value)}`),
@@ -222,8 +241,8 @@ const typeProblems: Readonly<Record<NonNullable<Schema['type']>, Problem>> = {
   object: (value) => (isObject(value) ? undefined : `expected map, got ${goType(value)}`),
 };
 
-/** null is of every type. */
-function typeProblem(schema: Schema | undefined, value: Json): string | undefined {
+/** null is valid for every type. */
+function typeProblem(schema: OpenApiSchema | undefined, value: Json): string | undefined {
   if (value === null || schema?.type === undefined || schema['x-kubernetes-int-or-string'] === true) return undefined;
   return typeProblems[schema.type](value, schema);
 }
@@ -244,7 +263,7 @@ function goType(value: Json): string {
   return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}';
 }
 
-function isUndeclared(schema: Schema | undefined, shape: MapShape, name: string): boolean {
+function isUndeclared(schema: OpenApiSchema | undefined, shape: MapShape, name: string): boolean {
   if (schema?.properties === undefined || shape.declares(name)) return false;
   return schema.additionalProperties === undefined && schema['x-kubernetes-preserve-unknown-fields'] !== true;
 }

@@ -102,7 +102,7 @@ ClusterRole -- Permissions in the whole cluster.
   metadata ObjectMeta -- Metadata of the object.
   rules~ []PolicyRule -- The rules.
   aggregationRule? AggregationRule
-ClusterRoleBinding -- Gives permissions in the whole cluster to somebody.
+ClusterRoleBinding -- Gives permissions in the whole cluster to subjects.
   apiVersion string -- Version of the schema of this object: group/version.
   kind string -- Kind of this object, in CamelCase.
   metadata ObjectMeta -- Metadata of the object.
@@ -119,7 +119,7 @@ Role -- Permissions inside a namespace.
   kind string -- Kind of this object, in CamelCase.
   metadata ObjectMeta -- Metadata of the object.
   rules~ []PolicyRule -- The rules.
-RoleBinding -- Gives permissions inside a namespace to somebody.
+RoleBinding -- Gives permissions inside a namespace to subjects.
   apiVersion string -- Version of the schema of this object: group/version.
   kind string -- Kind of this object, in CamelCase.
   metadata ObjectMeta -- Metadata of the object.
@@ -237,7 +237,7 @@ Event -- Something that happened to an object.
   reportingController string
   reportingInstance string
   action string
-  reason string -- One word that says why.
+  reason string -- Reason in one word.
   regarding ObjectReference
   related? ObjectReference
   note string

@@ -114,7 +114,7 @@ ConfigMapProjection
 ConfigMapVolumeSource
   name string default="" -- Name, unique among its siblings.
   items []KeyToPath -- The keys to show, with their paths; all when empty.
-  defaultMode? int32 -- Permission bits of the files, unless an item says otherwise.
+  defaultMode? int32 -- Permission bits of the files, unless an item overrides them.
   optional? bool -- Whether the source may be missing.
 Container -- One container of a pod.
   name! string -- Name, unique among its siblings.
@@ -173,14 +173,14 @@ ContainerStateRunning
 ContainerStateTerminated
   exitCode! int32
   signal int32
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
   startedAt time
   finishedAt time
   containerID string
 ContainerStateWaiting
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 ContainerStatus
   name! string -- Name, unique among its siblings.
   state ContainerState
@@ -210,7 +210,7 @@ DownwardAPIVolumeFile
   mode? int32
 DownwardAPIVolumeSource
   items []DownwardAPIVolumeFile -- The keys to show, with their paths; all when empty.
-  defaultMode? int32 -- Permission bits of the files, unless an item says otherwise.
+  defaultMode? int32 -- Permission bits of the files, unless an item overrides them.
 EmptyDirVolumeSource
   medium StorageMedium()
   sizeLimit? quantity
@@ -281,8 +281,8 @@ Event -- Something that happened to an object.
   kind string -- Kind of this object, in CamelCase.
   metadata! ObjectMeta -- Metadata of the object.
   involvedObject! ObjectReference
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
   source EventSource
   firstTimestamp time
   lastTimestamp time
@@ -453,8 +453,8 @@ NamespaceCondition
   type! NamespaceConditionType() -- Which kind it is.
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 NamespaceSpec
   finalizers []FinalizerName()
 NamespaceStatus
@@ -477,8 +477,8 @@ NodeCondition
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastHeartbeatTime time
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 NodeConfigSource
   configMap? ConfigMapNodeConfigSource
 NodeConfigStatus
@@ -569,8 +569,8 @@ PersistentVolumeClaimCondition
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastProbeTime time -- When the condition was last looked at.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 PersistentVolumeClaimSpec -- What storage is wished for.
   accessModes []PersistentVolumeAccessMode(ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod) -- How the volume may be mounted.
   selector? LabelSelector -- Selects the objects that belong to this one.
@@ -630,8 +630,8 @@ PersistentVolumeSpec
   volumeAttributesClassName? string
 PersistentVolumeStatus
   phase PersistentVolumePhase(Available|Bound|Failed|Pending|Released)
-  message string -- Text for people that says why.
-  reason string -- One word that says why.
+  message string -- Human-readable explanation.
+  reason string -- Reason in one word.
   lastPhaseTransitionTime? time
 PhotonPersistentDiskVolumeSource
   pdID! string
@@ -668,8 +668,8 @@ PodCondition
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastProbeTime time -- When the condition was last looked at.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 PodDNSConfig
   nameservers []string
   searches []string
@@ -735,7 +735,7 @@ PodSpec -- What runs in a pod and how.
   schedulerName string -- Which scheduler places the pod.
   tolerations []Toleration -- Taints of nodes that the pod puts up with.
   hostAliases []HostAlias keys=ip patch=merge:ip -- Lines for the hosts file.
-  priorityClassName string -- The class that says how important the pod is.
+  priorityClassName string -- The class that sets the priority of the pod.
   priority? int32
   dnsConfig? PodDNSConfig -- DNS settings merged with those of the policy.
   readinessGates []PodReadinessGate -- Conditions that must hold before the pod counts as ready.
@@ -755,8 +755,8 @@ PodStatus -- How a pod is doing.
   observedGeneration int64 -- The generation that the controller has acted on.
   phase PodPhase(Failed|Pending|Running|Succeeded|Unknown)
   conditions []PodCondition keys=type patch=merge:type -- What holds for the object at present, one entry per type.
-  message string -- Text for people that says why.
-  reason string -- One word that says why.
+  message string -- Human-readable explanation.
+  reason string -- Reason in one word.
   nominatedNodeName string
   hostIP string
   hostIPs []HostIP patch=merge:ip
@@ -802,7 +802,7 @@ Probe -- How to find out whether a container is well.
   terminationGracePeriodSeconds? int64
 ProjectedVolumeSource
   sources~ []VolumeProjection
-  defaultMode? int32 -- Permission bits of the files, unless an item says otherwise.
+  defaultMode? int32 -- Permission bits of the files, unless an item overrides them.
 QuobyteVolumeSource
   registry! string
   volume! string
@@ -838,8 +838,8 @@ ReplicationControllerCondition
   type! ReplicationControllerConditionType() -- Which kind it is.
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 ReplicationControllerSpec
   replicas? int32 default=1 -- How many pods.
   minReadySeconds int32 default=0 -- How long a new pod must be ready before it counts as available.
@@ -943,7 +943,7 @@ SecretReference atomic
 SecretVolumeSource
   secretName string
   items []KeyToPath -- The keys to show, with their paths; all when empty.
-  defaultMode? int32 -- Permission bits of the files, unless an item says otherwise.
+  defaultMode? int32 -- Permission bits of the files, unless an item overrides them.
   optional? bool -- Whether the source may be missing.
 SecurityContext -- Security settings of a container.
   capabilities? Capabilities

@@ -82,8 +82,8 @@ CustomResourceDefinitionCondition
   type! CustomResourceDefinitionConditionType() -- Which kind it is.
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 CustomResourceDefinitionNames
   plural! string
   singular string
@@ -179,9 +179,9 @@ ServiceReference
   port? int32 -- Port number or name.
 ValidationRule
   rule! string
-  message string -- Text for people that says why.
+  message string -- Human-readable explanation.
   messageExpression string
-  reason? FieldValueErrorReason(FieldValueDuplicate|FieldValueForbidden|FieldValueInvalid|FieldValueRequired) -- One word that says why.
+  reason? FieldValueErrorReason(FieldValueDuplicate|FieldValueForbidden|FieldValueInvalid|FieldValueRequired) -- Reason in one word.
   fieldPath string
   optionalOldSelf? bool
 WebhookClientConfig
@@ -207,8 +207,8 @@ APIServiceCondition
   type! APIServiceConditionType() -- Which kind it is.
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 APIServiceSpec
   service? ServiceReference
   group string

@@ -6,7 +6,7 @@ import { admissionregistrationV1, apiextensionsV1, apiregistrationV1 } from './e
 import { metaV1 } from './meta.ts';
 import { appsV1, autoscalingV1, autoscalingV2, batchV1, policyV1 } from './workloads.ts';
 
-/** Every type that a built-in kind is made of, by its OpenAPI name. */
+/** All types of the built-in kinds by their OpenAPI name. */
 export const typeTable: TypeTable = parseTypeTables([
   metaV1,
   coreV1,

@@ -8,8 +8,8 @@ Condition -- One aspect of the state of an object.
   status! ConditionStatus() -- True, False or Unknown.
   observedGeneration int64 -- The generation that the controller has acted on.
   lastTransitionTime! time -- When the status last changed.
-  reason! string -- One word that says why.
-  message! string -- Text for people that says why.
+  reason! string -- Reason in one word.
+  message! string -- Human-readable explanation.
 DeleteOptions -- How an object is deleted.
   apiVersion string -- Version of the schema of this object: group/version.
   kind string -- Kind of this object, in CamelCase.
@@ -70,13 +70,13 @@ Status -- The answer when there is no object to return.
   kind string -- Kind of this object, in CamelCase.
   metadata ListMeta -- Metadata of the object.
   status string -- What is, as the controllers last saw it.
-  message string -- Text for people that says why.
-  reason StatusReason() -- One word that says why.
+  message string -- Human-readable explanation.
+  reason StatusReason() -- Reason in one word.
   details? StatusDetails
   code int32
 StatusCause
-  reason CauseType() -- One word that says why.
-  message string -- Text for people that says why.
+  reason CauseType() -- Reason in one word.
+  message string -- Human-readable explanation.
   field string
 StatusDetails
   name string -- Name, unique among its siblings.

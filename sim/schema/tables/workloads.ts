@@ -20,8 +20,8 @@ DaemonSetCondition
   type! DaemonSetConditionType() -- Which kind it is.
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 DaemonSetSpec -- What runs on every node.
   selector?! LabelSelector -- Selects the objects that belong to this one.
   template! PodTemplateSpec -- Describes the pods that will be made.
@@ -53,8 +53,8 @@ DeploymentCondition
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastUpdateTime time -- When the condition was last updated.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 DeploymentSpec -- How many pods of which template, and how they are replaced.
   replicas? int32 -- How many pods are wanted; 1 by default.
   selector?! LabelSelector -- Selects the objects that belong to this one.
@@ -87,8 +87,8 @@ ReplicaSetCondition
   type! ReplicaSetConditionType() -- Which kind it is.
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 ReplicaSetSpec
   replicas? int32 -- How many pods.
   minReadySeconds int32 -- How long a new pod must be ready before it counts as available.
@@ -121,8 +121,8 @@ StatefulSetCondition
   type! StatefulSetConditionType() -- Which kind it is.
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 StatefulSetOrdinals
   start~ int32
 StatefulSetPersistentVolumeClaimRetentionPolicy
@@ -190,8 +190,8 @@ JobCondition
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastProbeTime time -- When the condition was last looked at.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 JobSpec -- What runs, how often and how many at once.
   parallelism? int32 -- How many pods run at once.
   completions? int32 -- How many pods must succeed.
@@ -329,8 +329,8 @@ HorizontalPodAutoscalerCondition
   type! HorizontalPodAutoscalerConditionType() -- Which kind it is.
   status! ConditionStatus() -- What is, as the controllers last saw it.
   lastTransitionTime time -- When the status last changed.
-  reason string -- One word that says why.
-  message string -- Text for people that says why.
+  reason string -- Reason in one word.
+  message string -- Human-readable explanation.
 HorizontalPodAutoscalerSpec
   scaleTargetRef! CrossVersionObjectReference -- What is scaled.
   minReplicas? int32 -- The fewest pods.

@@ -1,59 +1,59 @@
-import { canonicalJson, deepEqual, isObject, own } from '#base';
+import { canonicalJson, deepEqual, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Schema } from '../../types.ts';
-import { Report } from './report.ts';
+import type { OpenApiSchema } from '../../types.ts';
+import { FieldErrorReport } from './report.ts';
 
 /**
- * Checks a custom resource against its OpenAPI schema, in the words of the real server (apiextensions-apiserver pkg/apiserver/validation over
- * kube-openapi's validator).
+ * Validates a custom resource against its OpenAPI schema, in the words of the real server
+ * (apiextensions-apiserver pkg/apiserver/validation over kube-openapi's validator).
  */
-export function validateCustom(report: Report, schema: Schema, object: JsonObject): void {
+export function validateCustom(report: FieldErrorReport, schema: OpenApiSchema, object: JsonObject): void {
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    const value = own(object, key);
+    const value = ownMember(object, key);
     if (!objectWords.has(key) && value !== undefined) validateValue(report, property, value, key);
   }
   for (const key of schema.required ?? [])
-    if (!objectWords.has(key) && own(object, key) === undefined) report.required(key);
-  combined(report, schema, object, '');
+    if (!objectWords.has(key) && ownMember(object, key) === undefined) report.required(key);
+  validateCombined(report, schema, object, '');
 }
 
 const objectWords = new Set(['apiVersion', 'kind', 'metadata']);
 
-function validateValue(report: Report, schema: Schema, value: Json, path: string): void {
+function validateValue(report: FieldErrorReport, schema: OpenApiSchema, value: Json, path: string): void {
   if (value === null && schema.nullable === true) return;
   const wrong = typeProblem(schema, value);
   if (wrong !== undefined) {
     const kind = typeOf(value);
     report.typeInvalid(path, kind, `${path} in body must be of type ${wrong}: "${kind}"`);
-    if (wrong === 'integer' && kind === 'number') unformatted(report, schema, path);
+    if (wrong === 'integer' && kind === 'number') reportUnformatted(report, schema, path);
     return;
   }
-  if (typeof value === 'string') texts(report, schema, value, path);
+  if (typeof value === 'string') validateString(report, schema, value, path);
   if (typeof value === 'number' || typeof value === 'bigint') {
     const limit = schema.format === 'int32' ? 2 ** 31 : Infinity;
-    if (value >= limit || value < -limit) unformatted(report, schema, path);
-    numbers(report, schema, Number(value), path);
+    if (value >= limit || value < -limit) reportUnformatted(report, schema, path);
+    validateNumber(report, schema, Number(value), path);
   }
-  if (Array.isArray(value)) lists(report, schema, value as readonly Json[], path);
-  else if (isObject(value)) objects(report, schema, value, path);
+  if (Array.isArray(value)) validateList(report, schema, value as readonly Json[], path);
+  else if (isObject(value)) validateMembers(report, schema, value, path);
   if (schema.enum !== undefined && !schema.enum.some((allowed) => deepEqual(allowed, value)))
     report.notSupported(path, value, schema.enum);
-  combined(report, schema, value, path);
+  validateCombined(report, schema, value, path);
 }
 
-/** What the validator says of a number that its format does not hold; it names no field there. */
-function unformatted(report: Report, { format }: Schema, path: string): void {
+/** The validator's message for a number outside its format; it names no field there. */
+function reportUnformatted(report: FieldErrorReport, { format }: OpenApiSchema, path: string): void {
   const text = format === undefined ? '(default format)' : `with format ${format}`;
   report.invalid('<nil>', '', `Checked value must be of type integer ${text} in ${path}`);
 }
 
-function typeProblem(schema: Schema, value: Json): string | undefined {
+function typeProblem(schema: OpenApiSchema, value: Json): string | undefined {
   if (schema['x-kubernetes-int-or-string'] === true)
     return typeof value === 'string' || isInteger(value) ? undefined : 'integer,string';
   return schema.type === undefined || typeChecks[schema.type](value) ? undefined : schema.type;
 }
 
-const typeChecks: Readonly<Record<NonNullable<Schema['type']>, (value: Json) => boolean>> = {
+const typeChecks: Readonly<Record<NonNullable<OpenApiSchema['type']>, (value: Json) => boolean>> = {
   object: isObject,
   array: (value) => Array.isArray(value),
   string: (value) => typeof value === 'string',
@@ -73,7 +73,7 @@ function typeOf(value: Json): string {
   return typeof value;
 }
 
-const formats: Readonly<Record<string, RegExp>> = {
+const stringFormats: Readonly<Record<string, RegExp>> = {
   'date-time': /^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$/,
   date: /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/,
   uuid: /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i,
@@ -81,20 +81,22 @@ const formats: Readonly<Record<string, RegExp>> = {
   ipv4: /^(?:[0-9]{1,3}[.]){3}[0-9]{1,3}$/,
 };
 
-function texts(report: Report, schema: Schema, value: string, path: string): void {
+function validateString(report: FieldErrorReport, schema: OpenApiSchema, value: string, path: string): void {
   const length = [...value].length;
   if (schema.maxLength !== undefined && length > schema.maxLength) report.tooLong(path, schema.maxLength);
   if (schema.minLength !== undefined && length < schema.minLength)
     report.invalid(path, value, `${path} in body should be at least ${schema.minLength} chars long`);
-  if (schema.pattern !== undefined && !matches(schema.pattern, value))
+  if (schema.pattern !== undefined && !matchesPattern(schema.pattern, value))
     report.invalid(path, value, `${path} in body should match '${schema.pattern}'`);
-  const format = schema.format === undefined ? undefined : formats[schema.format];
+  const format = schema.format === undefined ? undefined : stringFormats[schema.format];
   if (format !== undefined && !format.test(value))
     report.typeInvalid(path, value, `${path} in body must be of type ${schema.format ?? ''}: ${JSON.stringify(value)}`);
 }
 
-/** Go's patterns are nearly JavaScript's; one that is not cannot refuse anything here. */
-function matches(pattern: string, value: string): boolean {
+/**
+ * Go's patterns are nearly JavaScript's; a pattern that JavaScript rejects accepts everything here.
+ */
+function matchesPattern(pattern: string, value: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(value);
   } catch {
@@ -102,40 +104,42 @@ function matches(pattern: string, value: string): boolean {
   }
 }
 
-function numbers(report: Report, schema: Schema, value: number, path: string): void {
+function validateNumber(report: FieldErrorReport, schema: OpenApiSchema, value: number, path: string): void {
   if (schema.minimum !== undefined && value < schema.minimum)
     report.invalid(path, value, `${path} in body should be greater than or equal to ${schema.minimum}`);
   if (schema.maximum !== undefined && value > schema.maximum)
     report.invalid(path, value, `${path} in body should be less than or equal to ${schema.maximum}`);
 }
 
-function lists(report: Report, schema: Schema, value: readonly Json[], path: string): void {
+function validateList(report: FieldErrorReport, schema: OpenApiSchema, value: readonly Json[], path: string): void {
   if (schema.maxItems !== undefined && value.length > schema.maxItems)
     report.tooMany(path, value.length, schema.maxItems);
   if (schema.minItems !== undefined && value.length < schema.minItems)
     report.invalid(path, value.length, `${path} in body should have at least ${schema.minItems} items`);
   const { items } = schema;
   if (items !== undefined) value.forEach((item, i) => validateValue(report, items, item, `${path}[${i}]`));
-  duplicates(report, schema, value, path);
+  validateUnique(report, schema, value, path);
 }
 
-function duplicates(report: Report, schema: Schema, value: readonly Json[], path: string): void {
+function validateUnique(report: FieldErrorReport, schema: OpenApiSchema, value: readonly Json[], path: string): void {
   const type = schema['x-kubernetes-list-type'];
   if (type !== 'map' && type !== 'set') return;
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
   const seen = new Set<string>();
   value.forEach((item, i) => {
     const id: Json =
-      type === 'map' && isObject(item) ? Object.fromEntries(keys.map((key) => [key, own(item, key) ?? null])) : item;
+      type === 'map' && isObject(item)
+        ? Object.fromEntries(keys.map((key) => [key, ownMember(item, key) ?? null]))
+        : item;
     const text = canonicalJson(id);
     if (seen.has(text)) report.duplicate(`${path}[${i}]`, id);
     seen.add(text);
   });
 }
 
-function objects(report: Report, schema: Schema, value: JsonObject, path: string): void {
+function validateMembers(report: FieldErrorReport, schema: OpenApiSchema, value: JsonObject, path: string): void {
   for (const key of schema.required ?? [])
-    if (own(value, key) === undefined) report.required(path === '' ? key : `${path}.${key}`);
+    if (ownMember(value, key) === undefined) report.required(path === '' ? key : `${path}.${key}`);
   const properties = schema.properties ?? {};
   const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
   for (const [key, member] of Object.entries(value)) {
@@ -145,10 +149,10 @@ function objects(report: Report, schema: Schema, value: JsonObject, path: string
   }
 }
 
-function combined(report: Report, schema: Schema, value: Json, path: string): void {
+function validateCombined(report: FieldErrorReport, schema: OpenApiSchema, value: Json, path: string): void {
   const name = path === '' ? '""' : `"${path}"`;
-  const fits = (branch: Schema): boolean => {
-    const trial = new Report();
+  const fits = (branch: OpenApiSchema): boolean => {
+    const trial = new FieldErrorReport();
     validateValue(trial, branch, value, path);
     return trial.errors.length === 0;
   };

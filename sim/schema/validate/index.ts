@@ -6,59 +6,59 @@ import * as core from './core.ts';
 import { validateCustom } from './custom.ts';
 import { validateEnums } from './enums.ts';
 import { validatePodTemplate } from './pod.ts';
-import { Report } from './report.ts';
+import { FieldErrorReport } from './report.ts';
 import * as workloads from './workloads.ts';
 
-type Rule = (report: Report, object: JsonObject, old: JsonObject | undefined) => void;
+type KindRule = (report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined) => void;
 
-const rbac = 'rbac.authorization.k8s.io';
-/** By "group/Kind". Kinds that are missing have only the rules of their type table. */
-const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['/Pod', core.pod],
+const rbacGroup = 'rbac.authorization.k8s.io';
+/** By "group/Kind". Other kinds have only the rules of their type table. */
+const kindRules: ReadonlyMap<string, KindRule> = new Map<string, KindRule>([
+  ['/Pod', core.validatePod],
   ['/PodTemplate', (report, object) => validatePodTemplate(report, object['template'], 'template')],
-  ['/Service', core.service],
-  ['/ConfigMap', core.configMap],
-  ['/Secret', core.secret],
-  ['/PersistentVolumeClaim', core.persistentVolumeClaim],
-  ['/PersistentVolume', core.persistentVolume],
-  ['/ReplicationController', workloads.replicationController],
-  ['apps/Deployment', workloads.deployment],
-  ['apps/ReplicaSet', workloads.replicaSet],
-  ['apps/StatefulSet', workloads.statefulSet],
-  ['apps/DaemonSet', workloads.daemonSet],
-  ['batch/Job', workloads.job],
-  ['batch/CronJob', workloads.cronJob],
-  ['autoscaling/HorizontalPodAutoscaler', workloads.autoscaler],
-  ['policy/PodDisruptionBudget', workloads.disruptionBudget],
-  ['networking.k8s.io/Ingress', cluster.ingress],
-  ['networking.k8s.io/IngressClass', cluster.ingressClass],
-  ['networking.k8s.io/NetworkPolicy', cluster.networkPolicy],
-  [`${rbac}/Role`, cluster.role],
-  [`${rbac}/ClusterRole`, cluster.role],
-  [`${rbac}/RoleBinding`, cluster.binding],
-  [`${rbac}/ClusterRoleBinding`, cluster.binding],
-  ['storage.k8s.io/StorageClass', cluster.storageClass],
-  ['scheduling.k8s.io/PriorityClass', cluster.priorityClass],
-  ['coordination.k8s.io/Lease', cluster.lease],
-  ['discovery.k8s.io/EndpointSlice', cluster.endpointSlice],
+  ['/Service', core.validateService],
+  ['/ConfigMap', core.validateConfigMap],
+  ['/Secret', core.validateSecret],
+  ['/PersistentVolumeClaim', core.validatePersistentVolumeClaim],
+  ['/PersistentVolume', core.validatePersistentVolume],
+  ['/ReplicationController', workloads.validateReplicationController],
+  ['apps/Deployment', workloads.validateDeployment],
+  ['apps/ReplicaSet', workloads.validateReplicaSet],
+  ['apps/StatefulSet', workloads.validateStatefulSet],
+  ['apps/DaemonSet', workloads.validateDaemonSet],
+  ['batch/Job', workloads.validateJob],
+  ['batch/CronJob', workloads.validateCronJob],
+  ['autoscaling/HorizontalPodAutoscaler', workloads.validateAutoscaler],
+  ['policy/PodDisruptionBudget', workloads.validateDisruptionBudget],
+  ['networking.k8s.io/Ingress', cluster.validateIngress],
+  ['networking.k8s.io/IngressClass', cluster.validateIngressClass],
+  ['networking.k8s.io/NetworkPolicy', cluster.validateNetworkPolicy],
+  [`${rbacGroup}/Role`, cluster.validateRole],
+  [`${rbacGroup}/ClusterRole`, cluster.validateRole],
+  [`${rbacGroup}/RoleBinding`, cluster.validateBinding],
+  [`${rbacGroup}/ClusterRoleBinding`, cluster.validateBinding],
+  ['storage.k8s.io/StorageClass', cluster.validateStorageClass],
+  ['scheduling.k8s.io/PriorityClass', cluster.validatePriorityClass],
+  ['coordination.k8s.io/Lease', cluster.validateLease],
+  ['discovery.k8s.io/EndpointSlice', cluster.validateEndpointSlice],
 ]);
 
 /**
- * Problems of an object that decodes and has its defaults. The object's own metadata is not looked at here: its rules are the same for every
- * kind and belong to the server.
+ * Errors of a decoded object with its defaults. Does not check the object's own metadata: its rules
+ * are the same for every kind and part of the server.
  */
 export function validateObject(
   kind: KindDefinition,
   object: KubeObject,
   old: KubeObject | undefined,
 ): readonly FieldError[] {
-  const report = new Report();
+  const report = new FieldErrorReport();
   const value = object as JsonObject;
   if (kind.custom) {
     if (kind.schema !== undefined) validateCustom(report, kind.schema, value);
     return report.errors;
   }
-  rules.get(`${kind.group}/${kind.kind}`)?.(report, value, old as JsonObject | undefined);
+  kindRules.get(`${kind.group}/${kind.kind}`)?.(report, value, old as JsonObject | undefined);
   if (kind.schema !== undefined) validateEnums(report, kind.schema, value);
   return report.errors;
 }

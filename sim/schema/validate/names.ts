@@ -1,22 +1,25 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Report } from './report.ts';
-import { get, each, list, obj, pairs, str } from './read.ts';
+import type { FieldErrorReport } from './report.ts';
+import { anyMember, forEachObject, listMember, objectMember, mapEntries, stringMember } from './read.ts';
 
-/** Syntax of names, labels and selectors (apimachinery: pkg/util/validation, pkg/apis/meta/v1/validation). */
+/**
+ * Syntax of names, labels and selectors (apimachinery: pkg/util/validation,
+ * pkg/apis/meta/v1/validation).
+ */
 
-const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-const labelRule = new RegExp(`^${label}$`);
-const subdomainRule = new RegExp(`^${label}(\\.${label})*$`);
+const labelPattern = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const labelRule = new RegExp(`^${labelPattern}$`);
+const subdomainRule = new RegExp(`^${labelPattern}(\\.${labelPattern})*$`);
 const qualifiedRule = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
 const alnumEnds = 'and must start and end with an alphanumeric character';
 const subdomainText =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
-  `${alnumEnds} (e.g. 'example.com', regex used for validation is '${label}(\\.${label})*')`;
+  `${alnumEnds} (e.g. 'example.com', regex used for validation is '${labelPattern}(\\.${labelPattern})*')`;
 const labelText =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
-  `${alnumEnds} (e.g. 'my-name',  or '123-abc', regex used for validation is '${label}')`;
+  `${alnumEnds} (e.g. 'my-name',  or '123-abc', regex used for validation is '${labelPattern}')`;
 const nameChars = "must consist of alphanumeric characters, '-', '_' or '.', ";
 const nameExample =
   "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -71,7 +74,7 @@ export function portNameProblems(value: string): string[] {
   return problems;
 }
 
-export function validateLabels(report: Report, labels: JsonObject | undefined, path: string): void {
+export function validateLabels(report: FieldErrorReport, labels: JsonObject | undefined, path: string): void {
   for (const [key, value] of Object.entries(labels ?? {})) {
     for (const problem of qualifiedNameProblems(key)) report.invalid(path, key, problem);
     if (typeof value === 'string')
@@ -81,7 +84,7 @@ export function validateLabels(report: Report, labels: JsonObject | undefined, p
 
 export const annotationBytes = 256 * 1024;
 
-export function validateAnnotations(report: Report, annotations: JsonObject | undefined, path: string): void {
+export function validateAnnotations(report: FieldErrorReport, annotations: JsonObject | undefined, path: string): void {
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
     for (const problem of qualifiedNameProblems(key.toLowerCase())) report.invalid(path, key, problem);
@@ -90,12 +93,12 @@ export function validateAnnotations(report: Report, annotations: JsonObject | un
   if (bytes > annotationBytes) report.tooLong(path, annotationBytes);
 }
 
-export function validateSelector(report: Report, selector: JsonObject | undefined, path: string): void {
+export function validateSelector(report: FieldErrorReport, selector: JsonObject | undefined, path: string): void {
   if (selector === undefined) return;
-  validateLabels(report, obj(selector, 'matchLabels'), `${path}.matchLabels`);
-  each(selector, 'matchExpressions', path, (expression, here) => {
-    const operator = str(expression, 'operator');
-    const values = list(expression, 'values');
+  validateLabels(report, objectMember(selector, 'matchLabels'), `${path}.matchLabels`);
+  forEachObject(selector, 'matchExpressions', path, (expression, here) => {
+    const operator = stringMember(expression, 'operator');
+    const values = listMember(expression, 'values');
     if (operator === 'In' || operator === 'NotIn') {
       if (values.length === 0)
         report.required(`${here}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
@@ -103,25 +106,28 @@ export function validateSelector(report: Report, selector: JsonObject | undefine
       if (values.length > 0)
         report.forbidden(`${here}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
     } else report.invalid(`${here}.operator`, operator, 'not a valid selector operator');
-    const key = str(expression, 'key');
+    const key = stringMember(expression, 'key');
     for (const problem of qualifiedNameProblems(key)) report.invalid(`${here}.key`, key, problem);
   });
 }
 
 export function isEmptySelector(selector: JsonObject): boolean {
-  return pairs(selector, 'matchLabels').length === 0 && list(selector, 'matchExpressions').length === 0;
+  return mapEntries(selector, 'matchLabels').length === 0 && listMember(selector, 'matchExpressions').length === 0;
 }
 
-/** Whether a label selector chooses an object with these labels. */
-export function selects(selector: JsonObject, labels: JsonObject): boolean {
-  const exact = pairs(selector, 'matchLabels').every(([key, value]) => get(labels, key) === value);
-  return exact && list(selector, 'matchExpressions').every((item) => isObject(item) && meets(item, labels));
+/** True if a label selector matches these labels. */
+export function selectorMatches(selector: JsonObject, labels: JsonObject): boolean {
+  const exact = mapEntries(selector, 'matchLabels').every(([key, value]) => anyMember(labels, key) === value);
+  return (
+    exact &&
+    listMember(selector, 'matchExpressions').every((item) => isObject(item) && requirementMatches(item, labels))
+  );
 }
 
-function meets(expression: JsonObject, labels: JsonObject): boolean {
-  const value: Json | undefined = get(labels, str(expression, 'key'));
-  const values = list(expression, 'values');
-  switch (str(expression, 'operator')) {
+function requirementMatches(expression: JsonObject, labels: JsonObject): boolean {
+  const value: Json | undefined = anyMember(labels, stringMember(expression, 'key'));
+  const values = listMember(expression, 'values');
+  switch (stringMember(expression, 'operator')) {
     case 'In':
       return value !== undefined && values.includes(value);
     case 'NotIn':
@@ -133,12 +139,12 @@ function meets(expression: JsonObject, labels: JsonObject): boolean {
   }
 }
 
-/** `must be greater than or equal to 0`, for a number that is there. */
-export function nonNegative(report: Report, value: number | undefined, path: string): void {
+/** Checks a number, if present: `must be greater than or equal to 0`. */
+export function nonNegative(report: FieldErrorReport, value: number | undefined, path: string): void {
   if (value !== undefined && value < 0) report.invalid(path, value, 'must be greater than or equal to 0');
 }
 
-export function portNumber(report: Report, value: number | undefined, path: string): void {
+export function portNumber(report: FieldErrorReport, value: number | undefined, path: string): void {
   if (value !== undefined && (value < 1 || value > 65_535))
     report.invalid(path, value, 'must be between 1 and 65535, inclusive');
 }

@@ -3,7 +3,7 @@ import type { Json } from '#base';
 import type { FieldError } from '../../types.ts';
 
 /** Collects field errors in Kubernetes' words (apimachinery: pkg/util/validation/field). */
-export class Report {
+export class FieldErrorReport {
   readonly errors: FieldError[] = [];
 
   required(field: string, detail = ''): void {
@@ -11,26 +11,26 @@ export class Report {
   }
 
   invalid(field: string, value: Json | undefined, detail: string): void {
-    this.#add('FieldValueInvalid', field, withDetail(`Invalid value: ${show(value)}`, detail));
+    this.#add('FieldValueInvalid', field, withDetail(`Invalid value: ${showValue(value)}`, detail));
   }
 
-  /** The same with the value as the server's own type prints it. */
+  /** Like `invalid`, with the value in the form of the server's internal type. */
   invalidText(field: string, value: string, detail: string): void {
     this.#add('FieldValueInvalid', field, withDetail(`Invalid value: ${value}`, detail));
   }
 
   typeInvalid(field: string, value: Json | undefined, detail: string): void {
-    this.#add('FieldValueTypeInvalid', field, withDetail(`Invalid value: ${show(value)}`, detail));
+    this.#add('FieldValueTypeInvalid', field, withDetail(`Invalid value: ${showValue(value)}`, detail));
   }
 
-  /** `supported` is shown in the order given. */
+  /** Shows `supported` in the given order. */
   notSupported(field: string, value: Json | undefined, supported: readonly Json[]): void {
-    this.notSupportedText(field, show(value), supported);
+    this.notSupportedText(field, showValue(value), supported);
   }
 
-  /** The same with the value as the server's own type prints it. */
+  /** Like `notSupported`, with the value in the form of the server's internal type. */
   notSupportedText(field: string, value: string, supported: readonly Json[]): void {
-    const list = supported.map((item) => show(item)).join(', ');
+    const list = supported.map((item) => showValue(item)).join(', ');
     this.#add('FieldValueNotSupported', field, `Unsupported value: ${value}: supported values: ${list}`);
   }
 
@@ -39,11 +39,11 @@ export class Report {
   }
 
   duplicate(field: string, value: Json): void {
-    this.#add('FieldValueDuplicate', field, `Duplicate value: ${show(value)}`);
+    this.#add('FieldValueDuplicate', field, `Duplicate value: ${showValue(value)}`);
   }
 
   notFound(field: string, value: Json): void {
-    this.#add('FieldValueNotFound', field, `Not found: ${show(value)}`);
+    this.#add('FieldValueNotFound', field, `Not found: ${showValue(value)}`);
   }
 
   tooLong(field: string, bytes: number): void {
@@ -63,6 +63,6 @@ function withDetail(head: string, detail: string): string {
   return detail === '' ? head : `${head}: ${detail}`;
 }
 
-function show(value: Json | undefined): string {
+function showValue(value: Json | undefined): string {
   return canonicalJson(value);
 }

@@ -1,31 +1,34 @@
 import { deepEqual } from '#base';
 import type { Json, JsonObject } from '#base';
-import { isEmptySelector, nonNegative, selects, validateSelector } from './names.ts';
+import { isEmptySelector, nonNegative, selectorMatches, validateSelector } from './names.ts';
 import { validatePodTemplate } from './pod.ts';
-import { get, num, obj, pairs, str } from './read.ts';
-import type { Report } from './report.ts';
+import { anyMember, numberMember, objectMember, mapEntries, stringMember } from './read.ts';
+import type { FieldErrorReport } from './report.ts';
 
-/** Rules of apps/v1 and batch/v1 and of autoscalers (pkg/apis/apps/validation and its sisters). */
+/** Rules of apps/v1, batch/v1 and autoscalers (pkg/apis/apps/validation and related packages). */
 
-export function deployment(report: Report, object: JsonObject, old: JsonObject | undefined): void {
-  const spec = obj(object, 'spec') ?? {};
-  nonNegative(report, num(spec, 'replicas'), 'spec.replicas');
+export function validateDeployment(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
+  const spec = objectMember(object, 'spec') ?? {};
+  nonNegative(report, numberMember(spec, 'replicas'), 'spec.replicas');
   templateWithSelector(report, spec, 'deployment');
-  strategy(report, obj(spec, 'strategy') ?? {});
-  nonNegative(report, num(spec, 'minReadySeconds'), 'spec.minReadySeconds');
-  nonNegative(report, num(spec, 'revisionHistoryLimit'), 'spec.revisionHistoryLimit');
-  const deadline = num(spec, 'progressDeadlineSeconds');
+  validateStrategy(report, objectMember(spec, 'strategy') ?? {});
+  nonNegative(report, numberMember(spec, 'minReadySeconds'), 'spec.minReadySeconds');
+  nonNegative(report, numberMember(spec, 'revisionHistoryLimit'), 'spec.revisionHistoryLimit');
+  const deadline = numberMember(spec, 'progressDeadlineSeconds');
   nonNegative(report, deadline, 'spec.progressDeadlineSeconds');
-  if (deadline !== undefined && deadline <= (num(spec, 'minReadySeconds') ?? 0))
+  if (deadline !== undefined && deadline <= (numberMember(spec, 'minReadySeconds') ?? 0))
     report.invalid('spec.progressDeadlineSeconds', deadline, 'must be greater than minReadySeconds');
-  immutable(report, { object: spec, old: obj(old, 'spec'), keys: ['selector'], path: 'spec' });
-  if (old !== undefined) deploymentStatus(report, obj(object, 'status'));
+  requireImmutable(report, { object: spec, old: objectMember(old, 'spec'), keys: ['selector'], path: 'spec' });
+  if (old !== undefined) deploymentStatus(report, objectMember(object, 'status'));
 }
 
-/** The counts of a Deployment's status: none below zero, no part above the whole (ValidateDeploymentStatus). */
-function deploymentStatus(report: Report, status: JsonObject | undefined): void {
+/**
+ * The counts of a Deployment's status: none negative, no part greater than the whole
+ * (ValidateDeploymentStatus).
+ */
+function deploymentStatus(report: FieldErrorReport, status: JsonObject | undefined): void {
   if (status === undefined) return;
-  const count = (key: string): number => num(status, key) ?? 0;
+  const count = (key: string): number => numberMember(status, key) ?? 0;
   for (const key of [
     'observedGeneration',
     'replicas',
@@ -34,7 +37,7 @@ function deploymentStatus(report: Report, status: JsonObject | undefined): void 
     'availableReplicas',
     'unavailableReplicas',
   ])
-    nonNegative(report, num(status, key), `status.${key}`);
+    nonNegative(report, numberMember(status, key), `status.${key}`);
   const above = (key: string, whole: string): void => {
     if (count(key) > count(whole))
       report.invalid(
@@ -47,20 +50,20 @@ function deploymentStatus(report: Report, status: JsonObject | undefined): void 
   above('availableReplicas', 'readyReplicas');
 }
 
-export function replicaSet(report: Report, object: JsonObject, old: JsonObject | undefined): void {
-  const spec = obj(object, 'spec') ?? {};
-  nonNegative(report, num(spec, 'replicas'), 'spec.replicas');
-  nonNegative(report, num(spec, 'minReadySeconds'), 'spec.minReadySeconds');
+export function validateReplicaSet(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
+  const spec = objectMember(object, 'spec') ?? {};
+  nonNegative(report, numberMember(spec, 'replicas'), 'spec.replicas');
+  nonNegative(report, numberMember(spec, 'minReadySeconds'), 'spec.minReadySeconds');
   templateWithSelector(report, spec, 'deployment');
-  immutable(report, { object: spec, old: obj(old, 'spec'), keys: ['selector'], path: 'spec' });
+  requireImmutable(report, { object: spec, old: objectMember(old, 'spec'), keys: ['selector'], path: 'spec' });
 }
 
-export function daemonSet(report: Report, object: JsonObject, old: JsonObject | undefined): void {
-  const spec = obj(object, 'spec') ?? {};
+export function validateDaemonSet(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
+  const spec = objectMember(object, 'spec') ?? {};
   templateWithSelector(report, spec, 'daemonset');
-  nonNegative(report, num(spec, 'minReadySeconds'), 'spec.minReadySeconds');
-  nonNegative(report, num(spec, 'revisionHistoryLimit'), 'spec.revisionHistoryLimit');
-  immutable(report, { object: spec, old: obj(old, 'spec'), keys: ['selector'], path: 'spec' });
+  nonNegative(report, numberMember(spec, 'minReadySeconds'), 'spec.minReadySeconds');
+  nonNegative(report, numberMember(spec, 'revisionHistoryLimit'), 'spec.revisionHistoryLimit');
+  requireImmutable(report, { object: spec, old: objectMember(old, 'spec'), keys: ['selector'], path: 'spec' });
 }
 
 const changeableOfStatefulSet = new Set([
@@ -73,12 +76,12 @@ const changeableOfStatefulSet = new Set([
   'minReadySeconds',
 ]);
 
-export function statefulSet(report: Report, object: JsonObject, old: JsonObject | undefined): void {
-  const spec = obj(object, 'spec') ?? {};
-  nonNegative(report, num(spec, 'replicas'), 'spec.replicas');
-  nonNegative(report, num(spec, 'minReadySeconds'), 'spec.minReadySeconds');
+export function validateStatefulSet(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
+  const spec = objectMember(object, 'spec') ?? {};
+  nonNegative(report, numberMember(spec, 'replicas'), 'spec.replicas');
+  nonNegative(report, numberMember(spec, 'minReadySeconds'), 'spec.minReadySeconds');
   templateWithSelector(report, spec, 'statefulset');
-  const before = obj(old, 'spec');
+  const before = objectMember(old, 'spec');
   if (before === undefined) return;
   const keys = new Set([...Object.keys(spec), ...Object.keys(before)]);
   const changed = [...keys].some((key) => !changeableOfStatefulSet.has(key) && !deepEqual(spec[key], before[key]));
@@ -90,51 +93,51 @@ export function statefulSet(report: Report, object: JsonObject, old: JsonObject 
     );
 }
 
-/** Selector, template and their agreement. `kind` as the server's text has it. */
-function templateWithSelector(report: Report, spec: JsonObject, kind: string): void {
-  const selector = obj(spec, 'selector');
+/** Validates selector and template together. `kind` is the name in the server's message. */
+function templateWithSelector(report: FieldErrorReport, spec: JsonObject, kind: string): void {
+  const selector = objectMember(spec, 'selector');
   if (selector === undefined) report.required('spec.selector');
   else {
     validateSelector(report, selector, 'spec.selector');
     if (isEmptySelector(selector)) report.invalid('spec.selector', selector, `empty selector is invalid for ${kind}`);
   }
-  const template = obj(spec, 'template');
-  const labels = obj(obj(template, 'metadata'), 'labels') ?? {};
-  const matched = selector !== undefined && (isEmptySelector(selector) || selects(selector, labels));
+  const template = objectMember(spec, 'template');
+  const labels = objectMember(objectMember(template, 'metadata'), 'labels') ?? {};
+  const matched = selector !== undefined && (isEmptySelector(selector) || selectorMatches(selector, labels));
   if (!matched && (selector !== undefined || kind === 'deployment'))
     report.invalid(
       'spec.template.metadata.labels',
-      obj(obj(template, 'metadata'), 'labels') ?? null,
+      objectMember(objectMember(template, 'metadata'), 'labels') ?? null,
       '`selector` does not match template `labels`',
     );
   validatePodTemplate(report, template, 'spec.template');
   alwaysRestarts(report, template);
 }
 
-function alwaysRestarts(report: Report, template: JsonObject | undefined): void {
-  const policy = str(obj(template, 'spec'), 'restartPolicy');
+function alwaysRestarts(report: FieldErrorReport, template: JsonObject | undefined): void {
+  const policy = stringMember(objectMember(template, 'spec'), 'restartPolicy');
   if (policy !== '' && policy !== 'Always') report.notSupported('spec.template.spec.restartPolicy', policy, ['Always']);
-  if (get(obj(template, 'spec'), 'activeDeadlineSeconds') !== undefined)
+  if (anyMember(objectMember(template, 'spec'), 'activeDeadlineSeconds') !== undefined)
     report.forbidden(
       'spec.template.spec.activeDeadlineSeconds',
       'activeDeadlineSeconds in ReplicaSet is not Supported',
     );
 }
 
-function strategy(report: Report, value: JsonObject): void {
-  const rolling = obj(value, 'rollingUpdate');
-  if (str(value, 'type') === 'Recreate' && rolling !== undefined)
+function validateStrategy(report: FieldErrorReport, value: JsonObject): void {
+  const rolling = objectMember(value, 'rollingUpdate');
+  if (stringMember(value, 'type') === 'Recreate' && rolling !== undefined)
     report.forbidden('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'");
-  if (str(value, 'type') !== 'RollingUpdate' || rolling === undefined) return;
+  if (stringMember(value, 'type') !== 'RollingUpdate' || rolling === undefined) return;
   const path = 'spec.strategy.rollingUpdate';
-  const unavailable = intOrPercent(report, get(rolling, 'maxUnavailable'), `${path}.maxUnavailable`);
-  const surge = intOrPercent(report, get(rolling, 'maxSurge'), `${path}.maxSurge`);
+  const unavailable = intOrPercent(report, anyMember(rolling, 'maxUnavailable'), `${path}.maxUnavailable`);
+  const surge = intOrPercent(report, anyMember(rolling, 'maxSurge'), `${path}.maxSurge`);
   if (unavailable === 0 && surge === 0)
-    report.invalid(`${path}.maxUnavailable`, get(rolling, 'maxUnavailable'), 'may not be 0 when `maxSurge` is 0');
+    report.invalid(`${path}.maxUnavailable`, anyMember(rolling, 'maxUnavailable'), 'may not be 0 when `maxSurge` is 0');
 }
 
-/** The number, of a percentage too; undefined when it is neither. */
-export function intOrPercent(report: Report, value: Json | undefined, path: string): number | undefined {
+/** The number, or that of a percentage; undefined if it is neither. */
+export function intOrPercent(report: FieldErrorReport, value: Json | undefined, path: string): number | undefined {
   if (typeof value === 'string') {
     if (/^[0-9]+%$/.test(value)) return Number(value.slice(0, -1));
     report.invalid(
@@ -148,9 +151,9 @@ export function intOrPercent(report: Report, value: Json | undefined, path: stri
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Reports members that an update changes and may not. */
-export function immutable(
-  report: Report,
+/** Reports changes of immutable members. */
+export function requireImmutable(
+  report: FieldErrorReport,
   what: {
     readonly object: JsonObject;
     readonly old: JsonObject | undefined;
@@ -161,41 +164,41 @@ export function immutable(
   const { object, old, keys, path } = what;
   if (old === undefined) return;
   for (const key of keys)
-    if (!deepEqual(get(object, key), get(old, key)))
-      report.invalid(path === '' ? key : `${path}.${key}`, get(object, key), 'field is immutable');
+    if (!deepEqual(anyMember(object, key), anyMember(old, key)))
+      report.invalid(path === '' ? key : `${path}.${key}`, anyMember(object, key), 'field is immutable');
 }
 
-export function replicationController(report: Report, object: JsonObject): void {
-  const spec = obj(object, 'spec') ?? {};
-  nonNegative(report, num(spec, 'replicas'), 'spec.replicas');
-  nonNegative(report, num(spec, 'minReadySeconds'), 'spec.minReadySeconds');
-  const template = obj(spec, 'template');
-  if (pairs(spec, 'selector').length === 0) report.required('spec.selector');
+export function validateReplicationController(report: FieldErrorReport, object: JsonObject): void {
+  const spec = objectMember(object, 'spec') ?? {};
+  nonNegative(report, numberMember(spec, 'replicas'), 'spec.replicas');
+  nonNegative(report, numberMember(spec, 'minReadySeconds'), 'spec.minReadySeconds');
+  const template = objectMember(spec, 'template');
+  if (mapEntries(spec, 'selector').length === 0) report.required('spec.selector');
   if (template === undefined) {
     report.required('spec.template');
     return;
   }
-  const labels = obj(obj(template, 'metadata'), 'labels') ?? {};
-  if (pairs(spec, 'selector').some(([key, value]) => get(labels, key) !== value))
+  const labels = objectMember(objectMember(template, 'metadata'), 'labels') ?? {};
+  if (mapEntries(spec, 'selector').some(([key, value]) => anyMember(labels, key) !== value))
     report.invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`');
   validatePodTemplate(report, template, 'spec.template');
   alwaysRestarts(report, template);
 }
 
-export function job(report: Report, object: JsonObject, old: JsonObject | undefined): void {
-  const spec = obj(object, 'spec') ?? {};
+export function validateJob(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
+  const spec = objectMember(object, 'spec') ?? {};
   jobSpec(report, spec, 'spec');
-  const before = obj(old, 'spec');
+  const before = objectMember(old, 'spec');
   if (before === undefined) return;
-  immutable(report, { object: spec, old: before, keys: ['completions', 'selector'], path: 'spec' });
-  // The pods of a job that never started may still be scheduled elsewhere.
-  const unstarted = before['suspend'] === true && get(obj(old, 'status'), 'startTime') === undefined;
-  if (!unstarted) immutable(report, { object: spec, old: before, keys: ['template'], path: 'spec' });
+  requireImmutable(report, { object: spec, old: before, keys: ['completions', 'selector'], path: 'spec' });
+  // The template of a job that never started may still change.
+  const unstarted = before['suspend'] === true && anyMember(objectMember(old, 'status'), 'startTime') === undefined;
+  if (!unstarted) requireImmutable(report, { object: spec, old: before, keys: ['template'], path: 'spec' });
   const keys = ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'];
-  immutable(report, { object: spec, old: before, keys, path: 'spec' });
+  requireImmutable(report, { object: spec, old: before, keys, path: 'spec' });
 }
 
-function jobSpec(report: Report, spec: JsonObject, path: string): void {
+function jobSpec(report: FieldErrorReport, spec: JsonObject, path: string): void {
   for (const key of [
     'parallelism',
     'completions',
@@ -204,20 +207,20 @@ function jobSpec(report: Report, spec: JsonObject, path: string): void {
     'ttlSecondsAfterFinished',
     'backoffLimitPerIndex',
   ])
-    nonNegative(report, num(spec, key), `${path}.${key}`);
-  if (str(spec, 'completionMode') === 'Indexed' && num(spec, 'completions') === undefined)
+    nonNegative(report, numberMember(spec, key), `${path}.${key}`);
+  if (stringMember(spec, 'completionMode') === 'Indexed' && numberMember(spec, 'completions') === undefined)
     report.required(`${path}.completions`, 'when completion mode is Indexed');
-  validateSelector(report, obj(spec, 'selector'), `${path}.selector`);
-  validatePodTemplate(report, obj(spec, 'template'), `${path}.template`);
-  if (['Always', ''].includes(str(obj(obj(spec, 'template'), 'spec'), 'restartPolicy')))
+  validateSelector(report, objectMember(spec, 'selector'), `${path}.selector`);
+  validatePodTemplate(report, objectMember(spec, 'template'), `${path}.template`);
+  if (['Always', ''].includes(stringMember(objectMember(objectMember(spec, 'template'), 'spec'), 'restartPolicy')))
     report.required(`${path}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"');
 }
 
 const cronMacros = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']);
 
-export function cronJob(report: Report, object: JsonObject, old: JsonObject | undefined): void {
-  const spec = obj(object, 'spec') ?? {};
-  const schedule = str(spec, 'schedule');
+export function validateCronJob(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
+  const spec = objectMember(object, 'spec') ?? {};
+  const schedule = stringMember(spec, 'schedule');
   if (schedule === '') report.required('spec.schedule');
   else if (schedule.includes('TZ'))
     report.invalid('spec.schedule', schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead');
@@ -226,11 +229,11 @@ export function cronJob(report: Report, object: JsonObject, old: JsonObject | un
     if (problem !== undefined) report.invalid('spec.schedule', schedule, problem);
   }
   for (const key of ['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'])
-    nonNegative(report, num(spec, key), `spec.${key}`);
-  const name = str(obj(object, 'metadata'), 'name');
+    nonNegative(report, numberMember(spec, key), `spec.${key}`);
+  const name = stringMember(objectMember(object, 'metadata'), 'name');
   if (old === undefined && name.length > 52)
     report.invalid('metadata.name', name, 'must be no more than 52 characters');
-  jobSpec(report, obj(obj(spec, 'jobTemplate'), 'spec') ?? {}, 'spec.jobTemplate.spec');
+  jobSpec(report, objectMember(objectMember(spec, 'jobTemplate'), 'spec') ?? {}, 'spec.jobTemplate.spec');
 }
 
 const cronRanges: readonly (readonly [number, number])[] = [
@@ -270,40 +273,41 @@ function cronPartProblem(part: string, low: number, high: number): string | unde
   return undefined;
 }
 
-export function autoscaler(report: Report, object: JsonObject): void {
-  const spec = obj(object, 'spec') ?? {};
-  const target = obj(spec, 'scaleTargetRef') ?? {};
-  for (const key of ['kind', 'name']) if (str(target, key) === '') report.required(`spec.scaleTargetRef.${key}`);
-  const least = num(spec, 'minReplicas');
+export function validateAutoscaler(report: FieldErrorReport, object: JsonObject): void {
+  const spec = objectMember(object, 'spec') ?? {};
+  const target = objectMember(spec, 'scaleTargetRef') ?? {};
+  for (const key of ['kind', 'name'])
+    if (stringMember(target, key) === '') report.required(`spec.scaleTargetRef.${key}`);
+  const least = numberMember(spec, 'minReplicas');
   if (least !== undefined && least < 1) report.invalid('spec.minReplicas', least, 'must be greater than or equal to 1');
-  const most = num(spec, 'maxReplicas') ?? 0;
+  const most = numberMember(spec, 'maxReplicas') ?? 0;
   if (most === 0) report.required('spec.maxReplicas', 'must be set and greater than 0');
   else if (most < 1) report.invalid('spec.maxReplicas', most, 'must be greater than 0');
   if (least !== undefined && most < least)
     report.invalid('spec.maxReplicas', most, 'must be greater than or equal to `minReplicas`');
-  const group = str(target, 'apiVersion').includes('/');
-  if (!group && str(target, 'kind') !== 'ReplicationController' && str(target, 'apiVersion') === '')
+  const group = stringMember(target, 'apiVersion').includes('/');
+  if (!group && stringMember(target, 'kind') !== 'ReplicationController' && stringMember(target, 'apiVersion') === '')
     report.invalid('spec.scaleTargetRef.apiVersion', '', 'apiVersion must specify API group');
 }
 
-export function disruptionBudget(report: Report, object: JsonObject): void {
-  const spec = obj(object, 'spec') ?? {};
-  if (get(spec, 'minAvailable') !== undefined && get(spec, 'maxUnavailable') !== undefined)
+export function validateDisruptionBudget(report: FieldErrorReport, object: JsonObject): void {
+  const spec = objectMember(object, 'spec') ?? {};
+  if (anyMember(spec, 'minAvailable') !== undefined && anyMember(spec, 'maxUnavailable') !== undefined)
     report.invalidText(
       'spec',
       JSON.stringify(internalBudget(spec)),
       'minAvailable and maxUnavailable cannot be both set',
     );
-  for (const key of ['minAvailable', 'maxUnavailable']) intOrPercent(report, get(spec, key), `spec.${key}`);
-  validateSelector(report, obj(spec, 'selector'), 'spec.selector');
+  for (const key of ['minAvailable', 'maxUnavailable']) intOrPercent(report, anyMember(spec, key), `spec.${key}`);
+  validateSelector(report, objectMember(spec, 'selector'), 'spec.selector');
 }
 
-/** A budget as the server's own type prints it. */
+/** A budget in the form of the server's internal type. */
 function internalBudget(spec: JsonObject): Json {
   return {
-    MinAvailable: get(spec, 'minAvailable') ?? null,
-    Selector: get(spec, 'selector') ?? null,
-    MaxUnavailable: get(spec, 'maxUnavailable') ?? null,
-    UnhealthyPodEvictionPolicy: get(spec, 'unhealthyPodEvictionPolicy') ?? null,
+    MinAvailable: anyMember(spec, 'minAvailable') ?? null,
+    Selector: anyMember(spec, 'selector') ?? null,
+    MaxUnavailable: anyMember(spec, 'maxUnavailable') ?? null,
+    UnhealthyPodEvictionPolicy: anyMember(spec, 'unhealthyPodEvictionPolicy') ?? null,
   };
 }
