@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Benchmark } from './harness.ts';
 import { collectGarbage, heapBytesOf, medianSeconds } from './harness.ts';
-import { run } from './testing/run.ts';
+import { runBench } from './testing/run.ts';
 
 const fake = (name: string, run: Benchmark['run']): Benchmark => ({ name, about: `about ${name}`, run });
 
 describe('bench', () => {
-  it('prints machine, commit and seed above a table for people', async () => {
-    const { out } = await run(
+  it('prints machine, commit and seed above a table', async () => {
+    const { out } = await runBench(
       [],
       [
         fake('one', async () => ({ ops_per_second: 1234567.8, some_ratio: 1.23456 })),
@@ -19,13 +19,13 @@ describe('bench', () => {
     expect(out).toContain('two: about two\n  a  1\n');
   });
 
-  it('runs only what is named, each with the same chance', async () => {
+  it('runs only the named benchmarks, each with the same seed', async () => {
     const drawn: number[] = [];
     const draw = async ({ random }: { random: { next(): number } }) => {
       drawn.push(random.next());
       return { a: 1 };
     };
-    const { out } = await run(
+    const { out } = await runBench(
       ['b', 'c', '--json'],
       ['a', 'b', 'c'].map((name) => fake(name, draw)),
     );
@@ -33,7 +33,7 @@ describe('bench', () => {
     expect(drawn[0]).toBe(drawn[1]);
   });
 
-  it('15.5: runs the parts that are named, and all of a benchmark that is named itself', async () => {
+  it('runs the named parts, and all parts of a named benchmark', async () => {
     const parts = ['x', 'y'];
     const asked: string[] = [];
     const run_: Benchmark['run'] = async ({ wants }) => {
@@ -41,30 +41,30 @@ describe('bench', () => {
       return { a: 1 };
     };
     const known = [{ ...fake('b', run_), parts }, fake('c', run_)];
-    for (const names of [['b/y'], ['b'], ['b/x', 'b/y'], []]) await run([...names, '--json'], known);
+    for (const names of [['b/y'], ['b'], ['b/x', 'b/y'], []]) await runBench([...names, '--json'], known);
     expect(asked).toEqual(['y', 'x,y', 'x,y', 'x,y', 'x,y']);
-    const refused = await run(['b/z'], known);
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('there are: b, b/x, b/y, c')]);
+    const refused = await runBench(['b/z'], known);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('choose from: b, b/x, b/y, c')]);
   });
 
   it.each([
-    [['nosuch'], /^driftless bench: there is no benchmark "nosuch"; there are: [^\n]*queues[^\n]*\n$/],
+    [['nosuch'], /^driftless bench: unknown benchmark "nosuch"; choose from: [^\n]*queues[^\n]*\n$/],
     [['queues', '--fast'], /^driftless bench: unknown flag --fast; usage: [^\n]+\n$/],
   ])('refuses %j with one line and exit code 2', async (args, message) => {
-    const { code, out, err } = await run(args);
+    const { code, out, err } = await runBench(args);
     expect([code, out]).toEqual([2, '']);
     expect(err).toMatch(message);
   });
 
-  it('goes on after a benchmark that fails, and says so', async () => {
+  it('continues after a failing benchmark and reports it', async () => {
     const broken = fake('broken', () => Promise.reject(new Error('no clusters')));
-    const { code, out, err } = await run(['--json'], [broken, fake('fine', async () => ({ a: 1 }))]);
+    const { code, out, err } = await runBench(['--json'], [broken, fake('fine', async () => ({ a: 1 }))]);
     expect([code, err]).toEqual([1, 'driftless bench: broken failed: no clusters\n']);
     expect(out).toContain('"name":"fine"');
   });
 
-  // So many that what the test runner itself frees meanwhile, a few MB, does not count.
-  it('counts what stays on the heap, and not what is dropped', () => {
+  // Large enough that the few MB that the test runner frees meanwhile do not matter.
+  it('counts retained heap, not garbage', () => {
     const kept = heapBytesOf(() => Array.from({ length: 1_000_000 }, (_, i) => ({ i })));
     expect(kept.bytes).toBeGreaterThan(1_000_000 * 8);
     const dropped = heapBytesOf(() => Array.from({ length: 1_000_000 }, (_, i) => ({ i })).length);
@@ -72,7 +72,7 @@ describe('bench', () => {
     expect(collectGarbage).not.toThrow();
   });
 
-  it('takes the middle of the rounds, after a warm-up', async () => {
+  it('returns the median of the rounds after a warm-up', async () => {
     let runs = 0;
     expect(await medianSeconds(3, () => void (runs += 1))).toBeGreaterThanOrEqual(0);
     expect(runs).toBe(4);

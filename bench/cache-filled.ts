@@ -10,35 +10,40 @@ import type { SimCluster } from '#sim';
 import { PromMetrics, silentLogger } from '#telemetry';
 import type { BenchContext, BenchMetrics } from './harness.ts';
 
-const workload = 'argocd-application-controller';
-const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
+const workloadName = 'argocd-application-controller';
+const replicaDeps = { clock: systemClock, random: systemRandom, logger: silentLogger };
 
-/** A replica as far as it owns and watches clusters; it has no Applications. */
-interface Replica {
-  /** Clusters that it got, and when: the right to them, and their caches. */
+/** A replica reduced to ownership and live caches; it has no Applications. */
+interface CacheReplica {
+  /** When the replica gained each cluster, filled its cache, and lost it. */
   readonly rights: ReadonlyMap<string, number>;
   readonly fillings: ReadonlyMap<string, number>;
   readonly lost: ReadonlyMap<string, number>;
   readonly stop: () => Promise<void>;
 }
 
-function start(name: string, hub: SimCluster, clusters: readonly Cluster[], prepares: boolean): Replica {
+function startCacheReplica(
+  name: string,
+  hub: SimCluster,
+  clusters: readonly Cluster[],
+  prepares: boolean,
+): CacheReplica {
   const [rights, fillings, lost] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()];
   const limits = { qps: 10_000, burst: 10_000 };
   const client = createKubeClient(
     { server: hub.url, insecure: false, credentials: {} },
-    { ...surroundings, userAgent: `bench ${name}`, limits },
+    { ...replicaDeps, userAgent: `bench ${name}`, limits },
   );
   const ownership = createOwnership({
-    ...{ ...surroundings, client, namespace: 'argocd', metrics: new PromMetrics(), prepares },
-    ...{ algorithm: 'round-robin', dynamic: false, hostname: name, replicas: 0, controllerName: workload },
+    ...{ ...replicaDeps, client, namespace: 'argocd', metrics: new PromMetrics(), prepares },
+    ...{ algorithm: 'round-robin', dynamic: false, hostname: name, replicas: 0, controllerName: workloadName },
     heartbeatMs: 1000,
   });
   const live = createLiveClusters({
-    ...surroundings,
+    ...replicaDeps,
     metrics: new PromMetrics(),
     clients: new SharedClients((connection) =>
-      createKubeClient(connection, { ...surroundings, userAgent: 'bench', limits }),
+      createKubeClient(connection, { ...replicaDeps, userAgent: 'bench', limits }),
     ),
   });
   const settings = { clusters: () => clusters, settings: () => defaultSettings };
@@ -67,14 +72,17 @@ function start(name: string, hub: SimCluster, clusters: readonly Cluster[], prep
 }
 
 function workloadOf(replicas: number): Parameters<SimCluster['store']['create']>[0] {
-  const labels = { app: workload };
+  const labels = { app: workloadName };
   const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'c' }] } };
-  const spec = { replicas, serviceName: workload, selector: { matchLabels: labels }, template };
-  return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: workload, namespace: 'argocd' }, spec };
+  const spec = { replicas, serviceName: workloadName, selector: { matchLabels: labels }, template };
+  return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: workloadName, namespace: 'argocd' }, spec };
 }
 
-/** The longest times from the former owner's end to the right, and to the filled cache, of a cluster when one replica becomes two. */
-async function moved({ smoke, random }: BenchContext, prepares: boolean): Promise<readonly [number, number]> {
+/**
+ * The longest times from the former owner's release to the new ownership, and to the filled cache,
+ * of any cluster when one replica becomes two.
+ */
+async function measureMove({ smoke, random }: BenchContext, prepares: boolean): Promise<readonly [number, number]> {
   const common = { clock: systemClock, random, workloads: { enabled: false, delayMs: 0 } };
   const hub = await startSimCluster({ ...common, name: 'hub' });
   hub.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
@@ -94,11 +102,11 @@ async function moved({ smoke, random }: BenchContext, prepares: boolean): Promis
     return { id: name, name, server: url, ...rest };
   });
   hub.store.create(workloadOf(1));
-  const first = start(`${workload}-0`, hub, clusters, prepares);
+  const first = startCacheReplica(`${workloadName}-0`, hub, clusters, prepares);
   while (first.fillings.size < clusters.length) await systemClock.sleep(10);
-  const old = hub.store.get('apps', 'StatefulSet', 'argocd', workload);
-  hub.store.update({ ...old, ...workloadOf(2), metadata: { ...old?.metadata, name: workload } });
-  const second = start(`${workload}-1`, hub, clusters, prepares);
+  const old = hub.store.get('apps', 'StatefulSet', 'argocd', workloadName);
+  hub.store.update({ ...old, ...workloadOf(2), metadata: { ...old?.metadata, name: workloadName } });
+  const second = startCacheReplica(`${workloadName}-1`, hub, clusters, prepares);
   const isOver = (): boolean =>
     second.rights.size >= clusters.length / 2 && second.fillings.size === second.rights.size;
   while (!isOver()) await systemClock.sleep(5);
@@ -111,10 +119,13 @@ async function moved({ smoke, random }: BenchContext, prepares: boolean): Promis
   return times;
 }
 
-/** How long a cluster that moves is without an owner, and how long nobody sees its drift: with caches filled before, and without. */
-export async function cacheFillings(context: BenchContext): Promise<BenchMetrics> {
-  const [, cold] = await moved(context, false);
-  const [rights, warm] = await moved(context, true);
+/**
+ * How long a moving cluster has no owner, and how long its drift goes unnoticed: with and without
+ * prefilled caches.
+ */
+export async function measureCacheFilling(context: BenchContext): Promise<BenchMetrics> {
+  const [, cold] = await measureMove(context, false);
+  const [rights, warm] = await measureMove(context, true);
   return {
     handover_planned_rights_ms: rights,
     handover_planned_cache_filled_ms: warm,

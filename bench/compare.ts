@@ -7,22 +7,22 @@ import type { KubeObject } from '#model';
 import { medianSeconds } from './harness.ts';
 import type { BenchContext, Benchmark } from './harness.ts';
 
-const names = (count: number, prefix: string): readonly string[] =>
+const numberedNames = (count: number, prefix: string): readonly string[] =>
   Array.from({ length: count }, (_name, i) => `${prefix}${i}`);
 
 /** About two hundred fields. */
-function deployment(replicas: number, variables: number): KubeObject {
-  const containers = names(5, 'c').map((name, i) => ({
+function largeDeployment(replicas: number, variables: number): KubeObject {
+  const containers = numberedNames(5, 'c').map((name, i) => ({
     name,
     image: `registry.example.com/team/${name}:1`,
-    env: names(variables, 'VARIABLE_').map((variable) => ({ name: variable, value: variable })),
+    env: numberedNames(variables, 'VARIABLE_').map((variable) => ({ name: variable, value: variable })),
     ports: [8080, 9090].map((port) => ({ containerPort: port + i, protocol: 'TCP', name: `p${port + i}` })),
     resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '100m', memory: '128Mi' } },
     readinessProbe: { httpGet: { path: '/', port: 8080, scheme: 'HTTP' }, periodSeconds: 10, timeoutSeconds: 1 },
-    volumeMounts: names(2, 'v').map((volume) => ({ name: volume, mountPath: `/${volume}` })),
+    volumeMounts: numberedNames(2, 'v').map((volume) => ({ name: volume, mountPath: `/${volume}` })),
   }));
   const labels = { app: 'web' };
-  const volumes = names(2, 'v').map((name) => ({ name, emptyDir: {} }));
+  const volumes = numberedNames(2, 'v').map((name) => ({ name, emptyDir: {} }));
   const spec = {
     replicas,
     selector: { matchLabels: labels },
@@ -36,16 +36,16 @@ function deployment(replicas: number, variables: number): KubeObject {
   };
 }
 
-/** What server-side apply notes of a value; lists by their keys. */
-function owned(value: unknown): JsonObject {
+/** The fieldsV1 that server-side apply records for a value; lists by their keys. */
+function ownedFields(value: unknown): JsonObject {
   if (Array.isArray(value))
     return Object.fromEntries(
-      value.map((item: Record<string, unknown>) => [`k:${keyIn(item)}`, { '.': {}, ...owned(item) }]),
+      value.map((item: Record<string, unknown>) => [`k:${keyIn(item)}`, { '.': {}, ...ownedFields(item) }]),
     );
   if (typeof value !== 'object' || value === null) return {};
-  // A selector is owned as a whole.
+  // A selector is atomic.
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [`f:${key}`, key === 'selector' ? {} : owned(member)]),
+    Object.entries(value).map(([key, member]) => [`f:${key}`, key === 'selector' ? {} : ownedFields(member)]),
   );
 }
 
@@ -55,7 +55,7 @@ function keyIn({ containerPort, protocol, mountPath, name }: Record<string, unkn
 }
 
 function appliedServerSide(target: KubeObject): KubeObject {
-  const fieldsV1 = { 'f:spec': owned(target['spec']) };
+  const fieldsV1 = { 'f:spec': ownedFields(target['spec']) };
   const entry = {
     manager: 'argocd-controller',
     operation: 'Apply',
@@ -66,9 +66,9 @@ function appliedServerSide(target: KubeObject): KubeObject {
   return { ...target, metadata: { ...target.metadata, managedFields: [entry] } };
 }
 
-/** Milliseconds for one comparison of a Deployment that is sent by server-side apply. */
-async function structured(context: BenchContext, target: KubeObject): Promise<number> {
-  const live = appliedServerSide(deployment(2, 8));
+/** Milliseconds for one comparison of a Deployment with server-side apply. */
+async function structuredMilliseconds(context: BenchContext, target: KubeObject): Promise<number> {
+  const live = appliedServerSide(largeDeployment(2, 8));
   const rules = { settings: defaultSettings, ignoreDifferences: [], serverSideApply: true };
   const times = context.smoke ? 10 : 300;
   const seconds = await medianSeconds(context.smoke ? 1 : 5, () => {
@@ -78,7 +78,7 @@ async function structured(context: BenchContext, target: KubeObject): Promise<nu
 }
 
 function manySmall(count: number): CompareFacts {
-  const targets = names(count, 'config-').map((name): KubeObject => ({
+  const targets = numberedNames(count, 'config-').map((name): KubeObject => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name, namespace: 'shop' },
@@ -121,15 +121,15 @@ function manySmall(count: number): CompareFacts {
   };
 }
 
-/** What a comparison costs: one large object by managed fields, an Application of many small ones. */
-export const compare: Benchmark = {
+/** Cost of a comparison: one large object by managed fields, an Application of many small ones. */
+export const compareBenchmark: Benchmark = {
   name: 'compare',
   about:
-    'milliseconds for a 200-field Deployment by managed fields: as it is, with a change, with something that Git has dropped (goal: 1); and for a full comparison of 1,000 small resources (goal: 150)',
+    'milliseconds for a 200-field Deployment by managed fields: unchanged, changed, with a field removed from Git (goal: 1); and for a full comparison of 1,000 small resources (goal: 150)',
   async run(context) {
-    const same = await structured(context, deployment(2, 8));
-    const changed = await structured(context, deployment(3, 8));
-    const dropped = await structured(context, deployment(2, 7));
+    const same = await structuredMilliseconds(context, largeDeployment(2, 8));
+    const changed = await structuredMilliseconds(context, largeDeployment(3, 8));
+    const dropped = await structuredMilliseconds(context, largeDeployment(2, 7));
     const facts = manySmall(context.smoke ? 10 : 1000);
     const full = await medianSeconds(context.smoke ? 1 : 5, () => void compareState(facts));
     return {

@@ -3,34 +3,37 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#base';
 import type { ControllerConfig } from '#controller';
-import { median, quantile, spent } from './fleet/measure.ts';
-import type { Spent } from './fleet/measure.ts';
+import { median, quantile, measureUsage } from './fleet/measure.ts';
+import type { ResourceUsage } from './fleet/measure.ts';
 import { firstSyncOnRealServer } from './fleet/real.ts';
 import { startReplica } from './fleet/replica.ts';
-import type { Replica } from './fleet/replica.ts';
+import type { BenchReplica } from './fleet/replica.ts';
 import { makeRepository } from './fleet/repository.ts';
 import { newServers } from './fleet/servers-process.ts';
 import type { ServersApi } from './fleet/servers-process.ts';
 import type { BenchContext, Benchmark, BenchMetrics } from './harness.ts';
 
-/** A replica at work, over its own servers and sources. Its Applications are in Git; not in the hub yet. */
-interface World {
+/**
+ * A running replica with its own servers and sources. Its Applications are in Git, but not yet in
+ * the hub.
+ */
+interface FleetContext {
   readonly servers: ServersApi;
-  readonly replica: Replica;
+  readonly replica: BenchReplica;
   readonly names: readonly string[];
   /** Creates these Applications and waits until they are Synced and Healthy. */
   readonly deploy: (names: readonly string[]) => Promise<void>;
 }
 
-const namespace = 'apps';
-/** Longer than anything waits for that follows from something else. */
+const appsNamespace = 'apps';
+/** Longer than any wait for a follow-up. */
 const quietMs = 700;
 
-/** @param applications how many objects each Application has, by its name */
-async function inWorld<T>(
+/** @param applications number of objects of each Application, by name */
+async function withFleet<T>(
   applications: Readonly<Record<string, number>>,
   config: Partial<ControllerConfig>,
-  body: (world: World) => Promise<T>,
+  body: (world: FleetContext) => Promise<T>,
 ): Promise<T> {
   const root = mkdtempSync(join(tmpdir(), 'driftless-fleet-'));
   const servers = newServers();
@@ -43,7 +46,7 @@ async function inWorld<T>(
     let deployed = 0;
     const deploy = async (names: readonly string[]): Promise<void> => {
       deployed += names.length;
-      await servers.create(names.map((name) => ({ name, repository, namespace })));
+      await servers.create(names.map((name) => ({ name, repository, namespace: appsNamespace })));
       await servers.settled(deployed);
     };
     try {
@@ -57,28 +60,30 @@ async function inWorld<T>(
   }
 }
 
-const many = (count: number, objects: number): Readonly<Record<string, number>> =>
+const numberedApplications = (count: number, objects: number): Readonly<Record<string, number>> =>
   Object.fromEntries(Array.from({ length: count }, (_app, i) => [`app-${i}`, objects]));
 
-/** Waits until no pass has ended for a moment. */
-async function quiet({ replica }: World): Promise<void> {
+/** Waits until no pass has ended for `quietMs`. */
+async function waitUntilQuiet({ replica }: FleetContext): Promise<void> {
   for (let last = -1; replica.passes() !== last;) {
     last = replica.passes();
     await systemClock.sleep(quietMs);
   }
 }
 
-/** Waits until so many more passes have ended. */
-async function passes({ replica }: World, count: number, body: () => Promise<void>): Promise<void> {
+/** Runs `body` and waits until `count` more passes have ended. */
+async function waitForPasses({ replica }: FleetContext, count: number, body: () => Promise<void>): Promise<void> {
   const goal = replica.passes() + count;
   await body();
   while (replica.passes() < goal) await systemClock.sleep(2);
 }
 
-/** What syncs need not send, what they sent, and the time of their steps. */
-async function gateOf({
-  metric,
-}: Pick<Replica, 'metric'>): Promise<{ readonly hits: number; readonly misses: number; readonly seconds: number }> {
+/** Apply gate hits and misses of syncs, and the time of their steps. */
+async function gateOf({ metric }: Pick<BenchReplica, 'metric'>): Promise<{
+  readonly hits: number;
+  readonly misses: number;
+  readonly seconds: number;
+}> {
   return {
     hits: await metric('driftless_apply_hits_total'),
     misses: await metric('driftless_apply_misses_total'),
@@ -86,44 +91,44 @@ async function gateOf({
   };
 }
 
-/** The first sync of a fleet, refreshes that are asked for all at once, drift, and a sync of what is in sync. */
-async function fleetOf4({ smoke, random }: BenchContext): Promise<BenchMetrics> {
+/** First sync of a fleet, refreshes all at once, drift, and a sync without differences. */
+async function measureFleet({ smoke, random }: BenchContext): Promise<BenchMetrics> {
   const [size, objects, drifts] = smoke ? [5, 4, 3] : [1000, 4, 200];
-  return inWorld({ ...many(size, objects), warm: 56 }, {}, async (world) => {
+  return withFleet({ ...numberedApplications(size, objects), warm: 56 }, {}, async (world) => {
     const { servers, replica, deploy } = world;
     const names = world.names.filter((name) => name !== 'warm');
-    const first = await spent(() => deploy(names));
-    await quiet(world);
+    const first = await measureUsage(() => deploy(names));
+    await waitUntilQuiet(world);
     const synced = await servers.requests();
     const passesOfFirst = replica.passes();
-    const asked = await spent(async () => {
+    const asked = await measureUsage(async () => {
       await servers.ask(names);
       await servers.settled(size);
     });
-    await quiet(world);
+    await waitUntilQuiet(world);
     const refreshed = await servers.requests();
     const healed: number[] = [];
-    const repair = await spent(async () => {
+    const repair = await measureUsage(async () => {
       for (let i = 0; i < drifts; i += 1) {
         const name = names[Math.floor(random.next() * names.length)] ?? '';
-        healed.push(await servers.drift(namespace, `${name}-0`));
+        healed.push(await servers.drift(appsNamespace, `${name}-0`));
       }
     });
-    await quiet(world);
+    await waitUntilQuiet(world);
     await deploy(['warm']);
-    await quiet(world);
+    await waitUntilQuiet(world);
     const before = await servers.requests();
-    const warm: Spent[] = [];
+    const warm: ResourceUsage[] = [];
     for (let i = 0; i < (smoke ? 1 : 10); i += 1) {
-      warm.push(await spent(() => passes(world, 1, () => servers.ask(['warm']))));
-      await quiet(world);
+      warm.push(await measureUsage(() => waitForPasses(world, 1, () => servers.ask(['warm']))));
+      await waitUntilQuiet(world);
     }
     const reconciledWarm = await servers.requests();
     const gateBefore = await gateOf(replica);
-    const syncs: Spent[] = [];
+    const syncs: ResourceUsage[] = [];
     for (let i = 0; i < (smoke ? 1 : 10); i += 1) {
-      syncs.push(await spent(() => servers.sync('warm')));
-      await quiet(world);
+      syncs.push(await measureUsage(() => servers.sync('warm')));
+      await waitUntilQuiet(world);
     }
     const after = await servers.requests();
     const gate = await gateOf(replica);
@@ -153,17 +158,17 @@ async function fleetOf4({ smoke, random }: BenchContext): Promise<BenchMetrics> 
   });
 }
 
-/** A fleet at rest, over two resyncs. */
-async function idle({ smoke }: BenchContext): Promise<BenchMetrics> {
+/** An idle fleet, over two resyncs. */
+async function measureIdleFleet({ smoke }: BenchContext): Promise<BenchMetrics> {
   const [size, objects, appResyncMs] = smoke ? [3, 10, 3000] : [1000, 10, 60_000];
-  return inWorld(many(size, objects), { appResyncMs }, async (world) => {
+  return withFleet(numberedApplications(size, objects), { appResyncMs }, async (world) => {
     const { servers, replica, names, deploy } = world;
     await deploy(names);
-    // Whatever follows a first sync is over when every Application has been compared because its time had come.
-    await passes(world, size, async () => undefined);
+    // Follow-ups of the first sync are over when every Application was compared for its resync.
+    await waitForPasses(world, size, async () => undefined);
     const before = await servers.requests();
     const commands = replica.commands();
-    const resyncs = await spent(() => passes(world, 2 * size, async () => undefined));
+    const resyncs = await measureUsage(() => waitForPasses(world, 2 * size, async () => undefined));
     const after = await servers.requests();
     return {
       idle_cpu_ms: resyncs.cpuMs / (2 * size),
@@ -175,37 +180,37 @@ async function idle({ smoke }: BenchContext): Promise<BenchMetrics> {
   });
 }
 
-/** One edit in a big Application, beside a full comparison of it. */
-async function big({ smoke }: BenchContext): Promise<BenchMetrics> {
+/** One edit in a big Application, next to a full comparison of it. */
+async function measureBigApplication({ smoke }: BenchContext): Promise<BenchMetrics> {
   const [objects, edits, fulls] = smoke ? [40, 2, 1] : [5000, 50, 7];
-  return inWorld({ big: objects }, {}, async (world) => {
+  return withFleet({ big: objects }, {}, async (world) => {
     const { servers, names, deploy } = world;
     const configMap = (i: number): string => `big-${20 * i}`;
-    const first = await spent(() => deploy(names));
-    await quiet(world);
+    const first = await measureUsage(() => deploy(names));
+    await waitUntilQuiet(world);
     const compareAll = async (): Promise<void> => {
       for (let i = 0; i < fulls; i += 1) {
         await servers.ask(names);
         await servers.settled(1);
       }
     };
-    // Round by round, so that each edit is a comparison of its own.
+    // Round by round, so that each edit is its own comparison.
     const editAll = async (round: number): Promise<void> => {
       for (let i = 0; i < edits; i += 1)
-        await passes(world, 1, () => servers.touch(namespace, configMap(i), `${round}-${i}`));
+        await waitForPasses(world, 1, () => servers.touch(appsNamespace, configMap(i), `${round}-${i}`));
     };
     await compareAll();
-    const full = await spent(compareAll);
-    await quiet(world);
+    const full = await measureUsage(compareAll);
+    await waitUntilQuiet(world);
     await editAll(0);
-    const edit = await spent(() => editAll(1));
-    await quiet(world);
+    const edit = await measureUsage(() => editAll(1));
+    await waitUntilQuiet(world);
     const repaired: number[] = [];
     for (let i = 0; i < (smoke ? 1 : 7); i += 1) {
-      repaired.push(await servers.drift(namespace, configMap(i)));
-      // A sync that is still to end would hold up the next one.
+      repaired.push(await servers.drift(appsNamespace, configMap(i)));
+      // A running sync would delay the next one.
       await servers.settled(1);
-      await quiet(world);
+      await waitUntilQuiet(world);
     }
     const [fullCpu, editCpu] = [full.cpuMs / fulls, edit.cpuMs / edits];
     return {
@@ -221,17 +226,20 @@ async function big({ smoke }: BenchContext): Promise<BenchMetrics> {
   });
 }
 
-/** Whole controllers over simulated API servers, which run in a process of their own: what is counted is the controller's. */
-export const fleet: Benchmark = {
+/**
+ * Whole controllers against simulated API servers in a separate process, so that only the
+ * controller is measured.
+ */
+export const fleetBenchmark: Benchmark = {
   name: 'fleet',
   about:
-    'a whole controller: first sync of 1,000 Applications, 1,000 refreshes at once, drift to repaired, rest, one edit in 5,000 resources',
+    'a whole controller: first sync of 1,000 Applications, 1,000 refreshes at once, drift until repaired, an idle fleet, one edit in 5,000 resources',
   parts: ['big', 'many', 'rest', 'real'],
   run: async (context) => ({
-    ...(context.wants('big') ? await big(context) : {}),
-    ...(context.wants('many') ? await fleetOf4(context) : {}),
-    ...(context.wants('rest') ? await idle(context) : {}),
-    // At smoke size only where it is asked for alone: it needs programs that are not ours.
+    ...(context.wants('big') ? await measureBigApplication(context) : {}),
+    ...(context.wants('many') ? await measureFleet(context) : {}),
+    ...(context.wants('rest') ? await measureIdleFleet(context) : {}),
+    // The smoke run includes it only on request: it needs external programs.
     ...(context.wants('real') && !(context.smoke && context.wants('big')) ? await firstSyncOnRealServer(context) : {}),
     load_average_1min_count: loadavg()[0] ?? 0,
   }),

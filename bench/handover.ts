@@ -6,25 +6,28 @@ import type { Ownership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { PromMetrics, silentLogger } from '#telemetry';
-import { cacheFillings } from './cache-filled.ts';
+import { measureCacheFilling } from './cache-filled.ts';
 import type { BenchContext, BenchMetrics } from './harness.ts';
 
 const heartbeatMs = 1000;
 /** How long a silent replica keeps its shard. */
 const { leaseMs } = timingOf(heartbeatMs);
-const workload = 'argocd-application-controller';
+const workloadName = 'argocd-application-controller';
 
-interface Replica {
+interface HandoverReplica {
   readonly name: string;
   readonly ownership: Ownership;
   readonly stop: () => Promise<void>;
 }
 
-/** Replicas, each with its own connection to one simulated hub; and when each cluster last lost and got its owner. */
-class Fleet {
+/**
+ * Replicas with separate connections to one simulated hub, and when each cluster last lost and
+ * gained its owner.
+ */
+class HandoverFleet {
   readonly #hub: SimCluster;
   readonly #clusters: readonly Cluster[];
-  readonly replicas: Replica[] = [];
+  readonly replicas: HandoverReplica[] = [];
   readonly lostAt = new Map<string, number>();
   readonly gainedAt = new Map<string, number>();
 
@@ -34,15 +37,15 @@ class Fleet {
   }
 
   scale(replicas: number): void {
-    const metadata = { name: workload, namespace: 'argocd' };
+    const metadata = { name: workloadName, namespace: 'argocd' };
     const object = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec: specOf(replicas) } as KubeObject;
-    const old = this.#hub.store.get('apps', 'StatefulSet', 'argocd', workload);
+    const old = this.#hub.store.get('apps', 'StatefulSet', 'argocd', workloadName);
     if (old === undefined) this.#hub.store.create(object);
     else this.#hub.store.update({ ...old, spec: specOf(replicas) });
   }
 
   start(ordinal: number): void {
-    const name = `${workload}-${ordinal}`;
+    const name = `${workloadName}-${ordinal}`;
     const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
     const connection = { server: this.#hub.url, insecure: false, credentials: {} };
     const client = createKubeClient(connection, { ...surroundings, userAgent: `bench ${name})` });
@@ -56,7 +59,7 @@ class Fleet {
         dynamic: false,
         hostname: name,
         replicas: 0,
-        controllerName: workload,
+        controllerName: workloadName,
         heartbeatMs,
       },
     });
@@ -76,29 +79,29 @@ class Fleet {
     this.replicas.push({ name, ownership, stop });
   }
 
-  /** Waits until there are that many shards and every cluster has one owner among `replicas`. */
-  async settled(replicas: readonly Replica[], shards: number): Promise<void> {
+  /** Waits until there are `shards` shards and every cluster has one owner among `replicas`. */
+  async settled(replicas: readonly HandoverReplica[], shards: number): Promise<void> {
     const isScaled = (): boolean => replicas.every(({ ownership }) => ownership.identity().replicas === shards);
     const owners = (server: string): number => replicas.filter(({ ownership }) => ownership.ownsCluster(server)).length;
     while (!isScaled() || !this.#clusters.every(({ server }) => owners(server) === 1)) await systemClock.sleep(5);
   }
 
-  /** As SIGKILL and the loss of its node: nothing of it reaches the hub any more. */
-  kill({ name }: Replica): number {
+  /** Like SIGKILL and the loss of the node: nothing from it reaches the hub any more. */
+  kill({ name }: HandoverReplica): number {
     this.#hub.addFault({ agent: `bench ${name})`, fault: { kind: 'hang' } });
     return systemClock.monotonic();
   }
 }
 
 function specOf(replicas: number): Readonly<Record<string, string | number | object>> {
-  const labels = { app: workload };
+  const labels = { app: workloadName };
   const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'c' }] } };
-  return { replicas, serviceName: workload, selector: { matchLabels: labels }, template };
+  return { replicas, serviceName: workloadName, selector: { matchLabels: labels }, template };
 }
 
 /**
- * How long clusters are without an owner, with replicas and a hub that really talk: when the workload is scaled from 3 to 5 and to 2, and
- * when a replica dies and nobody replaces it, beyond the lease that it had.
+ * How long clusters have no owner, with real replicas and hub traffic: when the workload scales
+ * from 3 to 5 and to 2, and, beyond the lease, when a replica dies without replacement.
  */
 export async function handOverTimes(context: BenchContext): Promise<BenchMetrics> {
   const { smoke, random } = context;
@@ -109,7 +112,7 @@ export async function handOverTimes(context: BenchContext): Promise<BenchMetrics
     workloads: { enabled: false, delayMs: 0 },
   });
   hub.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
-  const fleet = new Fleet(hub, clusters(smoke ? 10 : 500));
+  const fleet = new HandoverFleet(hub, numberedClusters(smoke ? 10 : 500));
   try {
     fleet.scale(3);
     for (let i = 0; i < 3; i += 1) fleet.start(i);
@@ -132,7 +135,7 @@ export async function handOverTimes(context: BenchContext): Promise<BenchMetrics
       handover_planned_5_to_2_longest_unowned_ms: down,
       handover_after_kill_beyond_lease_ms: beyondLease,
       ...(await latePods({ smoke, random })),
-      ...(await cacheFillings(context)),
+      ...(await measureCacheFilling(context)),
     };
   } finally {
     hub.disconnect();
@@ -141,18 +144,21 @@ export async function handOverTimes(context: BenchContext): Promise<BenchMetrics
   }
 }
 
-/** Longer than this is a gap that people could see. */
-const gapMs = 500;
+/** A longer gap is noticeable to users. */
+const noticeableGapMs = 500;
 
-/** 3 to 5 replicas, whose pods come some time after the workload was scaled: the share of clusters that have had no owner for a while. */
+/**
+ * From 3 to 5 replicas whose pods start some time after scaling: the share of clusters without an
+ * owner for a noticeable time.
+ */
 async function latePods({ smoke, random }: Pick<BenchContext, 'smoke' | 'random'>): Promise<BenchMetrics> {
   const shares: Record<string, number> = {};
   for (const afterMs of smoke ? [0] : [0, 20_000, 60_000]) {
     const workloads = { enabled: false, delayMs: 0 };
     const hub = await startSimCluster({ name: 'hub', clock: systemClock, random, workloads });
     hub.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
-    const all = clusters(smoke ? 10 : 200);
-    const fleet = new Fleet(hub, all);
+    const all = numberedClusters(smoke ? 10 : 200);
+    const fleet = new HandoverFleet(hub, all);
     try {
       fleet.scale(3);
       for (let i = 0; i < 3; i += 1) fleet.start(i);
@@ -174,7 +180,7 @@ async function latePods({ smoke, random }: Pick<BenchContext, 'smoke' | 'random'
       for (let i = 3; i < 5; i += 1) fleet.start(i);
       await look(afterMs + (smoke ? 500 : 5000));
       await fleet.settled(fleet.replicas, 5);
-      const gaps = [...alone.values()].filter((ms) => ms > gapMs).length;
+      const gaps = [...alone.values()].filter((ms) => ms > noticeableGapMs).length;
       shares[`handover_pods_after_${afterMs / 1000}_s_share_alone_percent`] = (100 * gaps) / all.length;
     } finally {
       hub.disconnect();
@@ -185,11 +191,11 @@ async function latePods({ smoke, random }: Pick<BenchContext, 'smoke' | 'random'
   return shares;
 }
 
-function longestGap({ lostAt, gainedAt }: Fleet): number {
+function longestGap({ lostAt, gainedAt }: HandoverFleet): number {
   return Math.max(0, ...[...lostAt].map(([server, at]) => (gainedAt.get(server) ?? at) - at));
 }
 
-function clusters(count: number): readonly Cluster[] {
+function numberedClusters(count: number): readonly Cluster[] {
   return Array.from({ length: count }, (_, i) => {
     const server = `https://c${i}`;
     const identity = { id: `id-${i}`, name: `c${i}`, server };

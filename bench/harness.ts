@@ -1,25 +1,28 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { seededRandom } from '#base';
-import type { Random } from '#base';
+import type { RandomSource } from '#base';
 
-/** What a benchmark found: names in snake_case that end in their unit (`_per_second`, `_bytes`, `_ratio`). */
+/**
+ * The results of a benchmark: names in snake_case that end in their unit (`_per_second`, `_bytes`,
+ * `_ratio`).
+ */
 export type BenchMetrics = Readonly<Record<string, number>>;
 
 export interface BenchContext {
-  /** Only shows that the benchmark runs: small sizes, one round. Its numbers mean nothing. */
+  /** Only checks that the benchmark runs: small sizes, one round, meaningless numbers. */
   readonly smoke: boolean;
-  /** Repeatable chance. */
-  readonly random: Random;
-  /** Which of its {@link Benchmark.parts} are asked for. */
+  /** Repeatable randomness. */
+  readonly random: RandomSource;
+  /** True for the requested {@link Benchmark.parts}. */
   readonly wants: (part: string) => boolean;
 }
 
 export interface Benchmark {
   readonly name: string;
-  /** One line for people. */
+  /** One line of description. */
   readonly about: string;
-  /** Pieces that can be run alone, as `NAME/PART`. */
+  /** Parts that can run alone, as `NAME/PART`. */
   readonly parts?: readonly string[];
   run(context: BenchContext): Promise<BenchMetrics>;
 }
@@ -32,8 +35,8 @@ export interface BenchOptions {
 }
 
 /**
- * Seconds of the middle one of several runs of `body`, after a warm-up. The middle is less moved by what else the machine does than the
- * mean, and less lucky than the best.
+ * The median of several runs of `body` in seconds, after a warm-up. The median is less affected by
+ * other load on the machine than the mean, and less lucky than the best.
  */
 export async function medianSeconds(rounds: number, body: () => Promise<void> | void): Promise<number> {
   await body();
@@ -47,7 +50,10 @@ export async function medianSeconds(rounds: number, body: () => Promise<void> | 
   return seconds.sort((a, b) => a - b)[Math.floor(seconds.length / 2)] ?? Number.NaN;
 }
 
-/** Bytes of heap that stay in use through what `build` returns, and that value, so that it lives until the count. */
+/**
+ * Heap bytes that the result of `build` keeps in use, and the result, which must live until the
+ * count.
+ */
 export function heapBytesOf<T>(build: () => T): { readonly bytes: number; readonly value: T } {
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
@@ -56,20 +62,20 @@ export function heapBytesOf<T>(build: () => T): { readonly bytes: number; readon
   return { bytes: process.memoryUsage().heapUsed - before, value };
 }
 
-let collect: (() => void) | undefined;
+let collectFunction: (() => void) | undefined;
 
-/** A full collection; works without `--expose-gc` too. */
+/** A full collection; works without `--expose-gc`. */
 export function collectGarbage(): void {
-  if (collect === undefined) {
+  if (collectFunction === undefined) {
     setFlagsFromString('--expose-gc');
-    collect = runInNewContext('gc') as () => void;
+    collectFunction = runInNewContext('gc') as () => void;
   }
-  collect();
+  collectFunction();
 }
 
 export const benchSeed = 20260101;
 
-/** The same chance for every benchmark, whichever ran before it. */
+/** The same seed for every benchmark, whatever ran before it. */
 export function contextOf(options: BenchOptions, name: string): BenchContext {
   const { names, smoke } = options;
   const wants = (part: string): boolean =>

@@ -5,7 +5,7 @@ import type { KubeObject, Settings } from '#model';
 import { medianSeconds } from './harness.ts';
 import type { BenchContext, Benchmark } from './harness.ts';
 
-const script = `hs = {status = "Progressing", message = "Waiting"}
+const luaScript = `hs = {status = "Progressing", message = "Waiting"}
 if obj.status ~= nil and obj.status.conditions ~= nil then
   for i, condition in ipairs(obj.status.conditions) do
     if condition.type == "Ready" and condition.status == "True" then
@@ -16,7 +16,7 @@ if obj.status ~= nil and obj.status.conditions ~= nil then
 end
 return hs`;
 
-const conditions = ['Issuing', 'Synced', 'Ready'].map((type) => ({
+const certificateConditions = ['Issuing', 'Synced', 'Ready'].map((type) => ({
   type,
   status: type === 'Issuing' ? 'False' : 'True',
   reason: 'Done',
@@ -24,16 +24,16 @@ const conditions = ['Issuing', 'Synced', 'Ready'].map((type) => ({
   lastTransitionTime: '2026-01-01T00:00:00Z',
 }));
 
-/** About 700 bytes, as the middle one of the public cases. */
+/** About 700 bytes, the median of the public cases. */
 const certificate = {
   apiVersion: 'cert-manager.io/v1',
   kind: 'Certificate',
   metadata: { name: 'web', namespace: 'shop', generation: 3, labels: { app: 'web', tier: 'front' }, annotations: {} },
   spec: { secretName: 'web-tls', dnsNames: ['shop.example.com'], issuerRef: { name: 'main', kind: 'ClusterIssuer' } },
-  status: { observedGeneration: 3, conditions },
+  status: { observedGeneration: 3, conditions: certificateConditions },
 } as unknown as KubeObject;
 
-async function microseconds(context: BenchContext, rules: Settings): Promise<number> {
+async function healthMicroseconds(context: BenchContext, rules: Settings): Promise<number> {
   const times = context.smoke ? 100 : 20_000;
   const seconds = await medianSeconds(context.smoke ? 1 : 5, () => {
     for (let i = 0; i < times; i += 1) healthOf(certificate, rules);
@@ -41,17 +41,22 @@ async function microseconds(context: BenchContext, rules: Settings): Promise<num
   return (seconds / times) * 1e6;
 }
 
-/** What the health of one custom resource costs: by the table of checks, by a script of the administrator. */
-export const health: Benchmark = {
+/**
+ * Cost of the health of one custom resource: by the table of checks, and by an administrator's
+ * script.
+ */
+export const healthBenchmark: Benchmark = {
   name: 'health',
   about:
     'microseconds for the health of one custom resource, by our table and by a warm Lua script (goals: 10 and 100)',
   async run(context) {
     const engine = await createLuaEngine(systemClock);
-    const overrides = { 'cert-manager.io/Certificate': { healthLua: script, useOpenLibs: false, knownTypeFields: [] } };
+    const overrides = {
+      'cert-manager.io/Certificate': { healthLua: luaScript, useOpenLibs: false, knownTypeFields: [] },
+    };
     const scripted = { ...defaultSettings, overrides, healthScripts: compileHealthScripts(engine, overrides) };
-    const table = await microseconds(context, defaultSettings);
-    const lua = await microseconds(context, scripted);
+    const table = await healthMicroseconds(context, defaultSettings);
+    const lua = await healthMicroseconds(context, scripted);
     return { table_microseconds: table, lua_microseconds: lua, lua_to_table_ratio: lua / table };
   },
 };

@@ -2,19 +2,22 @@ import { execFileSync } from 'node:child_process';
 import { arch, cpus, platform, totalmem } from 'node:os';
 import { benchSeed } from './harness.ts';
 
-/** Where numbers come from. Numbers of two machines, or of two Node versions, do not compare; ratios mostly do. */
-export interface Machine {
+/**
+ * The origin of the numbers. Results of different machines or Node versions are not comparable;
+ * ratios mostly are.
+ */
+export interface MachineInfo {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryBytes: number;
   readonly platform: string;
   readonly node: string;
-  /** The commit that is measured, with `-dirty` when files differ from it; `unknown` outside a checkout. */
+  /** The measured commit, with `-dirty` if files differ from it; `unknown` outside a checkout. */
   readonly commit: string;
   readonly seed: number;
 }
 
-export function describeMachine(): Machine {
+export function describeMachine(): MachineInfo {
   const list = cpus();
   return {
     cpu: list[0]?.model.trim() ?? 'unknown',
@@ -22,12 +25,12 @@ export function describeMachine(): Machine {
     memoryBytes: totalmem(),
     platform: `${platform()} ${arch()}`,
     node: process.version,
-    commit: commit(),
+    commit: currentCommit(),
     seed: benchSeed,
   };
 }
 
-function commit(): string {
+function currentCommit(): string {
   try {
     return execFileSync('git', ['describe', '--always', '--dirty', '--exclude=*'], {
       encoding: 'utf8',

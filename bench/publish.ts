@@ -1,22 +1,22 @@
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { newAbortController, Secret, seededRandom, Shutdown, systemClock } from '#base';
+import { newAbortController, SecretValue, seededRandom, Shutdown, systemClock } from '#base';
 import type { KubeObject } from '#model';
 import { createRedisPublisher } from '#publish';
 import type { ManagedResource, PublishTerms, TreeNode } from '#publish';
 import { createLogger, PromMetrics } from '#telemetry';
-import { median, spent } from './fleet/measure.ts';
-import type { Spent } from './fleet/measure.ts';
+import { median, measureUsage } from './fleet/measure.ts';
+import type { ResourceUsage } from './fleet/measure.ts';
 import type { BenchContext, Benchmark } from './harness.ts';
 
-/** What is published of one Application. */
-interface Shown {
+/** The published state of one Application. */
+interface PublishedState {
   readonly nodes: readonly TreeNode[];
   readonly resources: readonly ManagedResource[];
 }
 
-/** Answers as Redis does, keeps nothing, and counts what is stored. */
-class Sink {
+/** Responds like Redis, stores nothing, and counts the stored bytes. */
+class RedisSink {
   bytes = 0;
   readonly #server = createServer((socket) => this.#serve(socket));
 
@@ -43,23 +43,23 @@ class Sink {
   }
 }
 
-/** A word of a command; of a long one the length alone is kept. */
-interface Word {
+/** A word of a command; only the length of a long one is kept. */
+interface CommandWord {
   readonly text: string;
   readonly length: number;
 }
 
-/** Reads commands of Redis' protocol, arrays of bulk strings, without holding on to what they carry. */
+/** Parses commands of Redis' protocol (arrays of bulk strings) without keeping their content. */
 class CommandReader {
-  readonly #onCommand: (words: readonly Word[]) => void;
+  readonly #onCommand: (words: readonly CommandWord[]) => void;
   #line = '';
-  #words: Word[] = [];
-  /** Words of this command that are to come. */
+  #words: CommandWord[] = [];
+  /** Remaining words of this command. */
   #left = 0;
-  /** Bytes of this word that are to come, with its line break; and its beginning. */
+  /** Remaining bytes of this word including its line break, its length, and its start. */
   #body: { left: number; length: number; text: string } | undefined;
 
-  constructor(onCommand: (words: readonly Word[]) => void) {
+  constructor(onCommand: (words: readonly CommandWord[]) => void) {
     this.#onCommand = onCommand;
   }
 
@@ -140,16 +140,16 @@ function resourceOf(name: string, resourceVersion: string): ManagedResource {
   };
 }
 
-/** What is shown, with one resource changed; the others are the very same objects. */
-function edited({ nodes, resources }: Shown, at: number, version: string): Shown {
+/** The state with one resource changed; the others are identical objects. */
+function withEdit({ nodes, resources }: PublishedState, at: number, version: string): PublishedState {
   const name = nodes[at]?.name ?? '';
   return { nodes: nodes.with(at, nodeOf(name, version)), resources: resources.with(at, resourceOf(name, version)) };
 }
 
-async function measured({ smoke, random }: BenchContext): Promise<Readonly<Record<string, number>>> {
+async function measurePublish({ smoke, random }: BenchContext): Promise<Readonly<Record<string, number>>> {
   const [size, edits, fulls] = smoke ? [50, 2, 1] : [5000, 20, 3];
-  const sink = new Sink();
-  const none = new Secret('');
+  const sink = new RedisSink();
+  const none = new SecretValue('');
   const publisher = createRedisPublisher(
     {
       connection: {
@@ -180,27 +180,27 @@ async function measured({ smoke, random }: BenchContext): Promise<Readonly<Recor
   const { signal } = stop;
   const terms: PublishTerms = { signal, fence: (send) => send(signal) };
   await publisher.ready?.(signal);
-  const publish = async (instance: string, { nodes, resources }: Shown): Promise<void> => {
+  const publish = async (instance: string, { nodes, resources }: PublishedState): Promise<void> => {
     await publisher.setTree(instance, { nodes, orphanedNodes: [] }, terms);
     await publisher.setManagedResources(instance, resources, terms);
   };
   const names = Array.from({ length: size }, (_, i) => `web-${i}`);
-  let shown: Shown = {
+  let shown: PublishedState = {
     nodes: names.map((name) => nodeOf(name, '1')),
     resources: names.map((name) => resourceOf(name, '1')),
   };
   try {
     await publish('warm', shown);
-    const full: Spent[] = [];
-    for (let i = 0; i < fulls; i += 1) full.push(await spent(() => publish(`app-${i}`, shown)));
+    const full: ResourceUsage[] = [];
+    for (let i = 0; i < fulls; i += 1) full.push(await measureUsage(() => publish(`app-${i}`, shown)));
     const before = sink.bytes;
-    const edit: Spent[] = [];
+    const edit: ResourceUsage[] = [];
     for (let i = 0; i < edits; i += 1) {
-      shown = edited(shown, Math.floor(random.next() * size), `v${i}`);
-      edit.push(await spent(() => publish('warm', shown)));
+      shown = withEdit(shown, Math.floor(random.next() * size), `v${i}`);
+      edit.push(await measureUsage(() => publish('warm', shown)));
     }
-    const cpu = (all: readonly Spent[]): number => median(all.map(({ cpuMs }) => cpuMs));
-    const delay = (all: readonly Spent[]): number => median(all.map(({ delayMaxMs }) => delayMaxMs));
+    const cpu = (all: readonly ResourceUsage[]): number => median(all.map(({ cpuMs }) => cpuMs));
+    const delay = (all: readonly ResourceUsage[]): number => median(all.map(({ delayMaxMs }) => delayMaxMs));
     return {
       publish_full_5k_cpu_ms: cpu(full),
       publish_full_5k_event_loop_max_ms: delay(full),
@@ -216,10 +216,13 @@ async function measured({ smoke, random }: BenchContext): Promise<Readonly<Recor
   }
 }
 
-/** What publishing to Redis costs: the tree and the managed resources of one big Application, whole, and after one edit. */
-export const publish: Benchmark = {
+/**
+ * Cost of publishing to Redis: tree and managed resources of one big Application, complete and
+ * after one edit.
+ */
+export const publishBenchmark: Benchmark = {
   name: 'publish',
   about:
-    'CPU for tree and managed resources of 5,000 Deployments, compressed, into Redis: all of them for the first time, and one edit in them',
-  run: measured,
+    'CPU for tree and managed resources of 5,000 Deployments, compressed, into Redis: all of them, and after one edit',
+  run: measurePublish,
 };

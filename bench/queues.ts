@@ -4,25 +4,25 @@ import type { Priority, WorkQueue } from '#queues';
 import { heapBytesOf, medianSeconds } from './harness.ts';
 import type { BenchContext, Benchmark } from './harness.ts';
 
-const never = new AbortController().signal;
-const priorities: readonly Priority[] = ['resync', 'resync', 'live', 'asked'];
-const anHour = 3_600_000;
+const neverAborted = new AbortController().signal;
+const benchPriorities: readonly Priority[] = ['resync', 'resync', 'live', 'user'];
+const hourMs = 3_600_000;
 
-type Queue = WorkQueue<string, number>;
+type BenchQueue = WorkQueue<string, number>;
 
-interface Size {
+interface QueueSize {
   readonly label: string;
   readonly keys: readonly string[];
-  /** How often a round goes through all keys, so that rounds of all sizes take about as long. */
+  /** Passes over all keys per round, so that rounds of all sizes take about equally long. */
   readonly repeat: number;
 }
 
-function makeQueue(): Queue {
+function makeQueue(): BenchQueue {
   return createWorkQueue<string, number>({ clock: systemClock, name: '', merge: Math.max });
 }
 
-function sizesOf({ smoke }: BenchContext): Size[] {
-  const size = (label: string, count: number): Size => ({
+function sizesOf({ smoke }: BenchContext): QueueSize[] {
+  const size = (label: string, count: number): QueueSize => ({
     label,
     keys: Array.from({ length: count }, (_, i) => `argocd/application-${i}`),
     repeat: Math.max(1, Math.round((smoke ? 1_000 : 200_000) / count)),
@@ -30,19 +30,19 @@ function sizesOf({ smoke }: BenchContext): Size[] {
   return [size('1_key', 1), size('1k_keys', smoke ? 100 : 1_000), size('100k_keys', smoke ? 1_000 : 100_000)];
 }
 
-function addAll(queue: Queue, keys: readonly string[]): void {
-  keys.forEach((key, i) => queue.add(key, { payload: i & 3, priority: priorities[i & 3] ?? 'live' }));
+function addAll(queue: BenchQueue, keys: readonly string[]): void {
+  keys.forEach((key, i) => queue.add(key, { payload: i & 3, priority: benchPriorities[i & 3] ?? 'live' }));
 }
 
-async function emptyAll(queue: Queue, count: number): Promise<void> {
+async function emptyAll(queue: BenchQueue, count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) {
-    const taken = await queue.take(never);
+    const taken = await queue.take(neverAborted);
     if (taken !== undefined) queue.done(taken.key);
   }
 }
 
-/** Seconds of one operation (an add, a take or a done) when all keys are added, then all taken and done. */
-async function cycleSeconds(rounds: number, { keys, repeat }: Size): Promise<number> {
+/** Seconds of one operation (add, take or done): all keys are added, then all taken and done. */
+async function cycleSeconds(rounds: number, { keys, repeat }: QueueSize): Promise<number> {
   const queue = makeQueue();
   const seconds = await medianSeconds(rounds, async () => {
     for (let i = 0; i < repeat; i += 1) {
@@ -53,8 +53,8 @@ async function cycleSeconds(rounds: number, { keys, repeat }: Size): Promise<num
   return seconds / (3 * repeat * keys.length);
 }
 
-/** The same movements with a bare Map, awaited likewise: the least that any queue of this kind costs. */
-async function mapSeconds(rounds: number, { keys, repeat }: Size): Promise<number> {
+/** The same operations on a plain Map with the same awaits: the lower bound for any such queue. */
+async function mapSeconds(rounds: number, { keys, repeat }: QueueSize): Promise<number> {
   const map = new Map<string, number>();
   const seconds = await medianSeconds(rounds, async () => {
     for (let i = 0; i < repeat; i += 1) {
@@ -69,19 +69,19 @@ async function mapSeconds(rounds: number, { keys, repeat }: Size): Promise<numbe
 }
 
 /** Seconds of one add with a random delay, and of one drop of it. */
-async function delayedSeconds(rounds: number, { keys, repeat }: Size, delays: readonly number[]): Promise<number> {
+async function delayedSeconds(rounds: number, { keys, repeat }: QueueSize, delays: readonly number[]): Promise<number> {
   const queue = makeQueue();
   const seconds = await medianSeconds(rounds, () => {
     for (let i = 0; i < repeat; i += 1) {
-      keys.forEach((key, at) => queue.add(key, { delayMs: delays[at] ?? anHour }));
+      keys.forEach((key, at) => queue.add(key, { delayMs: delays[at] ?? hourMs }));
       for (const key of keys) queue.drop(key);
     }
   });
   return seconds / (2 * repeat * keys.length);
 }
 
-/** Heap of one filled queue. Small ones are built many times over, or the noise of the heap would drown them. */
-function heapOf(size: Size, fill: (queue: Queue) => void): number {
+/** Heap of one filled queue. Small ones are built many times, to exceed the noise of the heap. */
+function heapOf(size: QueueSize, fill: (queue: BenchQueue) => void): number {
   const { bytes, value } = heapBytesOf(() =>
     Array.from({ length: Math.min(size.repeat, 5_000) }, () => {
       const queue = makeQueue();
@@ -94,10 +94,9 @@ function heapOf(size: Size, fill: (queue: Queue) => void): number {
 }
 
 /** Rate and memory of the work queue at 1, 1,000 and 100,000 keys. */
-export const queues: Benchmark = {
+export const queuesBenchmark: Benchmark = {
   name: 'queues',
-  about:
-    'work queue: add, take, done; delayed add and drop; heap of a queue that holds so many (without the text of the keys)',
+  about: 'work queue: add, take, done; delayed add and drop; heap of a queue with this many keys (without their text)',
   async run(context) {
     const rounds = context.smoke ? 1 : 5;
     const metrics: Record<string, number> = {};
@@ -105,7 +104,7 @@ export const queues: Benchmark = {
     const delayed: number[] = [];
     const mapOnly: number[] = [];
     for (const size of sizesOf(context)) {
-      const delays = size.keys.map(() => anHour * (1 + context.random.next()));
+      const delays = size.keys.map(() => hourMs * (1 + context.random.next()));
       const plain = await cycleSeconds(rounds, size);
       const later = await delayedSeconds(rounds, size, delays);
       cycle.push(plain);
@@ -115,7 +114,7 @@ export const queues: Benchmark = {
       metrics[`delayed_add_drop_${size.label}_ops_per_second`] = 1 / later;
       metrics[`waiting_${size.label}_heap_bytes`] = heapOf(size, (queue) => addAll(queue, size.keys));
       metrics[`delayed_${size.label}_heap_bytes`] = heapOf(size, (queue) =>
-        size.keys.forEach((key, at) => queue.add(key, { delayMs: delays[at] ?? anHour })),
+        size.keys.forEach((key, at) => queue.add(key, { delayMs: delays[at] ?? hourMs })),
       );
     }
     const [one = 0, thousand = 0, many = 0] = cycle;

@@ -1,35 +1,36 @@
 import { contextOf } from './harness.ts';
 import type { Benchmark, BenchMetrics, BenchOptions } from './harness.ts';
 import { describeMachine } from './machine.ts';
-import type { Machine } from './machine.ts';
+import type { MachineInfo } from './machine.ts';
 
-export interface Console {
+export interface BenchConsole {
   out(text: string): void;
   err(text: string): void;
 }
 
 /**
- * Runs the named benchmarks (none named: all) and prints a table, or with `--json` one object a line:
- * `{"name","metrics":{…},"machine":{…}}`. Returns the exit code: 2 for a name or flag that it does not know, 1 when a benchmark fails.
+ * Runs the named benchmarks (default: all) and prints a table, or with `--json` one object per
+ * line: `{"name","metrics":{…},"machine":{…}}`. Returns the exit code: 2 for an unknown name or
+ * flag, 1 if a benchmark fails.
  */
 export async function runBenchmarks(
   known: readonly Benchmark[],
   args: readonly string[],
-  console: Console,
+  console: BenchConsole,
 ): Promise<number> {
-  const options = parse(known, args);
+  const options = parseOptions(known, args);
   if (typeof options === 'string') {
     console.err(`driftless bench: ${options}\n`);
     return 2;
   }
   const machine = describeMachine();
-  if (!options.json) console.out(headline(machine, options.smoke));
+  if (!options.json) console.out(machineText(machine, options.smoke));
   let failed = 0;
   for (const benchmark of known) {
     if (options.names.length > 0 && !namesOf(benchmark).some((name) => options.names.includes(name))) continue;
     try {
       const metrics = await benchmark.run(contextOf(options, benchmark.name));
-      console.out(options.json ? jsonLine(benchmark, metrics, machine) : table(benchmark, metrics));
+      console.out(options.json ? jsonLine(benchmark, metrics, machine) : metricsTable(benchmark, metrics));
     } catch (error) {
       failed += 1;
       console.err(
@@ -40,46 +41,46 @@ export async function runBenchmarks(
   return failed === 0 ? 0 : 1;
 }
 
-function parse(known: readonly Benchmark[], args: readonly string[]): BenchOptions | string {
+function parseOptions(known: readonly Benchmark[], args: readonly string[]): BenchOptions | string {
   const flags = args.filter((arg) => arg.startsWith('-'));
   const names = args.filter((arg) => !arg.startsWith('-'));
   const list = known.flatMap(namesOf).join(', ');
   const strange = names.find((name) => !known.some((benchmark) => namesOf(benchmark).includes(name)));
-  if (strange !== undefined) return `there is no benchmark "${strange}"; there are: ${list}`;
+  if (strange !== undefined) return `unknown benchmark "${strange}"; choose from: ${list}`;
   const odd = flags.find((flag) => flag !== '--json' && flag !== '--smoke');
   if (odd !== undefined) return `unknown flag ${odd}; usage: npm run bench -- [${list}] [--json] [--smoke]`;
   return { names, json: flags.includes('--json'), smoke: flags.includes('--smoke') };
 }
 
-/** What it answers to: its own name, and those of its parts. */
+/** The names that select it: its own, and those of its parts. */
 function namesOf({ name, parts = [] }: Benchmark): readonly string[] {
   return [name, ...parts.map((part) => `${name}/${part}`)];
 }
 
-function jsonLine({ name }: Benchmark, metrics: BenchMetrics, machine: Machine): string {
+function jsonLine({ name }: Benchmark, metrics: BenchMetrics, machine: MachineInfo): string {
   return `${JSON.stringify({ name, metrics, machine })}\n`;
 }
 
-function headline(machine: Machine, smoke: boolean): string {
+function machineText(machine: MachineInfo, smoke: boolean): string {
   const memory = `${(machine.memoryBytes / 2 ** 30).toFixed(0)} GiB`;
   const lines = [
     `machine  ${machine.cpu}, ${machine.cores} cores, ${memory}, ${machine.platform}, node ${machine.node}`,
     `commit   ${machine.commit}, seed ${machine.seed}`,
   ];
-  if (smoke) lines.push('smoke    small sizes, one round: these numbers mean nothing');
+  if (smoke) lines.push('smoke    small sizes, one round: these numbers are meaningless');
   return `${lines.join('\n')}\n`;
 }
 
-function table({ name, about }: Benchmark, metrics: BenchMetrics): string {
-  const rows = Object.entries(metrics).map(([metric, value]) => [metric, format(value)] as const);
+function metricsTable({ name, about }: Benchmark, metrics: BenchMetrics): string {
+  const rows = Object.entries(metrics).map(([metric, value]) => [metric, formatNumber(value)] as const);
   const left = Math.max(...rows.map(([metric]) => metric.length));
   const right = Math.max(...rows.map(([, value]) => value.length));
   const lines = rows.map(([metric, value]) => `  ${metric.padEnd(left)}  ${value.padStart(right)}`);
   return `\n${name}: ${about}\n${lines.join('\n')}\n`;
 }
 
-/** Three figures that count, thousands apart. */
-function format(value: number): string {
+/** Three significant digits, with thousands separators. */
+function formatNumber(value: number): string {
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US');
   return String(Number(value.toPrecision(3)));
 }

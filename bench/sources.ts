@@ -3,29 +3,30 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { mapLimit, newAbortController, systemClock, systemRandom } from '#base';
-import { createDesiredSource, createInProcessRunner, createToolLookup } from '#desired';
-import type { CommandRunner, DesiredSource, ManifestsRequest } from '#desired';
+import { createDesiredSource, createInProcessRunner, createToolLookup, startLocalRenderer } from '#desired';
+import type { CommandRunner, DesiredSource, ManifestsRequest, Renderer } from '#desired';
 import { bareRepository } from '#model';
 import { silentLogger } from '#telemetry';
 import { collectGarbage, medianSeconds } from './harness.ts';
 import type { BenchContext, Benchmark, BenchMetrics } from './harness.ts';
 
-const never = newAbortController().signal;
+const neverAborted = newAbortController().signal;
 
 /**
- * What sources cost: a push to a repository of many Applications, a big directory, a request that changes nothing, and Helm charts against helm
- * itself. Real git, and the real helm where there is one (on PATH, or built by `npm run e2e:setup`); without it those figures are left out.
+ * Cost of sources: a push to a repository of many Applications, a big directory, an unchanged
+ * request, and Helm charts compared with plain helm. Uses real git, and real helm if available (on
+ * PATH, or built by `npm run e2e:setup`); otherwise omits those figures.
  */
-export const sources: Benchmark = {
+export const sourcesBenchmark: Benchmark = {
   name: 'sources',
   about: 'fetching and rendering: one push for many Applications, 2,000 manifests, a warm request, 200 Helm charts',
   run: async (context) => {
     const root = mkdtempSync(join(tmpdir(), 'driftless-bench-'));
     try {
       return {
-        ...(await push(join(root, 'push'), context)),
-        ...(await directory(join(root, 'directory'), context)),
-        ...(await charts(join(root, 'charts'), context)),
+        ...(await measurePush(join(root, 'push'), context)),
+        ...(await measureDirectory(join(root, 'directory'), context)),
+        ...(await measureCharts(join(root, 'charts'), context)),
       };
     } finally {
       rmSync(root, { recursive: true, force: true });
@@ -33,27 +34,27 @@ export const sources: Benchmark = {
   },
 };
 
-/** A thousand Applications of one repository, twenty at a time, as many as there are status processors. */
-async function push(root: string, { smoke }: BenchContext): Promise<BenchMetrics> {
+/** A thousand Applications of one repository, twenty at a time, like the status processors. */
+async function measurePush(root: string, { smoke }: BenchContext): Promise<BenchMetrics> {
   const size = smoke ? 30 : 1000;
   const changed = smoke ? 3 : 10;
   const apps = Array.from({ length: size }, (_, i) => `apps/app-${i}`);
-  const repository = new Repository(join(root, 'repo'));
+  const repository = new GitRepository(join(root, 'repo'));
   repository.commit(
-    Object.fromEntries(apps.map((path, i) => [`${path}/deployment.yaml`, deployment(`app-${i}`, 'v1')])),
+    Object.fromEntries(apps.map((path, i) => [`${path}/deployment.yaml`, deploymentYaml(`app-${i}`, 'v1')])),
   );
-  const { desired, ran } = generator(join(root, 'cache'));
-  const all = (more: Partial<ManifestsRequest>): ReturnType<typeof rendered> =>
-    rendered(desired, repository, apps, more);
+  const { desired, ran } = createBenchSource(join(root, 'cache'));
+  const all = (more: Partial<ManifestsRequest>): ReturnType<typeof renderPaths> =>
+    renderPaths(desired, repository, apps, more);
   const before = await all({});
   repository.commit(
     Object.fromEntries(
-      apps.slice(0, changed).map((path, i) => [`${path}/deployment.yaml`, deployment(`app-${i}`, 'v2')]),
+      apps.slice(0, changed).map((path, i) => [`${path}/deployment.yaml`, deploymentYaml(`app-${i}`, 'v2')]),
     ),
   );
   const ranBefore = ran.length;
   const begin = process.hrtime.bigint();
-  const after = await all({ noRevisionCache: true, revisionsSince: systemClock.monotonic() });
+  const after = await all({ cache: { revision: { notBefore: systemClock.monotonic() }, manifests: 'cached' } });
   const seconds = Number(process.hrtime.bigint() - begin) / 1e9;
   const runs = (word: string): number => ran.slice(ranBefore).filter((argv) => argv.includes(word)).length;
   return {
@@ -65,20 +66,20 @@ async function push(root: string, { smoke }: BenchContext): Promise<BenchMetrics
   };
 }
 
-async function directory(root: string, { smoke }: BenchContext): Promise<BenchMetrics> {
+async function measureDirectory(root: string, { smoke }: BenchContext): Promise<BenchMetrics> {
   const size = smoke ? 50 : 2000;
-  const repository = new Repository(join(root, 'repo'));
+  const repository = new GitRepository(join(root, 'repo'));
   repository.commit(
-    Object.fromEntries(Array.from({ length: size }, (_, i) => [`app/${i}.yaml`, deployment(`app-${i}`, 'v1')])),
+    Object.fromEntries(Array.from({ length: size }, (_, i) => [`app/${i}.yaml`, deploymentYaml(`app-${i}`, 'v1')])),
   );
-  const { desired } = generator(join(root, 'cache'));
+  const { desired } = createBenchSource(join(root, 'cache'));
   const once = async (more: Partial<ManifestsRequest>): Promise<void> => {
-    await rendered(desired, repository, ['app'], more);
+    await renderPaths(desired, repository, ['app'], more);
   };
   let cpuSeconds = 0;
   const cold = await medianSeconds(smoke ? 1 : 5, async () => {
     const cpu = process.cpuUsage();
-    await once({ noCache: true });
+    await once({ cache: { revision: 'cached', manifests: 'rerender' } });
     const { user, system } = process.cpuUsage(cpu);
     cpuSeconds = (user + system) / 1e6;
   });
@@ -93,15 +94,17 @@ async function directory(root: string, { smoke }: BenchContext): Promise<BenchMe
   };
 }
 
-/** 200 charts cold, against helm alone two at once, on the same checkout of the same charts. */
-async function charts(root: string, { smoke }: BenchContext): Promise<BenchMetrics> {
+/** 200 cold charts, compared with two plain helm processes at once on the same checkout. */
+async function measureCharts(root: string, { smoke }: BenchContext): Promise<BenchMetrics> {
   const tools = toolLookup();
   const helm = tools('helm');
   if (helm === undefined) return {};
   const size = smoke ? 2 : 200;
   const paths = Array.from({ length: size }, (_, i) => `charts/chart-${i}`);
-  const repository = new Repository(join(root, 'repo'));
-  repository.commit(Object.assign({}, ...paths.map((path, i) => chart(path, `chart-${i}`))) as Record<string, string>);
+  const repository = new GitRepository(join(root, 'repo'));
+  repository.commit(
+    Object.assign({}, ...paths.map((path, i) => chartFiles(path, `chart-${i}`))) as Record<string, string>,
+  );
   const runner = createInProcessRunner({ clock: systemClock, env: process.env });
   const ours: number[] = [];
   const plain: number[] = [];
@@ -117,15 +120,17 @@ async function charts(root: string, { smoke }: BenchContext): Promise<BenchMetri
             env,
             timeoutMs: 60_000,
             maxBytes: 1 << 24,
-            signal: never,
+            signal: neverAborted,
           };
           const { exitCode, stderr } = await runner.runCommand(argv, options);
           if (exitCode !== 0) throw new Error(stderr);
         }),
       ),
     );
-    const { desired } = generator(join(root, `cache-${round}`));
-    ours.push(await secondsOf(() => rendered(desired, repository, paths, {})));
+    const { desired, started } = createBenchSource(join(root, `cache-${round}`));
+    // A replica starts its renderer once, not for each push.
+    await started();
+    ours.push(await secondsOf(() => renderPaths(desired, repository, paths, {})));
   }
   const [own = 0, alone = 1] = [ours, plain].map((list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)]);
   return { charts_200_seconds: own, helm_template_200_seconds: alone, charts_to_helm_template_ratio: own / alone };
@@ -139,9 +144,9 @@ async function secondsOf(body: () => Promise<unknown>): Promise<number> {
 }
 
 /** The objects of each path. */
-async function rendered(
+async function renderPaths(
   desired: DesiredSource,
-  repository: Repository,
+  repository: GitRepository,
   paths: readonly string[],
   more: Partial<ManifestsRequest>,
 ): Promise<readonly (readonly unknown[])[]> {
@@ -152,19 +157,25 @@ async function rendered(
       cluster: { kubeVersion: 'v1.33.1', apiVersions: ['apps/v1', 'v1'] },
       repositories: { repositories: [], credentials: [] },
       options: { kustomizeBuildOptions: '', kustomizeVersions: {}, valuesFileSchemes: [], enabledTypes: {} },
-      noRevisionCache: false,
-      noCache: false,
+      cache: { revision: 'cached', manifests: 'cached' },
       appName: 'app',
       namespace: 'default',
       project: 'default',
       ...more,
     };
-    const { sources: answers } = await desired.manifests(request, never);
+    const { sources: answers } = await desired.manifests(request, neverAborted);
     return answers[0]?.objects ?? [];
   });
 }
 
-function generator(cacheDir: string): { readonly desired: DesiredSource; readonly ran: (readonly string[])[] } {
+interface BenchSource {
+  readonly desired: DesiredSource;
+  readonly ran: (readonly string[])[];
+  /** Resolves when the renderer answers. */
+  readonly started: () => Promise<void>;
+}
+
+function createBenchSource(cacheDir: string): BenchSource {
   const ran: (readonly string[])[] = [];
   const runner = createInProcessRunner({ clock: systemClock, env: process.env });
   const commands: CommandRunner = {
@@ -174,19 +185,53 @@ function generator(cacheDir: string): { readonly desired: DesiredSource; readonl
     },
   };
   const logger = silentLogger;
-  const tools = toolLookup();
+  const sourceRenderer = renderer(join(cacheDir, 'render'));
   return {
     ran,
-    desired: createDesiredSource({ clock: systemClock, random: systemRandom, logger, cacheDir, commands, tools }),
+    started: async () => {
+      await sourceRenderer.version('kustomize', undefined, neverAborted);
+    },
+    desired: createDesiredSource({
+      clock: systemClock,
+      random: systemRandom,
+      logger,
+      cacheDir,
+      commands,
+      renderer: sourceRenderer,
+    }),
   };
 }
 
-function toolLookup(): ReturnType<typeof createToolLookup> {
-  const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
-  return createToolLookup({ path: process.env['PATH'], folders: [join(cache, 'driftless', 'e2e')] });
+/** As `driftless run` has it; it ends with this process. */
+function renderer(folder: string): Renderer {
+  return startLocalRenderer({
+    clock: systemClock,
+    random: systemRandom,
+    version: '0.0.0',
+    logger: silentLogger,
+    settings: {
+      folder,
+      path: process.env['PATH'] ?? '',
+      folders: toolFolders(),
+      parallelism: 16,
+      memoryBytes: 4 * 2 ** 30,
+      maxRequestBytes: 2 ** 30,
+      logLevel: 'error',
+      logFormat: 'text',
+    },
+  });
 }
 
-class Repository {
+function toolLookup(): ReturnType<typeof createToolLookup> {
+  return createToolLookup({ path: process.env['PATH'], folders: toolFolders() });
+}
+
+function toolFolders(): readonly string[] {
+  const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+  return [join(cache, 'driftless', 'e2e')];
+}
+
+class GitRepository {
   readonly path: string;
 
   constructor(path: string) {
@@ -211,7 +256,7 @@ class Repository {
   }
 }
 
-function deployment(name: string, image: string): string {
+function deploymentYaml(name: string, image: string): string {
   return `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -241,8 +286,8 @@ spec:
 `;
 }
 
-function chart(path: string, name: string): Record<string, string> {
-  const manifest = deployment(name, '{{ .Values.tag }}').replace('replicas: 3', 'replicas: {{ .Values.replicas }}');
+function chartFiles(path: string, name: string): Record<string, string> {
+  const manifest = deploymentYaml(name, '{{ .Values.tag }}').replace('replicas: 3', 'replicas: {{ .Values.replicas }}');
   return {
     [`${path}/Chart.yaml`]: `apiVersion: v2\nname: ${name}\nversion: 1.0.0\n`,
     [`${path}/values.yaml`]: 'tag: v1\nreplicas: 2\n',

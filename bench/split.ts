@@ -10,11 +10,11 @@ import { PromMetrics, silentLogger } from '#telemetry';
 import { collectGarbage } from './harness.ts';
 import type { BenchContext, Benchmark } from './harness.ts';
 
-const parts = 4;
-/** About what a Deployment with its status and managedFields takes. */
-const payload = 'x'.repeat(6000);
+const partCount = 4;
+/** About the size of a Deployment with status and managedFields. */
+const payloadText = 'x'.repeat(6000);
 
-function fill(cluster: SimCluster, applications: number): void {
+function fillCluster(cluster: SimCluster, applications: number): void {
   cluster.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
   for (let i = 0; i < applications; i += 1) {
     const name = `app-${i}`;
@@ -24,7 +24,7 @@ function fill(cluster: SimCluster, applications: number): void {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata,
-      data: { payload: `${payload}${i}` },
+      data: { payload: `${payloadText}${i}` },
     });
   }
 }
@@ -35,7 +35,7 @@ function clusterAt(server: string): Cluster {
   return { ...identity, namespaces: [], clusterResources: false, labels: {}, annotations: {}, connection };
 }
 
-/** Heap that the cache of the cluster takes, when a replica owns the first `owned` of the parts. */
+/** Heap of the cluster's cache when a replica owns the first `owned` parts. */
 async function heapOf(sim: SimCluster, { random }: BenchContext, owned: number): Promise<number> {
   const surroundings = { clock: systemClock, random, logger: silentLogger };
   const limits = { qps: 10_000, burst: 10_000 };
@@ -46,7 +46,7 @@ async function heapOf(sim: SimCluster, { random }: BenchContext, owned: number):
       createKubeClient(connection, { ...surroundings, userAgent: 'bench', limits }),
     ),
   });
-  const bodies = { of: parts, owned: Array.from({ length: owned }, (_, i) => i), namespace: 'argocd' };
+  const bodies = { of: partCount, owned: Array.from({ length: owned }, (_, i) => i), namespace: 'argocd' };
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
   live.setClusters([clusterAt(sim.url)], defaultSettings, new Map([[sim.url, bodies]]));
@@ -60,10 +60,10 @@ async function heapOf(sim: SimCluster, { random }: BenchContext, owned: number):
   return bytes;
 }
 
-/** What splitting one cluster over replicas saves each of them (T-SHARD-6). */
-export const split: Benchmark = {
+/** Memory that each replica saves by splitting one cluster (T-SHARD-6). */
+export const splitBenchmark: Benchmark = {
   name: 'split',
-  about: `heap for a cluster of 5,000 Applications with one object each, whole and for one of ${parts} parts`,
+  about: `heap for a cluster of 5,000 Applications with one object each, whole and for one of ${partCount} parts`,
   async run(context) {
     const sim = await startSimCluster({
       name: 'hot',
@@ -72,9 +72,9 @@ export const split: Benchmark = {
       workloads: { enabled: false, delayMs: 0 },
     });
     try {
-      fill(sim, context.smoke ? 200 : 5000);
-      await heapOf(sim, context, parts);
-      const whole = await heapOf(sim, context, parts);
+      fillCluster(sim, context.smoke ? 200 : 5000);
+      await heapOf(sim, context, partCount);
+      const whole = await heapOf(sim, context, partCount);
       const part = await heapOf(sim, context, 1);
       return { whole_heap_bytes: whole, quarter_heap_bytes: part, quarter_to_whole_ratio: part / whole };
     } finally {

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#base';
 import { ListenError } from '#telemetry';
 import { startDashboard } from './index.ts';
-import type { Dashboard, DashboardState } from './index.ts';
+import type { RunningDashboard, DashboardState } from './index.ts';
 
 let state: DashboardState;
-let dashboard: Dashboard;
+let dashboard: RunningDashboard;
 const source = { state: () => Promise.resolve(state) };
 const options = { host: '127.0.0.1', port: 0, clock: systemClock, source, assets: 'dashboard/public' };
 const row = (sync: string): DashboardState['applications'][number] => ({
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => dashboard.close());
 
 describe('dashboard', () => {
-  it('serves a page that shows the state at once, and no text of an Application becomes code', async () => {
+  it('serves a page with the current state, and never runs text of an Application as code', async () => {
     const answer = await fetch(`${dashboard.url}/`);
     const page = await answer.text();
     expect(answer.headers.get('content-type')).toContain('text/html');
@@ -40,7 +40,7 @@ describe('dashboard', () => {
     expect((await fetch(`${dashboard.url}/../package.json`)).status).toBe(404);
   });
 
-  it('tells changes as they come', async () => {
+  it('sends changes as they happen', async () => {
     const answer = await fetch(`${dashboard.url}/events`);
     const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
     expect((await reader.read()).value).toContain('"sync":"OutOfSync"');
@@ -51,7 +51,7 @@ describe('dashboard', () => {
     await reader.cancel();
   });
 
-  it('says in one line that its port is in use', async () => {
+  it('reports in one line that its port is in use', async () => {
     const taken = createServer();
     await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
     const { port } = taken.address() as AddressInfo;

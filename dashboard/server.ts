@@ -33,7 +33,7 @@ export interface DashboardSource {
   state(): Promise<DashboardState>;
 }
 
-export interface Dashboard {
+export interface RunningDashboard {
   readonly url: string;
   close(): Promise<void>;
 }
@@ -47,22 +47,25 @@ export interface DashboardOptions {
   readonly assets: string;
 }
 
-const refreshMs = 500;
-/** Stands in the page for the state at the time of the request: it shows something at once. */
+const pollIntervalMs = 500;
+/**
+ * Placeholder in the page for the state at the time of the request, so that the page shows data at
+ * once.
+ */
 const initialState = '/* initial state */ null';
 
 /**
- * Serves the page, `/state` (JSON) and `/events` (server-sent events, one whenever the state changed).
- * @throws ListenError when the port is taken.
+ * Serves the page, `/state` (JSON) and `/events` (server-sent events, one per change of the state).
+ * @throws ListenError if the port is taken.
  */
-export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const listeners = new Set<ServerResponse>();
   const server = createServer((request, response) => {
-    void answer(options, listeners, request.url ?? '/', response);
+    void answerRequest(options, listeners, request.url ?? '/', response);
   });
   const port = await listen(server, 'the dashboard', options.host, options.port);
   const stop = new AbortController();
-  const pushing = push(options, listeners, stop.signal);
+  const pushing = pushChanges(options, listeners, stop.signal);
   return {
     url: `http://${options.host}:${port}`,
     close: async () => {
@@ -74,7 +77,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
-async function answer(
+async function answerRequest(
   options: DashboardOptions,
   listeners: Set<ServerResponse>,
   url: string,
@@ -83,7 +86,7 @@ async function answer(
   try {
     if (url === '/events') {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-      response.write(event(JSON.stringify(await options.source.state())));
+      response.write(serverSentEvent(JSON.stringify(await options.source.state())));
       listeners.add(response);
       response.on('close', () => listeners.delete(response));
     } else if (url === '/state') {
@@ -100,8 +103,8 @@ async function answer(
   }
 }
 
-/** Looks at the state twice a second while somebody watches, and sends it when it changed. */
-async function push(
+/** Checks the state twice a second while clients are connected, and sends it when it changed. */
+async function pushChanges(
   options: DashboardOptions,
   listeners: ReadonlySet<ServerResponse>,
   signal: AbortSignal,
@@ -109,9 +112,9 @@ async function push(
   let last = '';
   while (!signal.aborted) {
     const text = listeners.size > 0 ? await options.source.state().then(JSON.stringify, () => last) : last;
-    if (text !== last) broadcast(listeners, event(text));
+    if (text !== last) broadcast(listeners, serverSentEvent(text));
     last = text;
-    await options.clock.sleep(refreshMs, signal).catch(() => undefined);
+    await options.clock.sleep(pollIntervalMs, signal).catch(() => undefined);
   }
 }
 
@@ -119,6 +122,6 @@ function broadcast(listeners: ReadonlySet<ServerResponse>, message: string): voi
   for (const response of listeners) response.write(message);
 }
 
-function event(text: string): string {
+function serverSentEvent(text: string): string {
   return `data: ${text}\n\n`;
 }

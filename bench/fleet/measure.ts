@@ -2,20 +2,23 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { systemClock } from '#base';
 import { collectGarbage } from '../harness.ts';
 
-/** What a piece of work took of this process. */
-export interface Spent {
+/** Resources that a piece of work used in this process. */
+export interface ResourceUsage {
   readonly wallMs: number;
   /** User and system time of all threads. */
   readonly cpuMs: number;
-  /** How late the event loop came to a timer: the 99th percentile, and the worst. On a busy machine other programs are in it. */
+  /**
+   * Delay of the event loop: 99th percentile and maximum. Includes other programs on a busy
+   * machine.
+   */
   readonly delayP99Ms: number;
   readonly delayMaxMs: number;
 }
 
-/** Measures `body`, after a full collection. */
-export async function spent(body: () => Promise<void>): Promise<Spent> {
+/** Measures `body`, after a full garbage collection. */
+export async function measureUsage(body: () => Promise<void>): Promise<ResourceUsage> {
   collectGarbage();
-  // The collection itself must not count as a delay of what follows.
+  // Keeps the collection itself out of the measured delay.
   await systemClock.sleep(20);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
@@ -33,7 +36,7 @@ export async function spent(body: () => Promise<void>): Promise<Spent> {
   };
 }
 
-/** Of numbers, the one below which this share of them lies. */
+/** The value below which the given share of the values lies. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

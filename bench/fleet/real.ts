@@ -1,26 +1,27 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Limiter, newAbortController, Secret, systemClock } from '#base';
+import { ConcurrencyLimiter, newAbortController, SecretValue, systemClock } from '#base';
 import type { KubeObject } from '#model';
 import type { ApiClient } from '#support';
 import { startServers } from '../../test/e2e/support/index.ts';
 import type { Server } from '../../test/e2e/support/index.ts';
 import type { BenchContext, BenchMetrics } from '../harness.ts';
-import { spent } from './measure.ts';
+import { measureUsage } from './measure.ts';
 import { startReplica } from './replica.ts';
-import type { Replica } from './replica.ts';
+import type { BenchReplica } from './replica.ts';
 import { makeRepository } from './repository.ts';
-import { application, clusterSecret, definitions, project } from './servers.ts';
+import { applicationOf, clusterSecret, readArgoCrds, defaultProject } from './servers.ts';
 
-const applications = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
-/** No pass for so long: what was to be done is done, or waits for something. */
+const applicationsPath = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
+/** Without a pass for this long, all work is done or waiting. */
 const quietMs = 4000;
-const longestMs = 900_000;
+const syncTimeoutMs = 900_000;
 
 /**
- * A first sync on one real API server, which is hub and destination: what it costs the API server, and what it costs the controller. Nothing where there is
- * no real API server (`KUBEBUILDER_ASSETS`, or what `npm run e2e` has made).
+ * A first sync on one real API server, both hub and destination: its cost to the API server and to
+ * the controller. Returns nothing without a real API server (`KUBEBUILDER_ASSETS`, or the result of
+ * `npm run e2e:setup`).
  */
 export async function firstSyncOnRealServer({ smoke }: BenchContext): Promise<BenchMetrics> {
   if (!findTools()) return {};
@@ -35,18 +36,18 @@ export async function firstSyncOnRealServer({ smoke }: BenchContext): Promise<Be
       Object.fromEntries(names.map((name) => [name, objects])),
     );
     const { hub } = started.servers;
-    await prepare(hub);
+    await prepareHub(hub);
     const { access } = hub;
-    const credentials = { certData: new Secret(access.cert ?? ''), keyData: new Secret(access.key ?? '') };
+    const credentials = { certData: new SecretValue(access.cert ?? ''), keyData: new SecretValue(access.key ?? '') };
     const replica = await startReplica({ server: hub.url, insecure: false, caData: hub.ca, credentials }, root);
     try {
       const seen = hub.audit().length;
       const serverBefore = cpuMs(hub);
-      const first = await spent(async () => {
-        await each(names, (name) =>
-          hub.api.create(applications, application({ name, repository, namespace: 'apps' }, hub.url)),
+      const first = await measureUsage(async () => {
+        await forEachName(names, (name) =>
+          hub.api.create(applicationsPath, applicationOf({ name, repository, namespace: 'apps' }, hub.url)),
         );
-        await synced(hub.api, replica, size);
+        await waitUntilSynced(hub.api, replica, size);
       });
       const serverCpuMs = cpuMs(hub) - serverBefore;
       const ours = hub
@@ -73,7 +74,7 @@ export async function firstSyncOnRealServer({ smoke }: BenchContext): Promise<Be
   }
 }
 
-/** Tells the e2e support where the programs are, as `npm run e2e` does. */
+/** Passes the location of the programs to the e2e support, like `npm run e2e`. */
 function findTools(): boolean {
   const variable = 'DRIFTLESS_E2E_TOOLS';
   if (process.env[variable] !== undefined) return true;
@@ -94,54 +95,57 @@ function findTools(): boolean {
   return true;
 }
 
-async function prepare({ api, url, ca, access }: Server): Promise<void> {
+async function prepareHub({ api, url, ca, access }: Server): Promise<void> {
   const base64 = (text = ''): string => Buffer.from(text).toString('base64');
   const tlsClientConfig = { caData: base64(ca), certData: base64(access.cert), keyData: base64(access.key) };
-  for (const definition of definitions())
+  for (const definition of readArgoCrds())
     await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition);
   for (const name of ['argocd', 'apps'])
     await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   await api.create('/api/v1/namespaces/argocd/secrets', clusterSecret(url, { tlsClientConfig }));
   const projects = '/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects';
-  // Not served yet, or its storage is made.
+  // The resource is not served yet, or its storage is still being created.
   while ((await api.exchange({ method: 'GET', path: projects })).status !== 200) await systemClock.sleep(100);
-  await api.create(projects, project);
+  await api.create(projects, defaultProject);
 }
 
-async function each(names: readonly string[], work: (name: string) => Promise<unknown>): Promise<void> {
-  const limiter = new Limiter(8);
+async function forEachName(names: readonly string[], work: (name: string) => Promise<unknown>): Promise<void> {
+  const limiter = new ConcurrencyLimiter(8);
   const { signal } = newAbortController();
   await Promise.all(names.map((name) => limiter.run(signal, () => work(name))));
 }
 
-/** By its passes: who lists Applications all the time makes work for the server that is measured. @throws when it takes too long */
-async function synced(api: ApiClient, replica: Replica, size: number): Promise<void> {
-  const until = systemClock.monotonic() + longestMs;
+/**
+ * Counts passes instead of listing Applications, which would load the measured server.
+ * @throws Error on timeout
+ */
+async function waitUntilSynced(api: ApiClient, replica: BenchReplica, size: number): Promise<void> {
+  const until = systemClock.monotonic() + syncTimeoutMs;
   for (;;) {
     for (let last = -1; last !== replica.passes() || last < size;) {
       if (systemClock.monotonic() > until) throw new Error('the Applications are not synced');
       last = replica.passes();
       await systemClock.sleep(quietMs);
     }
-    const found = await api.list<KubeObject & { readonly status?: Status }>(applications);
+    const found = await api.list<KubeObject & { readonly status?: ApplicationStatusPart }>(applicationsPath);
     const done = found.filter(({ status }) => status?.sync?.status === 'Synced' && isOver(status));
     if (done.length === size) return;
   }
 }
 
-interface Status {
+interface ApplicationStatusPart {
   readonly sync?: { readonly status?: string };
   readonly operationState?: { readonly phase?: string };
 }
 
-function isOver({ operationState }: Status): boolean {
+function isOver({ operationState }: ApplicationStatusPart): boolean {
   return operationState?.phase === 'Succeeded';
 }
 
-/** User and system time of the API server since it began: in ticks of a hundredth of a second. */
+/** User and system time of the API server since its start, from ticks of 10 ms. */
 function cpuMs(server: Server): number {
   const text = readFileSync(`/proc/${server.pid('apiserver') ?? 0}/stat`, 'utf8');
-  // Behind its name, which may hold anything: the state, and 10 other fields.
+  // After the name, which may contain anything: the state, then 10 other fields.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }

@@ -15,7 +15,7 @@ import { createSettingsStore } from '#settings';
 import { createOwnership } from '#sharding';
 import { createLogger, PromMetrics } from '#telemetry';
 
-const config: ControllerConfig = {
+const defaultConfig: ControllerConfig = {
   namespace: 'argocd',
   applicationNamespaces: [],
   statusProcessors: 20,
@@ -33,23 +33,29 @@ const config: ControllerConfig = {
   graceMs: 5000,
 };
 
-/** A whole replica of the controller: everything that `driftless run` puts together, its log lines thrown away once they are written. */
-export interface Replica {
-  /** Programs that it ran to read or render sources, but for the question where a revision points. */
+/**
+ * A whole replica of the controller, assembled as in `driftless run`; log lines are formatted and
+ * dropped.
+ */
+export interface BenchReplica {
+  /** Number of programs run to read or render sources, except `git ls-remote`. */
   readonly commands: () => number;
-  /** Refresh passes that have ended, by its log: reading the metrics of a big fleet costs more than what is measured. */
+  /**
+   * Number of finished refresh passes, from the log: reading the metrics of a big fleet would cost
+   * more than the measured work.
+   */
   readonly passes: () => number;
-  /** The sum of all series of a metric; 0 where there is none. */
+  /** The sum of all series of a metric; 0 if there are none. */
   readonly metric: (name: string, label?: string) => Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts a replica over a hub and waits until it works. */
+/** Starts a replica over a hub and waits until it is ready. */
 export async function startReplica(
   hubConnection: ClusterConnection,
   folder: string,
   over: Partial<ControllerConfig> = {},
-): Promise<Replica> {
+): Promise<BenchReplica> {
   let passes = 0;
   const write = (line: string): void => {
     if (line.includes('"Reconciliation completed"')) passes += 1;
@@ -73,13 +79,13 @@ export async function startReplica(
   });
   const clients = new SharedClients(connect);
   const live = createLiveClusters({ ...common, clients, metrics });
-  const { commands, count } = counted(createInProcessRunner({ clock: systemClock, env: process.env }));
+  const { commands, count } = countCommands(createInProcessRunner({ clock: systemClock, env: process.env }));
   const cacheDir = mkdtempSync(join(folder, 'cache-'));
   const desired = createDesiredSource({ ...common, cacheDir, commands, keys: (signal) => settings.gpgKeys(signal) });
   const publisher = createMemoryPublisher();
   const queueMetrics = new QueueMetrics(metrics);
   const neighbours = { hub, settings, ownership, live, clients, desired, publisher, metrics, queueMetrics };
-  const controller = createController({ ...common, ...neighbours }, { ...config, ...over });
+  const controller = createController({ ...common, ...neighbours }, { ...defaultConfig, ...over });
   const stop = newAbortController();
   const groups = [[settings], [ownership, publisher, desired, live], [controller]];
   const ended = runGroups(groups, stop.signal, { clock: systemClock, graceMs: 10_000 });
@@ -88,7 +94,7 @@ export async function startReplica(
   return {
     commands: count,
     passes: () => passes,
-    metric: async (name, label = '') => sum(await metrics.expose(), name, label),
+    metric: async (name, label = '') => sumOfSeries(await metrics.expose(), name, label),
     stop: async () => {
       stop.abort(new Shutdown());
       await ended;
@@ -97,7 +103,7 @@ export async function startReplica(
   };
 }
 
-function counted(runner: CommandRunner): { readonly commands: CommandRunner; readonly count: () => number } {
+function countCommands(runner: CommandRunner): { readonly commands: CommandRunner; readonly count: () => number } {
   let count = 0;
   const commands: CommandRunner = {
     runCommand: (argv, options) => {
@@ -108,7 +114,7 @@ function counted(runner: CommandRunner): { readonly commands: CommandRunner; rea
   return { commands, count: () => count };
 }
 
-function sum(exposed: string, name: string, label: string): number {
+function sumOfSeries(exposed: string, name: string, label: string): number {
   const lines = exposed.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   return lines
     .filter((line) => line.includes(label))

@@ -2,11 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A Git repository with one folder for each Application, each with so many objects; every fourth of them a Service, a fifth a Deployment. */
+/**
+ * Creates a Git repository with one folder per Application; every fourth object is a Service, every
+ * fifth a Deployment.
+ */
 export function makeRepository(folder: string, applications: Readonly<Record<string, number>>): string {
   for (const [name, objects] of Object.entries(applications)) {
     mkdirSync(join(folder, name), { recursive: true });
-    const documents = Array.from({ length: objects }, (_object, i) => manifest(name, i));
+    const documents = Array.from({ length: objects }, (_object, i) => manifestOf(name, i));
     writeFileSync(join(folder, name, 'all.yaml'), documents.join('---\n'));
   }
   const git = (...args: string[]): void => {
@@ -19,16 +22,16 @@ export function makeRepository(folder: string, applications: Readonly<Record<str
   return `file://${folder}`;
 }
 
-function manifest(app: string, i: number): string {
+function manifestOf(app: string, i: number): string {
   const name = `${app}-${i}`;
   if (i % 4 === 1)
     return `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}}\nspec: {selector: {app: ${name}}, ports: [{port: 80}]}\n`;
-  if (i % 5 === 2) return deployment(name);
+  if (i % 5 === 2) return deploymentYaml(name);
   return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {key: "${i}", more: some text that is not so short}\n`;
 }
 
-/** Without pods: there is nobody who would run them. */
-function deployment(name: string): string {
+/** Without replicas, because no workload controller runs here. */
+function deploymentYaml(name: string): string {
   return `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: ${name}, labels: {app: ${name}}}

@@ -1,50 +1,50 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '#base';
-import { Servers } from './servers.ts';
+import { SimServers } from './servers.ts';
 
-/** What {@link Servers} can do, wherever they are. */
+/** The interface of {@link SimServers}, local or in another process. */
 export type ServersApi = {
-  readonly [M in keyof Servers]: (...args: Parameters<Servers[M]>) => Promise<Awaited<ReturnType<Servers[M]>>>;
+  readonly [M in keyof SimServers]: (...args: Parameters<SimServers[M]>) => Promise<Awaited<ReturnType<SimServers[M]>>>;
 };
 
-interface Call {
+interface ServerCall {
   readonly id: number;
-  readonly method: keyof Servers;
+  readonly method: keyof SimServers;
   readonly args: readonly unknown[];
 }
 
-interface Reply {
+interface ServerReply {
   readonly id: number;
   readonly result?: unknown;
   readonly error?: string;
 }
 
-const methods = ['start', 'create', 'settled', 'requests', 'ask', 'sync', 'drift', 'touch', 'close'] as const;
-const program = fileURLToPath(import.meta.url);
+const serverMethods = ['start', 'create', 'settled', 'requests', 'ask', 'sync', 'drift', 'touch', 'close'] as const;
+const programPath = fileURLToPath(import.meta.url);
 
-/** Servers in a process of their own; in this one where that cannot be (what runs is not built: only the smoke tests do that). */
+/** Servers in a separate process; in this one when run from sources (in the smoke tests). */
 export function newServers(): ServersApi {
-  return program.endsWith('.ts') ? here() : elsewhere();
+  return programPath.endsWith('.ts') ? localServers() : forkedServers();
 }
 
-function apiOf(call: (method: keyof Servers, args: readonly unknown[]) => Promise<unknown>): ServersApi {
-  const entries = methods.map((method) => [method, (...args: readonly unknown[]) => call(method, args)] as const);
+function apiOf(call: (method: keyof SimServers, args: readonly unknown[]) => Promise<unknown>): ServersApi {
+  const entries = serverMethods.map((method) => [method, (...args: readonly unknown[]) => call(method, args)] as const);
   return Object.fromEntries(entries) as unknown as ServersApi;
 }
 
-function here(): ServersApi {
-  const servers = new Servers();
-  return apiOf((method, args) => answer(servers, method, args));
+function localServers(): ServersApi {
+  const servers = new SimServers();
+  return apiOf((method, args) => callMethod(servers, method, args));
 }
 
-async function answer(servers: Servers, method: keyof Servers, args: readonly unknown[]): Promise<unknown> {
+async function callMethod(servers: SimServers, method: keyof SimServers, args: readonly unknown[]): Promise<unknown> {
   return Reflect.apply(Reflect.get(servers, method) as (...given: readonly unknown[]) => unknown, servers, args);
 }
 
-function elsewhere(): ServersApi {
-  // What profiles this process profiles that one too, into a file of its own.
-  const child = fork(program, ['servers'], {
+function forkedServers(): ServersApi {
+  // A CPU profiler of this process also profiles the child, into its own file.
+  const child = fork(programPath, ['servers'], {
     execArgv: process.execArgv.filter((arg) => arg.startsWith('--cpu-prof')),
   });
   const waiting = new Map<
@@ -52,7 +52,7 @@ function elsewhere(): ServersApi {
     { readonly done: (result: unknown) => void; readonly fail: (error: Error) => void }
   >();
   let last = 0;
-  child.on('message', (reply: Reply) => {
+  child.on('message', (reply: ServerReply) => {
     const waiter = waiting.get(reply.id);
     waiting.delete(reply.id);
     if (reply.error === undefined) waiter?.done(reply.result);
@@ -61,11 +61,11 @@ function elsewhere(): ServersApi {
   child.on('exit', () => {
     for (const { fail } of waiting.values()) fail(new Error('the simulated servers have ended'));
   });
-  const send = (method: keyof Servers, args: readonly unknown[]): Promise<unknown> =>
+  const send = (method: keyof SimServers, args: readonly unknown[]): Promise<unknown> =>
     new Promise((done, fail) => {
       last += 1;
       waiting.set(last, { done, fail });
-      child.send({ id: last, method, args } satisfies Call);
+      child.send({ id: last, method, args } satisfies ServerCall);
     });
   return apiOf(async (method, args) => {
     const result = await send(method, args);
@@ -74,12 +74,12 @@ function elsewhere(): ServersApi {
   });
 }
 
-if (process.argv[1] === program && process.argv[2] === 'servers') {
-  const servers = new Servers();
-  process.on('message', ({ id, method, args }: Call) => {
-    void answer(servers, method, args).then(
-      (result) => process.send?.({ id, result } satisfies Reply),
-      (error: unknown) => process.send?.({ id, error: messageOf(error) } satisfies Reply),
+if (process.argv[1] === programPath && process.argv[2] === 'servers') {
+  const servers = new SimServers();
+  process.on('message', ({ id, method, args }: ServerCall) => {
+    void callMethod(servers, method, args).then(
+      (result) => process.send?.({ id, result } satisfies ServerReply),
+      (error: unknown) => process.send?.({ id, error: messageOf(error) } satisfies ServerReply),
     );
   });
 }

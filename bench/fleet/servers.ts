@@ -5,48 +5,52 @@ import type { KubeObject } from '#model';
 import { startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
 
-/** An Application to be: its folder in the repository has its name. */
-export interface Wanted {
+/** An Application to create: its folder in the repository has its name. */
+export interface WantedApplication {
   readonly name: string;
   readonly repository: string;
-  /** As `spec.destination.namespace`: that namespace is made. */
+  /** `spec.destination.namespace`, which is created. */
   readonly namespace: string;
 }
 
-/** Requests that the controller made, so far. */
-export interface Requests {
+/** Number of requests by the controller so far. */
+export interface RequestCounts {
   /** Patches and updates of Applications. */
   readonly applications: number;
-  /** Everything else but leases of any form, asked of the hub. */
+  /** All other hub requests, except leases (objects or ConfigMaps) and watches. */
   readonly hub: number;
   /** Creates, patches, updates and deletes in the destination cluster. */
   readonly writes: number;
-  /** Everything asked of the destination cluster, but for watches. */
+  /** All requests to the destination cluster, except watches. */
   readonly destination: number;
 }
 
-const argo = 'argoproj.io';
-const refresh = 'argocd.argoproj.io/refresh';
-const refreshTimestamp = 'argocd.argoproj.io/refresh-timestamp';
-const verbs = new Set(['create', 'patch', 'update', 'delete']);
-/** How often it is looked whether what is waited for has come. */
-const lookMs = 5;
+const argoGroup = 'argoproj.io';
+const refreshAnnotation = 'argocd.argoproj.io/refresh';
+const refreshTimestampAnnotation = 'argocd.argoproj.io/refresh-timestamp';
+const writeVerbs = new Set(['create', 'patch', 'update', 'delete']);
+/** Polling interval of waits. */
+const pollIntervalMs = 5;
 
 /**
- * A simulated hub and one simulated cluster, with what people do to them. Everything that it takes and answers is plain JSON, so that it can live in
- * another process: then what the controller's process spends is the controller's alone.
+ * A simulated hub and one simulated cluster, with the actions of users. All arguments and results
+ * are plain JSON, so that it can run in another process: the controller's process then measures
+ * only the controller.
  */
-export class Servers {
+export class SimServers {
   #hub: SimCluster | undefined;
   #destination: SimCluster | undefined;
-  /** Names of Applications; kept by what changes, for a list of all at each look would take more than what is measured. */
+  /**
+   * Names of settled Applications, updated by events: listing all of them at each poll would cost
+   * more than the measured work.
+   */
   readonly #settled = new Set<string>();
   readonly #counts = { applications: 0, hub: 0, writes: 0, destination: 0 };
 
-  /** URLs of both. */
+  /** Starts both servers and returns their URLs. */
   async start(): Promise<{ readonly hub: string; readonly destination: string }> {
     const common = { clock: systemClock, random: seededRandom(2), workloads: { enabled: true, delayMs: 5 } };
-    const hub = await startSimCluster({ ...common, name: 'hub', crds: definitions() });
+    const hub = await startSimCluster({ ...common, name: 'hub', crds: readArgoCrds() });
     const destination = await startSimCluster({ ...common, name: 'dest' });
     [this.#hub, this.#destination] = [hub, destination];
     hub.store.subscribe(({ object }) => {
@@ -56,64 +60,67 @@ export class Servers {
     });
     hub.onRequest((request) => this.#countHub(request));
     destination.onRequest(({ verb }) => {
-      if (verbs.has(verb)) this.#counts.writes += 1;
+      if (writeVerbs.has(verb)) this.#counts.writes += 1;
       if (verb !== 'watch') this.#counts.destination += 1;
     });
     const objects: KubeObject[] = [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } },
       clusterSecret(destination.url, {}),
-      project,
+      defaultProject,
     ];
     for (const object of objects) hub.store.create(object);
     return { hub: hub.url, destination: destination.url };
   }
 
-  create(wanted: readonly Wanted[]): void {
+  create(wanted: readonly WantedApplication[]): void {
     const { hub, destination } = this.#both();
     for (const namespace of new Set(wanted.map((one) => one.namespace)))
       if (destination.store.get('', 'Namespace', '', namespace) === undefined)
         destination.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     for (const { name, repository, namespace } of wanted)
-      hub.store.create(application({ name, repository, namespace }, destination.url));
+      hub.store.create(applicationOf({ name, repository, namespace }, destination.url));
   }
 
-  /** Waits until so many Applications are Synced and Healthy, without an operation under way or a refresh asked for. */
+  /**
+   * Waits until `count` Applications are Synced and Healthy, without a running operation or a
+   * requested refresh.
+   */
   async settled(count: number): Promise<void> {
-    while (this.#settled.size < count) await systemClock.sleep(lookMs);
+    while (this.#settled.size < count) await systemClock.sleep(pollIntervalMs);
   }
 
-  requests(): Requests {
+  requests(): RequestCounts {
     return { ...this.#counts };
   }
 
-  /** What Argo CD's API server writes when somebody asks for a refresh, to each of them. */
+  /** Requests a refresh of each Application, like Argo CD's API server. */
   ask(names: readonly string[]): void {
     const { hub } = this.#both();
     for (const name of names) {
-      const object = hub.store.get(argo, 'Application', 'argocd', name);
+      const object = hub.store.get(argoGroup, 'Application', 'argocd', name);
       if (object === undefined) throw new Error(`no application ${name}`);
       const annotations = {
         ...object.metadata.annotations,
-        [refresh]: 'normal',
-        [refreshTimestamp]: new Date(systemClock.now()).toISOString(),
+        [refreshAnnotation]: 'normal',
+        [refreshTimestampAnnotation]: new Date(systemClock.now()).toISOString(),
       };
       hub.store.update({ ...object, metadata: { ...object.metadata, annotations } });
     }
   }
 
-  /** What `argocd app sync` writes; waits until it is done. */
+  /** Starts a sync like `argocd app sync`; waits until it is done. */
   async sync(name: string): Promise<void> {
     const { hub } = this.#both();
-    const object = hub.store.get(argo, 'Application', 'argocd', name);
+    const object = hub.store.get(argoGroup, 'Application', 'argocd', name);
     if (object === undefined) throw new Error(`no application ${name}`);
     const operation = { sync: {}, initiatedBy: { username: 'me' } };
     hub.store.update({ ...object, operation });
     const isDone = (): boolean =>
-      (hub.store.get(argo, 'Application', 'argocd', name)?.['operation'] ?? undefined) === undefined;
-    while (!isDone()) await systemClock.sleep(lookMs);
+      (hub.store.get(argoGroup, 'Application', 'argocd', name)?.['operation'] ?? undefined) === undefined;
+    while (!isDone()) await systemClock.sleep(pollIntervalMs);
   }
 
-  /** Changes a value of a ConfigMap by hand, past Git; milliseconds until it is what it was. */
+  /** Changes a value of a ConfigMap by hand; returns the milliseconds until it is repaired. */
   async drift(namespace: string, name: string): Promise<number> {
     const { destination } = this.#both();
     const object = destination.store.get('', 'ConfigMap', namespace, name);
@@ -131,7 +138,7 @@ export class Servers {
     });
   }
 
-  /** Adds a label that no manifest knows to a ConfigMap: a change, and no difference. */
+  /** Adds a label that no manifest has to a ConfigMap: a change without a difference. */
   touch(namespace: string, name: string, value: string): void {
     const { destination } = this.#both();
     const object = destination.store.get('', 'ConfigMap', namespace, name);
@@ -145,7 +152,7 @@ export class Servers {
   }
 
   #countHub({ verb, group, resource }: SimRequest): void {
-    if (group === argo && resource === 'applications' && verbs.has(verb)) this.#counts.applications += 1;
+    if (group === argoGroup && resource === 'applications' && writeVerbs.has(verb)) this.#counts.applications += 1;
     else if (resource !== 'leases' && resource !== 'configmaps' && verb !== 'watch') this.#counts.hub += 1;
   }
 
@@ -156,20 +163,20 @@ export class Servers {
   }
 }
 
-/** Synced and Healthy, without an operation under way or a refresh asked for. */
+/** Synced and Healthy, without a running operation or a requested refresh. */
 function isSettled(object: KubeObject): boolean {
   const status = object['status'] as { sync?: { status?: string }; health?: { status?: string } } | undefined;
   return (
     status?.sync?.status === 'Synced' &&
     status.health?.status === 'Healthy' &&
     (object['operation'] ?? undefined) === undefined &&
-    object.metadata.annotations?.[refresh] === undefined
+    object.metadata.annotations?.[refreshAnnotation] === undefined
   );
 }
 
-export function application({ name, repository, namespace }: Wanted, server: string): KubeObject {
+export function applicationOf({ name, repository, namespace }: WantedApplication, server: string): KubeObject {
   return {
-    apiVersion: `${argo}/v1alpha1`,
+    apiVersion: `${argoGroup}/v1alpha1`,
     kind: 'Application',
     metadata: { name, namespace: 'argocd' },
     spec: {
@@ -181,15 +188,15 @@ export function application({ name, repository, namespace }: Wanted, server: str
   };
 }
 
-/** Those that Argo CD installs. */
-export function definitions(): readonly KubeObject[] {
+/** The CustomResourceDefinitions that Argo CD installs. */
+export function readArgoCrds(): readonly KubeObject[] {
   return ['application', 'appproject'].flatMap(
     (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
   );
 }
 
-export const project: KubeObject = {
-  apiVersion: `${argo}/v1alpha1`,
+export const defaultProject: KubeObject = {
+  apiVersion: `${argoGroup}/v1alpha1`,
   kind: 'AppProject',
   metadata: { name: 'default', namespace: 'argocd' },
   spec: {

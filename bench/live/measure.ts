@@ -9,26 +9,26 @@ import { PromMetrics, silentLogger } from '#telemetry';
 import { collectGarbage } from '../harness.ts';
 import type { BenchMetrics } from '../harness.ts';
 
-/** What the measured process is told. */
+/** The task of the measured process. */
 export interface LiveTask {
   readonly server: string;
-  /** Of so many parts of the cluster this replica owns one: of the others it keeps no bodies. */
+  /** Number of parts of the cluster. This replica owns one and keeps no bodies of the others. */
   readonly parts: number;
   readonly events: number;
-  /** Applications whose objects are read, `app-0` and on. */
+  /** Number of Applications whose objects are read, starting with `app-0`. */
   readonly reads: number;
 }
 
 /**
- * Fills the cache of one cluster, and says what it cost this process: memory at most and when at rest, CPU, how long the event loop was held up,
- * what an event and what a read of an Application's objects cost afterwards.
+ * Fills the cache of one cluster and returns its cost: peak and steady memory, CPU, event loop
+ * delay, and the cost of a later event and of reading an Application's objects.
  */
 export async function measureLive(task: LiveTask): Promise<BenchMetrics> {
   const live = liveClusters();
   const stop = newAbortController();
   collectGarbage();
   const before = process.memoryUsage();
-  const load = await observed(async () => {
+  const load = await observeRun(async () => {
     live.setClusters([clusterAt(task.server)], defaultSettings, bodiesOf(task));
     void live.run(stop.signal);
     return live.cluster(task.server, stop.signal);
@@ -37,9 +37,9 @@ export async function measureLive(task: LiveTask): Promise<BenchMetrics> {
   const steady = await atRest();
   const cluster = load.value;
   const entries = cluster.info().resourcesCount;
-  const reading = await observed(() => readAll(cluster, task.reads, stop.signal));
-  const again = await observed(() => readAll(cluster, task.reads, stop.signal));
-  const churn = await observed(() => churned(cluster, task));
+  const reading = await observeRun(() => readAll(cluster, task.reads, stop.signal));
+  const again = await observeRun(() => readAll(cluster, task.reads, stop.signal));
+  const churn = await observeRun(() => waitForChurn(cluster, task));
   const after = await atRest();
   stop.abort(new Shutdown());
   return {
@@ -84,20 +84,20 @@ function bodiesOf({ server, parts }: LiveTask): Parameters<ReturnType<typeof cre
   return parts === 1 ? undefined : new Map([[server, { of: parts, owned: [0], namespace: 'argocd' }]]);
 }
 
-interface Observed<T> {
+interface ObservedRun<T> {
   readonly value: T;
   readonly seconds: number;
   readonly cpuSeconds: number;
   readonly p99Ms: number;
   readonly longestMs: number;
-  /** The same in time of the processor, which other programs of the machine do not lengthen. */
+  /** Like `p99Ms`, in CPU time, which other programs on the machine do not affect. */
   readonly heldP99Ms: number;
 }
 
-const resolutionMs = 5;
+const timerResolutionMs = 5;
 
-async function observed<T>(body: () => Promise<T>): Promise<Observed<T>> {
-  const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+async function observeRun<T>(body: () => Promise<T>): Promise<ObservedRun<T>> {
+  const delays = monitorEventLoopDelay({ resolution: timerResolutionMs });
   delays.enable();
   const held = heldByTurns();
   const [start, cpu] = [process.hrtime.bigint(), process.cpuUsage()];
@@ -106,14 +106,15 @@ async function observed<T>(body: () => Promise<T>): Promise<Observed<T>> {
   delays.disable();
   const heldP99Ms = held();
   const seconds = Number(process.hrtime.bigint() - start) / 1e9;
-  const beyond = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - resolutionMs);
+  const beyond = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - timerResolutionMs);
   const [p99Ms, longestMs] = [beyond(delays.percentile(99)), beyond(Math.min(delays.max, 1e12))];
   return { value, seconds, cpuSeconds: (used.user + used.system) / 1e6, p99Ms, longestMs, heldP99Ms };
 }
 
 /**
- * How much of the processor is used from one turn of a timer to the next: what holds the loop up lets none come. Collectors of garbage on other threads
- * count as well. Returns what ends it and tells the 99th percentile.
+ * CPU time between two turns of a timer: whatever blocks the loop delays the next turn. Includes
+ * garbage collectors on other threads. Returns a function that stops and returns the 99th
+ * percentile.
  */
 function heldByTurns(): () => number {
   const turns: number[] = [];
@@ -122,14 +123,14 @@ function heldByTurns(): () => number {
     const { user, system } = process.cpuUsage(last);
     last = process.cpuUsage();
     turns.push((user + system) / 1000);
-  }, resolutionMs);
+  }, timerResolutionMs);
   return () => {
     clearInterval(timer);
     return turns.sort((a, b) => a - b)[Math.floor(turns.length * 0.99)] ?? 0;
   };
 }
 
-/** What stays when everything that nobody holds is gone. */
+/** Memory after collecting all garbage. */
 async function atRest(): Promise<NodeJS.MemoryUsage> {
   for (let round = 0; round < 3; round += 1) {
     collectGarbage();
@@ -138,7 +139,7 @@ async function atRest(): Promise<NodeJS.MemoryUsage> {
   return process.memoryUsage();
 }
 
-/** How many objects there were. */
+/** Returns the number of objects read. */
 async function readAll(cluster: LiveCluster, applications: number, signal: AbortSignal): Promise<number> {
   let count = 0;
   for (let i = 0; i < applications; i += 1) {
@@ -148,7 +149,7 @@ async function readAll(cluster: LiveCluster, applications: number, signal: Abort
   return Math.max(1, count);
 }
 
-async function churned(cluster: LiveCluster, { server, events }: LiveTask): Promise<void> {
+async function waitForChurn(cluster: LiveCluster, { server, events }: LiveTask): Promise<void> {
   const wanted = cluster.info().eventsCount + events;
   const answer = await fetch(`${server}/bench/churn?events=${events}`);
   await answer.text();

@@ -1,18 +1,18 @@
 import type { JsonObject } from '#base';
 
 /** One kind that the scripted server serves. */
-export interface ServedKind {
+export interface GeneratedKind {
   readonly group: string;
   readonly kind: string;
   readonly resource: string;
   readonly count: number;
-  /** The JSON of one of them, of this revision. */
+  /** The JSON of one object at a revision. */
   readonly object: (index: number, revision: number) => JsonObject;
 }
 
-const namespaces = 200;
+const namespaceCount = 200;
 
-function hex(seed: number, length: number): string {
+function pseudoRandomHex(seed: number, length: number): string {
   let state = (seed * 2654435761 + 1013904223) >>> 0;
   let text = '';
   while (text.length < length) {
@@ -23,22 +23,22 @@ function hex(seed: number, length: number): string {
 }
 
 function uidOf(kind: string, index: number): string {
-  const all = hex(index * 31 + kind.length * 7919 + (kind.charCodeAt(0) << 8), 32);
+  const all = pseudoRandomHex(index * 31 + kind.length * 7919 + (kind.charCodeAt(0) << 8), 32);
   return `${all.slice(0, 8)}-${all.slice(8, 12)}-${all.slice(12, 16)}-${all.slice(16, 20)}-${all.slice(20)}`;
 }
 
-interface Meta {
+interface ObjectIdentity {
   readonly kind: string;
   readonly index: number;
   readonly revision: number;
   readonly name: string;
   readonly namespace: string;
   readonly owner?: JsonObject;
-  /** The Application that tracks it, and its group and kind. */
+  /** The tracking Application, and the object's group and kind. */
   readonly app?: readonly [string, string];
 }
 
-function metadata({ kind, index, revision, name, namespace, owner, app }: Meta): JsonObject {
+function metadataOf({ kind, index, revision, name, namespace, owner, app }: ObjectIdentity): JsonObject {
   const tracking =
     app === undefined ? {} : { 'argocd.argoproj.io/tracking-id': `${app[0]}:${app[1]}:${namespace}/${name}` };
   const second = String(index % 60).padStart(2, '0');
@@ -50,12 +50,12 @@ function metadata({ kind, index, revision, name, namespace, owner, app }: Meta):
     generation: 1,
     creationTimestamp: `2026-01-02T03:04:${second}Z`,
     labels: { 'app.kubernetes.io/name': `service-${index % 400}`, 'app.kubernetes.io/part-of': `team-${index % 40}` },
-    annotations: { 'example.com/checksum': hex(index, 64), ...tracking },
+    annotations: { 'example.com/checksum': pseudoRandomHex(index, 64), ...tracking },
     ...(owner === undefined ? {} : { ownerReferences: [owner] }),
   };
 }
 
-/** As a server writes them: a third of what it sends. */
+/** managedFields as a server sends them: a third of the object. */
 function managedFields(fields: JsonObject): JsonObject[] {
   return ['argocd-controller', 'kube-controller-manager'].map((manager, i) => ({
     ...{ apiVersion: 'v1', fieldsType: 'FieldsV1', manager, operation: i === 0 ? 'Apply' : 'Update' },
@@ -71,11 +71,14 @@ function fieldsOf(value: unknown): JsonObject {
 }
 
 function podSpec(index: number): JsonObject {
-  const env = Array.from({ length: 24 }, (_, i) => ({ name: `SETTING_${i}`, value: hex(index * 97 + i, 24) }));
+  const env = Array.from({ length: 24 }, (_, i) => ({
+    name: `SETTING_${i}`,
+    value: pseudoRandomHex(index * 97 + i, 24),
+  }));
   const probe = { httpGet: { path: '/healthz', port: 8080, scheme: 'HTTP' }, timeoutSeconds: 1, periodSeconds: 10 };
   const container = (name: string): JsonObject => ({
     name,
-    image: `registry.example.com/team-${index % 40}/${name}:${hex(index % 400, 12)}`,
+    image: `registry.example.com/team-${index % 40}/${name}:${pseudoRandomHex(index % 400, 12)}`,
     ...{ env, livenessProbe: probe, readinessProbe: probe, terminationMessagePath: '/dev/termination-log' },
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '256Mi' } },
     volumeMounts: [{ name: 'config', mountPath: '/etc/config' }],
@@ -87,7 +90,7 @@ function podSpec(index: number): JsonObject {
   };
 }
 
-function condition(type: string): JsonObject {
+function trueCondition(type: string): JsonObject {
   const at = '2026-01-02T03:04:05Z';
   return {
     type,
@@ -99,15 +102,15 @@ function condition(type: string): JsonObject {
   };
 }
 
-function whole(meta: JsonObject, rest: JsonObject): JsonObject {
+function withManagedFields(meta: JsonObject, rest: JsonObject): JsonObject {
   const fields = { 'f:metadata': fieldsOf({ labels: meta['labels'] }), ...fieldsOf(rest) };
   return { metadata: { ...meta, managedFields: managedFields(fields) }, ...rest };
 }
 
-function deployment(index: number, revision: number): JsonObject {
+function deploymentObject(index: number, revision: number): JsonObject {
   const name = `web-${index}`;
-  const place = { kind: 'Deployment', index, revision, name, namespace: `ns-${index % namespaces}` };
-  return whole(metadata({ ...place, app: [`app-${index >> 2}`, 'apps/Deployment'] }), {
+  const place = { kind: 'Deployment', index, revision, name, namespace: `ns-${index % namespaceCount}` };
+  return withManagedFields(metadataOf({ ...place, app: [`app-${index >> 2}`, 'apps/Deployment'] }), {
     spec: {
       replicas: 4,
       selector: { matchLabels: { app: name } },
@@ -119,14 +122,14 @@ function deployment(index: number, revision: number): JsonObject {
       updatedReplicas: 4,
       readyReplicas: 4,
       availableReplicas: 4,
-      conditions: [condition('Available'), condition('Progressing')],
+      conditions: [trueCondition('Available'), trueCondition('Progressing')],
     },
   });
 }
 
-function replicaSet(index: number, revision: number): JsonObject {
+function replicaSetObject(index: number, revision: number): JsonObject {
   const parent = index >> 2;
-  const name = `web-${parent}-${hex(index, 10)}`;
+  const name = `web-${parent}-${pseudoRandomHex(index, 10)}`;
   const owner = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -134,8 +137,8 @@ function replicaSet(index: number, revision: number): JsonObject {
     uid: uidOf('Deployment', parent),
     controller: true,
   };
-  const place = { kind: 'ReplicaSet', index, revision, name, namespace: `ns-${parent % namespaces}` };
-  return whole(metadata({ ...place, owner }), {
+  const place = { kind: 'ReplicaSet', index, revision, name, namespace: `ns-${parent % namespaceCount}` };
+  return withManagedFields(metadataOf({ ...place, owner }), {
     spec: {
       replicas: 4,
       selector: { matchLabels: { app: name } },
@@ -145,12 +148,12 @@ function replicaSet(index: number, revision: number): JsonObject {
   });
 }
 
-function pod(index: number, revision: number): JsonObject {
+function podObject(index: number, revision: number): JsonObject {
   const parent = index >> 1;
   const owner = {
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
-    name: `web-${parent >> 2}-${hex(parent, 10)}`,
+    name: `web-${parent >> 2}-${pseudoRandomHex(parent, 10)}`,
     uid: uidOf('ReplicaSet', parent),
     controller: true,
   };
@@ -158,8 +161,8 @@ function pod(index: number, revision: number): JsonObject {
     kind: 'Pod',
     index,
     revision,
-    name: `web-${parent >> 2}-${hex(parent, 10)}-${hex(index, 5)}`,
-    namespace: `ns-${(parent >> 2) % namespaces}`,
+    name: `web-${parent >> 2}-${pseudoRandomHex(parent, 10)}-${pseudoRandomHex(index, 5)}`,
+    namespace: `ns-${(parent >> 2) % namespaceCount}`,
   };
   const container = (name: string): JsonObject => ({
     name,
@@ -167,60 +170,66 @@ function pod(index: number, revision: number): JsonObject {
     restartCount: revision,
     started: true,
     image: name,
-    imageID: hex(index, 64),
-    containerID: `containerd://${hex(index + 1, 64)}`,
+    imageID: pseudoRandomHex(index, 64),
+    containerID: `containerd://${pseudoRandomHex(index + 1, 64)}`,
     state: { running: { startedAt: '2026-01-02T03:04:05Z' } },
   });
-  return whole(metadata({ ...place, owner }), {
+  return withManagedFields(metadataOf({ ...place, owner }), {
     spec: { ...podSpec(index), nodeName: `node-${index % 300}` },
     status: {
       phase: 'Running',
       podIP: `10.0.${index % 250}.${index % 240}`,
       containerStatuses: [container('main'), container('sidecar')],
-      conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map(condition),
+      conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map(trueCondition),
     },
   });
 }
 
-function configMap(managed: number): ServedKind['object'] {
+function configMapObject(managed: number): GeneratedKind['object'] {
   return (index, revision) => {
     const place = {
       kind: 'ConfigMap',
       index,
       revision,
       name: `config-${index}`,
-      namespace: `ns-${index % namespaces}`,
+      namespace: `ns-${index % namespaceCount}`,
     };
     const data = Object.fromEntries(
       Array.from({ length: 40 }, (_, i) => [
         `key-${i}`,
-        `${hex(index * 53 + i, 64)} is the value of key ${i}, revision ${revision}`,
+        `${pseudoRandomHex(index * 53 + i, 64)} is the value of key ${i}, revision ${revision}`,
       ]),
     );
-    return whole(metadata(index < managed ? { ...place, app: [`app-${index >> 2}`, '/ConfigMap'] } : place), { data });
+    return withManagedFields(
+      metadataOf(index < managed ? { ...place, app: [`app-${index >> 2}`, '/ConfigMap'] } : place),
+      { data },
+    );
   };
 }
 
-/** A cluster of objects of 6 to 10 kB, a tenth of them managed: Deployments with their ReplicaSets and Pods, and ConfigMaps. */
-export function largeObjects(objects: number): readonly ServedKind[] {
+/**
+ * A cluster with objects of 6 to 10 kB, a tenth of them managed: Deployments with their ReplicaSets
+ * and Pods, and ConfigMaps.
+ */
+export function largeObjects(objects: number): readonly GeneratedKind[] {
   const share = (part: number): number => Math.round(objects * part);
   return [
-    { group: 'apps', kind: 'Deployment', resource: 'deployments', count: share(0.05), object: deployment },
-    { group: 'apps', kind: 'ReplicaSet', resource: 'replicasets', count: share(0.2), object: replicaSet },
-    { group: '', kind: 'Pod', resource: 'pods', count: share(0.4), object: pod },
-    { group: '', kind: 'ConfigMap', resource: 'configmaps', count: share(0.35), object: configMap(share(0.05)) },
+    { group: 'apps', kind: 'Deployment', resource: 'deployments', count: share(0.05), object: deploymentObject },
+    { group: 'apps', kind: 'ReplicaSet', resource: 'replicasets', count: share(0.2), object: replicaSetObject },
+    { group: '', kind: 'Pod', resource: 'pods', count: share(0.4), object: podObject },
+    { group: '', kind: 'ConfigMap', resource: 'configmaps', count: share(0.35), object: configMapObject(share(0.05)) },
   ];
 }
 
-/** Small objects that Applications track, ten each. */
-export function trackedEntries(objects: number): readonly ServedKind[] {
+/** Small tracked objects, ten per Application. */
+export function trackedEntries(objects: number): readonly GeneratedKind[] {
   const kinds = ['ConfigMap', 'Service', 'ServiceAccount', 'Secret'];
-  return kinds.map((kind): ServedKind => {
+  return kinds.map((kind): GeneratedKind => {
     const count = Math.round(objects / kinds.length);
     const object = (index: number, revision: number): JsonObject => {
-      const [name, namespace] = [`${kind.toLowerCase()}-${index}`, `ns-${index % namespaces}`];
+      const [name, namespace] = [`${kind.toLowerCase()}-${index}`, `ns-${index % namespaceCount}`];
       const app = [`app-${Math.floor((index * kinds.length) / 10)}`, `/${kind}`] as const;
-      return { metadata: metadata({ kind, index, revision, name, namespace, app }) };
+      return { metadata: metadataOf({ kind, index, revision, name, namespace, app }) };
     };
     return { group: '', kind, resource: `${kind.toLowerCase()}s`, count, object };
   });

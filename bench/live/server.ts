@@ -4,19 +4,19 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isObject } from '#base';
 import type { Json } from '#base';
-import type { ServedKind } from './objects.ts';
+import type { GeneratedKind } from './objects.ts';
 
 /**
- * A server that keeps nothing: it makes each object when it is asked for, so that a million of them cost it no memory. It lists page by page,
- * holds watches open, and sends events when it is told to (`/bench/churn?events=…`).
+ * A stateless server: it generates each object on request, so that a million of them use no memory.
+ * Serves paged lists and open watches, and sends events on request (`/bench/churn?events=…`).
  */
-export class ScriptedServer {
-  readonly #kinds: readonly ServedKind[];
+export class GeneratedServer {
+  readonly #kinds: readonly GeneratedKind[];
   readonly #server: Server;
   readonly #watches = new Map<string, Set<ServerResponse>>();
   #revision = 0;
 
-  constructor(kinds: readonly ServedKind[]) {
+  constructor(kinds: readonly GeneratedKind[]) {
     this.#kinds = kinds;
     this.#server = createServer((request, response) => void this.#answer(request, response));
   }
@@ -42,9 +42,9 @@ export class ScriptedServer {
         url.pathname === '/bench/churn'
           ? await this.#churn(Number(url.searchParams.get('events')))
           : this.#document(url.pathname);
-      response.writeHead(found === undefined ? 404 : 200, json).end(JSON.stringify(found ?? {}));
+      response.writeHead(found === undefined ? 404 : 200, jsonHeaders).end(JSON.stringify(found ?? {}));
     } else if (url.searchParams.get('watch') === 'true') this.#watch(kind, response);
-    else response.writeHead(200, json).end(page(kind, url.searchParams));
+    else response.writeHead(200, jsonHeaders).end(listPage(kind, url.searchParams));
   }
 
   #document(path: string): Json | undefined {
@@ -66,17 +66,17 @@ export class ScriptedServer {
     };
   }
 
-  #watch(kind: ServedKind, response: ServerResponse): void {
+  #watch(kind: GeneratedKind, response: ServerResponse): void {
     const open = this.#watches.get(kind.kind) ?? new Set();
     this.#watches.set(kind.kind, open.add(response));
     response.on('close', () => open.delete(response));
-    response.writeHead(200, json);
+    response.writeHead(200, jsonHeaders);
     response.write(
       `${JSON.stringify({ type: 'BOOKMARK', object: { kind: kind.kind, metadata: { resourceVersion: listVersion } } })}\n`,
     );
   }
 
-  /** Changes objects of all kinds, in turn; answers when all is sent. */
+  /** Changes objects of all kinds in turn; responds when all events are sent. */
   async #churn(events: number): Promise<Json> {
     this.#revision += 1;
     for (let i = 0; i < events; i += 1) {
@@ -92,23 +92,23 @@ export class ScriptedServer {
   }
 }
 
-const json = { 'content-type': 'application/json' };
+const jsonHeaders = { 'content-type': 'application/json' };
 const listVersion = '2000000000';
 
-function apiVersionOf({ group }: ServedKind): string {
+function apiVersionOf({ group }: GeneratedKind): string {
   return group === '' ? 'v1' : `${group}/v1`;
 }
 
-function pathOf({ group, resource }: ServedKind): string {
+function pathOf({ group, resource }: GeneratedKind): string {
   return group === '' ? `/api/v1/${resource}` : `/apis/${group}/v1/${resource}`;
 }
 
-function resourceOf({ kind, resource }: ServedKind): Json {
+function resourceOf({ kind, resource }: GeneratedKind): Json {
   const verbs = ['get', 'list', 'watch', 'patch', 'delete'];
   return { resource, responseKind: { group: '', version: 'v1', kind }, scope: 'Namespaced', verbs };
 }
 
-function page(kind: ServedKind, query: URLSearchParams): string {
+function listPage(kind: GeneratedKind, query: URLSearchParams): string {
   const from = Number(query.get('continue') ?? 0);
   const to = Math.min(kind.count, from + Number(query.get('limit') ?? kind.count));
   const more = to < kind.count ? { continue: String(to), remainingItemCount: kind.count - to } : {};

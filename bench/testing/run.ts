@@ -1,11 +1,11 @@
 import type { Benchmark } from '../harness.ts';
-import { benchmarks } from '../list.ts';
+import { allBenchmarks } from '../list.ts';
 import { runBenchmarks } from '../run.ts';
 
-/** Runs the benchmark program with these words, and collects what it says. */
-export async function run(
+/** Runs the benchmark program with these arguments and collects its output. */
+export async function runBench(
   args: string[],
-  known: readonly Benchmark[] = benchmarks,
+  known: readonly Benchmark[] = allBenchmarks,
 ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   let out = '';
   let err = '';
