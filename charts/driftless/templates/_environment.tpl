@@ -1,5 +1,5 @@
-{{- /* Written by scripts/generate-chart-docs.mjs from cli/options.ts: change it there. */ -}}
-{{- /* The environment that Argo CD's manifests fill from its two ConfigMaps. */ -}}
+{{- /* Written by scripts/generate/chart-docs.mjs from cli/options/: change it there. */ -}}
+{{- /* Environment variables from Argo CD's two ConfigMaps, as in its own manifests. */ -}}
 {{- define "driftless.environment" -}}
 - name: ARGOCD_RECONCILIATION_TIMEOUT
   valueFrom:
@@ -19,60 +19,6 @@
       name: argocd-cm
       key: timeout.reconciliation.jitter
       optional: true
-- name: ARGOCD_REPO_ERROR_GRACE_PERIOD_SECONDS
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.repo.error.grace.period.seconds
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: repo.server
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_TIMEOUT_SECONDS
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.repo.server.timeout.seconds
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_PLAINTEXT
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.repo.server.plaintext
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_STRICT_TLS
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.repo.server.strict.tls
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CA_CERT_PATH
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.repo.server.ca.cert.path
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CLIENT_CERT_PATH
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.repo.server.client.cert.path
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CLIENT_CERT_KEY_PATH
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.repo.server.client.cert.key.path
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_COMMIT_SERVER
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: commit.server
-      optional: true
 - name: ARGOCD_APPLICATION_CONTROLLER_STATUS_PROCESSORS
   valueFrom:
     configMapKeyRef:
@@ -84,18 +30,6 @@
     configMapKeyRef:
       name: argocd-cmd-params-cm
       key: controller.operation.processors
-      optional: true
-- name: ARGOCD_APPLICATION_CONTROLLER_HYDRATION_PROCESSORS
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.hydration.processors
-      optional: true
-- name: ARGOCD_HYDRATOR_ENABLED
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: hydrator.enabled
       optional: true
 - name: ARGOCD_APPLICATION_CONTROLLER_LOGFORMAT
   valueFrom:
@@ -235,6 +169,84 @@
       name: argocd-cmd-params-cm
       key: otlp.sample.ratio
       optional: true
+- name: ARGOCD_SYNC_WAVE_DELAY
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.sync.wave.delay.seconds
+      optional: true
+- name: ARGOCD_REPO_ERROR_GRACE_PERIOD_SECONDS
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.repo.error.grace.period.seconds
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: repo.server
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_TIMEOUT_SECONDS
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.repo.server.timeout.seconds
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_PLAINTEXT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.repo.server.plaintext
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_STRICT_TLS
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.repo.server.strict.tls
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CA_CERT_PATH
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.repo.server.ca.cert.path
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CLIENT_CERT_PATH
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.repo.server.client.cert.path
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CLIENT_CERT_KEY_PATH
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.repo.server.client.cert.key.path
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_COMMIT_SERVER
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: commit.server
+      optional: true
+- name: ARGOCD_APPLICATION_CONTROLLER_HYDRATION_PROCESSORS
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.hydration.processors
+      optional: true
+- name: ARGOCD_HYDRATOR_ENABLED
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: hydrator.enabled
+      optional: true
+- name: GRPC_ENABLE_TXT_SERVICE_CONFIG
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: controller.grpc.enable.txt.service.config
+      optional: true
 - name: ARGOCD_APP_STATE_CACHE_EXPIRATION
   valueFrom:
     configMapKeyRef:
@@ -282,12 +294,6 @@
     configMapKeyRef:
       name: argocd-cmd-params-cm
       key: redis.key.prefix
-      optional: true
-- name: ARGOCD_SYNC_WAVE_DELAY
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.sync.wave.delay.seconds
       optional: true
 - name: ARGOCD_K8S_CLIENT_QPS
   valueFrom:
@@ -355,18 +361,12 @@
       name: argocd-cmd-params-cm
       key: controller.cluster.cache.events.processing.interval
       optional: true
-- name: GRPC_ENABLE_TXT_SERVICE_CONFIG
-  valueFrom:
-    configMapKeyRef:
-      name: argocd-cmd-params-cm
-      key: controller.grpc.enable.txt.service.config
-      optional: true
 {{- end }}
-{{- /* What the values of all charts may say. */ -}}
+{{- /* Known keys of the values below global. */ -}}
 {{- define "driftless.globalKeys" -}}
 ["addPrometheusAnnotations","additionalLabels","affinity","certificateAnnotations","deploymentAnnotations","deploymentStrategy","domain","dualStack","env","hostAliases","image","imagePullSecrets","logging","networkPolicy","nodeSelector","podAnnotations","podLabels","priorityClassName","revisionHistoryLimit","runtimeClassName","securityContext","statefulsetAnnotations","tolerations","topologySpreadConstraints"]
 {{- end }}
-{{- /* Keys of argocd-cm that come as environment, so that a change of them needs new pods. */ -}}
+{{- /* Keys of argocd-cm that become environment variables, so a change needs new pods. */ -}}
 {{- define "driftless.environmentKeysOfCm" -}}
 ["timeout.reconciliation","timeout.hard.reconciliation","timeout.reconciliation.jitter"]
 {{- end }}

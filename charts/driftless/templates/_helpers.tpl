@@ -1,10 +1,11 @@
-{{- /* The name of everything; also that of the workload, which the program is told: it reads its replica count while it runs. */ -}}
+{{- /* Name of all objects. The program gets it too, because it reads the replica count of the
+       workload of this name. */ -}}
 {{- define "driftless.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride }}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
-{{- /* A release may be named with dots, a Service may not. */ -}}
+{{- /* The name of a release may contain dots, the name of a Service may not. */ -}}
 {{- $base := default $full .Values.fullnameOverride | replace "." "-" }}
-{{- /* One that only looks stands beside the other, which may have the name without this. */ -}}
+{{- /* A shadow may run beside a release with the name without this suffix. */ -}}
 {{- if .Values.controller.shadow.enabled }}
 {{- printf "%s-shadow" ($base | trunc 33 | trimSuffix "-") }}
 {{- else }}
@@ -12,12 +13,13 @@
 {{- end }}
 {{- end }}
 
-{{- /* What the workload is: the guard of a release that is in charge looks for application-controller. */ -}}
+{{- /* Component of the workload. The guard of an active release looks for application-controller. */ -}}
 {{- define "driftless.component" -}}
 {{- ternary "application-controller-shadow" "application-controller" .Values.controller.shadow.enabled }}
 {{- end }}
 
-{{- /* The name of an object in a namespace that may be another's: (dict "root" $ "namespace" … "suffix" …). There, two releases must differ. */ -}}
+{{- /* Name of an object in a namespace that may be shared by releases, where names must differ:
+       (dict "root" $ "namespace" … "suffix" …). */ -}}
 {{- define "driftless.nameIn" -}}
 {{- $own := include "driftless.namespace" .root }}
 {{- $name := printf "%s%s" (include "driftless.fullname" .root) .suffix }}
@@ -52,7 +54,7 @@
 {{- ternary "Deployment" "StatefulSet" .Values.controller.dynamicClusterDistribution }}
 {{- end }}
 
-{{- /* Argo CD's two ConfigMaps come from this chart? */ -}}
+{{- /* Whether this chart creates Argo CD's two ConfigMaps. */ -}}
 {{- define "driftless.createParams" -}}
 {{- if and .Values.configs.params.create (not .Values.dropIn) }}true{{ end }}
 {{- end }}
@@ -60,7 +62,7 @@
 {{- if and .Values.configs.cm.create (not .Values.dropIn) }}true{{ end }}
 {{- end }}
 
-{{- /* argocd-cmd-params-cm: what `configs.params` says, and `global.logging` where that says nothing. */ -}}
+{{- /* argocd-cmd-params-cm: `configs.params`, and `global.logging` for keys that are not set there. */ -}}
 {{- define "driftless.params" -}}
 {{- $params := omit .Values.configs.params "create" "annotations" }}
 {{- range $key, $value := .Values.global.logging }}
@@ -72,7 +74,8 @@
 {{- include "driftless.texts" $params }}
 {{- end }}
 
-{{- /* The number of replicas is said by somebody else. Null is not enough for that: with --reuse-values Helm drops it before an earlier number. */ -}}
+{{- /* Whether the number of replicas is set outside the chart. Null alone does not suffice: with
+       --reuse-values Helm drops it in favour of an earlier number. */ -}}
 {{- define "driftless.replicasElsewhere" -}}
 {{- if or .Values.controller.autoscaling.enabled (has (toString .Values.controller.replicas) (list "live" "<nil>")) }}true{{ end }}
 {{- end }}
@@ -83,8 +86,8 @@
 {{- int .Values.controller.replicas }}
 {{- else }}
 {{- with lookup "apps/v1" (include "driftless.kind" .) (include "driftless.namespace" .) (include "driftless.fullname" .) }}
-{{- /* A number that Helm has written goes when Helm does not repeat it, unless somebody else has written it since (server-side apply). What
-       nobody has written has no owner. */ -}}
+{{- /* With server-side apply, a number that Helm has written is removed if Helm omits it, unless
+       another manager has written it since. A number that no manager has written has no owner. */ -}}
 {{- $applied := false }}
 {{- $owned := false }}
 {{- $shared := false }}
@@ -104,13 +107,14 @@
 {{- end }}
 {{- end }}
 
-{{- /* Something of the controller, or else what is said for all. */ -}}
+{{- /* A value of `controller`, or else of `global`. */ -}}
 {{- define "driftless.networkPolicy" -}}
 {{- $own := .Values.controller.networkPolicy.create }}
 {{- if kindIs "bool" $own | ternary $own .Values.global.networkPolicy.create }}true{{ end }}
 {{- end }}
 
-{{- /* What pods read from ConfigMaps only when they start. Everything else is watched, and must not roll them. */ -}}
+{{- /* Settings that pods read only at their start. All others are watched, and must not replace
+       pods. */ -}}
 {{- define "driftless.startConfiguration" -}}
 {{- $config := dict }}
 {{- if include "driftless.createParams" . }}
@@ -137,7 +141,8 @@
 {{- default (list $own) .Values.rbac.namespaces | uniq | toJson }}
 {{- end }}
 
-{{- /* Further namespaces with Applications, as configured; globs and /regular expressions/ among them. */ -}}
+{{- /* Further namespaces with Applications, as configured; globs and /regular expressions/ among
+       them. */ -}}
 {{- define "driftless.applicationNamespaces" -}}
 {{- $said := get .Values.configs.params "application.namespaces" | default "" | toString }}
 {{- $found := list }}
@@ -149,45 +154,45 @@
 {{- $found | uniq | toJson }}
 {{- end }}
 
-{{- /* Mistakes that the schema cannot see. */ -}}
+{{- /* Errors that the schema cannot detect. */ -}}
 {{- define "driftless.validate" -}}
 {{- if .Chart.IsRoot }}
 {{- $known := include "driftless.globalKeys" . | fromJsonArray }}
 {{- range keys .Values.global | sortAlpha }}
 {{- if not (has . $known) }}
-{{- fail (printf "global.%s is not a value of this chart, so it would have no effect: take it away (README.md has the table of values)" .) }}
+{{- fail (printf "global.%s is not a value of this chart, so it would have no effect: remove it (README.md has the table of values)" .) }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- $name := include "driftless.fullname" . }}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
-{{- fail (printf "%q cannot be the name of a Service: it has to begin with a letter and to be lower-case letters, digits and dashes; set fullnameOverride" $name) }}
+{{- fail (printf "%q cannot be the name of a Service: it must begin with a letter and contain only lower-case letters, digits and dashes; set fullnameOverride" $name) }}
 {{- end }}
 {{- if .Values.dropIn }}
 {{- range $name := list "params" "cm" }}
 {{- $set := keys (omit (get $.Values.configs $name) "create" "annotations") | sortAlpha }}
 {{- if $set }}
-{{- fail (printf "dropIn: true leaves the ConfigMaps to the Argo CD that is there, so configs.%s has no effect (%s): set it there, or by controller.extraArgs or controller.env" $name (join ", " $set)) }}
+{{- fail (printf "dropIn: true leaves the ConfigMaps to the existing Argo CD, so configs.%s has no effect (%s): set it there, or by controller.extraArgs or controller.env" $name (join ", " $set)) }}
 {{- end }}
 {{- end }}
 {{- if .Values.configs.secret.createSecret }}
-{{- fail "dropIn: true leaves argocd-secret to the Argo CD that is there: take configs.secret.createSecret away" }}
+{{- fail "dropIn: true leaves argocd-secret to the existing Argo CD: remove configs.secret.createSecret" }}
 {{- end }}
 {{- if or .Values.configs.ssh.knownHosts .Values.configs.ssh.extraHosts .Values.configs.tls.certificates }}
-{{- fail "dropIn: true leaves argocd-ssh-known-hosts-cm and argocd-tls-certs-cm to the Argo CD that is there: take configs.ssh and configs.tls away" }}
+{{- fail "dropIn: true leaves argocd-ssh-known-hosts-cm and argocd-tls-certs-cm to the existing Argo CD: remove configs.ssh and configs.tls" }}
 {{- end }}
 {{- end }}
 {{- if and .Values.rbac.namespaced (kindIs "bool" .Values.rbac.clusterWrite | ternary .Values.rbac.clusterWrite true) }}
-{{- fail "rbac.namespaced: true means no rights outside of rbac.namespaces: take rbac.clusterWrite away" }}
+{{- fail "rbac.namespaced: true means no rights outside of rbac.namespaces: remove rbac.clusterWrite" }}
 {{- end }}
 {{- if and .Values.rbac.namespaced .Values.rbac.extraClusterRules }}
-{{- fail "rbac.namespaced: true means no ClusterRole: take rbac.extraClusterRules away" }}
+{{- fail "rbac.namespaced: true means no ClusterRole: remove rbac.extraClusterRules" }}
 {{- end }}
 {{- if and .Values.rbac.namespaced (include "driftless.applicationNamespaces" . | fromJsonArray) }}
-{{- fail "Applications in further namespaces (application.namespaces, rbac.applicationNamespaces) are watched in the whole cluster: that cannot be with rbac.namespaced: true" }}
+{{- fail "Applications in further namespaces (application.namespaces, rbac.applicationNamespaces) are watched in the whole cluster, which rbac.namespaced: true excludes" }}
 {{- end }}
 {{- if and .Values.rbac.namespaces (not .Values.rbac.namespaced) }}
-{{- fail "rbac.namespaces counts with rbac.namespaced: true only; the namespaces that may be changed otherwise are rbac.writeNamespaces" }}
+{{- fail "rbac.namespaces needs rbac.namespaced: true; without it, use rbac.writeNamespaces" }}
 {{- end }}
 {{- $scaling := .Values.controller.autoscaling }}
 {{- if and $scaling.enabled (gt (int $scaling.minReplicas) (int $scaling.maxReplicas)) }}
@@ -202,32 +207,34 @@
 {{- end }}
 {{- end }}
 {{- include "driftless.validateShadow" . }}
+{{- include "driftless.validateRenderer" . }}
 {{- include "driftless.guard" . }}
 {{- end }}
 
-{{- /* One that only looks: beside an Argo CD, with a number of replicas that does not move, and without rights to write. */ -}}
+{{- /* Shadow mode: beside an Argo CD, with a fixed number of replicas, and without rights to write. */ -}}
 {{- define "driftless.validateShadow" -}}
 {{- if .Values.controller.shadow.enabled }}
 {{- if not .Values.dropIn }}
-{{- fail "controller.shadow.enabled: true compares beside the Argo CD that is there, with its settings: set dropIn: true" }}
+{{- fail "controller.shadow.enabled: true compares beside an existing Argo CD, with its settings: set dropIn: true" }}
 {{- end }}
 {{- if include "driftless.replicasElsewhere" . }}
-{{- fail "controller.shadow.enabled: true needs a number in controller.replicas, and no autoscaling: its replicas agree on nothing, each takes its share of that number" }}
+{{- fail "controller.shadow.enabled: true needs a number in controller.replicas, and no autoscaling: its replicas do not coordinate, each takes its share of that number" }}
 {{- end }}
 {{- if and .Values.controller.dynamicClusterDistribution (gt (int .Values.controller.replicas) 1) }}
-{{- fail "controller.shadow.enabled: true with several replicas needs controller.dynamicClusterDistribution: false: the number of a pod is its share" }}
+{{- fail "controller.shadow.enabled: true with several replicas needs controller.dynamicClusterDistribution: false: the ordinal of a pod determines its share" }}
 {{- end }}
 {{- range concat .Values.rbac.extraRoleRules .Values.rbac.extraClusterRules }}
 {{- range .verbs }}
 {{- if not (has . (list "get" "list" "watch")) }}
-{{- fail (printf "controller.shadow.enabled: true has no use for the right to %s: take it out of rbac.extraRoleRules and rbac.extraClusterRules" .) }}
+{{- fail (printf "controller.shadow.enabled: true does not need the right to %s: remove it from rbac.extraRoleRules and rbac.extraClusterRules" .) }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
 
-{{- /* Beside an Argo CD whose own controller still has replicas, nothing is installed. Sees the cluster at install and upgrade only. */ -}}
+{{- /* Refuses to install while the controller of an existing Argo CD has replicas. Works at install
+       and upgrade only, not when rendering. */ -}}
 {{- define "driftless.guard" -}}
 {{- if and .Values.dropIn .Values.dropInGuard (not .Values.controller.shadow.enabled) }}
 {{- $namespace := include "driftless.namespace" . }}
@@ -238,7 +245,7 @@
 {{- $own := and (eq (get $labels "driftless.io/release") $.Release.Name) (eq $item.metadata.name (include "driftless.fullname" $)) }}
 {{- $replicas := ternary 1 $item.spec.replicas (kindIs "invalid" $item.spec.replicas) }}
 {{- if and $controller (not $own) (gt (int $replicas) 0) }}
-{{- fail (printf "%s %s/%s is an application controller with %v replicas, and two of them would fight over the same Applications. First: kubectl -n %s scale %s/%s --replicas=0 (or set dropInGuard: false)" $kind $namespace $item.metadata.name $replicas $namespace ($kind | lower) $item.metadata.name) }}
+{{- fail (printf "%s %s/%s is an application controller with %v replicas, and two controllers would overwrite each other's work. First: kubectl -n %s scale %s/%s --replicas=0 (or set dropInGuard: false)" $kind $namespace $item.metadata.name $replicas $namespace ($kind | lower) $item.metadata.name) }}
 {{- end }}
 {{- end }}
 {{- end }}

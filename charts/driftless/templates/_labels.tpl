@@ -1,4 +1,5 @@
-{{- /* A value as text. A number of a values file is a float: without help 1000000 would become 1e+06. */ -}}
+{{- /* A value as a string. A number of a values file is a float: printed directly, 1000000 would
+       become 1e+06. */ -}}
 {{- define "driftless.text" -}}
 {{- if and (kindIs "float64" .) (eq . (float64 (int64 .))) }}
 {{- int64 . }}
@@ -7,7 +8,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* A map whose values have to be texts: numbers and booleans are, what is null is not there. */ -}}
+{{- /* A map with string values: numbers and booleans are converted, nulls are omitted. */ -}}
 {{- define "driftless.texts" -}}
 {{- $texts := dict }}
 {{- range $key, $value := . }}
@@ -18,21 +19,23 @@
 {{- toYaml $texts }}
 {{- end }}
 
-{{- /* What selects: a workload can never change it, so it does not depend on anything but the release. */ -}}
+{{- /* Selector labels. A workload can never change them, so they depend on the release only. */ -}}
 {{- define "driftless.selectorLabels" -}}
 app.kubernetes.io/component: {{ include "driftless.component" . | quote }}
 driftless.io/release: {{ .Release.Name | quote }}
 {{- end }}
 
-{{- /* By these others find the pods. Beside an Argo CD they are those of its own controller: its NetworkPolicies let nobody else to Redis and
-       the repo-server, `argocd admin cluster` counts them, its Service of metrics shows them. */ -}}
+{{- /* Labels by which other programs find the pods. With dropIn they are those of Argo CD's own
+       controller: only such pods are admitted to Redis and the repo-server by its NetworkPolicies,
+       counted by `argocd admin cluster`, and selected by its metrics Service. */ -}}
 {{- define "driftless.nameLabels" -}}
 {{- $name := default (ternary "argocd-application-controller" .Chart.Name .Values.dropIn) .Values.nameOverride -}}
 app.kubernetes.io/name: {{ .Values.controller.shadow.enabled | ternary (printf "%s-shadow" (default .Chart.Name .Values.nameOverride)) $name | trunc 63 | trimSuffix "-" | quote }}
 app.kubernetes.io/instance: {{ and .Values.dropIn (not .Values.controller.shadow.enabled) | ternary (default .Release.Name .Values.dropInInstance) .Release.Name | quote }}
 {{- end }}
 
-{{- /* Labels of an object: (dict "root" $ "more" …). What selects and names comes first, then the object's own, those for all, and the chart's. */ -}}
+{{- /* Labels of an object: (dict "root" $ "more" …). Precedence: selector and name labels, labels
+       of the object, global labels, labels of the chart. */ -}}
 {{- define "driftless.labelsWith" -}}
 {{- $root := .root }}
 {{- $labels := merge (include "driftless.selectorLabels" $root | fromYaml) (include "driftless.nameLabels" $root | fromYaml) }}
@@ -51,7 +54,7 @@ app.kubernetes.io/instance: {{ and .Values.dropIn (not .Values.controller.shadow
 {{- include "driftless.labelsWith" (dict "root" . "more" dict) }}
 {{- end }}
 
-{{- /* The field `annotations`, where there are any. */ -}}
+{{- /* The field `annotations`, if there are any. */ -}}
 {{- define "driftless.annotations" -}}
 {{- with include "driftless.texts" (default dict .) | fromYaml }}
 annotations:

@@ -1,4 +1,4 @@
-{{- /* Flags. The replica count is not among them: scaling must not restart anybody. */ -}}
+{{- /* Flags. Without the replica count, because scaling must not restart pods. */ -}}
 {{- define "driftless.args" -}}
 {{- $controller := .Values.controller }}
 - /usr/local/bin/argocd-application-controller
@@ -41,12 +41,14 @@
 - --metrics-application-labels={{ join "," .labels }}
 {{- end }}
 {{- end }}
+{{- include "driftless.rendererClientArgs" . }}
 {{- with $controller.extraArgs }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
 
-{{- /* What is not from ConfigMaps. The name of the pod is its identity, also where hostNetwork makes the host name that of the node. */ -}}
+{{- /* Variables that do not come from ConfigMaps. The name of the pod is its identity, because with
+       hostNetwork the host name is that of the node. */ -}}
 {{- define "driftless.ownEnvironment" -}}
 - name: HOSTNAME
   valueFrom:
@@ -86,7 +88,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* Each name once: the last one who names it is heard. */ -}}
+{{- /* Each name once: the last definition wins. */ -}}
 {{- define "driftless.env" -}}
 {{- $all := list }}
 {{- $seen := list }}
@@ -117,7 +119,7 @@
 {{- toYaml $context }}
 {{- end }}
 
-{{- /* Affinity of the pod: as it is in `controller.affinity`, else by the presets of `global.affinity`. */ -}}
+{{- /* Affinity of the pod: `controller.affinity`, or else the presets of `global.affinity`. */ -}}
 {{- define "driftless.affinity" -}}
 {{- if .Values.controller.affinity }}
 {{- toYaml .Values.controller.affinity }}
@@ -241,6 +243,14 @@ volumeMounts:
   - name: repo-server-mtls
     mountPath: /app/config/reposerver/mtls
     readOnly: true
+  {{- if $controller.automountServiceAccountToken }}
+  - name: service-account
+    mountPath: /var/run/secrets/kubernetes.io/serviceaccount
+    readOnly: true
+  {{- end }}
+  {{- with include "driftless.rendererClientMounts" . | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
   {{- with $controller.volumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -271,7 +281,7 @@ volumeMounts:
   configMap:
     name: argocd-tls-certs-cm
     optional: true
-{{- /* The private key of the repo-server is in the first Secret too, and nobody's business here. */}}
+{{- /* The first Secret also contains the private key of the repo-server, which must not be mounted. */}}
 - name: repo-server-tls
   secret:
     secretName: {{ .Values.repoServer.tlsSecret | quote }}
@@ -290,12 +300,34 @@ volumeMounts:
         path: client.crt
       - key: client.key
         path: client.key
+{{- if .Values.controller.automountServiceAccountToken }}
+{{- /* The token that the kubelet would mount into every container, as a volume that only one
+       container mounts. */}}
+- name: service-account
+  projected:
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: 3607
+      - configMap:
+          name: kube-root-ca.crt
+          items:
+            - key: ca.crt
+              path: ca.crt
+      - downwardAPI:
+          items:
+            - path: namespace
+              fieldRef:
+                apiVersion: v1
+                fieldPath: metadata.namespace
+{{- end }}
+{{- include "driftless.rendererVolumes" . }}
 {{- with .Values.controller.volumes }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
 
-{{- /* The pod template, the same for both kinds of workload. */ -}}
+{{- /* The pod template, equal for both kinds of workload. */ -}}
 {{- define "driftless.podTemplate" -}}
 {{- $controller := .Values.controller -}}
 metadata:
@@ -307,17 +339,23 @@ metadata:
     {{- end }}
     {{- toYaml $labels | nindent 4 }}
   annotations:
-    # Of what is read at the start only; what is watched restarts nobody.
+    # Checksum of settings that are read at the start only. Watched settings need no restart.
     checksum/start-configuration: {{ include "driftless.startConfiguration" . | sha256sum }}
     {{- $annotations := include "driftless.texts" $controller.podAnnotations | fromYaml }}
     {{- $annotations = merge $annotations (include "driftless.texts" .Values.global.podAnnotations | fromYaml) }}
+    {{- $annotations = mergeOverwrite $annotations (include "driftless.identityAnnotations" . | fromYaml) }}
+    {{- if not (hasKey $annotations "kubectl.kubernetes.io/default-container") }}
+    {{- $_ := set $annotations "kubectl.kubernetes.io/default-container" $controller.name }}
+    {{- end }}
     {{- with omit $annotations "checksum/start-configuration" }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
   serviceAccountName: {{ include "driftless.serviceAccountName" . | quote }}
-  automountServiceAccountToken: {{ $controller.automountServiceAccountToken }}
-  # Services of the namespace would become environment, and some of Argo CD's have names that mean something here.
+  # The token is a volume, which only the controller's container mounts.
+  automountServiceAccountToken: false
+  # Otherwise Services of the namespace would become environment variables, and some of Argo CD's have
+  # names of variables that the controller reads.
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ int $controller.terminationGracePeriodSeconds }}
   {{- with default .Values.global.imagePullSecrets $controller.imagePullSecrets }}
@@ -329,7 +367,8 @@ spec:
   {{- if $controller.hostNetwork }}
   hostNetwork: true
   {{- end }}
-  {{- /* With the network of the node, ClusterFirst means the node's DNS: the names of Services would be unknown. */}}
+  {{- /* With hostNetwork, ClusterFirst means the node's DNS, which does not resolve names of
+         Services. */}}
   dnsPolicy: {{ ternary "ClusterFirstWithHostNet" $controller.dnsPolicy (and $controller.hostNetwork (eq $controller.dnsPolicy "ClusterFirst")) }}
   {{- with $controller.dnsConfig }}
   dnsConfig:
@@ -368,6 +407,9 @@ spec:
   {{- end }}
   containers:
     - {{ include "driftless.container" . | nindent 6 | trim }}
+    {{- if eq .Values.renderer.mode "sidecar" }}
+    - {{ include "driftless.rendererContainer" . | nindent 6 | trim }}
+    {{- end }}
     {{- with $controller.extraContainers }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

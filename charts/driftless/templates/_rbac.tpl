@@ -1,4 +1,4 @@
-{{- /* Rules. Each is here because of calls that the program makes; the table in README.md says which. */ -}}
+{{- /* Rules. Each matches calls of the program; the table in README.md explains them. */ -}}
 
 {{- /* In the controller's own namespace. */ -}}
 {{- define "driftless.ownRules" -}}
@@ -35,7 +35,7 @@
   verbs: [create]
 {{- end }}
 
-{{- /* In the namespace of the Argo CD beside which it only looks. */ -}}
+{{- /* Shadow mode: in the namespace of the existing Argo CD. */ -}}
 {{- define "driftless.shadowRules" -}}
 - apiGroups: ['']
   resources: [configmaps]
@@ -59,7 +59,7 @@
   verbs: [create]
 {{- end }}
 
-{{- /* What it manages: reading it, and changing it. */ -}}
+{{- /* Managed objects: reading and changing them. */ -}}
 {{- define "driftless.readRules" -}}
 - apiGroups: ['*']
   resources: ['*']
@@ -95,7 +95,7 @@
 {{- if or .Values.rbac.impersonation (eq (toString (get .Values.configs.cm "application.sync.impersonation.enabled")) "true") }}true{{ end }}
 {{- end }}
 
-{{- /* Without braces or slashes: the name of one namespace. */ -}}
+{{- /* True for the name of one namespace: no glob, no regular expression. */ -}}
 {{- define "driftless.plainNamespaces" -}}
 {{- $plain := true }}
 {{- range . }}
@@ -106,7 +106,7 @@
 {{- if $plain }}true{{ end }}
 {{- end }}
 
-{{- /* Everything that holds in the whole cluster. */ -}}
+{{- /* Rules in the whole cluster. */ -}}
 {{- define "driftless.clusterRules" -}}
 {{- if include "driftless.inClusterEnabled" . }}
 {{ include "driftless.readRules" . }}
